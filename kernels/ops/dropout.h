@@ -1,0 +1,12 @@
+#pragma once
+
+#include <lockstep/kernels/random_key.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// Sets each element to 0 with probability `rate` and scales the others by 1 / (1 - rate). Element i is decided by
+/// (key, i) alone, whatever the number of threads. Throws InvalidArgument unless 0 <= rate < 1. rate 0 returns x.
+Tensor dropout(const Tensor& x, float rate, const RandomKey& key);
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Element-wise ops on f32. All are differentiable.
+
+namespace lockstep {
+
+// Two tensors: shapes broadcast as in NumPy. Throw InvalidArgument when they do not.
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor subtract(const Tensor& a, const Tensor& b);
+Tensor multiply(const Tensor& a, const Tensor& b);
+Tensor divide(const Tensor& a, const Tensor& b);
+
+// A tensor and a number.
+Tensor add(const Tensor& a, double b);
+Tensor multiply(const Tensor& a, double b);
+
+Tensor negative(const Tensor& x);
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor square(const Tensor& x);
+Tensor relu(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor tanh(const Tensor& x);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
+inline Tensor operator-(const Tensor& x) { return negative(x); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
+inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
+inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
+inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
+inline Tensor operator/(const Tensor& a, double b) { return multiply(a, 1.0 / b); }
+
+/// What a dense layer (or a layer's `activation`) applies to its result.
+enum class Activation { linear, relu, sigmoid, tanh };
+Tensor activate(const Tensor& x, Activation activation);
+
+/// Converts between f32, bf16, i32, i64 and u8. Differentiable between f32 and bf16.
+Tensor cast(const Tensor& x, DType dtype);
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <lockstep/kernels/ops/conv2d.h>
+
+namespace lockstep {
+
+struct Pool2dOptions {
+  Size2d window{2, 2};
+  Size2d strides{2, 2};
+  Padding padding = Padding::valid;
+  /// Where to write the result, if defined: may be a channel slice of a wider tensor.
+  Tensor out{};
+};
+
+/// Largest element of each window, (n, h, w, c) -> (n, h', w', c). Padding never wins. The gradient goes to the first
+/// largest element.
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
+/// Mean of each window; padding is not counted.
+Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options = {});
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+// Kernels on flat f32 memory that read every replica's copy and write every replica's copy: the reduction of gradients
+// and the optimizer's step in one pass. They know no tensors, so that memory of other frameworks can be updated too.
+
+namespace lockstep {
+
+enum class ReduceOp { sum, mean, max, min };
+
+/// out[k][i] = op over r of in[r][i], for every k; reduced in the order of r. An `out` may be one of the `in`.
+struct ReduceViews {
+  std::span<const float* const> in;
+  std::span<float* const> out;
+  std::int64_t count = 0;
+};
+
+/// Parameters of one range, all copies equal before and after.
+struct UpdateViews {
+  std::span<const float* const> gradients;  ///< one per replica; summed in order
+  std::span<float* const> parameters;       ///< one per replica
+  std::span<float* const> state;            ///< the rule's slots, held once
+  std::int64_t count = 0;
+};
+
+/// Keras' SGD: v = momentum * v - learning_rate * g; w += v, or with nesterov w += momentum * v - learning_rate * g.
+/// One state slot when momentum != 0, else none. `weight_decay`, if not 0: w -= w * weight_decay * learning_rate first.
+struct SgdStep {
+  float learning_rate = 0.01F;
+  float momentum = 0;
+  bool nesterov = false;
+  float weight_decay = 0;
+};
+
+/// Keras' Adam (Kingma and Ba 2015) with the bias correction folded into the step:
+/// w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon). Slots: m, v.
+struct AdamStep {
+  float learning_rate = 0.001F;
+  float beta_1 = 0.9F;
+  float beta_2 = 0.999F;
+  float epsilon = 1e-7F;
+  std::int64_t t = 1;  ///< this step's number, from 1
+};
+
+}  // namespace lockstep

@@ -1,0 +1,153 @@
+#include <lockstep/runtime/autograd/tape.h>
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace lockstep {
+namespace {
+
+thread_local std::vector<GradientTape*> open_tapes;
+thread_local int recording_paused = 0;
+
+}  // namespace
+
+NoGradientScope::NoGradientScope() { ++recording_paused; }
+NoGradientScope::~NoGradientScope() { --recording_paused; }
+
+GradientTape::GradientTape() { open_tapes.push_back(this); }
+
+GradientTape::~GradientTape() { stop(); }
+
+void GradientTape::stop() { std::erase(open_tapes, this); }
+
+void GradientTape::watch(const Tensor& tensor) { node_of(tensor); }
+
+bool GradientTape::tracks(const Tensor& tensor) const {
+  return tensor.is_parameter() || (tensor.defined() && node_by_id_.contains(tensor.id()));
+}
+
+int GradientTape::node_of(const Tensor& tensor) {
+  const auto [found, added] = node_by_id_.try_emplace(tensor.id(), static_cast<int>(nodes_.size()));
+  if (added) nodes_.emplace_back();
+  return found->second;
+}
+
+void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                             const BackwardFn& backward) {
+  const int number = static_cast<int>(entries_.size());
+  Entry entry{op, {}, {}, backward};
+  for (const Tensor& input : inputs) {
+    const int node = tracks(input) ? node_of(input) : -1;
+    if (node >= 0 && nodes_[node].first_use < 0) nodes_[node].first_use = number;
+    entry.inputs.push_back(node);
+  }
+  for (const Tensor& output : outputs) entry.outputs.push_back(node_of(output));
+  entries_.push_back(std::move(entry));
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources) {
+  std::vector<Slot> slots;
+  for (const Tensor& source : sources) slots.push_back({source, {}});
+  run(target, slots, [](int, bool) {});
+  std::vector<Tensor> gradients;
+  for (const Tensor& source : sources) {
+    const auto found = node_by_id_.find(source.id());
+    gradients.push_back(found == node_by_id_.end() ? Tensor() : nodes_[found->second].gradient);
+  }
+  return gradients;
+}
+
+void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
+  run(target, slots, final);
+}
+
+void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
+  require<LogicError>(!used_, "this tape has been used: a tape gives one set of gradients");
+  require<LogicError>(tracks(target), "the target was not computed from watched tensors while this tape was open");
+  used_ = true;
+  stop();
+  const NoGradientScope no_recording;
+
+  // Slots that become final once the entry of the same number has run; the last list is for those no entry reads.
+  std::vector<std::vector<int>> final_after(entries_.size() + 1);
+  for (int slot = 0; slot < static_cast<int>(slots.size()); ++slot) {
+    Node& node = nodes_[node_of(slots[slot].source)];
+    require(node.slot < 0, "source {} is given twice", slot);
+    node.slot = slot;
+    node.keep = true;
+    node.destination = slots[slot].destination;
+    final_after[node.first_use < 0 ? entries_.size() : static_cast<std::size_t>(node.first_use)].push_back(slot);
+  }
+  const auto report = [&](std::size_t entry) {
+    for (const int slot : final_after[entry]) final(slot, nodes_[node_of(slots[slot].source)].gradient.defined());
+  };
+
+  Node& seed = nodes_[node_of(target)];
+  seed.gradient = Tensor::full(target.shape(), 1.0, target.dtype());
+  seed.owned = true;
+  report(entries_.size());
+  while (!entries_.empty()) {
+    run_entry(entries_.back());
+    entries_.pop_back();  // frees what the op kept for its gradient
+    report(entries_.size());
+  }
+}
+
+void GradientTape::run_entry(Entry& entry) {
+  const bool reached =
+      std::any_of(entry.outputs.begin(), entry.outputs.end(), [&](int node) { return nodes_[node].gradient.defined(); });
+  if (reached) {
+    BackwardContext context(*this, entry);
+    try {
+      entry.backward(context);
+    } catch (Error& error) {
+      error.add_context(fmt::format("gradient of {}", entry.op));
+      throw;
+    }
+  }
+  for (const int node : entry.outputs)
+    if (!nodes_[node].keep) nodes_[node].gradient = Tensor();
+}
+
+const Tensor& BackwardContext::gradient(int output) const { return tape_.nodes_[entry_.outputs.at(output)].gradient; }
+
+bool BackwardContext::needs(int input) const { return entry_.inputs.at(input) >= 0; }
+
+GradientTape::Node& BackwardContext::input_node(int input) const {
+  require<BrokenInvariant>(needs(input), "the gradient of input {} of {} is not wanted", input, entry_.op);
+  return tape_.nodes_[entry_.inputs[input]];
+}
+
+const Tensor& BackwardContext::contributed(int input) const { return input_node(input).gradient; }
+
+bool BackwardContext::owns_contributed(int input) const { return input_node(input).owned; }
+
+const Tensor& BackwardContext::destination(int input) const {
+  static const Tensor none;
+  const GradientTape::Node& node = input_node(input);
+  return node.gradient.defined() ? none : node.destination;
+}
+
+void BackwardContext::set(int input, const Tensor& gradient, bool owned) {
+  GradientTape::Node& node = input_node(input);
+  node.gradient = gradient;
+  node.owned = owned;
+}
+
+bool recording(std::span<const Tensor> inputs) {
+  if (recording_paused > 0) return false;
+  for (const GradientTape* tape : open_tapes)
+    for (const Tensor& input : inputs)
+      if (tape->tracks(input)) return true;
+  return false;
+}
+
+void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward) {
+  for (GradientTape* tape : open_tapes) {
+    const bool tracked = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });
+    if (tracked) tape->add_entry(op, inputs, outputs, backward);
+  }
+}
+
+}  // namespace lockstep

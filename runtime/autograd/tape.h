@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+class BackwardContext;
+/// Given the gradients of an op's outputs, contributes those of its inputs.
+using BackwardFn = std::function<void(BackwardContext&)>;
+
+/// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Knows no op: ops
+/// say how they are differentiated (`record`). Trainable parameters are watched without being asked. Not for other
+/// threads; tapes of one thread nest, and each records for itself.
+class GradientTape {
+ public:
+  GradientTape();
+  ~GradientTape();
+  GradientTape(const GradientTape&) = delete;
+  GradientTape& operator=(const GradientTape&) = delete;
+
+  /// Gradients with respect to `tensor` are wanted.
+  void watch(const Tensor& tensor);
+  /// d(sum of target)/d(source) for each source; undefined where the target does not depend on it.
+  /// Throws LogicError when the tape has been used up, or the target was not recorded on it.
+  std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources);
+
+  /// A source and the memory that its gradient is to be written to.
+  struct Slot {
+    Tensor source;
+    Tensor destination;
+  };
+  /// Called with a slot's number as soon as nothing more will be added to its gradient; `reached` is false when the
+  /// target does not depend on the source, whose destination is then untouched. Every slot is reported once.
+  using FinalHook = std::function<void(int slot, bool reached)>;
+  /// Like `gradient`, into memory of the caller's.
+  void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
+
+ private:
+  friend class BackwardContext;
+  friend bool recording(std::span<const Tensor> inputs);
+  friend void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward);
+
+  struct Node {          // a tensor that the tape tracks
+    Tensor gradient;     // what has been contributed so far
+    bool owned = false;  // the tape may add to `gradient` in place
+    Tensor destination;  // where a source's gradient goes, if the caller said so
+    int first_use = -1;  // the earliest op that read it: the last one to contribute
+    int slot = -1;       // its number among the sources
+    bool keep = false;   // a source: its gradient outlives the op that made the tensor
+  };
+  struct Entry {
+    const char* op;
+    std::vector<int> inputs;  // nodes; -1 when not tracked
+    std::vector<int> outputs;
+    BackwardFn backward;
+  };
+
+  bool tracks(const Tensor& tensor) const;
+  int node_of(const Tensor& tensor);
+  void add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                 const BackwardFn& backward);
+  void stop();
+  void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
+  void run_entry(Entry& entry);
+
+  std::unordered_map<std::uint64_t, int> node_by_id_;
+  std::vector<Node> nodes_;
+  std::vector<Entry> entries_;
+  bool used_ = false;
+};
+
+/// One op's view of a running backward pass.
+class BackwardContext {
+ public:
+  /// d(target)/d(output i); undefined when nothing depends on that output. May be strided.
+  const Tensor& gradient(int output) const;
+  /// Whether the gradient of input i is wanted at all.
+  bool needs(int input) const;
+  /// What other ops have contributed to input i so far; undefined at first.
+  const Tensor& contributed(int input) const;
+  /// Whether `contributed` may be added to in place.
+  bool owns_contributed(int input) const;
+  /// The memory that the caller of backward chose for input i's gradient, while nothing is there; else undefined.
+  const Tensor& destination(int input) const;
+  /// Sets all contributions to input i. `owned`: nobody else reads or writes this memory, so it may be added to later.
+  void set(int input, const Tensor& gradient, bool owned);
+
+ private:
+  friend class GradientTape;
+  BackwardContext(GradientTape& tape, const GradientTape::Entry& entry) : tape_(tape), entry_(entry) {}
+  GradientTape::Node& input_node(int input) const;
+
+  GradientTape& tape_;
+  const GradientTape::Entry& entry_;
+};
+
+/// Whether some tape of this thread tracks one of the inputs, so that an op must `record`.
+bool recording(std::span<const Tensor> inputs);
+inline bool recording(std::initializer_list<Tensor> inputs) {
+  return recording(std::span(inputs.begin(), inputs.size()));
+}
+/// Puts an op on every tape that tracks one of its inputs. `op` is a string literal, named in errors.
+void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward);
+inline void record(const char* op, std::initializer_list<Tensor> inputs, const Tensor& output, BackwardFn backward) {
+  record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward));
+}
+
+/// No tape of this thread records while one of these lives.
+class NoGradientScope {
+ public:
+  NoGradientScope();
+  ~NoGradientScope();
+  NoGradientScope(const NoGradientScope&) = delete;
+  NoGradientScope& operator=(const NoGradientScope&) = delete;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <lockstep/runtime/core/host_device.h>
+
+namespace lockstep {
+
+/// The upper half of an IEEE f32; arithmetic is done in f32, conversion rounds to nearest even and keeps NaN.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+
+  bfloat16() = default;
+  LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) {
+    std::uint32_t u;
+    std::memcpy(&u, &value, sizeof u);
+    const bool is_nan = (u & 0x7fffffffu) > 0x7f800000u;
+    bits = is_nan ? static_cast<std::uint16_t>((u >> 16) | 0x40u)
+                  : static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+  }
+  LOCKSTEP_HOST_DEVICE explicit operator float() const {
+    const std::uint32_t u = static_cast<std::uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &u, sizeof value);
+    return value;
+  }
+};
+
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace lockstep {
+
+/// Root of every error the library throws. `what()` is one line for people: what is wrong, with what, what would be right.
+/// `where()` is the place in the source that found it.
+class Error : public std::exception {
+ public:
+  Error(std::string message, std::source_location where) : message_(std::move(message)), where_(where) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+  const std::source_location& where() const noexcept { return where_; }
+  /// Puts "context: " before the message. Catch by reference, add, and `throw;`: the error keeps its type.
+  void add_context(std::string_view context) { message_ = fmt::format("{}: {}", context, message_); }
+
+ private:
+  std::string message_;
+  std::source_location where_;
+};
+
+// Errors a caller may recover from.
+
+/// An argument, option, shape or device that cannot be used.
+struct InvalidArgument : Error { using Error::Error; };
+/// A file or other input from outside that is missing, damaged or cannot be written.
+struct InputError : Error { using Error::Error; };
+/// A valid request that this build or device cannot carry out.
+struct Unsupported : Error { using Error::Error; };
+/// No more elements in a data set.
+struct EndOfData : Error { using Error::Error; };
+/// A device has not enough memory.
+struct OutOfMemory : Error { using Error::Error; };
+/// A collective or barrier waited longer than its limit.
+struct Timeout : Error { using Error::Error; };
+/// This replica was released because another one failed; the other's error is the one to report.
+struct Aborted : Error { using Error::Error; };
+
+/// The API was used in an order or a context that it does not allow.
+struct LogicError : Error { using Error::Error; };
+/// A promise inside the library does not hold: a bug here, not in the caller's code.
+struct BrokenInvariant : Error { using Error::Error; };
+
+namespace detail {
+template <class... Args>
+struct FormatAt {
+  template <class Text>
+  consteval FormatAt(const Text& text, std::source_location at = std::source_location::current())  // NOLINT: implicit
+      : format(text), where(at) {}
+  fmt::format_string<Args...> format;
+  std::source_location where;
+};
+}  // namespace detail
+
+/// Throws `E` with the formatted message and the caller's place.
+template <class E = InvalidArgument, class... Args>
+[[noreturn]] void fail(detail::FormatAt<std::type_identity_t<Args>...> message, Args&&... args) {
+  throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);
+}
+
+/// Throws `E` unless `ok`.
+template <class E = InvalidArgument, class... Args>
+void require(bool ok, detail::FormatAt<std::type_identity_t<Args>...> message, Args&&... args) {
+  if (!ok) [[unlikely]]
+    throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#include <lockstep/runtime/core/shape.h>
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+
+Shape::Shape(std::span<const std::int64_t> dims) {
+  require(dims.size() <= max_rank, "a shape has at most {} dimensions, got {}", max_rank, dims.size());
+  rank_ = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), dims_.begin());
+}
+
+void Shape::push_back(std::int64_t dim) {
+  require(rank_ < max_rank, "a shape has at most {} dimensions", max_rank);
+  dims_[rank_++] = dim;
+}
+
+std::int64_t Shape::elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : *this) {
+    require(dim >= 0, "shape {} has a negative size", text());
+    require(!__builtin_mul_overflow(count, dim, &count), "shape {} has more elements than 64 bits count", text());
+  }
+  return count;
+}
+
+int Shape::normalize_axis(int axis) const {
+  require(axis >= -rank_ && axis < rank_, "axis {} is out of range for rank {}", axis, rank_);
+  return axis < 0 ? axis + rank_ : axis;
+}
+
+Shape Shape::dense_strides() const {
+  Shape strides = *this;
+  std::int64_t stride = 1;
+  for (int axis = rank_ - 1; axis >= 0; --axis) {
+    strides.dims_[axis] = stride;
+    stride *= dims_[axis];
+  }
+  return strides;
+}
+
+std::string Shape::text() const { return fmt::format("({})", fmt::join(begin(), end(), ", ")); }
+
+bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+}  // namespace lockstep

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace lockstep {
+
+/// Sizes (or strides, in elements) of up to `max_rank` dimensions, held without an allocation.
+class Shape {
+ public:
+  static constexpr int max_rank = 8;
+
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  /// Throws InvalidArgument for more than `max_rank` dimensions.
+  explicit Shape(std::span<const std::int64_t> dims);
+
+  int rank() const { return rank_; }
+  /// Dimension `axis`; a negative axis counts from the end. Throws InvalidArgument when out of range.
+  std::int64_t dim(int axis) const { return dims_[normalize_axis(axis)]; }
+  std::int64_t operator[](int axis) const { return dims_[axis]; }
+  std::int64_t& operator[](int axis) { return dims_[axis]; }
+  const std::int64_t* begin() const { return dims_.data(); }
+  const std::int64_t* end() const { return dims_.data() + rank_; }
+  void push_back(std::int64_t dim);
+
+  /// Number of elements; 1 for rank 0. Throws InvalidArgument on a negative size or when the product overflows.
+  std::int64_t elements() const;
+  /// `axis` counted from the front. Throws InvalidArgument naming axis and rank.
+  int normalize_axis(int axis) const;
+  /// Strides of a dense row-major tensor of this shape.
+  Shape dense_strides() const;
+  /// "(2, 32, 32, 3)".
+  std::string text() const;
+
+  friend bool operator==(const Shape& a, const Shape& b);
+
+ private:
+  int rank_ = 0;
+  std::array<std::int64_t, max_rank> dims_{};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,56 @@
+#include <lockstep/runtime/device/gpu_devices.h>
+
+#include <cuda_runtime_api.h>
+#include <fmt/core.h>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+/// Restores the calling thread's current device, which cudaMemGetInfo needs changed.
+class CurrentDeviceGuard {
+ public:
+  CurrentDeviceGuard() { cudaGetDevice(&previous_); }
+  ~CurrentDeviceGuard() { cudaSetDevice(previous_); }
+  CurrentDeviceGuard(const CurrentDeviceGuard&) = delete;
+  CurrentDeviceGuard& operator=(const CurrentDeviceGuard&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+void check(cudaError_t status, const char* call, int index) {
+  require<Unsupported>(status == cudaSuccess, "{} failed for GPU:{}: {}", call, index, cudaGetErrorString(status));
+}
+
+Device describe(int index, int count) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties", index);
+  Device device{.kind = DeviceKind::gpu, .index = index, .model = properties.name};
+  device.cores = properties.multiProcessorCount;
+  device.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
+  check(cudaSetDevice(index), "cudaSetDevice", index);
+  check(cudaMemGetInfo(&device.memory_free, &device.memory_total), "cudaMemGetInfo", index);
+  for (int peer = 0; peer < count; ++peer) {
+    int reachable = 0;
+    if (peer != index) check(cudaDeviceCanAccessPeer(&reachable, index, peer), "cudaDeviceCanAccessPeer", index);
+    if (reachable) device.peers.push_back(peer);
+  }
+  return device;
+}
+
+}  // namespace
+
+GpuReport query_gpus() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) return {{}, fmt::format("no usable CUDA driver: {}", cudaGetErrorString(status))};
+  if (count == 0) return {{}, "the CUDA driver reports no device"};
+  const CurrentDeviceGuard guard;
+  GpuReport report;
+  for (int index = 0; index < count; ++index) report.devices.push_back(describe(index, count));
+  return report;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+enum class DeviceKind { cpu, gpu };
+
+/// "CPU" or "GPU".
+std::string_view name(DeviceKind kind);
+
+/// A device as the machine has it.
+struct Device {
+  DeviceKind kind = DeviceKind::cpu;
+  int index = 0;
+  std::string model{};             ///< the maker's name
+  std::size_t memory_total = 0;   ///< bytes
+  std::size_t memory_free = 0;    ///< bytes, when asked
+  int cores = 0;                  ///< hardware threads of a CPU, multiprocessors of a GPU
+  std::string compute_capability{};  ///< "9.0"; empty for a CPU
+  std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
+};
+
+/// What a replica runs on: a whole GPU, or a share of the CPU's cores. A plain value; equal when kind and index are.
+struct LogicalDevice {
+  DeviceKind kind = DeviceKind::cpu;
+  int index = 0;
+  int cores = 1;  ///< host threads that this device's ops may use
+
+  /// "CPU:0".
+  std::string name() const;
+  friend bool operator==(const LogicalDevice& a, const LogicalDevice& b) {
+    return a.kind == b.kind && a.index == b.index;
+  }
+};
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <lockstep/runtime/device/device.h>
+
+namespace lockstep {
+
+/// What the CUDA driver reports. Implemented in cuda/ or, in a build without the toolkit, in no_cuda/.
+struct GpuReport {
+  std::vector<Device> devices;
+  std::string why_none;  ///< one line; empty when there are devices
+};
+GpuReport query_gpus();
+
+}  // namespace lockstep

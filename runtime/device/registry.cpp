@@ -1,0 +1,109 @@
+#include <lockstep/runtime/device/registry.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+
+#include <fmt/ranges.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/gpu_devices.h>
+
+namespace lockstep {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "CPU";
+}
+
+Device describe_cpu() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  Device cpu{.kind = DeviceKind::cpu, .index = 0, .model = cpu_model()};
+  cpu.memory_total = page * static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  cpu.memory_free = page * static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES));
+  cpu.cores = available_cores();
+  return cpu;
+}
+
+/// "CPU:1" out of any of the accepted spellings.
+LogicalDevice parse_device(std::string_view text) {
+  std::string_view rest = text;
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  std::string upper(rest);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::string_view canonical = upper;
+  if (canonical.starts_with("DEVICE:")) canonical.remove_prefix(7);
+  const std::string_view kind = canonical.substr(0, 4);
+  int index = -1;
+  const char* end = canonical.data() + canonical.size();
+  const bool has_number = canonical.size() > 4 && std::from_chars(canonical.data() + 4, end, index).ptr == end;
+  require((kind == "CPU:" || kind == "GPU:") && has_number && index >= 0,
+          "'{}' names no device; write for example CPU:0 or GPU:1", text);
+  return {kind == "CPU:" ? DeviceKind::cpu : DeviceKind::gpu, index, 1};
+}
+
+void require_exists(const LogicalDevice& device) {
+  if (device.kind == DeviceKind::cpu) {
+    require(device.index < max_logical_cpus, "{} does not exist; logical CPUs are CPU:0 .. CPU:{}", device.name(),
+            max_logical_cpus - 1);
+    return;
+  }
+  const GpuReport gpus = query_gpus();
+  require(device.index < static_cast<int>(gpus.devices.size()), "{} does not exist: {}", device.name(),
+          gpus.devices.empty() ? gpus.why_none : fmt::format("this machine has {} GPU(s)", gpus.devices.size()));
+}
+
+}  // namespace
+
+std::string_view name(DeviceKind kind) { return kind == DeviceKind::cpu ? "CPU" : "GPU"; }
+
+std::string LogicalDevice::name() const { return fmt::format("{}:{}", lockstep::name(kind), index); }
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  // The affinity mask, unlike the number of processors, knows about taskset and containers.
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+std::vector<Device> physical_devices() {
+  std::vector<Device> devices{describe_cpu()};
+  for (Device& gpu : query_gpus().devices) devices.push_back(std::move(gpu));
+  return devices;
+}
+
+std::string why_no_gpu() { return query_gpus().why_none; }
+
+std::vector<LogicalDevice> logical_cpus(int count) {
+  require(count >= 1 && count <= max_logical_cpus, "the number of replicas must be between 1 and {}, got {}",
+          max_logical_cpus, count);
+  const int share = std::max(1, available_cores() / count);
+  std::vector<LogicalDevice> devices;
+  for (int index = 0; index < count; ++index) devices.push_back({DeviceKind::cpu, index, share});
+  return devices;
+}
+
+std::vector<LogicalDevice> parse_devices(std::span<const std::string> names) {
+  std::vector<LogicalDevice> devices;
+  for (const std::string& text : names) {
+    const LogicalDevice device = parse_device(text);
+    require_exists(device);
+    require(std::find(devices.begin(), devices.end(), device) == devices.end(), "{} is named twice in [{}]",
+            device.name(), fmt::join(names, ", "));
+    devices.push_back(device);
+  }
+  require(!devices.empty(), "at least one device is needed");
+  const auto cpus = std::count_if(devices.begin(), devices.end(), [](auto& d) { return d.kind == DeviceKind::cpu; });
+  for (LogicalDevice& device : devices)
+    if (device.kind == DeviceKind::cpu) device.cores = std::max(1, available_cores() / static_cast<int>(cpus));
+  return devices;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lockstep/runtime/device/device.h>
+
+namespace lockstep {
+
+/// Every device of the machine, CPUs first. Works without a driver.
+std::vector<Device> physical_devices();
+
+/// Why there is no GPU: no CUDA in this build, no driver, no device. Empty when there is one.
+std::string why_no_gpu();
+
+/// `count` logical CPUs CPU:0 .. CPU:count-1 that share the machine's cores evenly, at least one core each.
+/// Throws InvalidArgument unless 1 <= count <= max_logical_cpus.
+std::vector<LogicalDevice> logical_cpus(int count);
+inline constexpr int max_logical_cpus = 64;
+
+/// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1".
+/// CPUs of the list share the cores evenly. Throws InvalidArgument for text that names no device, for a device that
+/// this machine does not have (the ones it has are listed), and for a device named twice.
+std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
+
+/// Hardware threads that this process may use.
+int available_cores();
+
+}  // namespace lockstep

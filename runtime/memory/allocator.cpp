@@ -1,0 +1,101 @@
+#include <lockstep/runtime/memory/allocator.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+/// Sizes are rounded up to 8 classes per power of two: a block wastes at most 1/8, and nearby sizes share blocks.
+std::size_t size_class(std::size_t bytes) {
+  constexpr std::size_t smallest = 512;
+  if (bytes <= smallest) return smallest;
+  const std::size_t step = std::bit_floor(bytes - 1) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, void* data, std::size_t bytes)
+    : owner_(std::move(owner)), data_(data), bytes_(bytes) {}
+
+Buffer::~Buffer() { owner_->take_back(data_, bytes_); }
+
+const LogicalDevice& Buffer::device() const { return owner_->device(); }
+
+CachingAllocator::~CachingAllocator() { release_cache(); }
+
+std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
+  const std::size_t size = size_class(bytes);
+  void* data = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto kept = free_.find(size); kept != free_.end() && !kept->second.empty()) {
+      data = kept->second.back();
+      kept->second.pop_back();
+    }
+  }
+  if (data == nullptr) data = system_allocate(size);
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.bytes_in_use += size;
+    stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_in_use);
+  }
+  return std::make_shared<Buffer>(shared_from_this(), data, size);
+}
+
+void* CachingAllocator::system_allocate(std::size_t bytes) {
+  void* data = nullptr;
+  try {
+    data = resource_.allocate(bytes);
+  } catch (const OutOfMemory&) {
+    release_cache();
+    data = resource_.allocate(bytes);
+  }
+  const std::lock_guard lock(mutex_);
+  ++stats_.system_allocations;
+  stats_.bytes_reserved += bytes;
+  // Room for the block's return is made now, so that giving back, in a destructor, cannot fail.
+  auto& kept = free_[bytes];
+  kept.reserve(kept.capacity() + 1);
+  return data;
+}
+
+void CachingAllocator::take_back(void* data, std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.bytes_in_use -= bytes;
+  free_.find(bytes)->second.push_back(data);
+}
+
+void CachingAllocator::release_cache() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [size, kept] : free_) {
+    for (void* data : kept) resource_.release(data, size);
+    stats_.bytes_reserved -= size * kept.size();
+    kept.clear();
+  }
+}
+
+AllocatorStats CachingAllocator::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void CachingAllocator::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  stats_.bytes_peak = stats_.bytes_in_use;
+}
+
+CachingAllocator& allocator(const LogicalDevice& device) {
+  static std::mutex mutex;
+  static std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>> allocators;
+  const std::lock_guard lock(mutex);
+  auto& found = allocators[{device.kind, device.index}];
+  if (!found) found = std::make_shared<CachingAllocator>(device, memory_resource(device));
+  return *found;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <lockstep/runtime/device/device.h>
+#include <lockstep/runtime/memory/memory_resource.h>
+
+namespace lockstep {
+
+class CachingAllocator;
+
+/// A block of one device's memory; gives itself back to its allocator.
+class Buffer {
+ public:
+  Buffer(std::shared_ptr<CachingAllocator> owner, void* data, std::size_t bytes);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  const LogicalDevice& device() const;
+
+ private:
+  std::shared_ptr<CachingAllocator> owner_;
+  void* data_;
+  std::size_t bytes_;
+};
+
+struct AllocatorStats {
+  std::uint64_t system_allocations = 0;  ///< blocks asked from the system; stands still after warm-up
+  std::size_t bytes_in_use = 0;
+  std::size_t bytes_peak = 0;      ///< highest bytes_in_use
+  std::size_t bytes_reserved = 0;  ///< in use and kept for reuse
+};
+
+/// Reuses freed blocks, so that a step whose shapes repeat asks the system for nothing. A freed block is handed out
+/// again at once: work on one logical device is ordered by its replica's thread (CPU) or stream. Thread-safe.
+class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
+ public:
+  CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
+  ~CachingAllocator();
+
+  /// A block of at least `bytes` bytes. When the system has none left, kept blocks are released and it is asked once more.
+  std::shared_ptr<Buffer> allocate(std::size_t bytes);
+  /// Gives every kept block back to the system.
+  void release_cache();
+  AllocatorStats stats() const;
+  void reset_peak();
+  const LogicalDevice& device() const { return device_; }
+
+ private:
+  friend class Buffer;
+  void take_back(void* data, std::size_t bytes) noexcept;
+  void* system_allocate(std::size_t bytes);
+
+  LogicalDevice device_;
+  MemoryResource& resource_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> free_;  ///< by size class
+  AllocatorStats stats_;
+};
+
+/// The allocator of a logical device, made at first use.
+CachingAllocator& allocator(const LogicalDevice& device);
+
+}  // namespace lockstep

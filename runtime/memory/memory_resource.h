@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+#include <lockstep/runtime/device/device.h>
+
+namespace lockstep {
+
+/// Where a device's memory comes from, below the caching allocator. One per kind of device.
+class MemoryResource {
+ public:
+  virtual ~MemoryResource() = default;
+  /// At least `bytes` bytes, aligned to 64 or better. Throws OutOfMemory.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory, std::size_t bytes) noexcept = 0;
+};
+
+/// The resource of a device's kind. Throws Unsupported when this build cannot use such a device.
+MemoryResource& memory_resource(const LogicalDevice& device);
+
+}  // namespace lockstep

@@ -1,0 +1,144 @@
+#include <lockstep/runtime/tensor/tensor.h>
+
+#include <atomic>
+#include <cstring>
+
+#include <fmt/core.h>
+
+namespace lockstep {
+namespace {
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+bool dense_layout(const Shape& shape, const Shape& strides) {
+  std::int64_t expected = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] == 0) return true;
+    if (shape[axis] != 1 && strides[axis] != expected) return false;
+    expected *= shape[axis];
+  }
+  return true;
+}
+
+/// `shape` with its -1, if any, replaced by what makes the element count right.
+Shape resolve(Shape shape, std::int64_t elements) {
+  int unknown = -1;
+  std::int64_t known = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != -1) {
+      known *= shape[axis];
+      continue;
+    }
+    require(unknown < 0, "at most one size of {} may be -1", shape.text());
+    unknown = axis;
+  }
+  if (unknown >= 0) {
+    require(known > 0 && elements % known == 0, "{} elements do not divide into shape {}", elements, shape.text());
+    shape[unknown] = elements / known;
+  }
+  return shape;
+}
+
+}  // namespace
+
+Tensor::Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape& shape, const Shape& strides, DType dtype)
+    : buffer_(std::move(buffer)),
+      offset_(offset),
+      shape_(shape),
+      strides_(strides),
+      elements_(shape.elements()),
+      id_(next_id()),
+      dtype_(dtype),
+      dense_(dense_layout(shape, strides)) {}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& device) {
+  std::int64_t bytes = 0;
+  require(!__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes),
+          "shape {} of {} has more bytes than 64 bits count", shape.text(), lockstep::name(dtype));
+  auto buffer = allocator(device).allocate(static_cast<std::size_t>(bytes));
+  return {std::move(buffer), 0, shape, shape.dense_strides(), dtype};
+}
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
+  Tensor result = empty(shape, dtype);
+  visit_dtype(dtype, [&]<class T>() {
+    T element;
+    if constexpr (std::is_same_v<T, bfloat16>)
+      element = bfloat16(static_cast<float>(value));
+    else
+      element = static_cast<T>(value);
+    std::fill_n(result.data<T>(), result.elements(), element);
+  });
+  return result;
+}
+
+const LogicalDevice& Tensor::device() const {
+  require<LogicError>(defined(), "an undefined tensor is on no device");
+  return buffer_->device();
+}
+
+Tensor Tensor::as_parameter() const {
+  Tensor result(buffer_, offset_, shape_, strides_, dtype_);
+  result.parameter_ = true;
+  return result;
+}
+
+Tensor Tensor::view(const Shape& shape) const {
+  const Shape resolved = resolve(shape, elements_);
+  require(dense_, "a strided tensor, {}, has no view of another shape", text());
+  require(resolved.elements() == elements_, "{} has no view of shape {}", text(), shape.text());
+  return {buffer_, offset_, resolved, resolved.dense_strides(), dtype_};
+}
+
+Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const {
+  axis = shape_.normalize_axis(axis);
+  require(0 <= begin && begin <= end && end <= shape_[axis], "slice [{}, {}) is outside axis {} of {}", begin, end, axis,
+          text());
+  Shape shape = shape_;
+  shape[axis] = end - begin;
+  return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
+}
+
+Tensor Tensor::joined(std::span<const Tensor> parts, int axis) {
+  if (parts.empty() || !parts[0].defined()) return {};
+  const Tensor& first = parts[0];
+  axis = first.shape_.normalize_axis(axis);
+  Shape shape = first.shape_;
+  shape[axis] = 0;
+  std::int64_t offset = first.offset_;
+  for (const Tensor& part : parts) {
+    if (part.buffer_ != first.buffer_ || part.dtype_ != first.dtype_ || part.offset_ != offset) return {};
+    if (!(part.strides_ == first.strides_)) return {};
+    shape[axis] += part.shape_[axis];
+    offset += part.shape_[axis] * first.strides_[axis];
+  }
+  if (!(first.strides_ == shape.dense_strides())) return {};
+  return {first.buffer_, first.offset_, shape, first.strides_, first.dtype_};
+}
+
+std::string Tensor::text() const {
+  if (!defined()) return "an undefined tensor";
+  return fmt::format("{} {} on {}", lockstep::name(dtype_), shape_.text(), device().name());
+}
+
+void Tensor::check_type(DType wanted) const {
+  require<LogicError>(defined(), "an undefined tensor has no elements");
+  require(wanted == dtype_, "{} is read as {}", text(), lockstep::name(wanted));
+}
+
+void Tensor::check_host_dense(const char* what) const {
+  require(device().kind == DeviceKind::cpu, "{}() needs a tensor in host memory, got {}", what, text());
+  require(dense_, "{}() needs a dense tensor, got a strided view {}", what, text());
+}
+
+void copy(const Tensor& from, const Tensor& to) {
+  require(from.shape() == to.shape() && from.dtype() == to.dtype(), "cannot copy {} to {}", from.text(), to.text());
+  require(from.is_dense() && to.is_dense(), "copy needs dense tensors, got {} and {}", from.text(), to.text());
+  if (from.elements() > 0)
+    std::memcpy(to.raw_data(), from.raw_data(), static_cast<std::size_t>(from.elements()) * size_of(from.dtype()));
+}
+
+}  // namespace lockstep

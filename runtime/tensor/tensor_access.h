@@ -1,0 +1,76 @@
+#pragma once
+
+// Typed access of Tensor; included by tensor.h.
+
+#include <algorithm>
+#include <type_traits>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+template <class T>
+T* Tensor::data() const {
+  check_type(dtype_of<std::remove_const_t<T>>);
+  return static_cast<T*>(raw_data());
+}
+
+template <class T>
+std::span<T> Tensor::span() const {
+  check_type(dtype_of<std::remove_const_t<T>>);
+  check_host_dense("span");
+  return {static_cast<T*>(raw_data()), static_cast<std::size_t>(elements_)};
+}
+
+template <class T>
+T Tensor::item() const {
+  require(elements_ == 1, "item() needs a tensor of one element, got {}", text());
+  return *data<T>();
+}
+
+template <class T>
+Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
+  require(static_cast<std::int64_t>(values.size()) == shape.elements(), "{} values do not fill shape {}", values.size(),
+          shape.text());
+  Tensor result = empty(shape, dtype_of<T>);
+  std::copy(values.begin(), values.end(), result.data<T>());
+  return result;
+}
+
+namespace detail {
+/// Calls visit(offset) for every element in row-major order.
+template <class Visit>
+void for_each_offset(const Shape& shape, const Shape& strides, Visit&& visit) {
+  const std::int64_t count = shape.elements();
+  Shape index = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) index[axis] = 0;
+  std::int64_t offset = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    visit(offset);
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      offset += strides[axis];
+      if (++index[axis] < shape[axis]) break;
+      offset -= strides[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+}
+}  // namespace detail
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  std::vector<T> values;
+  values.reserve(static_cast<std::size_t>(elements_));
+  visit_dtype(dtype_, [&]<class U>() {
+    const U* first = data<U>();
+    detail::for_each_offset(shape_, strides_, [&](std::int64_t offset) {
+      if constexpr (std::is_same_v<U, bfloat16>)
+        values.push_back(static_cast<T>(static_cast<float>(first[offset])));
+      else
+        values.push_back(static_cast<T>(first[offset]));
+    });
+  });
+  return values;
+}
+
+}  // namespace lockstep

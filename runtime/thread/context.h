@@ -1,0 +1,31 @@
+#pragma once
+
+#include <lockstep/runtime/device/device.h>
+
+namespace lockstep {
+
+/// Where the calling thread computes. Ops allocate their results on `device`; a mirrored variable gives the copy of `replica`.
+struct ExecutionContext {
+  LogicalDevice device;
+  int replica = -1;  ///< -1 outside a replica
+  int replicas = 1;
+
+  bool in_replica() const { return replica >= 0; }
+};
+
+/// The calling thread's context; on a thread that never set one: CPU:0 with all cores, outside a replica.
+const ExecutionContext& current_context();
+
+/// Sets the calling thread's context for a while.
+class ContextScope {
+ public:
+  explicit ContextScope(const ExecutionContext& context);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  ExecutionContext previous_;
+};
+
+}  // namespace lockstep

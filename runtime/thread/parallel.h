@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+
+namespace lockstep {
+
+/// The threads that ops called from this thread may use. The main thread starts with all cores, a replica's worker
+/// with its device's share; inside a parallel region it is 1.
+int compute_threads();
+
+/// Sets the calling thread's share for a while.
+class ComputeThreadsScope {
+ public:
+  explicit ComputeThreadsScope(int threads);
+  ~ComputeThreadsScope();
+  ComputeThreadsScope(const ComputeThreadsScope&) = delete;
+  ComputeThreadsScope& operator=(const ComputeThreadsScope&) = delete;
+
+ private:
+  int previous_threads_;
+  std::shared_ptr<tbb::task_arena> previous_arena_;
+};
+
+namespace detail {
+/// The calling thread's arena, made at first use.
+tbb::task_arena& compute_arena();
+}  // namespace detail
+
+/// How many chunks parallel_chunks makes of `n` items.
+inline int chunk_count(std::int64_t n, std::int64_t grain) {
+  const std::int64_t wanted = (n + grain - 1) / std::max<std::int64_t>(1, grain);
+  return static_cast<int>(std::clamp<std::int64_t>(wanted, n > 0 ? 1 : 0, compute_threads()));
+}
+
+/// Calls body(chunk, begin, end) for consecutive ranges of [0, n), none shorter than `grain` if that can be, on the
+/// calling thread's share of the cores. The ranges depend on `n`, `grain` and the share alone, so partial results
+/// kept by chunk and combined in order give the same bits every time.
+template <class Body>
+void parallel_chunks(std::int64_t n, std::int64_t grain, Body&& body) {
+  const int chunks = chunk_count(n, grain);
+  const auto range = [&](int chunk) { body(chunk, n * chunk / chunks, n * (chunk + 1) / chunks); };
+  if (chunks <= 1) {
+    if (chunks == 1) range(0);
+    return;
+  }
+  detail::compute_arena().execute([&] {
+    tbb::parallel_for(
+        0, chunks,
+        [&](int chunk) {
+          const ComputeThreadsScope serial(1);
+          range(chunk);
+        },
+        tbb::static_partitioner());
+  });
+}
+
+/// parallel_chunks for bodies that need no chunk number: body(begin, end).
+template <class Body>
+void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
+  parallel_chunks(n, grain, [&](int, std::int64_t begin, std::int64_t end) { body(begin, end); });
+}
+
+}  // namespace lockstep
