@@ -102,6 +102,18 @@ Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const 
   return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
 }
 
+Tensor Tensor::broadcast_view(const Shape& shape) const {
+  Shape strides = shape;
+  const int added = shape.rank() - rank();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t size = axis < added ? 1 : shape_[axis - added];
+    require(size == shape[axis] || size == 1, "{} does not broadcast to {}", text(), shape.text());
+    strides[axis] = axis < added || size != shape[axis] ? 0 : strides_[axis - added];
+  }
+  require(added >= 0, "{} does not broadcast to {}", text(), shape.text());
+  return {buffer_, offset_, shape, strides, dtype_};
+}
+
 Tensor Tensor::joined(std::span<const Tensor> parts, int axis) {
   if (parts.empty() || !parts[0].defined()) return {};
   const Tensor& first = parts[0];

@@ -72,6 +72,9 @@ class Tensor {
   Tensor view(const Shape& shape) const;
   /// Elements [begin, end) of `axis`.
   Tensor slice_view(int axis, std::int64_t begin, std::int64_t end) const;
+  /// The elements repeated to `shape` as NumPy broadcasts them, with stride 0; for reading only. Throws InvalidArgument
+  /// when the shapes do not broadcast so.
+  Tensor broadcast_view(const Shape& shape) const;
   /// The dense tensor whose consecutive slices along `axis` the parts are, all of it and in order; undefined if they
   /// are not. Lets a concatenation of results that were written in place cost nothing.
   static Tensor joined(std::span<const Tensor> parts, int axis);

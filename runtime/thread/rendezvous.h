@@ -17,24 +17,31 @@ class Rendezvous {
 
   int members() const { return members_; }
   /// Blocks until every member has arrived. `place` says what is waited for, in error messages.
-  /// Throws Aborted after `abort`, Timeout after `timeout`, and then for everyone until `reset`.
+  /// Throws Aborted after `abort`, LogicError when a member has finished, Timeout after `timeout`: for everyone, until
+  /// `reset`.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
   /// Releases everyone who waits or comes later. `reason` becomes part of their message.
   void abort(const std::string& reason);
+  /// `member` will not come again in this run. Whoever waits for it, now or later, gets a LogicError naming it: the
+  /// members did not agree on how often they meet.
+  void finish(int member);
   /// Back to the first state. Precondition: nobody waits.
   void reset();
 
  private:
   std::string missing() const;
-  [[noreturn]] void throw_aborted() const;
+  void release_if_finished(const char* place);
+  [[noreturn]] void throw_released() const;
 
   const int members_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> arrived_;
+  std::vector<bool> finished_;
   int count_ = 0;
   std::uint64_t round_ = 0;
-  bool aborted_ = false;
+  const char* place_ = "";  ///< of the round under way
+  enum class Release { none, aborted, mismatch } release_ = Release::none;
   std::string reason_;
 };
 

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <lockstep/kernels/backend.h>
+
+namespace lockstep {
+
+/// The op table of the CPU. Each family has its own source file in this folder; what runs in parallel does so on the
+/// calling thread's share of the cores.
+class CpuBackend final : public Backend {
+ public:
+  // elementwise.cpp
+  void unary(UnaryOp op, const Tensor& x, const Tensor& y) override;
+  void unary_gradient(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) override;
+  void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) override;
+  void affine(const Tensor& x, float scale, float shift, const Tensor& y) override;
+  void accumulate(const Tensor& x, const Tensor& out) override;
+  void convert(const Tensor& x, const Tensor& y) override;
+  void fill(const Tensor& x, float value) override;
+  void moving_average(const Tensor& average, const Tensor& value, float momentum) override;
+
+  // dropout.cpp
+  void dropout(const Tensor& x, float rate, const RandomKey& key, const Tensor& y) override;
+
+  // reduction.cpp
+  void sum_middle(const Tensor& x, const Tensor& y) override;
+  void argmax(const Tensor& x, const Tensor& y) override;
+
+  // cross_entropy.cpp
+  void softmax(const Tensor& logits, const Tensor& y) override;
+  void softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) override;
+  std::int64_t sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& loss,
+                                            const Tensor& probabilities) override;
+  void sparse_softmax_cross_entropy_gradient(const Tensor& probabilities, const Tensor& labels, const Tensor& dloss,
+                                             const Tensor& dx) override;
+  void binary_cross_entropy(bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& loss) override;
+  void binary_cross_entropy_gradient(bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& dloss,
+                                     const Tensor& dx) override;
+
+  // conv2d.cpp
+  void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
+              const Tensor& y) override;
+  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx,
+                         bool accumulate) override;
+  void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
+                              const Tensor& dbias) override;
+
+  // dense.cpp
+  void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
+             const Tensor& y) override;
+  void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) override;
+  void dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) override;
+
+  // batch_norm.cpp
+  void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) override;
+  void batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean, const Tensor& variance,
+                  float epsilon, bool relu, const Tensor& y) override;
+  void batch_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                           const Tensor& variance, float epsilon, bool relu, bool batch_statistics, const Tensor& dy,
+                           const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
+
+  // pool2d.cpp
+  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
+  void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
+  void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
+  void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
+
+  // update.cpp
+  void reduce(ReduceOp op, const ReduceViews& views) override;
+  void update(const SgdStep& step, const UpdateViews& views) override;
+  void update(const AdamStep& step, const UpdateViews& views) override;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+// Matrix products on oneDNN's inner product, all operands in plain layouts: it then calls the library's own gemm, and
+// the kernels, which can be much larger than the activations, are never reordered.
+
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/onednn.h>
+
+namespace lockstep {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+/// Plain layouts of x (n, in), kernel (in, out) and y (n, out); oneDNN names a kernel's axes out first.
+struct Geometry {
+  memory::desc x, kernel, y, bias;
+
+  Geometry(std::int64_t n, std::int64_t in, std::int64_t out, bool has_bias)
+      : x({n, in}, memory::data_type::f32, Tag::nc),
+        kernel({out, in}, memory::data_type::f32, Tag::io),
+        y({n, out}, memory::data_type::f32, Tag::nc),
+        bias(has_bias ? memory::desc({out}, memory::data_type::f32, Tag::x) : memory::desc()) {}
+};
+
+dnnl::inner_product_forward::primitive_desc describe_forward(const Geometry& g, Activation activation) {
+  dnnl::primitive_attr attributes = onednn::attributes();
+  dnnl::post_ops after;
+  switch (activation) {
+    case Activation::linear: break;
+    case Activation::relu: after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0); break;
+    case Activation::sigmoid: after.append_eltwise(1, dnnl::algorithm::eltwise_logistic, 0, 0); break;
+    case Activation::tanh: after.append_eltwise(1, dnnl::algorithm::eltwise_tanh, 0, 0); break;
+  }
+  attributes.set_post_ops(after);
+  return {{dnnl::prop_kind::forward_training, g.x, g.kernel, g.bias, g.y}, attributes, onednn::engine()};
+}
+
+onednn::Plan forward_plan(const Geometry& g, Activation activation) {
+  const auto description = describe_forward(g, activation);
+  return {dnnl::inner_product_forward(description), description.scratchpad_desc(), g.kernel, {}};
+}
+
+onednn::Plan gradient_x_plan(const Geometry& g) {
+  const dnnl::inner_product_backward_data::primitive_desc description(
+      {g.x, g.kernel, g.y}, onednn::attributes(), onednn::engine(), describe_forward(g, Activation::linear));
+  return {dnnl::inner_product_backward_data(description), description.scratchpad_desc(), g.kernel, {}};
+}
+
+onednn::Plan gradient_kernel_plan(const Geometry& g) {
+  const dnnl::inner_product_backward_weights::primitive_desc description(
+      {g.x, g.kernel, g.bias, g.y}, onednn::attributes(), onednn::engine(), describe_forward(g, Activation::linear));
+  return {dnnl::inner_product_backward_weights(description), description.scratchpad_desc(), g.kernel, {}};
+}
+
+}  // namespace
+
+void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
+                       const Tensor& y) {
+  if (y.elements() == 0) return;
+  thread_local onednn::PlanCache plans("matrix product");
+  const Geometry g(x.dim(0), x.dim(1), y.dim(1), bias.defined());
+  const onednn::PlanKey key{x.dim(0), x.dim(1), y.dim(1), bias.defined(), static_cast<std::int64_t>(activation)};
+  const onednn::Plan& plan = plans.get(key, [&] { return forward_plan(g, activation); });
+  const Tensor scratch = onednn::allocate(plan.scratchpad);
+  onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
+                              {DNNL_ARG_WEIGHTS, onednn::bind(g.kernel, kernel)},
+                              {DNNL_ARG_DST, onednn::bind(g.y, y)},
+                              {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
+  if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
+  onednn::execute("a matrix product", plan.primitive, arguments);
+}
+
+void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
+  if (dx.elements() == 0) return;
+  thread_local onednn::PlanCache plans("data gradient of a matrix product");
+  const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), false);
+  const onednn::Plan& plan = plans.get({dx.dim(0), dx.dim(1), dy.dim(1)}, [&] { return gradient_x_plan(g); });
+  const Tensor scratch = onednn::allocate(plan.scratchpad);
+  onednn::execute("a data gradient of a matrix product", plan.primitive,
+                  {{DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
+                   {DNNL_ARG_WEIGHTS, onednn::bind(g.kernel, kernel)},
+                   {DNNL_ARG_DIFF_SRC, onednn::bind(g.x, dx)},
+                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+}
+
+void CpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) {
+  if (x.elements() == 0 || dy.elements() == 0) {
+    fill(dkernel, 0);
+    if (dbias.defined()) fill(dbias, 0);
+    return;
+  }
+  thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
+  const Geometry g(x.dim(0), x.dim(1), dy.dim(1), dbias.defined());
+  const onednn::PlanKey key{x.dim(0), x.dim(1), dy.dim(1), dbias.defined()};
+  const onednn::Plan& plan = plans.get(key, [&] { return gradient_kernel_plan(g); });
+  const Tensor scratch = onednn::allocate(plan.scratchpad);
+  onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
+                              {DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
+                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(g.kernel, dkernel)},
+                              {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
+  if (dbias.defined()) arguments.emplace(DNNL_ARG_DIFF_BIAS, onednn::bind(g.bias, dbias));
+  onednn::execute("a kernel gradient of a matrix product", plan.primitive, arguments);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,67 @@
+#include <lockstep/kernels/cpu/onednn.h>
+
+#include <omp.h>
+
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep::onednn {
+namespace {
+
+/// oneDNN's OpenMP counts its threads by host thread, and primitives divide their work when they are made.
+void use_compute_threads() {
+  thread_local int current = 0;
+  if (const int wanted = compute_threads(); wanted != current) {
+    omp_set_num_threads(wanted);
+    current = wanted;
+  }
+}
+
+dnnl::stream& stream() {
+  thread_local dnnl::stream stream(engine());
+  return stream;
+}
+
+}  // namespace
+
+const dnnl::engine& engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor) {
+  return {desc, engine(), tensor.raw_data()};
+}
+
+Tensor allocate(const dnnl::memory::desc& desc) {
+  return Tensor::empty({static_cast<std::int64_t>(desc.get_size())}, DType::u8);
+}
+
+void execute(const char* what, const dnnl::primitive& primitive, const Arguments& arguments) {
+  use_compute_threads();
+  try {
+    primitive.execute(stream(), arguments);
+    stream().wait();
+  } catch (const dnnl::error& error) {
+    fail<Unsupported>("oneDNN could not run {}: {}", what, error.what());
+  }
+}
+
+PlanCache::Entry PlanCache::prepare(const PlanKey& key) {
+  use_compute_threads();
+  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
+  constexpr std::size_t limit = 1024;
+  if (plans_.size() >= limit) plans_.clear();
+  return {key, compute_threads()};
+}
+
+void PlanCache::refuse(const char* what, const dnnl::error& error) {
+  fail<Unsupported>("oneDNN has no {} for these shapes: {}", what, error.what());
+}
+
+}  // namespace lockstep::onednn

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <unordered_map>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// What the kernels on oneDNN share. Primitives are kept by thread: each replica computes on its own one.
+
+namespace lockstep::onednn {
+
+/// The CPU engine of the process.
+const dnnl::engine& engine();
+/// Attributes that make a primitive take its scratch memory from us.
+dnnl::primitive_attr attributes();
+/// `desc` over the tensor's memory.
+dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
+/// Uninitialized memory for `desc` from the device's allocator.
+Tensor allocate(const dnnl::memory::desc& desc);
+
+using Arguments = std::unordered_map<int, dnnl::memory>;
+/// Runs a primitive on the calling thread's share of the cores and waits. `what` is named in errors (Unsupported).
+void execute(const char* what, const dnnl::primitive& primitive, const Arguments& arguments);
+
+/// A primitive with the layouts it chose.
+struct Plan {
+  dnnl::primitive primitive;
+  dnnl::memory::desc scratchpad;
+  dnnl::memory::desc weights;  ///< read or, by a weight gradient, written
+  dnnl::reorder reorder;       ///< between the plain layout and `weights`; empty when they are the same
+};
+
+/// Shapes and options that a plan depends on.
+using PlanKey = std::array<std::int64_t, 16>;
+
+/// The plans of the calling thread for one kind of primitive; make one as a thread_local. Plans also depend on
+/// compute_threads(), which is part of the key without being given.
+class PlanCache {
+ public:
+  explicit PlanCache(const char* what) : what_(what) {}
+
+  /// The plan for `key`, from `make()` at first use. oneDNN's refusal becomes Unsupported.
+  template <class Make>
+  const Plan& get(const PlanKey& key, Make&& make) {
+    const Entry entry = prepare(key);
+    if (const auto found = plans_.find(entry); found != plans_.end()) return found->second;
+    try {
+      return plans_.emplace(entry, make()).first->second;
+    } catch (const dnnl::error& error) {
+      refuse(what_, error);
+    }
+  }
+
+ private:
+  struct Entry {
+    PlanKey key;
+    int threads;
+    friend auto operator<=>(const Entry&, const Entry&) = default;
+  };
+  Entry prepare(const PlanKey& key);
+  [[noreturn]] static void refuse(const char* what, const dnnl::error& error);
+
+  const char* what_;
+  std::map<Entry, Plan> plans_;
+};
+
+}  // namespace lockstep::onednn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <lockstep/kernels/backend.h>
+
+// Memory layouts that kernels ask for. These helpers record nothing on tapes.
+
+namespace lockstep {
+
+/// `x` itself when it is dense, else a dense copy.
+inline Tensor make_dense(const Tensor& x) {
+  if (x.is_dense()) return x;
+  Tensor copy = Tensor::empty(x.shape(), x.dtype());
+  current_backend().convert(x, copy);
+  return copy;
+}
+
+/// Whether x is "rows": elements of the last axis next to each other, the other axes dense among themselves, as in a
+/// channel slice.
+inline bool is_rows(const Tensor& x) {
+  const int last = x.rank() - 1;
+  if (x.is_dense() || last < 0) return true;
+  if (x.shape()[last] != 1 && x.strides()[last] != 1) return false;
+  std::int64_t expected = -1;  // taken from the innermost axis that says it
+  for (int axis = last - 1; axis >= 0; --axis) {
+    if (x.shape()[axis] == 1) continue;
+    if (expected >= 0 && x.strides()[axis] != expected) return false;
+    if (expected < 0 && x.strides()[axis] < x.shape()[last]) return false;
+    expected = x.strides()[axis] * x.shape()[axis];
+  }
+  return true;
+}
+
+/// Elements between one row's first element and the next one's. Precondition: is_rows(x).
+inline std::int64_t row_stride(const Tensor& x) {
+  for (int axis = x.rank() - 2; axis >= 0; --axis)
+    if (x.shape()[axis] != 1) return x.strides()[axis];
+  return x.rank() > 0 ? x.shape()[x.rank() - 1] : 1;
+}
+
+/// `x` itself when it is rows, else a dense copy.
+inline Tensor make_rows(const Tensor& x) { return is_rows(x) ? x : make_dense(x); }
+
+}  // namespace lockstep

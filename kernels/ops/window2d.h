@@ -1,0 +1,18 @@
+#pragma once
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/conv2d.h>
+
+namespace lockstep {
+
+/// How a window moves over the spatial axes of x (n, h, w, c), with Keras' padding made explicit, and how often it fits.
+struct Sliding2d {
+  Window2d window;
+  Size2d output;
+};
+
+/// Throws InvalidArgument, naming `op` and the sizes, for sizes or strides below 1 and for an input without one
+/// element or, with `valid` padding, smaller than the window.
+Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding);
+
+}  // namespace lockstep

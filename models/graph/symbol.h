@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+/// The result of calling a layer while a model is described: a shape, and what it is computed from (Keras' KerasTensor).
+/// A handle.
+class Symbol {
+ public:
+  struct Node {
+    std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
+    std::vector<Symbol> inputs;
+    Shape shape;  ///< without the batch axis
+    std::string name;
+  };
+
+  explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  const Shape& shape() const { return node_->shape; }
+  const Node& node() const { return *node_; }
+
+ private:
+  std::shared_ptr<const Node> node_;
+};
+
+/// A model's input of this shape, batch axis left out.
+Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name
+
+}  // namespace lockstep

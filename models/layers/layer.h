@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/variable/variable.h>
+
+namespace lockstep {
+
+/// Whether a call trains (batch statistics, dropout) or infers.
+enum class Mode { inference, train };
+
+/// How the network wants one call of a layer done.
+struct LayerCall {
+  Mode mode = Mode::inference;
+  bool fused_relu = false;  ///< apply max(0, .) to the result; only given to layers that say `can_fuse_relu`
+  Tensor out{};             ///< where to write the result, if defined; only given to layers that say `can_write_to`
+};
+
+/// Where a layer gets its variables' initial values and its random numbers from.
+struct LayerSeed {
+  std::uint64_t seed = 0;    ///< the model's
+  std::uint32_t stream = 0;  ///< the layer's number in the model
+};
+
+/// A layer's computation and weights. One object, used by every replica: per-replica state is in variables.
+/// Shapes are without the batch axis.
+class LayerImpl {
+ public:
+  virtual ~LayerImpl() = default;
+
+  /// Keras' name of the class, e.g. "Conv2D".
+  virtual std::string_view class_name() const = 0;
+  /// Throws InvalidArgument for inputs that the layer cannot take.
+  virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
+  /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
+  virtual void build(std::span<const Shape> inputs, const LayerSeed& seed);
+  virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
+  virtual bool can_fuse_relu() const { return false; }
+  virtual bool can_write_to() const { return false; }
+  /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.
+  virtual bool is_relu() const { return false; }
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  bool is_built() const { return built_; }
+  /// In Keras' order.
+  const std::vector<Variable>& variables() const { return variables_; }
+
+ protected:
+  explicit LayerImpl(std::string name) : name_(std::move(name)) {}
+  /// Makes a variable "layer/name" and lists it among `variables()`.
+  Variable add_weight(VariableSpec spec);
+
+ private:
+  std::string name_;  ///< empty until the model gives one
+  bool built_ = false;
+  std::vector<Variable> variables_;
+};
+
+class Symbol;
+
+/// A handle to a layer, to be called on symbols; calling one layer twice shares its weights.
+class Layer {
+ public:
+  explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
+
+  Symbol operator()(const Symbol& input) const;
+  Symbol operator()(const std::vector<Symbol>& inputs) const;
+
+  const std::string& name() const { return impl_->name(); }
+  LayerImpl& impl() const { return *impl_; }
+  const std::shared_ptr<LayerImpl>& shared() const { return impl_; }
+
+ private:
+  std::shared_ptr<LayerImpl> impl_;
+};
+
+}  // namespace lockstep

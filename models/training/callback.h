@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <lockstep/runtime/trace/step_clock.h>
+
+namespace lockstep {
+
+class Model;
+
+/// Values by name, in the order of the names: "accuracy", "loss", "val_accuracy", ...
+using Logs = std::map<std::string, double>;
+
+/// What is known after a training step.
+struct StepReport {
+  std::int64_t step = 0;  ///< from 0, over all epochs
+  std::int64_t step_in_epoch = 0;
+  double loss = 0;  ///< of this step
+  double learning_rate = 0;
+  std::int64_t examples = 0;
+  double step_ms = 0;
+  StepClock::Split split_ms{};  ///< input: of the caller's thread; the others: of replica 0's
+  Logs running{};               ///< means since the epoch's start
+};
+
+/// What an epoch is announced with.
+struct EpochPlan {
+  int epoch = 0;
+  int epochs = 0;
+  std::int64_t steps = -1;  ///< -1: not known before the first epoch's end
+};
+
+/// Is told of fit's progress, on the caller's thread. An exception that it throws ends fit and reaches the caller.
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual void on_train_begin(Model&) {}
+  virtual void on_epoch_begin(Model&, const EpochPlan&) {}
+  virtual void on_step_end(Model&, const StepReport&) {}
+  /// `logs` holds the epoch's means, the validation's as val_..., learning_rate, epoch_s and examples_per_s.
+  virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
+  virtual void on_train_end(Model&) {}
+};
+
+}  // namespace lockstep

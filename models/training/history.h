@@ -1,0 +1,15 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Keras' History: what each epoch ended with.
+struct History {
+  std::vector<int> epoch;
+  std::map<std::string, std::vector<double>> values;  ///< "loss", "val_loss", "learning_rate", "epoch_s", ... by epoch
+};
+
+}  // namespace lockstep

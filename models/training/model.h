@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/losses/loss.h>
+#include <lockstep/models/metrics/metric.h>
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/training/callback.h>
+#include <lockstep/models/training/history.h>
+#include <lockstep/runtime/data/dataset.h>
+
+namespace lockstep {
+
+struct ModelOptions {
+  std::string name = "functional";
+  std::uint64_t seed = 0;  ///< of the initial weights and of dropout
+};
+
+struct FitOptions {
+  int epochs = 1;
+  int initial_epoch = 0;
+  /// Ends an epoch after so many steps; the next goes on in the same pass over the data, as in Keras.
+  std::optional<std::int64_t> steps_per_epoch{};
+  std::optional<Dataset> validation{};  ///< batched
+  std::vector<std::shared_ptr<Callback>> callbacks{};
+  /// Compares all copies of every mirrored variable every so many steps; 0: never.
+  std::int64_t verify_every = 0;
+};
+
+/// A functional model with Keras' training loop over all replicas of the strategy in whose scope it was made. A handle:
+/// copies are the same model.
+class Model {
+ public:
+  /// Builds the layers from `input` to `output`. See Network.
+  Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
+
+  /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes.
+  Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
+
+  /// Sets what fit and evaluate use. Throws InvalidArgument when a part does not suit the output's shape.
+  void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {});
+
+  /// Trains on `batches`, a data set of global batches (Dataset::batch), each split over the replicas. The loss of a
+  /// step is the sum of its examples' losses over the global number of examples, however they are split.
+  /// Throws LogicError before compile, InvalidArgument for options or data that do not fit.
+  History fit(const Dataset& batches, const FitOptions& options = {});
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}.
+  std::map<std::string, double> evaluate(const Dataset& batches);
+  /// Outputs of all examples in the order of the data set.
+  Tensor predict(const Dataset& batches);
+
+  const Network& network() const;
+  const std::string& name() const;
+  const Strategy& strategy() const { return network().strategy(); }
+  std::vector<Variable> variables() const { return network().variables(); }
+  std::vector<Variable> trainable_variables() const { return network().trainable_variables(); }
+  std::int64_t count_params() const { return network().count_params(); }
+  std::string summary() const { return network().summary(name()); }
+  /// The compiled optimizer. Throws LogicError before compile.
+  const Optimizer& optimizer() const;
+  /// Asks fit to end after the step in hand; for callbacks and signal handlers' owners.
+  void stop_training();
+
+  /// Keras 3's `.weights.h5`. Written whole or not at all. Throws InputError naming the file.
+  void save_weights(const std::string& path) const;
+  /// Throws InputError naming file, layer and both shapes when the file does not fit this model, which then keeps its
+  /// weights.
+  void load_weights(const std::string& path);
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,95 @@
+#include <utility>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/data/stage.h>
+
+namespace lockstep {
+namespace {
+
+void check_source(const Tensor& tensor, const char* which) {
+  require(tensor.defined(), "a data set needs a defined {}", which);
+  require(tensor.rank() >= 1, "{} of a data set needs an axis of examples, got {}", which, tensor.text());
+  require(tensor.is_dense() && tensor.device().kind == DeviceKind::cpu,
+          "{} of a data set must be dense and in host memory, got {}", which, tensor.text());
+}
+
+}  // namespace
+
+/// The cursor goes before the stages that it reads from.
+struct DatasetIterator::Pass {
+  std::shared_ptr<const detail::Stage> stage;
+  std::unique_ptr<detail::Cursor> cursor;
+};
+
+void DatasetIterator::DeletePass::operator()(Pass* pass) const noexcept { delete pass; }
+
+DatasetIterator::DatasetIterator(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch) {
+  std::unique_ptr<detail::Cursor> cursor = stage->open(epoch);
+  pass_.reset(new Pass{std::move(stage), std::move(cursor)});
+}
+
+std::optional<Example> DatasetIterator::next() {
+  if (!pass_) return std::nullopt;
+  std::optional<Example> element;
+  try {
+    element = pass_->cursor->next();
+  } catch (...) {
+    pass_.reset();
+    throw;
+  }
+  if (!element) pass_.reset();
+  return element;
+}
+
+Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y) {
+  check_source(x, "x");
+  if (y.defined()) {
+    check_source(y, "y");
+    require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x.text(), y.text());
+  }
+  return Dataset(detail::make_tensor_source(x, y));
+}
+
+Dataset Dataset::map(std::function<Example(const Example&)> transform) const {
+  require(transform != nullptr, "map() needs a function");
+  return Dataset(detail::make_map(stage_, std::move(transform)));
+}
+
+Dataset Dataset::shuffle(const ShuffleOptions& options) const {
+  require(options.buffer >= 1 || options.buffer == ShuffleOptions::whole,
+          "the shuffle buffer must hold at least 1 example, got {}", options.buffer);
+  const std::optional<std::int64_t> elements = size();
+  require(elements || options.buffer != ShuffleOptions::whole,
+          "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
+  if (options.buffer == ShuffleOptions::whole || (elements && options.buffer >= *elements))
+    if (detail::StagePtr shuffled = stage_->shuffled(options.seed)) return Dataset(std::move(shuffled));
+  return Dataset(detail::make_shuffle(stage_, options));
+}
+
+Dataset Dataset::batch(std::int64_t rows, bool drop_remainder) const {
+  require(rows >= 1, "the batch size must be at least 1, got {}", rows);
+  return Dataset(detail::make_batch(stage_, rows, drop_remainder));
+}
+
+Dataset Dataset::repeat(std::optional<std::int64_t> count) const {
+  require(!count || *count >= 1, "repeat() needs a count of at least 1, got {}; without a count it never ends",
+          count.value_or(0));
+  return Dataset(detail::make_repeat(stage_, count));
+}
+
+Dataset Dataset::take(std::int64_t count) const {
+  require(count >= 0, "take() needs a count of at least 0, got {}", count);
+  return Dataset(detail::make_take(stage_, count));
+}
+
+Dataset Dataset::prefetch(std::int64_t count) const {
+  require(count >= 1, "prefetch() needs a count of at least 1, got {}", count);
+  return Dataset(detail::make_prefetch(stage_, count));
+}
+
+std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
+
+DatasetIterator Dataset::epoch(std::uint64_t number) const { return DatasetIterator(stage_, number); }
+
+}  // namespace lockstep

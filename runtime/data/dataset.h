@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// One element of a Dataset: an input and what is wanted for it. After batch() both have a leading batch axis.
+struct Example {
+  Tensor x{};
+  Tensor y{};  ///< undefined when there is nothing to be predicted
+
+  /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
+  std::int64_t size() const { return x.dim(0); }
+};
+using Batch = Example;
+
+struct ShuffleOptions {
+  static constexpr std::int64_t whole = -1;
+
+  std::uint64_t seed = 0;
+  std::int64_t buffer = whole;  ///< elements that an element is drawn from; fewer mix less and hold less
+};
+
+namespace detail {
+class Cursor;
+class Stage;
+}  // namespace detail
+
+/// One pass over a Dataset. For one thread. Keeps alive what it reads from; a pass may be dropped at any element.
+class DatasetIterator {
+ public:
+  /// The next element; nothing at the end. Throws what a stage throws, and is at its end then.
+  std::optional<Example> next();
+
+  class Element;
+  /// For range-for: the elements that `next` would give from here on.
+  Element begin();
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend class Dataset;
+  explicit DatasetIterator(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch);
+
+  struct Pass;
+  struct DeletePass {
+    void operator()(Pass* pass) const noexcept;
+  };
+  std::unique_ptr<Pass, DeletePass> pass_;  ///< null at the end
+};
+
+/// An input iterator for range-for.
+class DatasetIterator::Element {
+ public:
+  explicit Element(DatasetIterator& pass) : pass_(&pass), value_(pass.next()) {}
+  const Example& operator*() const { return *value_; }
+  Element& operator++() {
+    value_ = pass_->next();
+    return *this;
+  }
+  friend bool operator==(const Element& element, std::default_sentinel_t) { return !element.value_; }
+
+ private:
+  DatasetIterator* pass_;
+  std::optional<Example> value_;
+};
+
+/// A recipe for a sequence of examples, with the stages of tf.data. A value: cheap to copy, never changed; each method
+/// gives a new one. Nothing runs before `epoch` is called. Elements are in host memory, and may share it with their
+/// source and with each other: read them only.
+class Dataset {
+ public:
+  /// Example i is row i of both tensors, as views. `y` may be undefined.
+  /// Throws InvalidArgument unless they are dense, in host memory, and have equally many rows.
+  static Dataset from_tensors(const Tensor& x, const Tensor& y = {});
+
+  /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
+  /// threads. After batch() an element is a whole batch. A lockstep::Error that it throws gets the element's number.
+  Dataset map(std::function<Example(const Example&)> transform) const;
+  /// Another order in every epoch, which depends on the seed and the epoch's number alone, on any machine.
+  /// Throws InvalidArgument for a buffer of less than one element.
+  Dataset shuffle(const ShuffleOptions& options = {}) const;
+  /// Groups of `rows` elements as one, (rows, ...); the last has the rest, or is left out. A batch of neighbours in
+  /// memory is a view. Throws InvalidArgument for rows < 1 and, when read, for elements of unequal shape or dtype.
+  Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
+  /// The elements over and over: without end, or `count` times. Each time is an epoch of its own to the stages before.
+  /// Throws InvalidArgument for count < 1.
+  Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
+  /// The first `count` elements. Throws InvalidArgument for count < 0.
+  Dataset take(std::int64_t count) const;
+  /// Makes up to `count` elements ahead, on one thread of its own that ends with the pass. Throws InvalidArgument for
+  /// count < 1.
+  Dataset prefetch(std::int64_t count = 2) const;
+
+  /// Number of elements (of batches, after batch()); nothing when the set never ends.
+  std::optional<std::int64_t> size() const;
+  /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order.
+  DatasetIterator epoch(std::uint64_t number = 0) const;
+
+ private:
+  explicit Dataset(std::shared_ptr<const detail::Stage> stage) : stage_(std::move(stage)) {}
+
+  std::shared_ptr<const detail::Stage> stage_;
+};
+
+inline DatasetIterator::Element DatasetIterator::begin() { return Element(*this); }
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#include <utility>
+#include <vector>
+
+#include <lockstep/runtime/data/shuffle_draws.h>
+#include <lockstep/runtime/data/stage.h>
+
+namespace lockstep::detail {
+namespace {
+
+/// Each element is drawn from a buffer that the next one of the input then fills up.
+class ShuffleCursor final : public Cursor {
+ public:
+  ShuffleCursor(std::unique_ptr<Cursor> input, std::int64_t buffer, ShuffleDraws draws)
+      : input_(std::move(input)), capacity_(buffer), draws_(std::move(draws)) {}
+
+  std::optional<Example> next() override {
+    while (more_ && static_cast<std::int64_t>(buffer_.size()) < capacity_) {
+      std::optional<Example> element = input_->next();
+      more_ = element.has_value();
+      if (more_) buffer_.push_back(std::move(*element));
+    }
+    if (buffer_.empty()) return std::nullopt;
+    const std::int64_t drawn = draws_.below(static_cast<std::int64_t>(buffer_.size()));
+    std::swap(buffer_[static_cast<std::size_t>(drawn)], buffer_.back());
+    Example element = std::move(buffer_.back());
+    buffer_.pop_back();
+    return element;
+  }
+
+ private:
+  std::unique_ptr<Cursor> input_;
+  std::int64_t capacity_;
+  ShuffleDraws draws_;
+  std::vector<Example> buffer_;
+  bool more_ = true;
+};
+
+class Shuffle final : public Stage {
+ public:
+  Shuffle(StagePtr input, const ShuffleOptions& options)
+      : input_(std::move(input)), seed_(options.seed), buffer_(options.buffer) {}
+
+  std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
+    const std::int64_t buffer = buffer_ == ShuffleOptions::whole ? input_->size().value() : buffer_;
+    return std::make_unique<ShuffleCursor>(input_->open(epoch), buffer, ShuffleDraws(seed_, epoch));
+  }
+  std::optional<std::int64_t> size() const override { return input_->size(); }
+
+ private:
+  StagePtr input_;
+  std::uint64_t seed_;
+  std::int64_t buffer_;
+};
+
+}  // namespace
+
+StagePtr make_shuffle(StagePtr input, const ShuffleOptions& options) {
+  return std::make_shared<Shuffle>(std::move(input), options);
+}
+
+}  // namespace lockstep::detail

@@ -1,0 +1,85 @@
+#include <cstring>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/stack.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep::detail {
+namespace {
+
+/// A copy is split over threads only when each gets enough bytes to pay for being woken.
+constexpr std::int64_t bytes_per_chunk = 1 << 18;
+
+Shape with_rows(std::int64_t rows, std::span<const std::int64_t> row_shape) {
+  Shape shape{rows};
+  for (const std::int64_t dim : row_shape) shape.push_back(dim);
+  return shape;
+}
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  return tensor.elements() * static_cast<std::int64_t>(size_of(tensor.dtype()));
+}
+
+/// Calls copy_row(row, its memory) for every row of `batch`.
+template <class CopyRow>
+void fill_rows(const Tensor& batch, CopyRow&& copy_row) {
+  const std::int64_t rows = batch.dim(0);
+  if (batch.elements() == 0) return;
+  const std::int64_t row_bytes = bytes_of(batch) / rows;
+  auto* memory = static_cast<std::byte*>(batch.raw_data());
+  parallel_for(rows, bytes_per_chunk / row_bytes + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) copy_row(row, memory + row * row_bytes);
+  });
+}
+
+void copy_elements(const Tensor& from, std::byte* to) {
+  if (from.is_dense()) {
+    std::memcpy(to, from.raw_data(), static_cast<std::size_t>(bytes_of(from)));
+    return;
+  }
+  visit_dtype(from.dtype(), [&]<class T>() {
+    const T* first = from.data<T>();
+    for_each_offset(from.shape(), from.strides(), [&](std::int64_t offset) {
+      std::memcpy(to, first + offset, sizeof(T));
+      to += sizeof(T);
+    });
+  });
+}
+
+Tensor stack(std::span<const Example> examples, Tensor Example::*member, const char* which) {
+  const Tensor& first = examples.front().*member;
+  for (const Example& example : examples) {
+    const Tensor& tensor = example.*member;
+    require(tensor.defined() == first.defined() && tensor.shape() == first.shape() && tensor.dtype() == first.dtype(),
+            "the examples of a batch need {} of one shape and dtype, got {} and {}", which, first.text(),
+            tensor.text());
+  }
+  if (!first.defined()) return {};
+  const auto rows = static_cast<std::int64_t>(examples.size());
+  const Shape& row_shape = first.shape();
+  Tensor batch = Tensor::empty(with_rows(rows, {row_shape.begin(), row_shape.end()}), first.dtype());
+  fill_rows(batch, [&](std::int64_t row, std::byte* to) {
+    copy_elements(examples[static_cast<std::size_t>(row)].*member, to);
+  });
+  return batch;
+}
+
+}  // namespace
+
+Batch stack(std::span<const Example> examples) {
+  return {stack(examples, &Example::x, "an x"), stack(examples, &Example::y, "a y")};
+}
+
+Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices) {
+  const Shape& shape = from.shape();
+  const auto rows = static_cast<std::int64_t>(indices.size());
+  Tensor batch = Tensor::empty(with_rows(rows, {shape.begin() + 1, shape.end()}), from.dtype());
+  const std::int64_t row_bytes = rows == 0 ? 0 : bytes_of(batch) / rows;
+  const auto* source = static_cast<const std::byte*>(from.raw_data());
+  fill_rows(batch, [&](std::int64_t row, std::byte* to) {
+    std::memcpy(to, source + indices[static_cast<std::size_t>(row)] * row_bytes, static_cast<std::size_t>(row_bytes));
+  });
+  return batch;
+}
+
+}  // namespace lockstep::detail

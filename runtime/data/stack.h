@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+
+#include <lockstep/runtime/data/dataset.h>
+
+namespace lockstep::detail {
+
+/// The examples as one batch: copies with a leading axis. Throws InvalidArgument when they differ in shape or dtype, or
+/// only some of them have a y.
+Batch stack(std::span<const Example> examples);
+
+/// Rows `indices` of a dense tensor, as a copy.
+Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices);
+
+}  // namespace lockstep::detail

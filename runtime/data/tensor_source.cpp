@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <lockstep/runtime/data/shuffle_draws.h>
+#include <lockstep/runtime/data/stack.h>
+#include <lockstep/runtime/data/stage.h>
+
+namespace lockstep::detail {
+namespace {
+
+/// Row `index` without its leading axis, as a view.
+Tensor row_view(const Tensor& tensor, std::int64_t index) {
+  if (!tensor.defined()) return {};
+  const Shape& shape = tensor.shape();
+  return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
+}
+
+Tensor rows_view(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
+  return tensor.defined() ? tensor.slice_view(0, begin, end) : Tensor();
+}
+
+class InOrder final : public Cursor {
+ public:
+  explicit InOrder(const Example& set) : set_(set) {}
+
+  std::optional<Example> next() override {
+    if (position_ == set_.size()) return std::nullopt;
+    const std::int64_t index = position_++;
+    return Example{row_view(set_.x, index), row_view(set_.y, index)};
+  }
+
+  std::optional<Batch> next_batch(std::int64_t rows) override {
+    if (position_ == set_.size()) return std::nullopt;
+    const std::int64_t begin = position_;
+    position_ += std::min(rows, set_.size() - begin);
+    return Batch{rows_view(set_.x, begin, position_), rows_view(set_.y, begin, position_)};
+  }
+
+ private:
+  const Example& set_;
+  std::int64_t position_ = 0;
+};
+
+/// Fisher-Yates on row numbers, each drawn when it is needed.
+class Shuffled final : public Cursor {
+ public:
+  Shuffled(const Example& set, ShuffleDraws draws)
+      : set_(set), draws_(std::move(draws)), left_(static_cast<std::size_t>(set.size())) {
+    std::iota(left_.begin(), left_.end(), 0);
+  }
+
+  std::optional<Example> next() override {
+    if (left_.empty()) return std::nullopt;
+    const std::int64_t index = draw();
+    return Example{row_view(set_.x, index), row_view(set_.y, index)};
+  }
+
+  std::optional<Batch> next_batch(std::int64_t rows) override {
+    if (left_.empty()) return std::nullopt;
+    indices_.resize(static_cast<std::size_t>(std::min(rows, static_cast<std::int64_t>(left_.size()))));
+    for (std::int64_t& index : indices_) index = draw();
+    return Batch{gather_rows(set_.x, indices_), set_.y.defined() ? gather_rows(set_.y, indices_) : Tensor()};
+  }
+
+ private:
+  std::int64_t draw() {
+    std::int64_t& drawn = left_[static_cast<std::size_t>(draws_.below(static_cast<std::int64_t>(left_.size())))];
+    const std::int64_t index = drawn;
+    drawn = left_.back();
+    left_.pop_back();
+    return index;
+  }
+
+  const Example& set_;
+  ShuffleDraws draws_;
+  std::vector<std::int64_t> left_;
+  std::vector<std::int64_t> indices_;
+};
+
+class ShuffledTensorSource final : public Stage {
+ public:
+  ShuffledTensorSource(const Example& set, std::uint64_t seed) : set_(set), seed_(seed) {}
+
+  std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
+    return std::make_unique<Shuffled>(set_, ShuffleDraws(seed_, epoch));
+  }
+  std::optional<std::int64_t> size() const override { return set_.size(); }
+
+ private:
+  Example set_;
+  std::uint64_t seed_;
+};
+
+class TensorSource final : public Stage {
+ public:
+  explicit TensorSource(const Example& set) : set_(set) {}
+
+  std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<InOrder>(set_); }
+  std::optional<std::int64_t> size() const override { return set_.size(); }
+  StagePtr shuffled(std::uint64_t seed) const override { return std::make_shared<ShuffledTensorSource>(set_, seed); }
+
+ private:
+  Example set_;
+};
+
+}  // namespace
+
+StagePtr make_tensor_source(const Tensor& x, const Tensor& y) { return std::make_shared<TensorSource>(Example{x, y}); }
+
+}  // namespace lockstep::detail

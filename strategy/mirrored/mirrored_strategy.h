@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <lockstep/strategy/core/strategy.h>
+
+namespace lockstep {
+
+struct MirroredOptions {
+  /// Longest wait of a replica for the others before the step fails with Timeout naming the late ones.
+  std::chrono::milliseconds timeout{std::chrono::seconds(600)};
+};
+
+/// Synchronous training on the devices of one machine: a copy of every variable on each device, a host thread for each
+/// replica, gradients summed over the replicas and the same update applied to every copy.
+class MirroredStrategy : public Strategy {
+ public:
+  /// On two logical CPUs that share the cores.
+  MirroredStrategy();
+  explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
+  /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
+  explicit MirroredStrategy(const std::vector<std::string>& devices);
+};
+
+}  // namespace lockstep

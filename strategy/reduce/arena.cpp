@@ -1,0 +1,72 @@
+#include <lockstep/strategy/reduce/arena.h>
+
+#include <algorithm>
+
+#include <lockstep/kernels/backend.h>
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t cache_line = 16;  // floats
+
+std::int64_t padded(std::int64_t elements) { return (elements + cache_line - 1) / cache_line * cache_line; }
+
+void check(const std::vector<Variable>& variables, std::size_t replicas) {
+  require(!variables.empty(), "there are no trainable variables to optimize");
+  for (auto variable = variables.begin(); variable != variables.end(); ++variable) {
+    require(variable->trainable(), "variable '{}' is not trainable", variable->name());
+    require(std::find(variables.begin(), variable, *variable) == variable, "variable '{}' is given twice",
+            variable->name());
+    const std::size_t copies = variable->state().copies().size();
+    require(copies == replicas, "variable '{}' has {} copies for {} replicas: make it inside the strategy's scope()",
+            variable->name(), copies, replicas);
+  }
+}
+
+Tensor zeros_on(std::int64_t elements, const LogicalDevice& device) {
+  const Tensor memory = Tensor::empty({elements}, DType::f32, device);
+  backend(device.kind).fill(memory, 0);
+  return memory;
+}
+
+}  // namespace
+
+ParameterArena::ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices)
+    : variables_(std::move(variables)), offsets_(variables_.size()) {
+  check(variables_, devices.size());
+  for (std::size_t i = variables_.size(); i-- > 0;) {
+    offsets_[i] = elements_;
+    elements_ += padded(variables_[i].shape().elements());
+  }
+  for (int replica = 0; replica < static_cast<int>(devices.size()); ++replica) move_in(replica, devices[replica]);
+}
+
+void ParameterArena::move_in(int replica, const LogicalDevice& device) {
+  parameters_.push_back(zeros_on(elements_, device));
+  gradients_.push_back(zeros_on(elements_, device));
+  parameter_pointers_.push_back(parameters_.back().data<float>());
+  gradient_pointers_.push_back(gradients_.back().data<float>());
+  auto& slots = slots_.emplace_back();
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const Shape& shape = variables_[i].shape();
+    const std::int64_t end = offsets_[i] + shape.elements();
+    VariableState& state = variables_[i].state();
+    state.move_copy(replica, parameters_.back().slice_view(0, offsets_[i], end).view(shape));
+    slots.push_back({state.copies()[replica], gradients_.back().slice_view(0, offsets_[i], end).view(shape)});
+  }
+}
+
+std::vector<std::int64_t> ParameterArena::sizes_in_order() const {
+  std::vector<std::int64_t> sizes;
+  for (auto variable = variables_.rbegin(); variable != variables_.rend(); ++variable)
+    sizes.push_back(padded(variable->shape().elements()));
+  return sizes;
+}
+
+bool ParameterArena::holds_variables() const {
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    if (variables_[i].state().copies().front().id() != slots_.front()[i].source.id()) return false;
+  return true;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,54 @@
+#include <lockstep/strategy/reduce/reducer.h>
+
+#include <algorithm>
+
+#include <lockstep/kernels/backend.h>
+
+namespace lockstep {
+
+GradientReducer::GradientReducer(std::vector<Variable> variables, int state_slots,
+                                 const std::vector<LogicalDevice>& devices)
+    : arena_(std::move(variables), devices), buckets_(plan_buckets(arena_.sizes_in_order())) {
+  for (int slot = 0; slot < state_slots; ++slot) {
+    state_.push_back(Tensor::empty({arena_.elements()}, DType::f32, devices.front()));
+    backend(devices.front().kind).fill(state_.back(), 0);
+    state_pointers_.push_back(state_.back().data<float>());
+  }
+}
+
+void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
+  require<LogicError>(arena_.holds_variables(), "these variables have been taken over by another optimizer");
+  const auto slots = arena_.slots(context.replica_id_in_sync_group());
+  bool any_reached = false;
+  tape.backward(loss, slots, [&](int slot, bool reached) {
+    if (!reached) current_backend().fill(slots[slot].destination, 0);
+    any_reached |= reached;
+  });
+  require(any_reached, "the loss depends on none of the {} variables to optimize", slots.size());
+}
+
+void GradientReducer::load(const ReplicaContext& context, std::span<const Tensor> gradients) {
+  require<LogicError>(arena_.holds_variables(), "these variables have been taken over by another optimizer");
+  const auto slots = arena_.slots(context.replica_id_in_sync_group());
+  require(gradients.size() == slots.size(), "{} gradients were given for {} variables", gradients.size(), slots.size());
+  require(std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return g.defined(); }),
+          "no gradients provided for any variable");
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Tensor& destination = slots[i].destination;
+    if (!gradients[i].defined()) {
+      current_backend().fill(destination, 0);
+      continue;
+    }
+    require(gradients[i].shape() == destination.shape() && gradients[i].dtype() == DType::f32,
+            "the gradient of '{}' must be f32 {}, got {}", arena_.variables()[i].name(), destination.shape().text(),
+            gradients[i].text());
+    current_backend().convert(gradients[i], destination);
+  }
+}
+
+void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
+  const FlatViews views{arena_.gradients(), arena_.parameters(), state_pointers_};
+  context.collective().reduce_and_update(context.replica_id_in_sync_group(), views, buckets_, update);
+}
+
+}  // namespace lockstep
