@@ -1,5 +1,4 @@
 #include <lockstep/kernels/backend.h>
-
 #include <lockstep/kernels/cpu/cpu_backend.h>
 
 namespace lockstep {

@@ -3,15 +3,13 @@
 #include <cstdint>
 #include <span>
 
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/kernels/update.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
-
-enum class UnaryOp { negative, exp, log, sqrt, square, relu, sigmoid, tanh };
-enum class BinaryOp { add, subtract, multiply, divide };
 
 /// Strides and explicit padding of a convolution or pooling window.
 struct Window2d {
@@ -23,7 +21,7 @@ struct Window2d {
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
 /// ops (kernels/ops), which compose everything else from these. Tensors are dense f32 unless said; "rows" means that all
 /// axes but the last are dense among themselves and only the row stride may be wider than the last axis, as in a
-/// channel slice. Where a gradient is written, `accumulate` adds to what is there.
+/// channel slice.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -70,8 +68,7 @@ class Backend {
   // Convolution, cpu/conv2d.cpp. bias and dbias may be undefined.
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                       const Tensor& y) = 0;
-  virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx,
-                                 bool accumulate) = 0;
+  virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) = 0;
   virtual void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                                       const Tensor& dbias) = 0;
 

@@ -24,8 +24,8 @@ struct Geometry {
         y(images(y_shape)),
         kernel({kernel_shape[3], kernel_shape[2], kernel_shape[0], kernel_shape[1]}, memory::data_type::f32, Tag::hwio),
         bias(has_bias ? memory::desc({kernel_shape[3]}, memory::data_type::f32, Tag::x) : memory::desc()),
-        key{x_shape[0], x_shape[1], x_shape[2], x_shape[3], w.height,     w.width,       kernel_shape[3],
-            w.stride_h, w.stride_w, w.pad_top,  w.pad_left, w.pad_bottom, w.pad_right,   has_bias} {}
+        key{x_shape[0], x_shape[1], x_shape[2], x_shape[3], w.height,     w.width,     kernel_shape[3],
+            w.stride_h, w.stride_w, w.pad_top,  w.pad_left, w.pad_bottom, w.pad_right, has_bias} {}
 
   memory::desc any_kernel() const { return {kernel.dims(), memory::data_type::f32, Tag::any}; }
 
@@ -36,10 +36,10 @@ struct Geometry {
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
 dnnl::convolution_forward::primitive_desc describe_forward(const Geometry& g) {
-  return {{dnnl::prop_kind::forward_training, direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.pad_begin,
-           g.pad_end},
-          onednn::attributes(),
-          onednn::engine()};
+  return {
+      {dnnl::prop_kind::forward_training, direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.pad_begin, g.pad_end},
+      onednn::attributes(),
+      onednn::engine()};
 }
 
 /// A plan whose kernel is read: plain layout -> the primitive's.
@@ -67,8 +67,10 @@ onednn::Plan gradient_kernel_plan(const Geometry& g) {
   const dnnl::convolution_backward_weights::primitive_desc description(
       {direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.pad_begin, g.pad_end}, onednn::attributes(),
       onednn::engine(), describe_forward(g));
-  onednn::Plan plan{dnnl::convolution_backward_weights(description), description.scratchpad_desc(),
-                    description.diff_weights_desc(), {}};
+  onednn::Plan plan{dnnl::convolution_backward_weights(description),
+                    description.scratchpad_desc(),
+                    description.diff_weights_desc(),
+                    {}};
   if (plan.weights != g.kernel)
     plan.reorder = dnnl::reorder({onednn::engine(), plan.weights, onednn::engine(), g.kernel});
   return plan;
@@ -134,8 +136,9 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
   if (dbias.defined()) arguments.emplace(DNNL_ARG_DIFF_BIAS, onednn::bind(g.bias, dbias));
   onednn::execute("a kernel gradient of a convolution", plan.primitive, arguments);
   if (plan.reorder)
-    onednn::execute("a reorder of a kernel", plan.reorder, {{DNNL_ARG_FROM, onednn::bind(plan.weights, gradient)},
-                                                            {DNNL_ARG_TO, onednn::bind(g.kernel, dkernel)}});
+    onednn::execute(
+        "a reorder of a kernel", plan.reorder,
+        {{DNNL_ARG_FROM, onednn::bind(plan.weights, gradient)}, {DNNL_ARG_TO, onednn::bind(g.kernel, dkernel)}});
 }
 
 }  // namespace lockstep

@@ -39,8 +39,7 @@ class CpuBackend final : public Backend {
   // conv2d.cpp
   void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
               const Tensor& y) override;
-  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx,
-                         bool accumulate) override;
+  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) override;
   void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                               const Tensor& dbias) override;
 

@@ -25,10 +25,17 @@ dnnl::inner_product_forward::primitive_desc describe_forward(const Geometry& g, 
   dnnl::primitive_attr attributes = onednn::attributes();
   dnnl::post_ops after;
   switch (activation) {
-    case Activation::linear: break;
-    case Activation::relu: after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0); break;
-    case Activation::sigmoid: after.append_eltwise(1, dnnl::algorithm::eltwise_logistic, 0, 0); break;
-    case Activation::tanh: after.append_eltwise(1, dnnl::algorithm::eltwise_tanh, 0, 0); break;
+    case Activation::linear:
+      break;
+    case Activation::relu:
+      after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+      break;
+    case Activation::sigmoid:
+      after.append_eltwise(1, dnnl::algorithm::eltwise_logistic, 0, 0);
+      break;
+    case Activation::tanh:
+      after.append_eltwise(1, dnnl::algorithm::eltwise_tanh, 0, 0);
+      break;
   }
   attributes.set_post_ops(after);
   return {{dnnl::prop_kind::forward_training, g.x, g.kernel, g.bias, g.y}, attributes, onednn::engine()};

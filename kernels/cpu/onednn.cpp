@@ -1,7 +1,6 @@
-#include <lockstep/kernels/cpu/onednn.h>
-
 #include <omp.h>
 
+#include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::onednn {
@@ -34,9 +33,7 @@ dnnl::primitive_attr attributes() {
   return attributes;
 }
 
-dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor) {
-  return {desc, engine(), tensor.raw_data()};
-}
+dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor) { return {desc, engine(), tensor.raw_data()}; }
 
 Tensor allocate(const dnnl::memory::desc& desc) {
   return Tensor::empty({static_cast<std::int64_t>(desc.get_size())}, DType::u8);

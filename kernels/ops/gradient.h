@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// Gives input `input` a gradient of `shape` that compute(out) writes into the dense tensor `out`; calls nothing when it
-/// is not wanted. The first contribution is written straight to the caller's destination, if there is one.
+/// Gives input `input` a gradient of `shape` that compute(out) writes into the dense tensor `out`; calls nothing when
+/// it is not wanted. The first contribution is written straight to the caller's destination, if there is one.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;

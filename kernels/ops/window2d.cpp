@@ -1,6 +1,6 @@
-#include <lockstep/kernels/ops/window2d.h>
-
 #include <algorithm>
+
+#include <lockstep/kernels/ops/window2d.h>
 
 namespace lockstep {
 namespace {

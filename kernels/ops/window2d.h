@@ -5,7 +5,8 @@
 
 namespace lockstep {
 
-/// How a window moves over the spatial axes of x (n, h, w, c), with Keras' padding made explicit, and how often it fits.
+/// How a window moves over the spatial axes of x (n, h, w, c), with Keras' padding made explicit, and how often it
+/// fits.
 struct Sliding2d {
   Window2d window;
   Size2d output;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace lockstep {
 
-/// The result of calling a layer while a model is described: a shape, and what it is computed from (Keras' KerasTensor).
-/// A handle.
+/// The result of calling a layer while a model is described: a shape, and what it is computed from (Keras'
+/// KerasTensor). A handle.
 class Symbol {
  public:
   struct Node {
@@ -17,6 +18,7 @@ class Symbol {
     std::vector<Symbol> inputs;
     Shape shape;  ///< without the batch axis
     std::string name;
+    std::uint64_t number;  ///< symbols made later have larger ones
   };
 
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
@@ -27,7 +29,7 @@ class Symbol {
   std::shared_ptr<const Node> node_;
 };
 
-/// A model's input of this shape, batch axis left out.
+/// A model's input of this shape, batch axis left out. Throws InvalidArgument for sizes below 1.
 Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lockstep/kernels/random_key.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/variable/variable.h>
 
@@ -26,6 +27,9 @@ struct LayerCall {
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's
   std::uint32_t stream = 0;  ///< the layer's number in the model
+
+  /// The key of the layer's random sequence `number`, of at most 16, e.g. one for each weight.
+  RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + number}; }
 };
 
 /// A layer's computation and weights. One object, used by every replica: per-replica state is in variables.
@@ -36,24 +40,30 @@ class LayerImpl {
 
   /// Keras' name of the class, e.g. "Conv2D".
   virtual std::string_view class_name() const = 0;
-  /// Throws InvalidArgument for inputs that the layer cannot take.
+  /// Throws InvalidArgument for inputs that the layer, or what it has been built for, cannot take.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
-  virtual void build(std::span<const Shape> inputs, const LayerSeed& seed);
+  void build(std::span<const Shape> inputs, const LayerSeed& seed);
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
   virtual bool can_fuse_relu() const { return false; }
   virtual bool can_write_to() const { return false; }
   /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.
   virtual bool is_relu() const { return false; }
+  /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.
+  virtual bool joins_last_axis() const { return false; }
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   bool is_built() const { return built_; }
   /// In Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
+  /// Elements of all variables.
+  std::int64_t count_params() const;
 
  protected:
   explicit LayerImpl(std::string name) : name_(std::move(name)) {}
+  /// What `build` does for this kind of layer.
+  virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
   /// Makes a variable "layer/name" and lists it among `variables()`.
   Variable add_weight(VariableSpec spec);
 

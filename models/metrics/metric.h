@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// A mean over examples. Each replica sums its own; totals and counts are added over the replicas when it is read, so it
-/// is exact for uneven batches.
+/// A mean over examples. Each replica sums its own; totals and counts are added over the replicas when it is read, so
+/// it is exact for uneven batches.
 class Metric {
  public:
   /// The sum over the examples of what is averaged: (y_true, y_pred) -> total; the count is the number of examples.

@@ -17,13 +17,13 @@ class Optimizer {
  public:
   /// This replica's gradients of `loss` (its share of the global loss: they are SUMmed over the replicas), reduced and
   /// applied to every copy of the variables. Uses the tape up. In a replica, or outside every strategy.
-  /// Throws InvalidArgument for variables other than the first step's.
+  /// Throws InvalidArgument for variables other than the first step's, LogicError under a strategy other than its.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   /// The same for gradients that are there already, one for each variable; undefined ones count as 0.
   void apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const;
 
   double learning_rate() const;
-  /// Outside replicas. Throws InvalidArgument unless finite and >= 0.
+  /// Throws InvalidArgument unless finite and >= 0, LogicError in a replica.
   void set_learning_rate(double rate) const;
   /// Steps done.
   std::int64_t iterations() const;
@@ -31,7 +31,8 @@ class Optimizer {
   class Rule;
 
  protected:
-  explicit Optimizer(std::unique_ptr<Rule> rule);
+  /// Throws as set_learning_rate.
+  Optimizer(double learning_rate, std::unique_ptr<const Rule> rule);
 
  private:
   class State;

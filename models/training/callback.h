@@ -29,7 +29,7 @@ struct StepReport {
 struct EpochPlan {
   int epoch = 0;
   int epochs = 0;
-  std::int64_t steps = -1;  ///< -1: not known before the first epoch's end
+  std::int64_t steps = 0;  ///< of this epoch
 };
 
 /// Is told of fit's progress, on the caller's thread. An exception that it throws ends fit and reaches the caller.
@@ -39,7 +39,8 @@ class Callback {
   virtual void on_train_begin(Model&) {}
   virtual void on_epoch_begin(Model&, const EpochPlan&) {}
   virtual void on_step_end(Model&, const StepReport&) {}
-  /// `logs` holds the epoch's means, the validation's as val_..., learning_rate, epoch_s and examples_per_s.
+  /// `logs` holds the epoch's means, the validation's as val_..., learning_rate, and epoch_s and examples_per_s of the
+  /// training steps alone.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   virtual void on_train_end(Model&) {}
 };

@@ -23,8 +23,8 @@ struct ModelOptions {
 };
 
 struct FitOptions {
-  int epochs = 1;
-  int initial_epoch = 0;
+  int epochs = 1;         ///< the number of the last epoch, from 1
+  int initial_epoch = 0;  ///< the first one's, from 0
   /// Ends an epoch after so many steps; the next goes on in the same pass over the data, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
   std::optional<Dataset> validation{};  ///< batched
@@ -43,16 +43,18 @@ class Model {
   /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes.
   Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
 
-  /// Sets what fit and evaluate use. Throws InvalidArgument when a part does not suit the output's shape.
+  /// Sets what fit and evaluate use. Throws InvalidArgument when two of the values have one name.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {});
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each split over the replicas. The loss of a
   /// step is the sum of its examples' losses over the global number of examples, however they are split.
-  /// Throws LogicError before compile, InvalidArgument for options or data that do not fit.
+  /// Throws LogicError before compile, InvalidArgument for options or data that do not fit: an empty data set, one
+  /// without targets, one with fewer examples than there are replicas.
   History fit(const Dataset& batches, const FitOptions& options = {});
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}.
-  std::map<std::string, double> evaluate(const Dataset& batches);
-  /// Outputs of all examples in the order of the data set.
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}. Throws LogicError before compile,
+  /// InvalidArgument for a data set that is empty, has no end or no targets.
+  Logs evaluate(const Dataset& batches);
+  /// Outputs of all examples in the order of the data set. Throws InvalidArgument when it is empty or has no end.
   Tensor predict(const Dataset& batches);
 
   const Network& network() const;
@@ -64,7 +66,7 @@ class Model {
   std::string summary() const { return network().summary(name()); }
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
-  /// Asks fit to end after the step in hand; for callbacks and signal handlers' owners.
+  /// Asks fit to end after the step in hand, with the epoch as far as it got and no validation; from any thread.
   void stop_training();
 
   /// Keras 3's `.weights.h5`. Written whole or not at all. Throws InputError naming the file.
@@ -73,8 +75,9 @@ class Model {
   /// weights.
   void load_weights(const std::string& path);
 
+  class State;  ///< models/training/model_state.h, for the sources there
+
  private:
-  class State;
   std::shared_ptr<State> state_;
 };
 

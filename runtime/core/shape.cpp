@@ -35,10 +35,10 @@ int Shape::normalize_axis(int axis) const {
 
 Shape Shape::dense_strides() const {
   Shape strides = *this;
-  std::int64_t stride = 1;
+  std::uint64_t stride = 1;  // unsigned: the strides of an empty tensor may exceed 64 bits, and are not used
   for (int axis = rank_ - 1; axis >= 0; --axis) {
-    strides.dims_[axis] = stride;
-    stride *= dims_[axis];
+    strides.dims_[axis] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(dims_[axis]);
   }
   return strides;
 }

@@ -17,9 +17,9 @@ class RepeatCursor final : public Cursor {
         pass_is_empty_ = false;
         return element;
       }
-      const bool last = left_ && --*left_ == 0;
-      if (last || pass_is_empty_) return std::nullopt;  // an empty set has no end to wait for
-      pass_ = nullptr;                                  // before its successor starts, so that they do not add up
+      if (left_ == 1 || pass_is_empty_) return std::nullopt;  // an empty set has no end to wait for
+      if (left_) --*left_;
+      pass_ = nullptr;  // before its successor starts, so that they do not add up
       pass_ = input_.open(++epoch_);
       pass_is_empty_ = true;
     }

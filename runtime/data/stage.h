@@ -15,6 +15,7 @@ namespace lockstep::detail {
 class Cursor {
  public:
   virtual ~Cursor() = default;
+  /// The next element; nothing at the end, however often asked. Not called again once it has thrown.
   virtual std::optional<Example> next() = 0;
   /// The next `rows` elements, or the fewer that are left, as one batch; nothing at the end. Stacks copies of them;
   /// a stage that can do it in fewer steps says how.

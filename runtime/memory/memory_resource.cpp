@@ -30,7 +30,8 @@ class HostMemory final : public MemoryResource {
 }  // namespace
 
 MemoryResource& memory_resource(const LogicalDevice& device) {
-  static HostMemory host;
+  // Never destroyed: tensors in static storage give their memory back until the very end of the program.
+  static auto& host = *new HostMemory;
   require<Unsupported>(device.kind == DeviceKind::cpu, "{} cannot be computed on yet: this version has CPU kernels only",
                        device.name());
   return host;

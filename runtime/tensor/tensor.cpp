@@ -1,9 +1,9 @@
-#include <lockstep/runtime/tensor/tensor.h>
-
 #include <atomic>
 #include <cstring>
 
 #include <fmt/core.h>
+
+#include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 namespace {
@@ -14,9 +14,9 @@ std::uint64_t next_id() {
 }
 
 bool dense_layout(const Shape& shape, const Shape& strides) {
+  if (shape.elements() == 0) return true;
   std::int64_t expected = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    if (shape[axis] == 0) return true;
     if (shape[axis] != 1 && strides[axis] != expected) return false;
     expected *= shape[axis];
   }
@@ -26,25 +26,24 @@ bool dense_layout(const Shape& shape, const Shape& strides) {
 /// `shape` with its -1, if any, replaced by what makes the element count right.
 Shape resolve(Shape shape, std::int64_t elements) {
   int unknown = -1;
-  std::int64_t known = 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] != -1) {
-      known *= shape[axis];
-      continue;
-    }
+    if (shape[axis] != -1) continue;
     require(unknown < 0, "at most one size of {} may be -1", shape.text());
     unknown = axis;
   }
-  if (unknown >= 0) {
-    require(known > 0 && elements % known == 0, "{} elements do not divide into shape {}", elements, shape.text());
-    shape[unknown] = elements / known;
-  }
+  if (unknown < 0) return shape;
+  Shape others = shape;
+  others[unknown] = 1;
+  const std::int64_t known = others.elements();
+  require(known > 0 && elements % known == 0, "{} elements do not divide into shape {}", elements, shape.text());
+  shape[unknown] = elements / known;
   return shape;
 }
 
 }  // namespace
 
-Tensor::Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape& shape, const Shape& strides, DType dtype)
+Tensor::Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape& shape, const Shape& strides,
+               DType dtype)
     : buffer_(std::move(buffer)),
       offset_(offset),
       shape_(shape),
@@ -86,6 +85,13 @@ Tensor Tensor::as_parameter() const {
   return result;
 }
 
+Tensor Tensor::in_place_of(const Tensor& other) const {
+  Tensor result = *this;
+  result.id_ = other.id_;
+  result.parameter_ = other.parameter_;
+  return result;
+}
+
 Tensor Tensor::view(const Shape& shape) const {
   const Shape resolved = resolve(shape, elements_);
   require(dense_, "a strided tensor, {}, has no view of another shape", text());
@@ -95,8 +101,8 @@ Tensor Tensor::view(const Shape& shape) const {
 
 Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const {
   axis = shape_.normalize_axis(axis);
-  require(0 <= begin && begin <= end && end <= shape_[axis], "slice [{}, {}) is outside axis {} of {}", begin, end, axis,
-          text());
+  require(0 <= begin && begin <= end && end <= shape_[axis], "slice [{}, {}) is outside axis {} of {}", begin, end,
+          axis, text());
   Shape shape = shape_;
   shape[axis] = end - begin;
   return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
@@ -105,12 +111,12 @@ Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const 
 Tensor Tensor::broadcast_view(const Shape& shape) const {
   Shape strides = shape;
   const int added = shape.rank() - rank();
+  require(added >= 0, "{} does not broadcast to {}", text(), shape.text());
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const std::int64_t size = axis < added ? 1 : shape_[axis - added];
     require(size == shape[axis] || size == 1, "{} does not broadcast to {}", text(), shape.text());
     strides[axis] = axis < added || size != shape[axis] ? 0 : strides_[axis - added];
   }
-  require(added >= 0, "{} does not broadcast to {}", text(), shape.text());
   return {buffer_, offset_, shape, strides, dtype_};
 }
 
@@ -124,6 +130,8 @@ Tensor Tensor::joined(std::span<const Tensor> parts, int axis) {
   for (const Tensor& part : parts) {
     if (part.buffer_ != first.buffer_ || part.dtype_ != first.dtype_ || part.offset_ != offset) return {};
     if (!(part.strides_ == first.strides_)) return {};
+    for (int other = 0; other < shape.rank(); ++other)
+      if (other != axis && part.shape_[other] != shape[other]) return {};
     shape[axis] += part.shape_[axis];
     offset += part.shape_[axis] * first.strides_[axis];
   }
@@ -136,17 +144,23 @@ std::string Tensor::text() const {
   return fmt::format("{} {} on {}", lockstep::name(dtype_), shape_.text(), device().name());
 }
 
+// Called for every access: the messages are formatted only when they are thrown.
 void Tensor::check_type(DType wanted) const {
+  if (wanted == dtype_ && defined()) [[likely]]
+    return;
   require<LogicError>(defined(), "an undefined tensor has no elements");
-  require(wanted == dtype_, "{} is read as {}", text(), lockstep::name(wanted));
+  fail("{} is read as {}", text(), lockstep::name(wanted));
 }
 
 void Tensor::check_host_dense(const char* what) const {
-  require(device().kind == DeviceKind::cpu, "{}() needs a tensor in host memory, got {}", what, text());
+  if (dense_ && device().kind == DeviceKind::cpu) [[likely]]
+    return;
   require(dense_, "{}() needs a dense tensor, got a strided view {}", what, text());
+  fail("{}() needs a tensor in host memory, got {}", what, text());
 }
 
 void copy(const Tensor& from, const Tensor& to) {
+  require(from.defined() && to.defined(), "copy needs defined tensors, got {} and {}", from.text(), to.text());
   require(from.shape() == to.shape() && from.dtype() == to.dtype(), "cannot copy {} to {}", from.text(), to.text());
   require(from.is_dense() && to.is_dense(), "copy needs dense tensors, got {} and {}", from.text(), to.text());
   if (from.elements() > 0)

@@ -51,6 +51,8 @@ class Tensor {
   bool is_parameter() const { return parameter_; }
   /// This handle's tensor, known to tapes as a trainable parameter under a new id.
   Tensor as_parameter() const;
+  /// This handle's tensor with the identity of `other`, whose value it has: tapes take them for the same.
+  Tensor in_place_of(const Tensor& other) const;
 
   /// First element. Throws InvalidArgument when T is not the dtype.
   template <class T>

@@ -1,14 +1,31 @@
-#include <lockstep/runtime/thread/parallel.h>
-
 #include <utility>
 
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
+
+/// The threads that one thread's parallel loops run on.
+class ComputeArena {
+ public:
+  explicit ComputeArena(int threads) : arena_(threads) {}
+  template <class Work>
+  void execute(const Work& work) {
+    arena_.execute(work);
+  }
+
+ private:
+  tbb::task_arena arena_;
+};
+
 namespace {
 
 thread_local int threads_of_this_thread = 0;  // 0: not yet asked
-thread_local std::shared_ptr<tbb::task_arena> arena_of_this_thread;
+thread_local std::shared_ptr<ComputeArena> arena_of_this_thread;
 
 }  // namespace
 
@@ -27,9 +44,17 @@ ComputeThreadsScope::~ComputeThreadsScope() {
   arena_of_this_thread = std::move(previous_arena_);
 }
 
-tbb::task_arena& detail::compute_arena() {
-  if (!arena_of_this_thread) arena_of_this_thread = std::make_shared<tbb::task_arena>(compute_threads());
-  return *arena_of_this_thread;
+void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {
+  if (!arena_of_this_thread) arena_of_this_thread = std::make_shared<ComputeArena>(compute_threads());
+  arena_of_this_thread->execute([=] {
+    tbb::parallel_for(
+        0, chunks,
+        [=](int chunk) {
+          const ComputeThreadsScope serial(1);
+          call(body, chunk);
+        },
+        tbb::static_partitioner());
+  });
 }
 
 }  // namespace lockstep

@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-#include <oneapi/tbb/task_arena.h>
-
 namespace lockstep {
+
+class ComputeArena;
 
 /// The threads that ops called from this thread may use. The main thread starts with all cores, a replica's worker
 /// with its device's share; inside a parallel region it is 1.
@@ -24,17 +22,18 @@ class ComputeThreadsScope {
 
  private:
   int previous_threads_;
-  std::shared_ptr<tbb::task_arena> previous_arena_;
+  std::shared_ptr<ComputeArena> previous_arena_;
 };
 
 namespace detail {
-/// The calling thread's arena, made at first use.
-tbb::task_arena& compute_arena();
+/// Calls call(body, chunk) for each chunk on the calling thread's arena. Behind a plain function, so that the scheduler's
+/// templates are compiled once and not for every loop.
+void run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body);
 }  // namespace detail
 
 /// How many chunks parallel_chunks makes of `n` items.
 inline int chunk_count(std::int64_t n, std::int64_t grain) {
-  const std::int64_t wanted = (n + grain - 1) / std::max<std::int64_t>(1, grain);
+  const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);
   return static_cast<int>(std::clamp<std::int64_t>(wanted, n > 0 ? 1 : 0, compute_threads()));
 }
 
@@ -49,15 +48,9 @@ void parallel_chunks(std::int64_t n, std::int64_t grain, Body&& body) {
     if (chunks == 1) range(0);
     return;
   }
-  detail::compute_arena().execute([&] {
-    tbb::parallel_for(
-        0, chunks,
-        [&](int chunk) {
-          const ComputeThreadsScope serial(1);
-          range(chunk);
-        },
-        tbb::static_partitioner());
-  });
+  using Range = decltype(range);
+  detail::run_chunks(
+      chunks, [](const void* body_of_all, int chunk) { (*static_cast<const Range*>(body_of_all))(chunk); }, &range);
 }
 
 /// parallel_chunks for bodies that need no chunk number: body(begin, end).

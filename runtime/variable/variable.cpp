@@ -28,14 +28,14 @@ void VariableState::assign(const Tensor& value) {
 }
 
 void VariableState::assign_copy(int index, const Tensor& value) {
-  require(value.shape() == spec_.shape && value.dtype() == DType::f32, "variable '{}' has shape {} of f32, cannot be assigned {}",
-          spec_.name, spec_.shape.text(), value.text());
+  require(value.defined() && value.shape() == spec_.shape && value.dtype() == DType::f32,
+          "variable '{}' has shape {} of f32, cannot be assigned {}", spec_.name, spec_.shape.text(), value.text());
   copy(value, copies_[index]);
 }
 
 void VariableState::move_copy(int index, const Tensor& memory) {
   copy(copies_.at(index), memory);
-  copies_[index] = spec_.trainable ? memory.as_parameter() : memory;
+  copies_[index] = memory.in_place_of(copies_[index]);
 }
 
 Variable::Variable(VariableSpec spec) : state_(create(std::move(spec))) {}

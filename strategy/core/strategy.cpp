@@ -31,10 +31,11 @@ Scope::Scope(std::shared_ptr<StrategyState> strategy)
 
 Scope::~Scope() { thread_strategy() = std::move(previous_); }
 
-void Strategy::check_argument(int replicas) const {
+void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const {
   require<LogicError>(!current_context().in_replica(), "run() was called inside a replica");
-  require(replicas == 0 || replicas == num_replicas_in_sync(), "an argument of run() has values for {} replicas, the strategy has {}",
-          replicas, num_replicas_in_sync());
+  for (const int replicas : replicas_of_arguments)
+    require(replicas == 0 || replicas == num_replicas_in_sync(),
+            "an argument of run() has values for {} replicas, the strategy has {}", replicas, num_replicas_in_sync());
 }
 
 Tensor Strategy::reduce(ReduceOp op, const PerReplica<Tensor>& values) const {

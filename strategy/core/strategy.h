@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -81,7 +82,7 @@ class Strategy {
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
 
  private:
-  void check_argument(int replicas) const;
+  void check_run(std::initializer_list<int> replicas_of_arguments) const;
 
   std::shared_ptr<StrategyState> state_;
 };
@@ -94,10 +95,11 @@ Strategy get_strategy();
 
 template <class Step, class... Args>
 auto Strategy::run(Step&& step, const Args&... args) const {
-  (check_argument(replicas_of(args)), ...);
+  check_run({replicas_of(args)...});
   using Result = std::decay_t<decltype(step(value_for_replica(args, 0)...))>;
+  static_assert(!std::is_same_v<Result, bool>, "replicas write side by side, which std::vector<bool> cannot: return int");
   if constexpr (std::is_void_v<Result>) {
-    state_->run_on_replicas([&](int replica) { step(value_for_replica(args, replica)...); });
+    state_->run_on_replicas([&]([[maybe_unused]] int replica) { step(value_for_replica(args, replica)...); });
   } else {
     std::vector<Result> results(static_cast<std::size_t>(num_replicas_in_sync()));
     state_->run_on_replicas([&](int replica) { results[replica] = step(value_for_replica(args, replica)...); });

@@ -45,6 +45,7 @@ class MirroredState final : public StrategyState, public std::enable_shared_from
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
+  std::exception_ptr released_;  ///< of a replica that another one's error ended
   std::vector<std::unique_ptr<Worker>> workers_;  ///< last: they end before what they use
 };
 
@@ -55,29 +56,33 @@ void MirroredState::run_on_replicas(const std::function<void(int)>& job) {
     workers_[replica]->submit([&, replica] { run_replica(job, replica); });
   for (const auto& worker : workers_) worker->wait();
   group_.rendezvous().reset();
+  const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);
+  if (released) std::rethrow_exception(released);
 }
 
 /// Keeps the first error of the step and releases the other replicas.
 void MirroredState::run_replica(const std::function<void(int)>& job, int replica) {
   thread_strategy() = shared_from_this();
-  const auto keep = [&](const char* what) {
+  const auto keep = [&](std::exception_ptr& first, const char* what) {
     {
       const std::lock_guard lock(error_mutex_);
-      if (!first_error_) first_error_ = std::current_exception();
+      if (!first) first = std::current_exception();
     }
     group_.rendezvous().abort(fmt::format("replica {}: {}", replica, what));
   };
   try {
     job(replica);
     group_.rendezvous().finish(replica);
+  } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
+    keep(released_, error.what());
   } catch (Error& error) {
     error.add_context(fmt::format("replica {} ({})", replica, devices_[replica].name()));
-    keep(error.what());
+    keep(first_error_, error.what());
   } catch (const std::exception& error) {
-    keep(error.what());
+    keep(first_error_, error.what());
   } catch (...) {
-    keep("an exception of unknown type");
+    keep(first_error_, "an exception of unknown type");
   }
   thread_strategy() = nullptr;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class MirroredStrategy : public Strategy {
   explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
   /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);
+  /// For a list of literals: two of them could also be taken for a pair of iterators.
+  MirroredStrategy(std::initializer_list<std::string> devices)
+      : MirroredStrategy(std::vector<std::string>(devices)) {}
 };
 
 }  // namespace lockstep

@@ -65,7 +65,7 @@ std::vector<std::int64_t> ParameterArena::sizes_in_order() const {
 
 bool ParameterArena::holds_variables() const {
   for (std::size_t i = 0; i < variables_.size(); ++i)
-    if (variables_[i].state().copies().front().id() != slots_.front()[i].source.id()) return false;
+    if (variables_[i].state().copies().front().raw_data() != slots_.front()[i].source.raw_data()) return false;
   return true;
 }
 

@@ -1,1 +1,28 @@
+# cmake --install: the CMake package `lockstep` (libraries, headers, lockstepConfig.cmake).
+include(CMakePackageConfigHelpers)
 
+# The one target for users.
+add_library(lockstep INTERFACE)
+add_library(lockstep::lockstep ALIAS lockstep)
+
+foreach(folder ${LOCKSTEP_FOLDERS})
+  target_link_libraries(lockstep INTERFACE lockstep_${folder})
+  install(TARGETS lockstep_${folder} EXPORT lockstepTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
+install(TARGETS lockstep EXPORT lockstepTargets)
+
+# One by one: installing whole folders would make empty ones where no header is.
+foreach(header ${LOCKSTEP_HEADERS})
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${folder})
+endforeach()
+install(FILES models/lockstep.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lockstep)
+install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/lockstepConfig.cmake.in ${PROJECT_BINARY_DIR}/lockstepConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+# Until 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/lockstepConfig.cmake ${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake
+  DESTINATION ${package_dir})

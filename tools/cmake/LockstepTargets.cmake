@@ -1,9 +1,14 @@
 # lockstep_library(NAME SOURCES ... LINKS ... PRIVATE_LINKS ...): one folder's library, with the project's warnings and include path.
 
+# The folders of the library, from left to right.
+set(LOCKSTEP_FOLDERS runtime kernels strategy models)
+list(TRANSFORM LOCKSTEP_FOLDERS APPEND "/*.h" OUTPUT_VARIABLE patterns)
+file(GLOB_RECURSE LOCKSTEP_HEADERS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${patterns})
+
 # Sources include <lockstep/runtime/tensor/tensor.h> in the build tree and after installation alike.
 set(LOCKSTEP_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${LOCKSTEP_INCLUDE_DIR}/lockstep)
-foreach(folder runtime kernels strategy models)
+foreach(folder ${LOCKSTEP_FOLDERS})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${LOCKSTEP_INCLUDE_DIR}/lockstep/${folder} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/models/lockstep.h ${LOCKSTEP_INCLUDE_DIR}/lockstep/lockstep.h SYMBOLIC)
@@ -32,7 +37,8 @@ function(lockstep_library name)
   target_link_libraries(lockstep_${name} PUBLIC ${ARG_LINKS} PRIVATE $<BUILD_INTERFACE:lockstep_build_flags> ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test.
+# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test. Target
+# tests_LABEL builds all programs of a label.
 function(lockstep_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -40,5 +46,11 @@ function(lockstep_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  foreach(label ${ARG_LABELS})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${name})
+  endforeach()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/runtime/core/host_device.h>
+
+namespace lockstep {
+
+/// Dropout of one element from its random word.
+struct DropoutRule {
+  /// Precondition: 0 <= rate < 1.
+  explicit DropoutRule(float rate)
+      : threshold(static_cast<std::uint32_t>(static_cast<double>(rate) * 4294967296.0)), scale(1.0F / (1.0F - rate)) {}
+  LOCKSTEP_HOST_DEVICE float operator()(float x, std::uint32_t random) const {
+    return random < threshold ? 0.0F : x * scale;
+  }
+
+  std::uint32_t threshold;  ///< words below it drop the element
+  float scale;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include <lockstep/kernels/common/math.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/core/bfloat16.h>
+
+// The arithmetic of the element-wise ops, for one element.
+
+namespace lockstep {
+
+/// Apart from the layers of the same names.
+namespace functor {
+
+// f(x) and its gradient from x, y = f(x) and dy.
+
+struct Negative {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float, float dy) const { return -dy; }
+};
+struct Exp {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return exp_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return dy * y; }
+};
+struct Log {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float, float dy) const { return dy / x; }
+};
+struct Sqrt {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sqrt(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return 0.5F * dy / y; }
+};
+struct Square {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float, float dy) const { return 2.0F * x * dy; }
+};
+/// NaN stays NaN. The gradient at 0 is 0, as in TensorFlow.
+struct Relu {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < 0.0F ? 0.0F : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return y > 0.0F ? dy : 0.0F; }
+};
+struct Sigmoid {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return sigmoid_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return dy * y * (1.0F - y); }
+};
+struct Tanh {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return tanh_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return dy * (1.0F - y * y); }
+};
+
+struct Add {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
+};
+struct Subtract {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a - b; }
+};
+struct Multiply {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a * b; }
+};
+struct Divide {
+  LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a / b; }
+};
+
+}  // namespace functor
+
+/// Calls visit(functor) for an op.
+template <class Visit>
+void visit_unary(UnaryOp op, Visit&& visit) {
+  switch (op) {
+    case UnaryOp::negative:
+      return visit(functor::Negative{});
+    case UnaryOp::exp:
+      return visit(functor::Exp{});
+    case UnaryOp::log:
+      return visit(functor::Log{});
+    case UnaryOp::sqrt:
+      return visit(functor::Sqrt{});
+    case UnaryOp::square:
+      return visit(functor::Square{});
+    case UnaryOp::relu:
+      return visit(functor::Relu{});
+    case UnaryOp::sigmoid:
+      return visit(functor::Sigmoid{});
+    case UnaryOp::tanh:
+      return visit(functor::Tanh{});
+  }
+}
+
+/// Calls visit(functor) for an op.
+template <class Visit>
+void visit_binary(BinaryOp op, Visit&& visit) {
+  switch (op) {
+    case BinaryOp::add:
+      return visit(functor::Add{});
+    case BinaryOp::subtract:
+      return visit(functor::Subtract{});
+    case BinaryOp::multiply:
+      return visit(functor::Multiply{});
+    case BinaryOp::divide:
+      return visit(functor::Divide{});
+  }
+}
+
+/// An element as another type: bf16 by way of f32, real numbers to integers by dropping the fraction.
+template <class To, class From>
+LOCKSTEP_HOST_DEVICE To convert_element(From x) {
+  if constexpr (std::is_same_v<To, From>)
+    return x;
+  else if constexpr (std::is_same_v<From, bfloat16>)
+    return convert_element<To>(static_cast<float>(x));
+  else if constexpr (std::is_same_v<To, bfloat16>)
+    return bfloat16(static_cast<float>(x));
+  else
+    return static_cast<To>(x);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,289 @@
+// Batch normalization over rows of channels. Each pass reads memory once, in tiles of rows that stay in the first-level
+// cache; sums are kept in f32 within a tile and in f64 across tiles, which is as accurate as f64 for tiles this short.
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+namespace {
+
+using Index = std::int64_t;
+
+constexpr Index tile_elements = 4096;
+constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
+
+/// A tensor as rows of channels.
+struct Rows {
+  float* first;
+  Index stride;
+  float* row(Index r) const { return first + r * stride; }
+};
+
+Rows rows_of(const Tensor& tensor) { return {tensor.data<float>(), row_stride(tensor)}; }
+
+struct Extent {
+  Index rows, channels;
+  Index tile_rows() const { return std::max<Index>(4, tile_elements / std::max<Index>(1, channels)); }
+  Index grain() const { return std::max<Index>(1, chunk_elements / std::max<Index>(1, channels)); }
+};
+
+Extent extent_of(const Tensor& x) {
+  const Index channels = x.dim(-1);
+  return {channels == 0 ? 0 : x.elements() / channels, channels};
+}
+
+/// step.operator()<4>(row) for each four rows of [begin, end), then <1> for each one left: four rows at a time need a
+/// quarter of the loads and stores of per-channel sums and coefficients.
+template <class Step>
+void by_fours(Index begin, Index end, Step&& step) {
+  Index row = begin;
+  for (; row + 4 <= end; row += 4) step.template operator()<4>(row);
+  for (; row < end; ++row) step.template operator()<1>(row);
+}
+
+/// Mean and sum of squared deviations from it, by channel, of `count` rows.
+struct Moments {
+  explicit Moments(Index channels) : mean(channels), squares(channels) {}
+
+  /// Chan, Golub and LeVeque 1983.
+  template <class T>
+  void merge(Index other_count, const std::vector<T>& other_mean, const std::vector<T>& other_squares) {
+    if (other_count == 0) return;
+    const double share = static_cast<double>(other_count) / static_cast<double>(count + other_count);
+    const double weight = static_cast<double>(count) * share;
+    for (std::size_t k = 0; k < mean.size(); ++k) {
+      const double delta = other_mean[k] - mean[k];
+      mean[k] += delta * share;
+      squares[k] += other_squares[k] + delta * delta * weight;
+    }
+    count += other_count;
+  }
+
+  Index count = 0;
+  std::vector<double> mean, squares;
+};
+
+/// Mean of a tile first, then the deviations from it: no cancellation however large the mean is.
+void add_tile(const Rows& x, Index begin, Index end, std::vector<float>& mean, std::vector<float>& squares,
+              Moments& moments) {
+  const Index channels = static_cast<Index>(mean.size());
+  std::fill(mean.begin(), mean.end(), 0.0F);
+  std::fill(squares.begin(), squares.end(), 0.0F);
+  float* const m = mean.data();
+  float* const s = squares.data();
+  by_fours(begin, end, [&]<int rows>(Index row) {
+    const float* first = x.row(row);
+#pragma omp simd
+    for (Index k = 0; k < channels; ++k) {
+      float sum = first[k];
+      for (int r = 1; r < rows; ++r) sum += first[r * x.stride + k];
+      m[k] += sum;
+    }
+  });
+  const float scale = 1.0F / static_cast<float>(end - begin);
+  for (float& value : mean) value *= scale;
+  by_fours(begin, end, [&]<int rows>(Index row) {
+    const float* first = x.row(row);
+#pragma omp simd
+    for (Index k = 0; k < channels; ++k) {
+      float sum = 0;
+      for (int r = 0; r < rows; ++r) {
+        const float deviation = first[r * x.stride + k] - m[k];
+        sum += deviation * deviation;
+      }
+      s[k] += sum;
+    }
+  });
+  moments.merge(end - begin, mean, squares);
+}
+
+/// What a pass needs by channel: z = (x - mean) * scale + beta, where scale = gamma / sqrt(variance + epsilon).
+struct Coefficients {
+  Coefficients(const Tensor& gamma, const Tensor& beta_of, const Tensor& mean_of, const Tensor& variance, float epsilon)
+      : mean(mean_of.data<float>()), beta(beta_of.data<float>()) {
+    const float* const variances = variance.data<float>();
+    const float* const gammas = gamma.data<float>();
+    for (Index k = 0; k < gamma.elements(); ++k) {
+      inverse.push_back(1.0 / std::sqrt(static_cast<double>(variances[k]) + epsilon));
+      scale.push_back(static_cast<float>(gammas[k] * inverse.back()));
+    }
+  }
+
+  const float* mean;
+  const float* beta;
+  std::vector<double> inverse;  ///< 1 / sqrt(variance + epsilon)
+  std::vector<float> scale;
+};
+
+template <bool relu>
+void normalize(const Rows& x, const Rows& y, Index begin, Index end, Index channels, const Coefficients& coefficients) {
+  const float* const mean = coefficients.mean;
+  const float* const scale = coefficients.scale.data();
+  const float* const beta = coefficients.beta;
+  by_fours(begin, end, [&]<int rows>(Index row) {
+    const float* from = x.row(row);
+    float* to = y.row(row);
+#pragma omp simd
+    for (Index k = 0; k < channels; ++k)
+      for (int r = 0; r < rows; ++r) {
+        const float z = (from[r * x.stride + k] - mean[k]) * scale[k] + beta[k];
+        to[r * y.stride + k] = relu && !(z > 0) ? 0 : z;
+      }
+  });
+}
+
+/// Sums over rows of g and of g * (x - mean), where g is dy, or 0 where the ReLU was not active.
+struct GradientSums {
+  explicit GradientSums(Index channels) : g(channels), g_deviation(channels) {}
+  std::vector<double> g, g_deviation;
+
+  template <class T>
+  void add(const std::vector<T>& other_g, const std::vector<T>& other_g_deviation) {
+    for (std::size_t k = 0; k < g.size(); ++k) {
+      g[k] += other_g[k];
+      g_deviation[k] += other_g_deviation[k];
+    }
+  }
+};
+
+/// dy where the ReLU passed x on; the same expression as in `normalize`, so that both decide alike.
+template <bool relu>
+float active(float deviation, float scale, float beta, float dy) {
+  return relu && !(deviation * scale + beta > 0) ? 0 : dy;
+}
+
+template <bool relu>
+void add_tile(const Rows& x, const Rows& dy, Index begin, Index end, const Coefficients& coefficients,
+              std::vector<float>& tile_g, std::vector<float>& tile_g_deviation, GradientSums& sums) {
+  const Index channels = static_cast<Index>(tile_g.size());
+  std::fill(tile_g.begin(), tile_g.end(), 0.0F);
+  std::fill(tile_g_deviation.begin(), tile_g_deviation.end(), 0.0F);
+  const float* const mean = coefficients.mean;
+  const float* const scale = coefficients.scale.data();
+  const float* const beta = coefficients.beta;
+  float* const sum_g = tile_g.data();
+  float* const sum_g_deviation = tile_g_deviation.data();
+  by_fours(begin, end, [&]<int rows>(Index row) {
+    const float* from = x.row(row);
+    const float* gradient = dy.row(row);
+#pragma omp simd
+    for (Index k = 0; k < channels; ++k) {
+      float total = 0;
+      float total_deviation = 0;
+      for (int r = 0; r < rows; ++r) {
+        const float deviation = from[r * x.stride + k] - mean[k];
+        const float g = active<relu>(deviation, scale[k], beta[k], gradient[r * dy.stride + k]);
+        total += g;
+        total_deviation += g * deviation;
+      }
+      sum_g[k] += total;
+      sum_g_deviation[k] += total_deviation;
+    }
+  });
+  sums.add(tile_g, tile_g_deviation);
+}
+
+template <bool relu>
+GradientSums gradient_sums(const Rows& x, const Rows& dy, const Extent& extent, const Coefficients& coefficients) {
+  std::vector<GradientSums> partial(chunk_count(extent.rows, extent.grain()), GradientSums(extent.channels));
+  parallel_chunks(extent.rows, extent.grain(), [&](int chunk, Index begin, Index end) {
+    std::vector<float> tile_g(extent.channels), tile_g_deviation(extent.channels);
+    for (Index row = begin; row < end; row += extent.tile_rows())
+      add_tile<relu>(x, dy, row, std::min(end, row + extent.tile_rows()), coefficients, tile_g, tile_g_deviation,
+                     partial[chunk]);
+  });
+  GradientSums total(extent.channels);
+  for (const GradientSums& sums : partial) total.add(sums.g, sums.g_deviation);
+  return total;
+}
+
+/// dx = scale * g - offset - (x - mean) * slope.
+template <bool relu>
+void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent& extent,
+                    const Coefficients& coefficients, const std::vector<float>& offsets,
+                    const std::vector<float>& slopes) {
+  const float* const mean = coefficients.mean;
+  const float* const scale = coefficients.scale.data();
+  const float* const beta = coefficients.beta;
+  const float* const offset = offsets.data();
+  const float* const slope = slopes.data();
+  parallel_for(extent.rows, extent.grain(), [&](Index begin, Index end) {
+    by_fours(begin, end, [&]<int rows>(Index row) {
+      const float* from = x.row(row);
+      const float* gradient = dy.row(row);
+      float* to = dx.row(row);
+#pragma omp simd
+      for (Index k = 0; k < extent.channels; ++k)
+        for (int r = 0; r < rows; ++r) {
+          const float deviation = from[r * x.stride + k] - mean[k];
+          const float g = active<relu>(deviation, scale[k], beta[k], gradient[r * dy.stride + k]);
+          to[r * dx.stride + k] = scale[k] * g - (offset[k] + deviation * slope[k]);
+        }
+    });
+  });
+}
+
+template <bool relu>
+void differentiate(const Tensor& x, const Coefficients& coefficients, bool batch_statistics, const Tensor& dy,
+                   const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
+  const Extent extent = extent_of(x);
+  const GradientSums sums = gradient_sums<relu>(rows_of(x), rows_of(dy), extent, coefficients);
+  std::vector<float> offsets(extent.channels), slopes(extent.channels);
+  float* const gamma_gradient = dgamma.defined() ? dgamma.data<float>() : nullptr;
+  float* const beta_gradient = dbeta.defined() ? dbeta.data<float>() : nullptr;
+  for (Index k = 0; k < extent.channels; ++k) {
+    const double inverse = coefficients.inverse[k];
+    if (gamma_gradient != nullptr) gamma_gradient[k] = static_cast<float>(sums.g_deviation[k] * inverse);
+    if (beta_gradient != nullptr) beta_gradient[k] = static_cast<float>(sums.g[k]);
+    if (!batch_statistics || extent.rows == 0) continue;
+    const double share = coefficients.scale[k] / static_cast<double>(extent.rows);
+    offsets[k] = static_cast<float>(sums.g[k] * share);
+    slopes[k] = static_cast<float>(sums.g_deviation[k] * inverse * inverse * share);
+  }
+  if (dx.defined()) write_gradient<relu>(rows_of(x), rows_of(dy), rows_of(dx), extent, coefficients, offsets, slopes);
+}
+
+}  // namespace
+
+void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) {
+  const Extent extent = extent_of(x);
+  const Rows rows = rows_of(x);
+  std::vector<Moments> partial(chunk_count(extent.rows, extent.grain()), Moments(extent.channels));
+  parallel_chunks(extent.rows, extent.grain(), [&](int chunk, Index begin, Index end) {
+    std::vector<float> tile_mean(extent.channels), tile_squares(extent.channels);
+    for (Index row = begin; row < end; row += extent.tile_rows())
+      add_tile(rows, row, std::min(end, row + extent.tile_rows()), tile_mean, tile_squares, partial[chunk]);
+  });
+  Moments total(extent.channels);
+  for (const Moments& moments : partial) total.merge(moments.count, moments.mean, moments.squares);
+  const double count = static_cast<double>(std::max<Index>(1, total.count));
+  std::transform(total.mean.begin(), total.mean.end(), mean.data<float>(),
+                 [](double m) { return static_cast<float>(m); });
+  std::transform(total.squares.begin(), total.squares.end(), variance.data<float>(),
+                 [&](double squares) { return static_cast<float>(squares / count); });
+}
+
+void CpuBackend::batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                            const Tensor& variance, float epsilon, bool relu, const Tensor& y) {
+  const Extent extent = extent_of(x);
+  const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
+  const auto pass = relu ? normalize<true> : normalize<false>;
+  parallel_for(extent.rows, extent.grain(), [&](Index begin, Index end) {
+    pass(rows_of(x), rows_of(y), begin, end, extent.channels, coefficients);
+  });
+}
+
+void CpuBackend::batch_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                     const Tensor& variance, float epsilon, bool relu, bool batch_statistics,
+                                     const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
+  const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
+  const auto pass = relu ? differentiate<true> : differentiate<false>;
+  pass(x, coefficients, batch_statistics, dy, dx, dgamma, dbeta);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <cmath>
+
+#include <lockstep/kernels/common/cross_entropy.h>
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t grain = 8192;  // elements; each costs an exponential or a logarithm
+
+/// Calls body(row, first element of row) for every row of x (rows, n).
+template <class Body>
+void for_each_row(const Tensor& x, const Body& body) {
+  const std::int64_t n = x.dim(1);
+  parallel_for(x.dim(0), std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, n)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row) body(row, row * n);
+               });
+}
+
+struct RowSoftmax {
+  float largest;
+  double sum;  ///< of exp(x - largest)
+};
+
+/// y = softmax of one row, n > 0.
+RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
+  const float largest = *std::max_element(x, x + n);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = exp_f32(x[i] - largest);
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(y[i]);
+  const auto scale = static_cast<float>(1.0 / sum);
+  for (std::int64_t i = 0; i < n; ++i) y[i] *= scale;
+  return {largest, sum};
+}
+
+}  // namespace
+
+void CpuBackend::softmax(const Tensor& logits, const Tensor& y) {
+  const float* from = logits.data<float>();
+  float* to = y.data<float>();
+  const std::int64_t n = logits.dim(1);
+  if (n == 0) return;
+  for_each_row(logits, [=](std::int64_t, std::int64_t at) { softmax_row(from + at, to + at, n); });
+}
+
+void CpuBackend::softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  const float* out = y.data<float>();
+  const float* upper = dy.data<float>();
+  float* to = dx.data<float>();
+  const std::int64_t n = y.dim(1);
+  for_each_row(y, [=](std::int64_t, std::int64_t at) {
+    double dot = 0;
+    for (std::int64_t i = at; i < at + n; ++i) dot += static_cast<double>(upper[i]) * static_cast<double>(out[i]);
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = out[i] * (upper[i] - static_cast<float>(dot));
+  });
+}
+
+std::int64_t CpuBackend::sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& loss,
+                                                      const Tensor& probabilities) {
+  const float* from = logits.data<float>();
+  float* to = probabilities.data<float>();
+  float* losses = loss.data<float>();
+  const std::int64_t n = logits.dim(1);
+  const auto label = labels.span<const std::int64_t>();
+  const auto bad = std::find_if(label.begin(), label.end(), [n](std::int64_t l) { return l < 0 || l >= n; });
+  if (bad != label.end()) return bad - label.begin();
+  for_each_row(logits, [=](std::int64_t row, std::int64_t at) {
+    const RowSoftmax r = softmax_row(from + at, to + at, n);
+    const float at_label = from[at + label[static_cast<std::size_t>(row)]];
+    losses[row] =
+        static_cast<float>(std::log(r.sum) - (static_cast<double>(at_label) - static_cast<double>(r.largest)));
+  });
+  return -1;
+}
+
+void CpuBackend::sparse_softmax_cross_entropy_gradient(const Tensor& probabilities, const Tensor& labels,
+                                                       const Tensor& dloss, const Tensor& dx) {
+  const float* p = probabilities.data<float>();
+  const std::int64_t* label = labels.data<std::int64_t>();
+  const float* upper = dloss.data<float>();
+  float* to = dx.data<float>();
+  const std::int64_t n = probabilities.dim(1);
+  for_each_row(probabilities, [=](std::int64_t row, std::int64_t at) {
+    const float scale = upper[row];
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = scale * p[i];
+    const std::int64_t hit = at + label[row];
+    to[hit] = scale * (p[hit] - 1.0F);
+  });
+}
+
+namespace {
+
+template <class F>
+void binary_loss(F f, const Tensor& x, const Tensor& targets, const Tensor& loss) {
+  const float* from = x.data<float>();
+  const float* target = targets.data<float>();
+  float* to = loss.data<float>();
+  parallel_for(loss.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = f(from[i], target[i]);
+  });
+}
+
+template <class F>
+void binary_loss_gradient(F f, const Tensor& x, const Tensor& targets, const Tensor& dloss, const Tensor& dx) {
+  const float* from = x.data<float>();
+  const float* target = targets.data<float>();
+  const float* upper = dloss.data<float>();
+  float* to = dx.data<float>();
+  parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = f.gradient(from[i], target[i], upper[i]);
+  });
+}
+
+}  // namespace
+
+void CpuBackend::binary_cross_entropy(bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& loss) {
+  if (from_logits)
+    binary_loss(BinaryCrossEntropyFromLogits{}, x, targets, loss);
+  else
+    binary_loss(BinaryCrossEntropyFromProbabilities{}, x, targets, loss);
+}
+
+void CpuBackend::binary_cross_entropy_gradient(bool from_logits, const Tensor& x, const Tensor& targets,
+                                               const Tensor& dloss, const Tensor& dx) {
+  if (from_logits)
+    binary_loss_gradient(BinaryCrossEntropyFromLogits{}, x, targets, dloss, dx);
+  else
+    binary_loss_gradient(BinaryCrossEntropyFromProbabilities{}, x, targets, dloss, dx);
+}
+
+}  // namespace lockstep

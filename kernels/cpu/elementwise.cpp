@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/strided.h>
+
+namespace lockstep {
+
+using cpu::for_each_run;
+using cpu::grain;
+using cpu::StridedLoop;
+
+void CpuBackend::unary(UnaryOp op, const Tensor& x, const Tensor& y) {
+  const float* from = x.data<float>();
+  float* to = y.data<float>();
+  visit_unary(op, [&](auto f) {
+    parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
+    });
+  });
+}
+
+void CpuBackend::unary_gradient(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  const float* in = x.data<float>();
+  const float* out = y.data<float>();
+  const float* upper = dy.data<float>();
+  float* to = dx.data<float>();
+  visit_unary(op, [&](auto f) {
+    parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = f.gradient(in[i], out[i], upper[i]);
+    });
+  });
+}
+
+namespace {
+
+/// out[i] = f(a[i * a_stride], b[i * b_stride]); the strides that occur most get loops that can be vectorized.
+template <class F>
+void binary_run(F f, const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride, float* out,
+                std::int64_t n) {
+  if (a_stride == 1 && b_stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+  } else if (a_stride == 1 && b_stride == 0) {
+    const float value = *b;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i], value);
+  } else if (a_stride == 0 && b_stride == 1) {
+    const float value = *a;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(value, b[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i * a_stride], b[i * b_stride]);
+  }
+}
+
+}  // namespace
+
+void CpuBackend::binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
+  const float* left = a.data<float>();
+  const float* right = b.data<float>();
+  float* to = out.data<float>();
+  visit_binary(op, [&](auto f) {
+    for_each_run(loop, [&, f](const std::array<std::int64_t, 3>& at, std::int64_t n) {
+      binary_run(f, left + at[0], loop.inner_stride(0), right + at[1], loop.inner_stride(1), to + at[2], n);
+    });
+  });
+}
+
+void CpuBackend::affine(const Tensor& x, float scale, float shift, const Tensor& y) {
+  const float* from = x.data<float>();
+  float* to = y.data<float>();
+  parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = from[i] * scale + shift;
+  });
+}
+
+void CpuBackend::accumulate(const Tensor& x, const Tensor& out) {
+  if (out.dtype() == DType::f32) return binary(BinaryOp::add, out, x, out);
+  const StridedLoop<2> loop(out.shape(), {x.strides(), out.strides()});
+  const bfloat16* from = x.data<bfloat16>();
+  bfloat16* to = out.data<bfloat16>();
+  for_each_run(loop, [&](const std::array<std::int64_t, 2>& at, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      bfloat16& sum = to[at[1] + i * loop.inner_stride(1)];
+      sum = bfloat16(static_cast<float>(sum) + static_cast<float>(from[at[0] + i * loop.inner_stride(0)]));
+    }
+  });
+}
+
+void CpuBackend::convert(const Tensor& x, const Tensor& y) {
+  const StridedLoop<2> loop(y.shape(), {x.strides(), y.strides()});
+  const std::int64_t from_stride = loop.inner_stride(0);
+  const std::int64_t to_stride = loop.inner_stride(1);
+  visit_dtype(x.dtype(), [&]<class From>() {
+    const From* from = x.data<From>();
+    visit_dtype(y.dtype(), [&]<class To>() {
+      To* to = y.data<To>();
+      for_each_run(loop, [=](const std::array<std::int64_t, 2>& at, std::int64_t n) {
+        const From* first = from + at[0];
+        To* result = to + at[1];
+        if (from_stride == 1 && to_stride == 1)
+          for (std::int64_t i = 0; i < n; ++i) result[i] = convert_element<To>(first[i]);
+        else if (from_stride == 0 && to_stride == 1)
+          std::fill_n(result, n, convert_element<To>(*first));
+        else
+          for (std::int64_t i = 0; i < n; ++i) result[i * to_stride] = convert_element<To>(first[i * from_stride]);
+      });
+    });
+  });
+}
+
+void CpuBackend::fill(const Tensor& x, float value) {
+  float* to = x.data<float>();
+  parallel_for(x.elements(), grain,
+               [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, value); });
+}
+
+void CpuBackend::moving_average(const Tensor& average, const Tensor& value, float momentum) {
+  const float* now = value.data<float>();
+  float* kept = average.data<float>();
+  parallel_for(average.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) kept[i] = kept[i] * momentum + now[i] * (1.0F - momentum);
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,188 @@
+// Pooling over NHWC images: each window is walked tap by tap with the channels in the inner, vectorized loop.
+
+#include <algorithm>
+#include <array>
+
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+namespace {
+
+using Index = std::int64_t;
+
+constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
+
+/// The images that a pooling reads, its result, and the window between them.
+struct Geometry {
+  Index images, height, width, channels, out_height, out_width;
+  Window2d window;
+
+  Geometry(const Tensor& x, const Window2d& w, const Tensor& y)
+      : images(x.dim(0)),
+        height(x.dim(1)),
+        width(x.dim(2)),
+        channels(x.dim(3)),
+        out_height(y.dim(1)),
+        out_width(y.dim(2)),
+        window(w) {}
+
+  Index image_elements() const { return height * width * channels; }
+  /// Rows of results that make a chunk worth a thread.
+  Index line_grain() const {
+    return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * window.height * window.width));
+  }
+  Index image_grain() const { return std::max<Index>(1, chunk_elements / std::max<Index>(1, image_elements())); }
+};
+
+/// The taps of one window that lie inside the image.
+struct Taps {
+  Index top, bottom, left, right;
+
+  Taps(const Geometry& g, Index out_row, Index out_column) {
+    const Index first_row = out_row * g.window.stride_h - g.window.pad_top;
+    const Index first_column = out_column * g.window.stride_w - g.window.pad_left;
+    top = std::max<Index>(0, first_row);
+    bottom = std::min(g.height, first_row + g.window.height);
+    left = std::max<Index>(0, first_column);
+    right = std::min(g.width, first_column + g.window.width);
+  }
+
+  Index count() const { return (bottom - top) * (right - left); }
+};
+
+/// visit(first element of a tap's channels) for each tap in row-major order.
+template <class T, class Visit>
+void for_each_tap(const Geometry& g, const Taps& taps, T* image, Visit&& visit) {
+  for (Index row = taps.top; row < taps.bottom; ++row)
+    for (Index column = taps.left; column < taps.right; ++column) visit(image + (row * g.width + column) * g.channels);
+}
+
+/// visit(taps, pixel) for every result of rows [begin, end) of all images' results.
+template <class Visit>
+void for_each_window(const Geometry& g, Index begin, Index end, Visit&& visit) {
+  for (Index line = begin; line < end; ++line)
+    for (Index column = 0; column < g.out_width; ++column)
+      visit(Taps(g, line % g.out_height, column), line * g.out_width + column);
+}
+
+/// block.operator()<16>(k) for each 16 channels from k on, then <1> for each one left: what a window keeps by channel
+/// then stays in registers from tap to tap.
+template <class Block>
+void by_blocks(Index channels, Block&& block) {
+  Index k = 0;
+  for (; k + 16 <= channels; k += 16) block.template operator()<16>(k);
+  for (; k < channels; ++k) block.template operator()<1>(k);
+}
+
+/// Largest element of a window for `width` channels from those of `image` on.
+template <int width>
+std::array<float, width> largest_of_window(const Geometry& g, const Taps& taps, const float* image) {
+  std::array<float, width> largest;
+  std::copy_n(image + (taps.top * g.width + taps.left) * g.channels, width, largest.begin());
+  for_each_tap(g, taps, image, [&](const float* tap) {
+    for (int i = 0; i < width; ++i) largest[i] = largest[i] < tap[i] ? tap[i] : largest[i];
+  });
+  return largest;
+}
+
+/// Adds dy to the first largest element of a window, for `width` channels from those of `image` and `gradient` on.
+template <int width>
+void add_to_largest(const Geometry& g, const Taps& taps, const float* image, const float* dy, float* gradient) {
+  const std::array<float, width> largest = largest_of_window<width>(g, taps, image);
+  std::array<float, width> rest;  // what no tap has taken yet
+  std::copy_n(dy, width, rest.begin());
+  for_each_tap(g, taps, image, [&](const float* tap) {
+    float* const to = gradient + (tap - image);
+#pragma omp simd
+    for (int i = 0; i < width; ++i) {
+      const bool hit = tap[i] == largest[i];
+      to[i] += hit ? rest[i] : 0;
+      rest[i] = hit ? 0 : rest[i];
+    }
+  });
+}
+
+}  // namespace
+
+void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+  const Geometry g(x, window, y);
+  const float* const images = x.data<float>();
+  float* const results = y.data<float>();
+  const Index stride = row_stride(y);
+  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
+      const Index image = pixel / (g.out_height * g.out_width);
+      const float* const from = images + image * g.image_elements();
+      by_blocks(g.channels, [&]<int width>(Index k) {
+        const auto largest = largest_of_window<width>(g, taps, from + k);
+        std::copy_n(largest.begin(), width, results + pixel * stride + k);
+      });
+    });
+  });
+}
+
+void CpuBackend::max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) {
+  const Geometry g(x, window, dy);
+  const float* const images = x.data<float>();
+  const float* const gradients = dy.data<float>();
+  float* const image_gradients = dx.data<float>();
+  const Index stride = row_stride(dy);
+  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    for (Index image = begin; image < end; ++image) {
+      const float* const from = images + image * g.image_elements();
+      float* const to = image_gradients + image * g.image_elements();
+      std::fill_n(to, g.image_elements(), 0.0F);
+      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
+        by_blocks(g.channels, [&]<int width>(Index k) {
+          add_to_largest<width>(g, taps, from + k, gradients + pixel * stride + k, to + k);
+        });
+      });
+    }
+  });
+}
+
+void CpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+  const Geometry g(x, window, y);
+  const float* const images = x.data<float>();
+  float* const results = y.data<float>();
+  const Index stride = row_stride(y);
+  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
+      const Index image = pixel / (g.out_height * g.out_width);
+      float* const mean = results + pixel * stride;
+      std::fill_n(mean, g.channels, 0.0F);
+      for_each_tap(g, taps, images + image * g.image_elements(), [&](const float* tap) {
+#pragma omp simd
+        for (Index k = 0; k < g.channels; ++k) mean[k] += tap[k];
+      });
+      const float count = static_cast<float>(taps.count());
+#pragma omp simd
+      for (Index k = 0; k < g.channels; ++k) mean[k] /= count;
+    });
+  });
+}
+
+void CpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) {
+  const Geometry g(dx, window, dy);
+  const float* const gradients = dy.data<float>();
+  float* const image_gradients = dx.data<float>();
+  const Index stride = row_stride(dy);
+  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    for (Index image = begin; image < end; ++image) {
+      float* const to = image_gradients + image * g.image_elements();
+      std::fill_n(to, g.image_elements(), 0.0F);
+      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
+        const float* const gradient = gradients + pixel * stride;
+        const float count = static_cast<float>(taps.count());
+        for_each_tap(g, taps, to, [&](float* tap) {
+#pragma omp simd
+          for (Index k = 0; k < g.channels; ++k) tap[k] += gradient[k] / count;
+        });
+      });
+    }
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <vector>
+
+#include <lockstep/kernels/common/reduction.h>
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/strided.h>
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t lanes = 16;
+constexpr std::int64_t tile_columns = 512;  // columns summed together: 4 KiB of f64
+
+/// Sum in f64 of consecutive elements, by lanes so that it can be vectorized.
+double sum_consecutive(const float* x, std::int64_t n) {
+  double lane[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += static_cast<double>(x[i + l]);
+  for (std::int64_t l = 0; i + l < n; ++l) lane[l] += static_cast<double>(x[i + l]);
+  for (std::int64_t half = lanes / 2; half > 0; half /= 2)
+    for (std::int64_t l = 0; l < half; ++l) lane[l] += lane[l + half];
+  return lane[0];
+}
+
+/// sums[c] = sum in f64 of x[r * row_stride + c] over the rows; four rows at a time, as a pass over `sums` costs more
+/// than reading a row.
+void sum_columns(const float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t columns, double* sums) {
+  std::fill(sums, sums + columns, 0.0);
+  std::int64_t r = 0;
+  for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const double first = static_cast<double>(x[c]) + static_cast<double>(x[c + row_stride]);
+      const double second = static_cast<double>(x[c + 2 * row_stride]) + static_cast<double>(x[c + 3 * row_stride]);
+      sums[c] += first + second;
+    }
+  }
+  for (; r < rows; ++r, x += row_stride)
+    for (std::int64_t c = 0; c < columns; ++c) sums[c] += static_cast<double>(x[c]);
+}
+
+/// How the sum over the middle axis of (outer, n, inner) is cut into parts that threads take. The cut, and so the order
+/// of addition, depends on the shape alone.
+struct SumPlan {
+  std::int64_t outer, n, inner;
+  std::int64_t rows;    ///< of n that a part sums
+  std::int64_t blocks;  ///< parts along n
+  std::int64_t tiles;   ///< parts along inner
+
+  explicit SumPlan(const Shape& x) : outer(x[0]), n(x[1]), inner(x[2]) {
+    const std::int64_t width = std::clamp<std::int64_t>(inner, 1, tile_columns);
+    rows = std::max<std::int64_t>(16, cpu::grain / width);
+    blocks = std::max<std::int64_t>(1, (n + rows - 1) / rows);
+    tiles = (inner + tile_columns - 1) / tile_columns;
+  }
+  std::int64_t parts() const { return outer * blocks * tiles; }
+  std::int64_t part_elements() const { return std::min(rows, n) * std::min(inner, tile_columns); }
+};
+
+/// Sums one part and calls store(index into (outer, blocks, inner), value) for each of its columns.
+template <class Store>
+void sum_part(const SumPlan& plan, std::int64_t part, const float* x, const Store& store) {
+  const std::int64_t tile = part % plan.tiles;
+  const std::int64_t block = part / plan.tiles % plan.blocks;
+  const std::int64_t outer = part / plan.tiles / plan.blocks;
+  const std::int64_t row = block * plan.rows;
+  const std::int64_t rows = std::min(plan.rows, plan.n - row);
+  const std::int64_t column = tile * tile_columns;
+  const std::int64_t columns = std::min(tile_columns, plan.inner - column);
+  const float* first = x + (outer * plan.n + row) * plan.inner + column;
+  const std::int64_t at = (outer * plan.blocks + block) * plan.inner + column;
+  if (plan.inner == 1) {
+    store(at, sum_consecutive(first, rows));
+    return;
+  }
+  double sums[tile_columns];
+  sum_columns(first, rows, plan.inner, columns, sums);
+  for (std::int64_t c = 0; c < columns; ++c) store(at + c, sums[c]);
+}
+
+/// Sums all parts.
+template <class Store>
+void sum_parts(const SumPlan& plan, const float* x, const Store& store) {
+  const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, plan.part_elements()));
+  parallel_for(plan.parts(), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = begin; part < end; ++part) sum_part(plan, part, x, store);
+  });
+}
+
+}  // namespace
+
+void CpuBackend::sum_middle(const Tensor& x, const Tensor& y) {
+  const SumPlan plan(x.shape());
+  const float* from = x.data<float>();
+  float* to = y.data<float>();
+  if (plan.blocks == 1) {
+    sum_parts(plan, from, [=](std::int64_t at, double sum) { to[at] = static_cast<float>(sum); });
+    return;
+  }
+  std::vector<double> partial(static_cast<std::size_t>(plan.outer * plan.blocks * plan.inner));
+  sum_parts(plan, from, [&](std::int64_t at, double sum) { partial[static_cast<std::size_t>(at)] = sum; });
+  parallel_for(y.elements(), std::max<std::int64_t>(1, cpu::grain / plan.blocks),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const double* first = partial.data() + i / plan.inner * plan.blocks * plan.inner + i % plan.inner;
+                   double sum = 0;
+                   for (std::int64_t b = 0; b < plan.blocks; ++b) sum += first[b * plan.inner];
+                   to[i] = static_cast<float>(sum);
+                 }
+               });
+}
+
+void CpuBackend::argmax(const Tensor& x, const Tensor& y) {
+  const std::int64_t n = x.dim(-1);
+  const float* from = x.data<float>();
+  std::int64_t* to = y.data<std::int64_t>();
+  parallel_for(y.elements(), std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, n)),
+               [=](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row) {
+                   const float* values = from + row * n;
+                   Largest largest{values[0], 0};
+                   for (std::int64_t i = 1; i < n; ++i) largest.offer(values[i], i);
+                   to[row] = largest.index;
+                 }
+               });
+}
+
+}  // namespace lockstep

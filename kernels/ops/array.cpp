@@ -1,0 +1,101 @@
+#include <utility>
+#include <vector>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/gradient.h>
+
+namespace lockstep {
+namespace {
+
+/// The shape of the parts joined along `axis`, which counts from the front.
+Shape joined_shape(std::span<const Tensor> parts, int axis) {
+  Shape shape = parts[0].shape();
+  shape[axis] = 0;
+  for (const Tensor& part : parts) {
+    Shape expected = parts[0].shape();
+    require(part.rank() == expected.rank() && part.dtype() == parts[0].dtype(),
+            "concat of {} and {}: rank or dtype differ", parts[0].text(), part.text());
+    expected[axis] = part.shape()[axis];
+    require(part.shape() == expected, "concat along axis {} of {} and {}: the other sizes must agree", axis,
+            parts[0].text(), part.text());
+    shape[axis] += part.shape()[axis];
+  }
+  return shape;
+}
+
+/// Calls visit(i, begin, end) for the range of `axis` that part i takes in the whole.
+template <class Visit>
+void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    visit(static_cast<int>(i), begin, begin + sizes[i]);
+    begin += sizes[i];
+  }
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  require(x.defined(), "reshape takes a tensor, got an undefined one");
+  const Tensor y = make_dense(x).view(shape);
+  if (recording({x})) {
+    record("reshape", {x}, y,
+           [from = x.shape()](BackwardContext& c) { pass_on(c, 0, make_dense(c.gradient(0)).view(from)); });
+  }
+  return y;
+}
+
+Tensor flatten(const Tensor& x) {
+  require(x.defined() && x.rank() >= 1, "flatten needs at least one axis, got {}", x.text());
+  std::int64_t rest = 1;
+  for (int axis = 1; axis < x.rank(); ++axis) rest *= x.dim(axis);
+  return reshape(x, {x.dim(0), rest});
+}
+
+Tensor concat(std::span<const Tensor> parts, int axis) {
+  require(!parts.empty(), "concat needs at least one tensor");
+  for (const Tensor& part : parts) require(part.defined(), "concat takes tensors, got an undefined one");
+  axis = parts[0].shape().normalize_axis(axis);
+  const Shape shape = joined_shape(parts, axis);
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& part : parts) sizes.push_back(part.shape()[axis]);
+
+  Tensor y = Tensor::joined(parts, axis);
+  if (!y.defined()) {
+    y = Tensor::empty(shape, parts[0].dtype());
+    for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+      current_backend().convert(parts[static_cast<std::size_t>(i)], y.slice_view(axis, begin, end));
+    });
+  }
+  if (recording(parts)) {
+    record("concat", parts, std::span(&y, 1), [axis, sizes](BackwardContext& c) {
+      for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+        pass_on(c, i, c.gradient(0).slice_view(axis, begin, end));
+      });
+    });
+  }
+  return y;
+}
+
+Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
+  require(x.defined(), "slice takes a tensor, got an undefined one");
+  const Tensor y = x.slice_view(axis, begin, end);
+  if (recording({x})) {
+    record("slice", {x}, y, [shape = x.shape(), axis, begin, end](BackwardContext& c) {
+      contribute(c, 0, shape, [&](const Tensor& out) {
+        current_backend().fill(out, 0);
+        current_backend().convert(c.gradient(0), out.slice_view(axis, begin, end));
+      });
+    });
+  }
+  return y;
+}
+
+Tensor dense_copy(const Tensor& x) {
+  if (x.is_dense()) return x;
+  const Tensor y = make_dense(x);
+  if (recording({x})) record("dense_copy", {x}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
+  return y;
+}
+
+}  // namespace lockstep

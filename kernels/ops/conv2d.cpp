@@ -1,0 +1,54 @@
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/window2d.h>
+
+namespace lockstep {
+namespace {
+
+void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
+  require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32,
+          "conv2d: x must be f32 (n, height, width, channels), got {}", x.text());
+  require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 && kernel.dim(2) == x.dim(3) &&
+              kernel.dim(3) >= 1 && x.dim(3) >= 1,
+          "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), got {}", x.shape().text(), x.dim(3),
+          kernel.text());
+  require(!bias.defined() || (bias.shape() == Shape{kernel.dim(3)} && bias.dtype() == DType::f32),
+          "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape().text(), kernel.dim(3), bias.text());
+}
+
+/// Sum of dy over all but the last axis.
+void sum_rows(const Tensor& dy, const Tensor& sum) {
+  const std::int64_t channels = dy.dim(-1);
+  current_backend().sum_middle(dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels}));
+}
+
+void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Window2d& window) {
+  const Tensor dy = make_dense(c.gradient(0));
+  const Shape bias_shape{kernel.dim(3)};
+  Tensor dbias;
+  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient, almost free
+  contribute(c, 1, kernel.shape(),
+             [&](const Tensor& out) { current_backend().conv2d_gradient_kernel(x, dy, window, out, dbias); });
+  contribute(c, 2, bias_shape, [&](const Tensor& out) { dbias.defined() ? copy(dbias, out) : sum_rows(dy, out); });
+  contribute(c, 0, x.shape(), [&](const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, out); });
+}
+
+}  // namespace
+
+Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) {
+  check_operands(x, kernel, bias);
+  const auto [window, size] =
+      slide_window("conv2d", x.shape(), {kernel.dim(0), kernel.dim(1)}, options.strides, options.padding);
+  const Tensor input = dense_copy(x);
+  const Tensor weights = dense_copy(kernel);
+  const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
+  const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)});
+  current_backend().conv2d(input, weights, shift, window, y);
+  if (recording({input, weights, shift}))
+    record("conv2d", {input, weights, shift}, y,
+           [input, weights, window = window](BackwardContext& c) { contribute_gradients(c, input, weights, window); });
+  return y;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,100 @@
+#include <lockstep/kernels/ops/cross_entropy.h>
+#include <lockstep/kernels/ops/gradient.h>
+
+namespace lockstep {
+namespace {
+
+void require_f32(const char* op, const Tensor& x) {
+  require(x.defined() && x.dtype() == DType::f32, "{} takes f32, got {}", op, x.text());
+}
+
+/// A dense tensor as (rows, last axis).
+Tensor as_matrix(const Tensor& x) {
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < x.rank() - 1; ++axis) rows *= x.dim(axis);
+  return x.view({rows, x.dim(-1)});
+}
+
+/// Labels (n) or (n, 1) of integers as dense i64 (n). Throws InvalidArgument for others.
+Tensor class_labels(const Tensor& logits, const Tensor& labels) {
+  const bool integers =
+      labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::i64 || labels.dtype() == DType::u8);
+  require(integers, "sparse_softmax_cross_entropy takes labels of i32, i64 or u8, got {}", labels.text());
+  const bool fits =
+      labels.elements() == logits.dim(0) && (labels.rank() == 1 || (labels.rank() == 2 && labels.dim(1) == 1));
+  require(fits, "sparse_softmax_cross_entropy takes labels (n) or (n, 1) for logits (n, classes), got {} for {}",
+          labels.text(), logits.text());
+  const Tensor result = Tensor::empty(labels.shape(), DType::i64);
+  current_backend().convert(labels, result);
+  return result.view({labels.elements()});
+}
+
+Tensor binary_loss(const char* op, bool from_logits, const Tensor& x, const Tensor& targets) {
+  require_f32(op, x);
+  require(targets.defined() && targets.shape() == x.shape(), "{} takes targets of the shape of {}, got {}", op,
+          x.text(), targets.text());
+  const Tensor in = make_dense(x);
+  Tensor target = make_dense(targets);
+  if (target.dtype() != DType::f32) {
+    target = Tensor::empty(x.shape());
+    current_backend().convert(targets, target);
+  }
+  const Tensor loss = Tensor::empty(x.shape());
+  current_backend().binary_cross_entropy(from_logits, in, target, loss);
+  if (recording({x})) {
+    record(op, {x}, loss, [from_logits, in, target](BackwardContext& c) {
+      contribute(c, 0, in.shape(), [&](const Tensor& out) {
+        current_backend().binary_cross_entropy_gradient(from_logits, in, target, make_dense(c.gradient(0)), out);
+      });
+    });
+  }
+  return loss;
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& logits) {
+  require_f32("softmax", logits);
+  require(logits.rank() >= 1, "softmax needs at least one axis, got {}", logits.text());
+  const Tensor y = Tensor::empty(logits.shape());
+  current_backend().softmax(as_matrix(make_dense(logits)), as_matrix(y));
+  if (recording({logits})) {
+    record("softmax", {logits}, y, [y](BackwardContext& c) {
+      contribute(c, 0, y.shape(), [&](const Tensor& out) {
+        current_backend().softmax_gradient(as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out));
+      });
+    });
+  }
+  return y;
+}
+
+Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
+  require_f32("sparse_softmax_cross_entropy", logits);
+  require(logits.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", logits.text());
+  const Tensor label = class_labels(logits, labels);
+  const Tensor loss = Tensor::empty({logits.dim(0)});
+  const Tensor probabilities = Tensor::empty(logits.shape());
+  const std::int64_t bad =
+      current_backend().sparse_softmax_cross_entropy(make_dense(logits), label, loss, probabilities);
+  if (bad >= 0)
+    fail("label {} in row {} is outside [0, {})", label.to_vector<std::int64_t>().at(static_cast<std::size_t>(bad)),
+         bad, logits.dim(1));
+  if (recording({logits})) {
+    record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label](BackwardContext& c) {
+      contribute(c, 0, probabilities.shape(), [&](const Tensor& out) {
+        current_backend().sparse_softmax_cross_entropy_gradient(probabilities, label, make_dense(c.gradient(0)), out);
+      });
+    });
+  }
+  return loss;
+}
+
+Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets) {
+  return binary_loss("sigmoid_cross_entropy", true, logits, targets);
+}
+
+Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets) {
+  return binary_loss("binary_cross_entropy", false, probabilities, targets);
+}
+
+}  // namespace lockstep

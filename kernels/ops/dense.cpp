@@ -1,0 +1,62 @@
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/ops/gradient.h>
+
+namespace lockstep {
+namespace {
+
+void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
+  require(x.defined() && x.rank() == 2 && x.dtype() == DType::f32, "dense: x must be f32 (n, inputs), got {}",
+          x.text());
+  require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(1) &&
+              kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
+          "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape().text(), x.dim(1), kernel.text());
+  require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
+          "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape().text(), kernel.dim(1), bias.text());
+}
+
+/// The gradient of the product before the activation. The derivatives of all activations follow from their results.
+Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
+  if (activation == Activation::linear) return make_dense(dy);
+  const UnaryOp op = activation == Activation::relu      ? UnaryOp::relu
+                     : activation == Activation::sigmoid ? UnaryOp::sigmoid
+                                                         : UnaryOp::tanh;
+  const Tensor result = Tensor::empty(y.shape());
+  current_backend().unary_gradient(op, y, y, make_dense(dy), result);
+  return result;
+}
+
+void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
+  const Shape bias_shape{kernel.dim(1)};
+  Tensor dbias;
+  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
+  contribute(c, 1, kernel.shape(),
+             [&](const Tensor& out) { current_backend().dense_gradient_kernel(x, dz, out, dbias); });
+  contribute(c, 2, bias_shape, [&](const Tensor& out) {
+    if (dbias.defined())
+      copy(dbias, out);
+    else
+      current_backend().sum_middle(dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)}));
+  });
+  contribute(c, 0, x.shape(), [&](const Tensor& out) { current_backend().dense_gradient_x(dz, kernel, out); });
+}
+
+}  // namespace
+
+Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation) {
+  check_operands(x, kernel, bias);
+  const Tensor input = dense_copy(x);
+  const Tensor weights = dense_copy(kernel);
+  const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
+  const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)});
+  current_backend().dense(input, weights, shift, activation, y);
+  if (recording({input, weights, shift})) {
+    const Tensor kept = activation == Activation::linear ? Tensor() : y;
+    record("dense", {input, weights, shift}, y, [input, weights, activation, kept](BackwardContext& c) {
+      contribute_gradients(c, input, weights, before_activation(activation, kept, c.gradient(0)));
+    });
+  }
+  return y;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/kernels/ops/gradient.h>
+
+namespace lockstep {
+
+Tensor dropout(const Tensor& x, float rate, const RandomKey& key) {
+  require(rate >= 0 && rate < 1, "dropout takes a rate of at least 0 and less than 1, got {}", rate);
+  require(x.defined() && x.dtype() == DType::f32, "dropout takes f32, got {}", x.text());
+  if (rate == 0) return x;
+  const Tensor y = Tensor::empty(x.shape());
+  current_backend().dropout(make_dense(x), rate, key, y);
+  if (recording({x})) {
+    record("dropout", {x}, y, [rate, key](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      contribute(c, 0, dy.shape(),
+                 [&](const Tensor& out) { current_backend().dropout(make_dense(dy), rate, key, out); });
+    });
+  }
+  return y;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/sum_axes.h>
+
+namespace lockstep {
+namespace {
+
+const char* name_of(BinaryOp op) {
+  constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
+  return names[static_cast<int>(op)];
+}
+
+const char* name_of(UnaryOp op) {
+  constexpr const char* names[] = {"negative", "exp", "log", "sqrt", "square", "relu", "sigmoid", "tanh"};
+  return names[static_cast<int>(op)];
+}
+
+void require_f32(const char* op, const Tensor& x) {
+  require(x.defined() && x.dtype() == DType::f32, "{} takes f32, got {}", op, x.text());
+}
+
+/// The shape that both broadcast to.
+Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  const auto size = [rank](const Tensor& t, int axis) {
+    const int own = axis - (rank - t.rank());
+    return own < 0 ? 1 : t.shape()[own];
+  };
+  Shape shape;
+  for (int axis = 0; axis < rank; ++axis) {
+    const std::int64_t left = size(a, axis);
+    const std::int64_t right = size(b, axis);
+    require(left == right || left == 1 || right == 1, "{}: shapes {} and {} do not broadcast", op, a.shape().text(),
+            b.shape().text());
+    shape.push_back(left == 1 ? right : left);
+  }
+  return shape;
+}
+
+/// out = a op b, a and b broadcast to out's shape.
+void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
+  current_backend().binary(op, a.broadcast_view(out.shape()), b.broadcast_view(out.shape()), out);
+}
+
+/// Contributes the gradient of an input of `shape` that was broadcast: compute(out) writes it in the output's shape.
+template <class Compute>
+void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
+  const Shape& full = c.gradient(0).shape();
+  if (shape == full) return contribute(c, input, shape, compute);
+  contribute(c, input, shape, [&](const Tensor& out) {
+    const Tensor unreduced = Tensor::empty(full);
+    compute(unreduced);
+    sum_to_shape(unreduced, out);
+  });
+}
+
+/// Contributes the output's own gradient to an input of `shape` that was broadcast.
+void pass_on_broadcast(BackwardContext& c, int input, const Shape& shape) {
+  const Tensor& dy = c.gradient(0);
+  if (shape == dy.shape()) return pass_on(c, input, dy);
+  contribute(c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); });
+}
+
+void add_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
+  pass_on_broadcast(c, 0, a);
+  pass_on_broadcast(c, 1, b);
+}
+
+void subtract_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
+  pass_on_broadcast(c, 0, a);
+  contribute_broadcast(
+      c, 1, b, [&](const Tensor& out) { current_backend().unary(UnaryOp::negative, make_dense(c.gradient(0)), out); });
+}
+
+void multiply_gradient(BackwardContext& c, const Tensor& a, const Tensor& b) {
+  contribute_broadcast(c, 0, a.shape(), [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), b, out); });
+  contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), a, out); });
+}
+
+/// y = a / b: da = dy / b, db = -dy y / b.
+void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const Tensor& y) {
+  contribute_broadcast(c, 0, a, [&](const Tensor& out) { apply(BinaryOp::divide, c.gradient(0), b, out); });
+  contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) {
+    apply(BinaryOp::multiply, c.gradient(0), y, out);
+    apply(BinaryOp::divide, out, b, out);
+    current_backend().affine(out, -1, 0, out);
+  });
+}
+
+/// The backward function of an op; keeps the tensors that it reads and no others.
+BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& y) {
+  switch (op) {
+    case BinaryOp::add:
+      return [a = a.shape(), b = b.shape()](BackwardContext& c) { add_gradient(c, a, b); };
+    case BinaryOp::subtract:
+      return [a = a.shape(), b = b.shape()](BackwardContext& c) { subtract_gradient(c, a, b); };
+    case BinaryOp::multiply:
+      return [a, b](BackwardContext& c) { multiply_gradient(c, a, b); };
+    case BinaryOp::divide:
+      return [a = a.shape(), b, y](BackwardContext& c) { divide_gradient(c, a, b, y); };
+  }
+  fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
+}
+
+Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
+  require_f32(name_of(op), a);
+  require_f32(name_of(op), b);
+  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a, b));
+  apply(op, a, b, y);
+  if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
+  return y;
+}
+
+Tensor unary(UnaryOp op, const Tensor& x) {
+  require_f32(name_of(op), x);
+  const Tensor in = make_dense(x);
+  const Tensor y = Tensor::empty(x.shape());
+  current_backend().unary(op, in, y);
+  if (recording({x})) {
+    record(name_of(op), {x}, y, [op, in, y](BackwardContext& c) {
+      contribute(c, 0, y.shape(), [&](const Tensor& out) {
+        current_backend().unary_gradient(op, in, y, make_dense(c.gradient(0)), out);
+      });
+    });
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) { return binary(BinaryOp::add, a, b); }
+Tensor subtract(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subtract, a, b); }
+Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
+Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
+
+Tensor add(const Tensor& a, double b) {
+  require_f32("add", a);
+  const Tensor y = Tensor::empty(a.shape());
+  current_backend().affine(make_dense(a), 1, static_cast<float>(b), y);
+  if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
+  return y;
+}
+
+Tensor multiply(const Tensor& a, double b) {
+  require_f32("multiply", a);
+  const auto factor = static_cast<float>(b);
+  const Tensor y = Tensor::empty(a.shape());
+  current_backend().affine(make_dense(a), factor, 0, y);
+  if (recording({a})) {
+    record("multiply", {a}, y, [factor](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      contribute(c, 0, dy.shape(),
+                 [&](const Tensor& out) { current_backend().affine(make_dense(dy), factor, 0, out); });
+    });
+  }
+  return y;
+}
+
+Tensor negative(const Tensor& x) { return unary(UnaryOp::negative, x); }
+Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, x); }
+Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
+Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
+Tensor square(const Tensor& x) { return unary(UnaryOp::square, x); }
+Tensor relu(const Tensor& x) { return unary(UnaryOp::relu, x); }
+Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x); }
+Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
+
+Tensor activate(const Tensor& x, Activation activation) {
+  switch (activation) {
+    case Activation::linear:
+      return x;
+    case Activation::relu:
+      return relu(x);
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::tanh:
+      return tanh(x);
+  }
+  fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
+}
+
+Tensor cast(const Tensor& x, DType dtype) {
+  require(x.defined(), "cast takes a tensor, got an undefined one");
+  if (x.dtype() == dtype) return x;
+  const Tensor y = Tensor::empty(x.shape(), dtype);
+  current_backend().convert(x, y);
+  const auto real = [](DType t) { return t == DType::f32 || t == DType::bf16; };
+  if (real(x.dtype()) && real(dtype) && recording({x})) {
+    record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      contribute(
+          c, 0, dy.shape(), [&](const Tensor& out) { current_backend().convert(dy, out); }, from);
+    });
+  }
+  return y;
+}
+
+}  // namespace lockstep

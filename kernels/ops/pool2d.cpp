@@ -1,0 +1,54 @@
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/kernels/ops/window2d.h>
+
+namespace lockstep {
+namespace {
+
+/// A checked pooling: its window, and where its result goes.
+struct Pooling {
+  Window2d window;
+  Tensor y;
+};
+
+Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
+  require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32,
+          "{}: x must be f32 (n, height, width, channels), got {}", op, x.text());
+  const auto [window, size] = slide_window(op, x.shape(), options.window, options.strides, options.padding);
+  const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
+  const Tensor& out = options.out;
+  require(!out.defined() || (out.shape() == shape && out.dtype() == DType::f32 && is_rows(out)),
+          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, shape.text(), out.text());
+  return {window, out.defined() ? out : Tensor::empty(shape)};
+}
+
+}  // namespace
+
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
+  const auto [window, y] = prepare("max_pool2d", x, options);
+  const Tensor input = dense_copy(x);
+  current_backend().max_pool2d(input, window, y);
+  if (recording({input}))
+    record("max_pool2d", {input}, y, [input, window = window](BackwardContext& c) {
+      contribute(c, 0, input.shape(), [&](const Tensor& out) {
+        current_backend().max_pool2d_gradient(input, window, make_rows(c.gradient(0)), out);
+      });
+    });
+  return y;
+}
+
+Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) {
+  const auto [window, y] = prepare("average_pool2d", x, options);
+  const Tensor input = dense_copy(x);
+  current_backend().average_pool2d(input, window, y);
+  if (recording({input}))
+    record("average_pool2d", {input}, y, [shape = input.shape(), window = window](BackwardContext& c) {
+      contribute(c, 0, shape, [&](const Tensor& out) {
+        current_backend().average_pool2d_gradient(make_rows(c.gradient(0)), window, out);
+      });
+    });
+  return y;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,156 @@
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/sum_axes.h>
+
+namespace lockstep {
+namespace {
+
+/// x's shape as alternating kept and summed axes, neighbors of a kind multiplied together and axes of size 1 left out.
+struct Groups {
+  Shape sizes;
+  AxisSet summed;
+
+  Groups(const Shape& shape, AxisSet axes) {
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (shape[axis] == 1) continue;
+      const int last = sizes.rank() - 1;
+      if (last >= 0 && summed[last] == axes[axis]) {
+        sizes[last] *= shape[axis];
+      } else {
+        summed[sizes.rank()] = axes[axis];
+        sizes.push_back(shape[axis]);
+      }
+    }
+  }
+  /// The last summed group, or -1.
+  int last_summed() const {
+    for (int i = sizes.rank() - 1; i >= 0; --i)
+      if (summed[i]) return i;
+    return -1;
+  }
+  /// Product of the sizes of groups [begin, end).
+  std::int64_t product(int begin, int end) const {
+    std::int64_t result = 1;
+    for (int i = begin; i < end; ++i) result *= sizes[i];
+    return result;
+  }
+};
+
+AxisSet axis_set(const Shape& shape, const std::vector<int>& axes) {
+  AxisSet set;
+  for (const int axis : axes) {
+    const int normal = shape.normalize_axis(axis);
+    require(!set[normal], "axis {} of shape {} is given twice", axis, shape.text());
+    set[normal] = true;
+  }
+  return set;
+}
+
+AxisSet all_axes(const Shape& shape) {
+  AxisSet set;
+  for (int axis = 0; axis < shape.rank(); ++axis) set[axis] = true;
+  return set;
+}
+
+/// `shape` with `axes` of size 1, or without them.
+Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims) {
+  Shape result;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (!axes[axis])
+      result.push_back(shape[axis]);
+    else if (keepdims)
+      result.push_back(1);
+  }
+  return result;
+}
+
+std::int64_t summed_count(const Shape& shape, AxisSet axes) {
+  std::int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (axes[axis]) count *= shape[axis];
+  return count;
+}
+
+/// y = x / count, where y may be x.
+void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
+  const Tensor divisor = Tensor::full({}, static_cast<double>(count));
+  current_backend().binary(BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y);
+}
+
+/// Sum over `axes`, divided by the number of elements in each sum if `mean`.
+Tensor reduce(const char* op, const Tensor& x, AxisSet axes, bool keepdims, bool mean) {
+  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims));
+  const std::int64_t count = summed_count(x.shape(), axes);
+  sum_axes(x, axes, y);
+  if (mean) divide(y, count, y);
+  if (recording({x})) {
+    const Shape kept = reduced_shape(x.shape(), axes, true);
+    record(op, {x}, y, [shape = x.shape(), kept, count, mean](BackwardContext& c) {
+      contribute(c, 0, shape, [&](const Tensor& out) {
+        Tensor dy = make_dense(c.gradient(0)).view(kept);
+        if (mean) {
+          const Tensor quotient = Tensor::empty(kept);
+          divide(dy, count, quotient);
+          dy = quotient;
+        }
+        current_backend().convert(dy.broadcast_view(shape), out);
+      });
+    });
+  }
+  return y;
+}
+
+}  // namespace
+
+void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
+  Groups groups(x.shape(), axes);
+  Tensor rest = make_dense(x);
+  if (groups.last_summed() < 0) {
+    current_backend().convert(rest.view(y.shape()), y);
+    return;
+  }
+  while (true) {
+    const int at = groups.last_summed();
+    const std::int64_t outer = groups.product(0, at);
+    const std::int64_t inner = groups.product(at + 1, groups.sizes.rank());
+    const Tensor whole = rest.view({outer, groups.sizes[at], inner});
+    groups.sizes[at] = 1;
+    groups.summed[at] = false;
+    const bool last = groups.last_summed() < 0;
+    rest = last ? y.view({outer, inner}) : Tensor::empty({outer, inner});
+    current_backend().sum_middle(whole, rest);
+    if (last) return;
+  }
+}
+
+void sum_to_shape(const Tensor& x, const Tensor& y) {
+  AxisSet axes;
+  const int added = x.rank() - y.rank();
+  for (int axis = 0; axis < x.rank(); ++axis)
+    axes[axis] = axis < added || (y.shape()[axis - added] == 1 && x.shape()[axis] != 1);
+  sum_axes(x, axes, y);
+}
+
+Tensor sum(const Tensor& x) { return reduce("sum", x, all_axes(x.shape()), false, false); }
+
+Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce("sum", x, axis_set(x.shape(), axes), keepdims, false);
+}
+
+Tensor mean(const Tensor& x) { return reduce("mean", x, all_axes(x.shape()), false, true); }
+
+Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce("mean", x, axis_set(x.shape(), axes), keepdims, true);
+}
+
+Tensor argmax(const Tensor& x) {
+  require(x.rank() >= 1, "argmax needs at least one axis, got {}", x.text());
+  Shape shape;
+  for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));
+  const Tensor y = Tensor::empty(shape, DType::i64);
+  require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x.text());
+  current_backend().argmax(make_dense(x).view({y.elements(), x.dim(-1)}), y);
+  return y;
+}
+
+}  // namespace lockstep

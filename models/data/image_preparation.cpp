@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <vector>
+
+#include <lockstep/models/data/image_preparation.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+namespace {
+
+constexpr float white = 255.0F;
+
+/// One image: gray bytes (height, width) and their mean to (padded_height, padded_width, channels).
+struct ImageLayout {
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t padding;
+  std::int64_t channels;
+
+  std::int64_t padded_height() const { return height + 2 * padding; }
+  std::int64_t padded_width() const { return width + 2 * padding; }
+};
+
+float* fill_zeros(float* to, std::int64_t count) { return std::fill_n(to, count, 0.0F); }
+
+template <int Channels>
+float* prepare_row(const std::uint8_t* pixels, const float* mean, const ImageLayout& layout, float* to) {
+  const std::int64_t channels = Channels > 0 ? Channels : layout.channels;
+  for (std::int64_t column = 0; column < layout.width; ++column) {
+    const float value = static_cast<float>(pixels[column]) / white - mean[column];
+    for (std::int64_t channel = 0; channel < channels; ++channel) *to++ = value;
+  }
+  return to;
+}
+
+void prepare_image(const std::uint8_t* pixels, const float* mean, const ImageLayout& layout, float* to) {
+  const std::int64_t border_rows = layout.padding * layout.padded_width() * layout.channels;
+  const std::int64_t border_columns = layout.padding * layout.channels;
+  const auto row = layout.channels == 1 ? prepare_row<1> : layout.channels == 3 ? prepare_row<3> : prepare_row<0>;
+  to = fill_zeros(to, border_rows);
+  for (std::int64_t y = 0; y < layout.height; ++y) {
+    to = fill_zeros(to, border_columns);
+    to = row(pixels + y * layout.width, mean + y * layout.width, layout, to);
+    to = fill_zeros(to, border_columns);
+  }
+  fill_zeros(to, border_rows);
+}
+
+void check_images(const Tensor& images) {
+  require(images.defined() && images.rank() == 3 && images.dtype() == DType::u8,
+          "images must be u8 of shape (n, height, width), got {}", images.text());
+}
+
+Tensor prepare(const Tensor& images, const ImagePreparation& options) {
+  check_images(images);
+  require(images.dim(1) == options.mean.dim(0) && images.dim(2) == options.mean.dim(1),
+          "images {} are not of the size of their mean {}", images.text(), options.mean.text());
+  const ImageLayout layout{images.dim(1), images.dim(2), options.padding, options.channels};
+  const std::uint8_t* pixels = images.span<std::uint8_t>().data();
+  const float* mean = options.mean.span<float>().data();
+  Tensor result = Tensor::empty({images.dim(0), layout.padded_height(), layout.padded_width(), layout.channels});
+  const std::int64_t from_image = layout.height * layout.width;
+  const std::int64_t to_image = layout.padded_height() * layout.padded_width() * layout.channels;
+  float* to = result.data<float>();
+  parallel_for(images.dim(0), 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) prepare_image(pixels + i * from_image, mean, layout, to + i * to_image);
+  });
+  return result;
+}
+
+}  // namespace
+
+Tensor mean_image(const Tensor& images) {
+  check_images(images);
+  const std::int64_t count = images.dim(0);
+  require(count > 0, "the mean of no images is not defined");
+  const std::int64_t pixels = images.dim(1) * images.dim(2);
+  const std::uint8_t* values = images.span<std::uint8_t>().data();
+  Tensor mean = Tensor::empty({images.dim(1), images.dim(2)});
+  float* to = mean.data<float>();
+  parallel_for(pixels, 64, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(end - begin), 0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint8_t* image = values + i * pixels + begin;
+      for (std::size_t p = 0; p < sums.size(); ++p) sums[p] += image[p];
+    }
+    for (std::size_t p = 0; p < sums.size(); ++p)
+      to[begin + static_cast<std::int64_t>(p)] =
+          static_cast<float>(static_cast<double>(sums[p]) / (255.0 * static_cast<double>(count)));
+  });
+  return mean;
+}
+
+std::function<Example(const Example&)> image_preparation(const ImagePreparation& options) {
+  require(options.mean.defined() && options.mean.rank() == 2 && options.mean.dtype() == DType::f32,
+          "the mean image must be f32 of shape (height, width), got {}", options.mean.text());
+  require(options.padding >= 0 && options.channels >= 1,
+          "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
+          options.channels);
+  return [options](const Example& batch) { return Example{prepare(batch.x, options), batch.y}; };
+}
+
+}  // namespace lockstep

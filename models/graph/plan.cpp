@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include <lockstep/models/graph/plan.h>
+
+namespace lockstep {
+namespace {
+
+/// How often each result is read.
+template <class Calls>
+std::vector<int> count_readers(const Calls& calls) {
+  std::vector<int> readers(calls.size(), 0);
+  for (const auto& call : calls)
+    for (const int input : call.inputs)
+      if (input >= 0) ++readers[input];
+  return readers;
+}
+
+/// The calls as steps, without the ReLUs that an earlier step can do.
+std::vector<PlanStep> fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers) {
+  const std::vector<int> readers = count_readers(calls);
+  std::vector<PlanStep> steps;
+  std::vector<int> step_of;  // by call
+  for (const GraphCall& call : calls) {
+    const int source = call.inputs[0];
+    if (layers[call.layer].impl().is_relu() && source >= 0 && readers[source] == 1 &&
+        layers[calls[source].layer].impl().can_fuse_relu()) {
+      steps[step_of[source]].fused_relu = true;
+      step_of.push_back(step_of[source]);
+      continue;
+    }
+    PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape};
+    for (const int input : call.inputs) step.inputs.push_back(input < 0 ? -1 : step_of[input]);
+    step_of.push_back(static_cast<int>(steps.size()));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void write_into_concatenations(std::vector<PlanStep>& steps, const std::vector<Layer>& layers) {
+  const std::vector<int> readers = count_readers(steps);
+  for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {
+    const std::vector<int>& parts = steps[concat].inputs;
+    const bool in_place =
+        layers[steps[concat].layer].impl().joins_last_axis() && std::ranges::all_of(parts, [&](int part) {
+          return part >= 0 && readers[part] == 1 && layers[steps[part].layer].impl().can_write_to();
+        });
+    if (!in_place) continue;
+    std::int64_t begin = 0;
+    for (const int part : parts) {
+      steps[part].concat = concat;
+      steps[part].concat_begin = begin;
+      begin += steps[part].shape.dim(-1);
+    }
+  }
+}
+
+void note_last_reads(std::vector<PlanStep>& steps) {
+  std::vector<bool> read_later(steps.size(), false);
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    for (const int input : step->inputs) {
+      if (input < 0 || read_later[input]) continue;
+      read_later[input] = true;
+      step->last_reads.push_back(input);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<PlanStep> plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers) {
+  std::vector<PlanStep> steps = fuse_relus(calls, layers);
+  write_into_concatenations(steps, layers);
+  note_last_reads(steps);
+  return steps;
+}
+
+}  // namespace lockstep

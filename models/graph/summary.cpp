@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+
+#include <lockstep/models/graph/summary.h>
+
+namespace lockstep {
+namespace {
+
+constexpr int columns = 4;
+using Row = std::array<std::string, columns>;
+constexpr std::array<bool, columns> to_the_right{false, false, true, false};
+
+/// A border or row of the table is drawn with these.
+struct Strokes {
+  const char* left;
+  const char* line;
+  const char* crossing;
+  const char* right;
+};
+constexpr Strokes top{"┏", "━", "┳", "┓"};
+constexpr Strokes below_head{"┡", "━", "╇", "┩"};
+constexpr Strokes between{"├", "─", "┼", "┤"};
+constexpr Strokes bottom{"└", "─", "┴", "┘"};
+
+/// 1656250 -> "1,656,250".
+std::string with_separators(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  return text;
+}
+
+/// "6.32 MB", of f32 parameters.
+std::string memory_of(std::int64_t parameters) {
+  constexpr std::array<const char*, 5> units{"B", "KB", "MB", "GB", "TB"};
+  double size = static_cast<double>(parameters) * sizeof(float);
+  std::size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < units.size(); ++unit) size /= 1024;
+  return fmt::format("{:.2f} {}", size, units[unit]);
+}
+
+/// "(None, 32, 32, 3)".
+std::string batch_of(const Shape& shape) {
+  std::string text = "(None";
+  for (const std::int64_t size : shape) text += fmt::format(", {}", size);
+  return text + ")";
+}
+
+/// A row for each layer. A layer that is called several times has the connections of all its calls.
+std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall>& calls,
+                            const std::vector<Layer>& layers) {
+  std::vector<Row> rows(layers.size());
+  std::vector<int> times_called(layers.size(), 0);
+  std::vector<std::string> result_name;  // by call, as Keras: layer[call of the layer][output]
+  for (const GraphCall& call : calls) {
+    const Layer& layer = layers[call.layer];
+    Row& row = rows[call.layer];
+    const int time = times_called[call.layer]++;
+    if (time == 0)
+      row = {fmt::format("{} ({})", layer.name(), layer.impl().class_name()), batch_of(call.shape),
+             with_separators(layer.impl().count_params()), ""};
+    for (const int from : call.inputs) {
+      const std::string source = from < 0 ? fmt::format("{}[0][0]", head.input_name) : result_name[from];
+      row[3] += row[3].empty() ? source : ", " + source;
+    }
+    result_name.push_back(fmt::format("{}[{}][0]", layer.name(), time));
+  }
+  rows.insert(rows.begin(), {fmt::format("{} (InputLayer)", head.input_name), batch_of(head.input_shape), "0", "-"});
+  return rows;
+}
+
+std::string border(const Strokes& strokes, const std::array<std::size_t, columns>& widths) {
+  std::string text = strokes.left;
+  for (int column = 0; column < columns; ++column) {
+    if (column > 0) text += strokes.crossing;
+    for (std::size_t i = 0; i < widths[column] + 2; ++i) text += strokes.line;
+  }
+  return text + strokes.right + "\n";
+}
+
+std::string cells(const char* wall, const Row& row, const std::array<std::size_t, columns>& widths) {
+  std::string text = wall;
+  for (int column = 0; column < columns; ++column)
+    text += to_the_right[column] ? fmt::format(" {:>{}} {}", row[column], widths[column], wall)
+                                 : fmt::format(" {:<{}} {}", row[column], widths[column], wall);
+  return text + "\n";
+}
+
+std::string totals(const std::vector<Layer>& layers) {
+  std::int64_t total = 0;
+  std::int64_t trainable = 0;
+  for (const Layer& layer : layers) {
+    for (const Variable& variable : layer.impl().variables()) {
+      total += variable.shape().elements();
+      if (variable.trainable()) trainable += variable.shape().elements();
+    }
+  }
+  const auto line = [](const char* what, std::int64_t count) {
+    return fmt::format(" {}: {} ({})\n", what, with_separators(count), memory_of(count));
+  };
+  return line("Total params", total) + line("Trainable params", trainable) +
+         line("Non-trainable params", total - trainable);
+}
+
+}  // namespace
+
+std::string summary_table(const SummaryHead& head, const std::vector<GraphCall>& calls,
+                          const std::vector<Layer>& layers) {
+  const Row titles{"Layer (type)", "Output Shape", "Param #", "Connected to"};
+  const std::vector<Row> rows = layer_rows(head, calls, layers);
+  std::array<std::size_t, columns> widths{};
+  for (int column = 0; column < columns; ++column) {
+    widths[column] = titles[column].size();
+    for (const Row& row : rows) widths[column] = std::max(widths[column], row[column].size());
+  }
+  std::string text = fmt::format("Model: \"{}\"\n", head.name) + border(top, widths) + cells("┃", titles, widths) +
+                     border(below_head, widths);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (row > 0) text += border(between, widths);
+    text += cells("│", rows[row], widths);
+  }
+  return text + border(bottom, widths) + totals(layers);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,34 @@
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <lockstep/models/graph/symbol.h>
+
+namespace lockstep {
+namespace {
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
+  require(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 1; }),
+          "Input needs sizes of at least 1 (the batch axis left out), got {}", shape.text());
+  return Symbol(std::make_shared<const Symbol::Node>(
+      Symbol::Node{.layer = {}, .inputs = {}, .shape = shape, .name = std::move(name), .number = next_number()}));
+}
+
+Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }
+
+Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
+  std::vector<Shape> shapes;
+  for (const Symbol& input : inputs) shapes.push_back(input.shape());
+  const Shape shape = impl_->output_shape(shapes);
+  return Symbol(std::make_shared<const Symbol::Node>(
+      Symbol::Node{.layer = impl_, .inputs = inputs, .shape = shape, .name = {}, .number = next_number()}));
+}
+
+}  // namespace lockstep

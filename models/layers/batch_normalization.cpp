@@ -1,0 +1,85 @@
+#include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_checks.h>
+
+namespace lockstep {
+namespace {
+
+/// The copy that the calling replica writes. Outside replicas only models of one copy train, and this is theirs.
+Tensor own_copy(const Variable& variable) {
+  const std::vector<Tensor>& copies = variable.state().copies();
+  return copies.size() == 1 ? copies.front() : variable.value();
+}
+
+class BatchNormalizationImpl final : public LayerImpl {
+ public:
+  explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
+      : LayerImpl(options.name),
+        momentum_(static_cast<float>(options.momentum)),
+        epsilon_(static_cast<float>(options.epsilon)) {
+    require(options.momentum >= 0 && options.momentum <= 1,
+            "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
+    require(options.epsilon > 0, "BatchNormalization needs an epsilon above 0, got {}", options.epsilon);
+  }
+
+  std::string_view class_name() const override { return "BatchNormalization"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() >= 1, "BatchNormalization needs a channel axis, got {}", input.text());
+    require(!is_built() || input.dim(-1) == gamma_.shape()[0],
+            "BatchNormalization '{}' was built for {} channels, got {}", name(), is_built() ? gamma_.shape()[0] : 0,
+            input.text());
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor& x = inputs[0];
+    const BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
+    if (call.mode == Mode::inference)
+      return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
+                                  options);
+    const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
+    if (x.elements() > 0) {
+      update_moving_average(own_copy(moving_mean_), result.mean, momentum_);
+      update_moving_average(own_copy(moving_variance_), result.variance, momentum_);
+    }
+    return result.y;
+  }
+
+  bool can_fuse_relu() const override { return true; }
+  bool can_write_to() const override { return true; }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
+    const Shape channels{inputs[0].dim(-1)};
+    gamma_ = add_weight({.name = "gamma", .shape = channels, .initializer = ones()});
+    beta_ = add_weight({.name = "beta", .shape = channels, .initializer = zeros()});
+    moving_mean_ = add_statistic("moving_mean", channels, zeros());
+    moving_variance_ = add_statistic("moving_variance", channels, ones());
+  }
+
+  Variable add_statistic(const char* name, const Shape& shape, Initializer initializer) {
+    return add_weight({.name = name,
+                       .shape = shape,
+                       .initializer = std::move(initializer),
+                       .trainable = false,
+                       .synchronization = Synchronization::on_read,
+                       .aggregation = Aggregation::mean});
+  }
+
+  float momentum_;
+  float epsilon_;
+  Variable gamma_;
+  Variable beta_;
+  Variable moving_mean_;
+  Variable moving_variance_;
+};
+
+}  // namespace
+
+BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
+    : Layer(std::make_shared<BatchNormalizationImpl>(options)) {}
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct BatchNormalizationOptions {
+  /// How much of the moving statistics a training step keeps. Keras' default forgets the initial 0 and 1 in some
+  /// hundred steps; for a shorter training choose less.
+  double momentum = 0.99;
+  double epsilon = 1e-3;
+  std::string name{};
+};
+
+/// Normalizes each channel, the last axis (Ioffe and Szegedy 2015): by the batch's statistics in training, which also
+/// moves the moving statistics, and by those at inference. Weights, each (c): gamma, beta, moving_mean,
+/// moving_variance. Under a strategy every replica normalizes by its own part of the batch and keeps moving statistics
+/// of its own, whose mean is what is read outside the replicas and saved. A replica without rows keeps them as they
+/// are.
+struct BatchNormalization : Layer {
+  /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
+  explicit BatchNormalization(const BatchNormalizationOptions& options = {});
+};
+
+}  // namespace lockstep

@@ -1,0 +1,46 @@
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_checks.h>
+
+namespace lockstep {
+namespace {
+
+class DenseImpl final : public LayerImpl {
+ public:
+  explicit DenseImpl(const DenseOptions& options)
+      : LayerImpl(options.name), units_(options.units), activation_(options.activation) {
+    require(units_ >= 1, "Dense needs at least 1 unit, got {}", units_);
+  }
+
+  std::string_view class_name() const override { return "Dense"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() == 1, "Dense takes vectors (features), got {}; put a Flatten before it", input.text());
+    require(!is_built() || input[0] == kernel_.shape()[0], "Dense '{}' was built for {} features, got {}", name(),
+            is_built() ? kernel_.shape()[0] : 0, input.text());
+    return {units_};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return dense(inputs[0], kernel_.value(), bias_.value(), activation_);
+  }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    kernel_ =
+        add_weight({.name = "kernel", .shape = {inputs[0][0], units_}, .initializer = glorot_uniform(seed.key(0))});
+    bias_ = add_weight({.name = "bias", .shape = {units_}, .initializer = zeros()});
+  }
+
+  std::int64_t units_;
+  Activation activation_;
+  Variable kernel_;
+  Variable bias_;
+};
+
+}  // namespace
+
+Dense::Dense(const DenseOptions& options) : Layer(std::make_shared<DenseImpl>(options)) {}
+
+}  // namespace lockstep

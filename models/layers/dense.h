@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct DenseOptions {
+  std::int64_t units = 0;
+  Activation activation = Activation::linear;
+  std::string name{};
+};
+
+/// activation(x * kernel + bias): (in) -> (units). Weights: kernel (in, units), bias (units).
+struct Dense : Layer {
+  /// Throws InvalidArgument for units below 1.
+  explicit Dense(const DenseOptions& options);
+};
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+#include <algorithm>
+
+#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/strategy/core/strategy.h>
+
+namespace lockstep {
+namespace {
+
+/// A replica's calls in training. On a cache line of its own, since only that replica's thread reads and writes it.
+struct alignas(64) CallCounter {
+  std::uint64_t calls = 0;
+};
+
+class DropoutImpl final : public LayerImpl {
+ public:
+  explicit DropoutImpl(const DropoutOptions& options)
+      : LayerImpl(options.name), rate_(static_cast<float>(options.rate)) {
+    require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
+            options.rate);
+  }
+
+  std::string_view class_name() const override { return "Dropout"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name(), inputs); }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    if (call.mode == Mode::inference) return inputs[0];
+    const int replica = std::max(0, current_context().replica);
+    RandomKey key = key_;
+    key.replica = static_cast<std::uint32_t>(replica);
+    key.step = counters_.at(static_cast<std::size_t>(replica)).calls++;
+    return dropout(inputs[0], rate_, key);
+  }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
+    key_ = seed.key(0);
+    counters_.resize(static_cast<std::size_t>(get_strategy().num_replicas_in_sync()));
+  }
+
+  float rate_;
+  RandomKey key_;
+  std::vector<CallCounter> counters_;  ///< by replica
+};
+
+}  // namespace
+
+Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
+
+}  // namespace lockstep

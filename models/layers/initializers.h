@@ -1,0 +1,17 @@
+#pragma once
+
+#include <lockstep/kernels/random_key.h>
+#include <lockstep/runtime/variable/variable.h>
+
+// Initial values of variables: equal for equal keys, whatever the number of threads, replicas or machines.
+
+namespace lockstep {
+
+/// Uniform in [-limit, limit) with limit = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), Keras' default for
+/// kernels. The last two axes are in and out; the axes before them, as of a convolution's window, multiply both fans.
+/// Throws InvalidArgument, when used, for a shape of less than two axes.
+Initializer glorot_uniform(const RandomKey& key);
+Initializer zeros();
+Initializer ones();
+
+}  // namespace lockstep

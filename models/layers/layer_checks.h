@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/shape.h>
+
+// What layers ask of their inputs' shapes, which are without the batch axis.
+
+namespace lockstep {
+
+/// The one input of a layer. Throws InvalidArgument when there are more or none.
+inline const Shape& only_input(std::string_view layer, std::span<const Shape> inputs) {
+  require(inputs.size() == 1, "{} takes one input, got {}", layer, inputs.size());
+  return inputs[0];
+}
+
+/// The one input of a layer of images. Throws InvalidArgument unless it is (height, width, channels).
+inline const Shape& only_image(std::string_view layer, std::span<const Shape> inputs) {
+  const Shape& shape = only_input(layer, inputs);
+  require(shape.rank() == 3, "{} takes images (height, width, channels), got {}", layer, shape.text());
+  return shape;
+}
+
+/// The shape of a batch of one.
+inline Shape with_batch_axis(const Shape& shape) {
+  Shape result{1};
+  for (const std::int64_t size : shape) result.push_back(size);
+  return result;
+}
+
+}  // namespace lockstep

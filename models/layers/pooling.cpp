@@ -1,0 +1,56 @@
+#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/pooling.h>
+
+namespace lockstep {
+namespace {
+
+class Pooling2DImpl final : public LayerImpl {
+ public:
+  using Op = Tensor (*)(const Tensor&, const Pool2dOptions&);
+
+  Pooling2DImpl(const char* class_name, Op op, const Pooling2DOptions& options)
+      : LayerImpl(options.name),
+        class_name_(class_name),
+        op_(op),
+        size_(options.pool_size),
+        strides_(options.strides.value_or(options.pool_size)),
+        padding_(options.padding) {
+    require(size_.height >= 1 && size_.width >= 1, "{} needs a pool_size of at least 1, got ({}, {})", class_name,
+            size_.height, size_.width);
+    require(strides_.height >= 1 && strides_.width >= 1, "{} needs strides of at least 1, got ({}, {})", class_name,
+            strides_.height, strides_.width);
+  }
+
+  std::string_view class_name() const override { return class_name_; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name_, inputs);
+    const Size2d size = slide_window(class_name_, with_batch_axis(image), size_, strides_, padding_).output;
+    return {size.height, size.width, image[2]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return op_(inputs[0], {.window = size_, .strides = strides_, .padding = padding_, .out = call.out});
+  }
+
+  bool can_write_to() const override { return true; }
+
+ private:
+  const char* class_name_;
+  Op op_;
+  Size2d size_;
+  Size2d strides_;
+  Padding padding_;
+};
+
+}  // namespace
+
+MaxPooling2D::MaxPooling2D(const Pooling2DOptions& options)
+    : Layer(std::make_shared<Pooling2DImpl>("MaxPooling2D", max_pool2d, options)) {}
+
+AveragePooling2D::AveragePooling2D(const Pooling2DOptions& options)
+    : Layer(std::make_shared<Pooling2DImpl>("AveragePooling2D", average_pool2d, options)) {}
+
+}  // namespace lockstep

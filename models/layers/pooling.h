@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct Pooling2DOptions {
+  Size2d pool_size{2, 2};
+  std::optional<Size2d> strides{};  ///< pool_size, if not given
+  Padding padding = Padding::valid;
+  std::string name{};
+};
+
+/// The largest element of each window: (h, w, c) -> (h', w', c).
+struct MaxPooling2D : Layer {
+  /// Throws InvalidArgument for a size below 1.
+  explicit MaxPooling2D(const Pooling2DOptions& options = {});
+};
+
+/// The mean of each window, padding not counted: (h, w, c) -> (h', w', c).
+struct AveragePooling2D : Layer {
+  /// Throws InvalidArgument for a size below 1.
+  explicit AveragePooling2D(const Pooling2DOptions& options = {});
+};
+
+}  // namespace lockstep

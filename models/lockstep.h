@@ -1,0 +1,40 @@
+#pragma once
+
+// Everything that a program which trains or uses models needs.
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/cross_entropy.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/data/fashion_mnist.h>
+#include <lockstep/models/data/image_preparation.h>
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/graph/symbol.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/losses/loss.h>
+#include <lockstep/models/metrics/metric.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+#include <lockstep/models/training/model.h>
+#include <lockstep/models/zoo/mini_googlenet.h>
+#include <lockstep/models/zoo/mlp.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/variable/variable.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/verify/verify.h>

@@ -1,0 +1,99 @@
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_to_write(const fs::path& path, int reason) {
+  fail<InputError>("{}: cannot be written: {}", path.string(), std::strerror(reason));
+}
+
+/// The file to write for `path`, checked as far as that can be done before.
+fs::path resolve_target(const std::string& path) {
+  require<InputError>(!path.empty(), "a file to write needs a name, got an empty one");
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return path;
+  require<InputError>(fs::is_regular_file(status), "{}: cannot be written: it exists and is not a regular file", path);
+  // Taking the name of a file needs no right to write it; the owner who took that right away meant it.
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail_to_write(path, errno);
+  const fs::path target = fs::canonical(path, error);
+  require<InputError>(!error, "{}: cannot be written: {}", path, error.message());
+  return target;
+}
+
+/// A new file beside `target`, which is gone again unless it took its place.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& target) : target_(target) {
+    static std::atomic<unsigned> number = 0;
+    do {
+      path_ = target.parent_path() / fmt::format(".lockstep-{}-{}.tmp", ::getpid(), number++);
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor_ < 0 && errno == EEXIST);  // left by a process of the same number
+    if (descriptor_ < 0) fail_to_write(target_, errno);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail_to_write(target_, errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  void replace_target() {
+    struct stat old {};
+    const bool replaces = ::stat(target_.c_str(), &old) == 0;
+    if (replaces && ::fchmod(descriptor_, old.st_mode & 07777) != 0) fail_to_write(target_, errno);
+    if (::fsync(descriptor_) != 0) fail_to_write(target_, errno);
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write(target_, errno);
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
+    path_.clear();
+  }
+
+ private:
+  fs::path target_;
+  fs::path path_;
+  int descriptor_ = -1;
+};
+
+/// Makes the new name outlive a power failure, where the file system can; the file itself is safe already.
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+void write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  const fs::path target = resolve_target(path);
+  TemporaryFile file(target);
+  file.write(bytes);
+  file.replace_target();
+  sync_folder(target.parent_path());
+}
+
+}  // namespace lockstep

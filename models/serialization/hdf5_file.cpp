@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <type_traits>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <unistd.h>
+
+#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep::hdf5 {
+namespace {
+
+static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>, "Handle and Turn hold HDF5's types");
+
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+/// What HDF5 found at the bottom of its last error.
+std::string last_error() {
+  std::string text;
+  const auto innermost = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
+    if (error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+    return 1;  // one is enough
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &text);
+  return text.empty() ? "HDF5 gives no reason" : text;
+}
+
+/// The identifier, which HDF5 gives as negative on failure, as an owner. Only fails for want of memory.
+Handle checked(hid_t id, Handle::Close close, const char* what) {
+  require<BrokenInvariant>(id >= 0, "HDF5 cannot make {}: {}", what, last_error());
+  return {id, close};
+}
+
+void check(herr_t status, const char* what) {
+  require<BrokenInvariant>(status >= 0, "HDF5 cannot {}: {}", what, last_error());
+}
+
+/// Says in the system's words why a file cannot be read, which HDF5 would wrap in its own.
+void check_readable(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  require<InputError>(std::filesystem::exists(status), "{}: there is no such file", path);
+  require<InputError>(std::filesystem::is_regular_file(status), "{}: this is not a regular file", path);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  require<InputError>(descriptor >= 0, "{}: cannot be opened: {}", path, std::strerror(errno));
+  ::close(descriptor);
+}
+
+/// For links to be made together with the groups on their way.
+Handle make_parents() {
+  Handle properties = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "link properties");
+  check(H5Pset_create_intermediate_group(properties.id(), 1), "set link properties");
+  return properties;
+}
+
+}  // namespace
+
+Turn::Turn() : lock_(library_mutex()) {
+  H5Eget_auto2(H5E_DEFAULT, &report_, &report_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Turn::~Turn() { H5Eset_auto2(H5E_DEFAULT, report_, report_data_); }
+
+Reader::Reader(std::string path) : path_(std::move(path)) {
+  check_readable(path_);
+  require<InputError>(H5Fis_hdf5(path_.c_str()) > 0, "{}: this is not an HDF5 file", path_);
+  file_ = Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  require<InputError>(file_.valid(), "{}: cannot be opened as an HDF5 file: {}", path_, last_error());
+}
+
+void Reader::fail_at(const std::string& name, const std::string& problem) const {
+  fail<InputError>("{}: {:?} {}", path_, name, problem);
+}
+
+bool Reader::exists(const std::string& name) const {
+  if (name == "/") return true;
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = name.find('/', end + 1);
+    const std::string part = name.substr(0, end);
+    H5L_info_t link{};
+    if (H5Lexists(file_.id(), part.c_str(), H5P_DEFAULT) <= 0) return false;
+    if (H5Lget_info(file_.id(), part.c_str(), &link, H5P_DEFAULT) < 0) fail_at(part, "is damaged: " + last_error());
+    if (link.type != H5L_TYPE_HARD) fail_at(part, "is a link to elsewhere, which is not followed");
+  }
+  return true;
+}
+
+Handle Reader::open_group(const std::string& name) const {
+  return exists(name) ? Handle(H5Gopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Gclose) : Handle();
+}
+
+bool Reader::has_group(const std::string& name) const { return open_group(name).valid(); }
+
+std::vector<std::string> Reader::names_in(const std::string& group) const {
+  const Handle handle = open_group(group);
+  if (!handle.valid()) return {};
+  H5G_info_t info{};
+  if (H5Gget_info(handle.id(), &info) < 0) fail_at(group, "is damaged: " + last_error());
+  std::vector<std::string> names;
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    const auto name = [&](char* text, std::size_t size) {
+      return H5Lget_name_by_idx(handle.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, text, size, H5P_DEFAULT);
+    };
+    const ssize_t length = name(nullptr, 0);
+    if (length < 0) fail_at(group, "is damaged: " + last_error());
+    std::string text(static_cast<std::size_t>(length), '\0');
+    name(text.data(), text.size() + 1);
+    names.push_back(std::move(text));
+  }
+  return names;
+}
+
+Handle Reader::open_dataset(const std::string& name) const {
+  if (!exists(name)) fail_at(name, "is missing");
+  Handle dataset(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.valid()) fail_at(name, "cannot be opened as a data set: " + last_error());
+  const Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
+  if (!properties.valid()) fail_at(name, "is damaged: " + last_error());
+  if (H5Pget_external_count(properties.id()) != 0 || H5Pget_layout(properties.id()) == H5D_VIRTUAL) {
+    fail_at(name, "keeps its values in another file, which is not read");
+  }
+  return dataset;
+}
+
+Shape Reader::shape_of(const std::string& name) const {
+  const Handle dataset = open_dataset(name);
+  const Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  const int rank = space.valid() ? H5Sget_simple_extent_ndims(space.id()) : -1;
+  if (rank < 0) fail_at(name, "is damaged: " + last_error());
+  if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) fail_at(name, "is empty");
+  std::array<hsize_t, H5S_MAX_RANK> dims{};
+  if (H5Sget_simple_extent_dims(space.id(), dims.data(), nullptr) < 0) fail_at(name, "is damaged: " + last_error());
+  if (rank > Shape::max_rank) fail_at(name, fmt::format("has {} axes, at most {} can be", rank, Shape::max_rank));
+  Shape shape;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (dims[axis] > std::numeric_limits<std::int64_t>::max()) fail_at(name, "has a size that 64 bits do not hold");
+    shape.push_back(static_cast<std::int64_t>(dims[axis]));
+  }
+  return shape;
+}
+
+void Reader::read(const std::string& name, std::span<float> values) const {
+  const Handle dataset = open_dataset(name);
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (!type.valid()) fail_at(name, "is damaged: " + last_error());
+  const std::size_t bytes = H5Tget_size(type.id());
+  if (H5Tget_class(type.id()) != H5T_FLOAT || (bytes != 2 && bytes != 4 && bytes != 8)) {
+    fail_at(name, "does not hold floating-point numbers of 16, 32 or 64 bits");
+  }
+  const Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  require<BrokenInvariant>(H5Sget_simple_extent_npoints(space.id()) == static_cast<hssize_t>(values.size()),
+                           "{}: {:?} is read into memory for {} values", path_, name, values.size());
+  if (H5Dread(dataset.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+    fail_at(name, "cannot be read: " + last_error());
+  }
+}
+
+Writer::Writer(std::size_t bytes) {
+  constexpr std::size_t headers = 1 << 16;
+  const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");
+  check(H5Pset_fapl_core(access.id(), bytes + headers, 0), "set file properties");
+  file_ =
+      checked(H5Fcreate("weights in memory", H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose, "a file in memory");
+}
+
+void Writer::add_group(const std::string& name) {
+  checked(H5Gcreate2(file_.id(), name.c_str(), make_parents().id(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "a group");
+}
+
+void Writer::add_attribute(const std::string& group, const std::string& name, const std::string& text) {
+  const Handle type = checked(H5Tcopy(H5T_C_S1), H5Tclose, "a text type");
+  check(H5Tset_size(type.id(), H5T_VARIABLE), "set a text type");
+  check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "set a text type");
+  const Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, "a scalar");
+  const Handle attribute = checked(H5Acreate_by_name(file_.id(), group.c_str(), name.c_str(), type.id(), space.id(),
+                                                     H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                   H5Aclose, "an attribute");
+  const char* const value = text.c_str();
+  check(H5Awrite(attribute.id(), type.id(), &value), "write an attribute");
+}
+
+void Writer::add_dataset(const std::string& name, std::span<const float> values, const Shape& shape) {
+  std::array<hsize_t, Shape::max_rank> dims{};
+  std::copy(shape.begin(), shape.end(), dims.begin());
+  const Handle space = checked(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose, "a data space");
+  const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "data set properties");
+  check(H5Pset_obj_track_times(properties.id(), false), "set data set properties");  // equal weights, equal files
+  const Handle dataset = checked(H5Dcreate2(file_.id(), name.c_str(), H5T_IEEE_F32LE, space.id(), make_parents().id(),
+                                            properties.id(), H5P_DEFAULT),
+                                 H5Dclose, "a data set");
+  check(H5Dwrite(dataset.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "store a data set");
+}
+
+void Writer::write_to(const std::string& path) {
+  check(H5Fflush(file_.id(), H5F_SCOPE_LOCAL), "flush a file in memory");
+  const ssize_t size = H5Fget_file_image(file_.id(), nullptr, 0);
+  require<BrokenInvariant>(size >= 0, "HDF5 cannot measure a file in memory: {}", last_error());
+  std::vector<std::byte> image(static_cast<std::size_t>(size));
+  require<BrokenInvariant>(H5Fget_file_image(file_.id(), image.data(), image.size()) == size,
+                           "HDF5 cannot give a file in memory: {}", last_error());
+  write_file_atomically(path, image);
+}
+
+}  // namespace lockstep::hdf5

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lockstep/runtime/core/shape.h>
+
+// As much of HDF5's C API as files of weights need, with owned handles and exceptions.
+
+namespace lockstep::hdf5 {
+
+/// The calling thread's turn at the library, which many builds of HDF5 ask for. Meanwhile HDF5 prints no errors itself.
+class Turn {
+ public:
+  Turn();
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+  void* report_data_ = nullptr;
+  int (*report_)(std::int64_t, void*) = nullptr;  ///< what printed errors before
+};
+
+/// Owns an HDF5 identifier.
+class Handle {
+ public:
+  using Close = int (*)(std::int64_t);
+  Handle() = default;
+  Handle(std::int64_t id, Close close) : id_(id), close_(close) {}
+  ~Handle() { reset(); }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    reset();
+    id_ = std::exchange(other.id_, -1);
+    close_ = other.close_;
+    return *this;
+  }
+
+  bool valid() const { return id_ >= 0; }
+  std::int64_t id() const { return id_; }
+
+ private:
+  void reset() {
+    if (valid()) close_(std::exchange(id_, -1));
+  }
+
+  std::int64_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// A file for reading. Only what is stored in the file itself is read: links that lead elsewhere are refused.
+/// Every function throws InputError naming the file, what in it, and the reason. For one thread.
+class Reader {
+ public:
+  /// Throws InputError for a file that does not exist, is no HDF5 file, or is cut short.
+  explicit Reader(std::string path);
+
+  const std::string& path() const { return path_; }
+  bool has_group(const std::string& name) const;
+  /// Names in a group, sorted; none when there is no such group.
+  std::vector<std::string> names_in(const std::string& group) const;
+  Shape shape_of(const std::string& dataset) const;
+  /// The elements of a data set of 16, 32 or 64 bit floating-point numbers, as f32 in row-major order.
+  /// Precondition: `values` has as many elements as `shape_of(dataset)`.
+  void read(const std::string& dataset, std::span<float> values) const;
+
+ private:
+  [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
+  /// Whether something has this name. Throws InputError when the way there leaves the file.
+  bool exists(const std::string& name) const;
+  /// Invalid when there is no such group.
+  Handle open_group(const std::string& name) const;
+  Handle open_dataset(const std::string& name) const;
+
+  Turn turn_;  // first, so that it ends last
+  std::string path_;
+  Handle file_;
+};
+
+/// A file that is put together in memory and then written at once, whole or not at all. For one thread.
+class Writer {
+ public:
+  /// `bytes` that the data sets will have in all, or a guess.
+  explicit Writer(std::size_t bytes);
+
+  /// Makes a group and those around it.
+  void add_group(const std::string& name);
+  /// Makes an UTF-8 text attribute of a group.
+  void add_attribute(const std::string& group, const std::string& name, const std::string& text);
+  /// Makes a data set of f32 and the groups around it. Precondition: `values` has `shape`'s number of elements.
+  void add_dataset(const std::string& name, std::span<const float> values, const Shape& shape);
+  /// Throws InputError as write_file_atomically does.
+  void write_to(const std::string& path);
+
+ private:
+  Turn turn_;  // first, so that it ends last
+  Handle file_;
+};
+
+}  // namespace lockstep::hdf5

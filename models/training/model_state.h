@@ -1,0 +1,36 @@
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include <lockstep/models/training/model.h>
+
+// What the sources of this folder share.
+
+namespace lockstep {
+
+class Model::State {
+ public:
+  /// What compile() sets.
+  struct Compiled {
+    Optimizer optimizer;
+    Loss loss;
+    std::vector<Metric> metrics;
+  };
+
+  State(const Symbol& input, const Symbol& output, const ModelOptions& options)
+      : network(input, output, options.seed), name(options.name), trainable(network.trainable_variables()) {}
+
+  /// Throws LogicError, naming `caller`, before compile.
+  const Compiled& require_compiled(const char* caller) const;
+  /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
+  void require_own_scope(const char* caller) const;
+
+  const Network network;
+  const std::string name;
+  const std::vector<Variable> trainable;
+  std::optional<Compiled> compiled;
+  std::atomic<bool> stop{false};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/zoo/mlp.h>
+
+namespace lockstep::zoo {
+
+Model mlp(const MlpOptions& options) {
+  const Symbol input = Input({options.inputs});
+  Symbol x = Dense({.units = options.hidden[0], .activation = Activation::tanh})(input);
+  for (std::size_t layer = 1; layer < options.hidden.size(); ++layer)
+    x = Dense({.units = options.hidden[layer], .activation = Activation::relu})(x);
+  x = Dense({.units = 1, .activation = Activation::sigmoid})(x);
+  return {input, x, {.name = "mlp", .seed = options.seed}};
+}
+
+}  // namespace lockstep::zoo

@@ -1,0 +1,57 @@
+// The seeds' MLP, scaled down: one loss curve on any number of replicas.
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/zoo/mlp.h>
+
+namespace lockstep::test {
+namespace {
+
+constexpr int steps = 20;
+constexpr int rows = 32;  // uneven for 3 and 5 replicas
+constexpr int features = 100;
+
+struct LossCurve : Callback {
+  void on_step_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
+  std::vector<double> losses;
+};
+
+/// Whether the first feature is larger than the second.
+Tensor targets(const Tensor& x) {
+  std::vector<float> targets;
+  const std::vector<float> values = x.to_vector<float>();
+  for (std::size_t at = 0; at < values.size(); at += features)
+    targets.push_back(values[at] > values[at + 1] ? 1.0F : 0.0F);
+  return Tensor::from(targets, {x.dim(0), 1});
+}
+
+std::vector<double> loss_curve(int replicas) {
+  const MirroredStrategy strategy = mirrored(replicas);
+  const auto scope = strategy.scope();
+  Model model = zoo::mlp({.inputs = features, .hidden = {80, 40, 20, 10}, .seed = 3});
+  model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), BinaryCrossentropy());
+  const Tensor x = random_tensor({steps * rows, features}, 1);
+  const auto curve = std::make_shared<LossCurve>();
+  model.fit(Dataset::from_tensors(x, targets(x)).batch(rows), {.callbacks = {curve}});
+  return curve->losses;
+}
+
+TEST(MlpLossCurve, IsTheSameOnAnyNumberOfReplicas) {
+  const std::vector<double> one = loss_curve(1);
+  ASSERT_EQ(one.size(), static_cast<std::size_t>(steps));
+  EXPECT_GT(std::abs(one.back() - one.front()), 0.01 * one.front()) << "a model that learns nothing proves nothing";
+  for (const int replicas : {2, 3, 5}) {
+    const std::vector<double> curve = loss_curve(replicas);
+    ASSERT_EQ(curve.size(), one.size());
+    for (int step = 0; step < steps; ++step)
+      EXPECT_NEAR(curve[step], one[step], 1e-4 * one[step]) << replicas << " replicas, step " << step;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,22 @@
+# Installs BUILD_DIR into a fresh prefix under WORK_DIR, then configures, builds and runs the programs beside this file
+# against it. cmake -D BUILD_DIR=... -D WORK_DIR=... -D README=... -D CONFIG=... -D CXX=... -P run.cmake
+set(prefix ${WORK_DIR}/prefix)
+set(outside ${WORK_DIR}/build)
+file(REMOVE_RECURSE ${WORK_DIR})
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(READ ${README} readme)
+if(NOT readme MATCHES "\n```cpp\n([^`]+)```\n")
+  message(FATAL_ERROR "${README} has no C++ program")
+endif()
+file(WRITE ${WORK_DIR}/readme.cpp "${CMAKE_MATCH_1}")
+
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${outside} -D CMAKE_PREFIX_PATH=${prefix}
+  -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY=ON
+  -D README_PROGRAM=${WORK_DIR}/readme.cpp)
+run(${CMAKE_COMMAND} --build ${outside})
+run(${outside}/outside)

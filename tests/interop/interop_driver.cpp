@@ -1,0 +1,111 @@
+// Lockstep's side of the interop tests; keras_interop.py runs it and is the judge.
+//   interop_driver parameters MODEL                    prints the number of parameters
+//   interop_driver save MODEL WEIGHTS INPUTS OUTPUTS   randomizes the model, saves its weights, writes its predictions
+//   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
+// INPUTS and OUTPUTS are rows of little-endian f32 without a header.
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/serialization/weights_h5.h>
+#include <lockstep/models/zoo/mini_googlenet.h>
+#include <lockstep/models/zoo/mlp.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+namespace lockstep {
+namespace {
+
+/// Branches of unequal length and a layer that is called twice: layers of one class are called in another order than
+/// Keras counts them in.
+Model branches() {
+  const Symbol input = Input({9, 9, 3});
+  const Symbol near = Conv2D({.filters = 4, .kernel_size = {3, 3}, .padding = Padding::same})(input);
+  Symbol far = Conv2D({.filters = 6, .kernel_size = {1, 1}})(input);
+  far = ActivationLayer(Activation::relu)(BatchNormalization()(far));
+  far = Conv2D({.filters = 4, .kernel_size = {3, 3}, .padding = Padding::same})(far);
+  Symbol x = Concatenate()({near, far});
+  const Conv2D shared({.filters = 8, .kernel_size = {3, 3}, .strides = {1, 1}, .padding = Padding::same});
+  const Symbol once = BatchNormalization()(shared(x));
+  const Symbol twice = shared(ActivationLayer(Activation::tanh)(once));
+  x = Concatenate()({once, twice, x});
+  const Symbol largest = MaxPooling2D({.pool_size = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same})(x);
+  const Symbol mean = AveragePooling2D({.pool_size = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same})(x);
+  return {input, Dense({.units = 5})(Flatten()(Concatenate()({mean, largest})))};
+}
+
+Model make_model(const std::string& name) {
+  if (name == "minigooglenet") return zoo::mini_googlenet({32, 32, 3}, 10);
+  if (name == "mlp") return zoo::mlp({.inputs = 80, .hidden = {40, 20, 10, 6}});
+  if (name == "full_mlp") return zoo::mlp();
+  if (name == "branches") return branches();
+  fail("there is no model '{}'", name);
+}
+
+/// Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide a mix-up.
+void randomize(const Model& model) {
+  std::mt19937 generator(7);
+  for (const Variable& variable : model.variables()) {
+    if (variable.shape().rank() > 1) continue;
+    std::vector<float> values = variable.value().to_vector<float>();
+    for (float& value : values) value += 0.5F * static_cast<float>(generator() / 4294967296.0 - 0.5);
+    variable.assign(Tensor::from(values, variable.shape()));
+  }
+}
+
+void predict(Model& model, const std::string& inputs, const std::string& outputs) {
+  std::ifstream in(inputs, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  const Shape& row = model.network().input_shape();
+  Shape shape{static_cast<std::int64_t>(bytes.size() / sizeof(float)) / row.elements()};
+  for (const std::int64_t size : row) shape.push_back(size);
+  const Tensor x =
+      Tensor::from(std::span(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)), shape);
+  const std::vector<float> y = model.predict(Dataset::from_tensors(x).batch(4)).to_vector<float>();
+  std::ofstream out(outputs, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(y.data()), static_cast<std::streamsize>(y.size() * sizeof(float)));
+  require<InputError>(out.flush().good() && in.good(), "{} or {} cannot be used", inputs, outputs);
+}
+
+void run(std::span<const std::string> words) {
+  require(words.size() == 2 || words.size() == 5, "usage: see interop_driver.cpp");
+  const MirroredStrategy strategy;
+  Model model = strategy.scope([&] { return make_model(words[1]); });
+  if (words[0] == "parameters") {
+    fmt::print("{}\n", model.count_params());
+    return;
+  }
+  if (words[0] == "save") {
+    randomize(model);
+    save_weights(model.network(), words[2]);
+  } else {
+    load_weights(model.network(), words[2]);
+  }
+  predict(model, words[3], words[4]);
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  try {
+    lockstep::run(std::vector<std::string>(argv + 1, argv + argc));
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "interop_driver: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,159 @@
+"""Compares lockstep with Keras on the same model: layout of the weights' file, weights in both directions, predictions.
+
+usage: keras_interop.py --driver INTEROP_DRIVER CASE
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import tempfile
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import h5py
+import keras
+import numpy as np
+from keras import layers
+
+ROWS = 10
+TOLERANCE = 1e-4  # of predictions, relative to the largest one when that exceeds 1
+
+
+def minigooglenet():
+    def conv(x, filters, kernel, strides=(1, 1), padding="same"):
+        x = layers.Conv2D(filters, kernel, strides=strides, padding=padding)(x)
+        return layers.Activation("relu")(layers.BatchNormalization()(x))
+
+    def inception(x, filters_1x1, filters_3x3):
+        return layers.Concatenate()([conv(x, filters_1x1, (1, 1)), conv(x, filters_3x3, (3, 3))])
+
+    def downsample(x, filters):
+        convolved = conv(x, filters, (3, 3), (2, 2), "valid")
+        return layers.Concatenate()([convolved, layers.MaxPooling2D((3, 3), strides=(2, 2))(x)])
+
+    images = keras.Input((32, 32, 3))
+    x = conv(images, 96, (3, 3))
+    x = inception(x, 32, 32)
+    x = inception(x, 32, 48)
+    x = downsample(x, 80)
+    x = inception(x, 112, 48)
+    x = inception(x, 96, 64)
+    x = inception(x, 80, 80)
+    x = inception(x, 48, 96)
+    x = downsample(x, 96)
+    x = inception(x, 176, 160)
+    x = inception(x, 176, 160)
+    x = layers.AveragePooling2D((7, 7))(x)
+    x = layers.Flatten()(layers.Dropout(0.5)(x))
+    return keras.Model(images, layers.Dense(10)(x))
+
+
+def mlp(inputs=80, hidden=(40, 20, 10, 6)):
+    x = vector = keras.Input((inputs,))
+    for units, activation in zip(hidden, ("tanh", "relu", "relu", "relu")):
+        x = layers.Dense(units, activation=activation)(x)
+    return keras.Model(vector, layers.Dense(1, activation="sigmoid")(x))
+
+
+def branches():
+    images = keras.Input((9, 9, 3))
+    near = layers.Conv2D(4, 3, padding="same")(images)
+    far = layers.Conv2D(6, 1)(images)
+    far = layers.Activation("relu")(layers.BatchNormalization()(far))
+    far = layers.Conv2D(4, 3, padding="same")(far)
+    x = layers.Concatenate()([near, far])
+    shared = layers.Conv2D(8, 3, padding="same")
+    once = layers.BatchNormalization()(shared(x))
+    twice = shared(layers.Activation("tanh")(once))
+    x = layers.Concatenate()([once, twice, x])
+    largest = layers.MaxPooling2D(3, strides=2, padding="same")(x)
+    mean = layers.AveragePooling2D(3, strides=2, padding="same")(x)
+    x = layers.Flatten()(layers.Concatenate()([mean, largest]))
+    return keras.Model(images, layers.Dense(5)(x))
+
+
+def contents(path):
+    """Groups (None) and data sets (type, shape, bytes) of a file by name, with the names of their attributes."""
+    found = {}
+
+    def visit(name, item):
+        value = (item.dtype.str, item.shape, item[()].tobytes()) if isinstance(item, h5py.Dataset) else None
+        found[name] = (value, sorted(item.attrs))
+
+    with h5py.File(path) as file:
+        file.visititems(visit)
+    return found
+
+
+class Comparison:
+    """One model on both sides, with a folder for the files that they exchange."""
+
+    def __init__(self, driver, case, model, folder):
+        self.driver, self.case, self.model, self.folder = driver, case, model, pathlib.Path(folder)
+        self.random = np.random.default_rng(1)
+        self.inputs = self.random.uniform(-1, 1, (ROWS, *model.input_shape[1:])).astype("<f4")
+        self.inputs.tofile(self.folder / "inputs")
+
+    def lockstep(self, command, weights):
+        files = [self.folder / name for name in ("inputs", "outputs")]
+        subprocess.run([self.driver, command, self.case, weights, *files], check=True)
+        return np.fromfile(files[1], "<f4").reshape(ROWS, -1)
+
+    def check_parameters(self):
+        check_parameters(self.driver, self.case, self.model)
+
+    def check_predictions(self, ours, what):
+        theirs = np.asarray(self.model.predict(self.inputs, batch_size=ROWS, verbose=0))
+        spread, difference = np.ptp(theirs, axis=0).max(), np.abs(ours - theirs).max()
+        print(f"{what}: largest difference {difference:.1e}, predictions in {theirs.min():.3g} .. {theirs.max():.3g}")
+        assert spread > 100 * TOLERANCE, f"predictions differ by {spread} between inputs: they prove nothing"
+        assert difference <= TOLERANCE * max(1, np.abs(theirs).max()), difference
+
+    def check_lockstep_to_keras(self):
+        saved, again = self.folder / "lockstep.weights.h5", self.folder / "again.weights.h5"
+        ours = self.lockstep("save", saved)
+        self.model.load_weights(saved)
+        self.check_predictions(ours, "saved by lockstep, loaded by Keras")
+        self.model.save_weights(again)
+        assert contents(saved) == contents(again), "the file is not the one that Keras writes for these weights"
+
+    def check_keras_to_lockstep(self):
+        for variable in self.model.variables:
+            if len(variable.shape) == 1:
+                variable.assign(np.asarray(variable.value) + self.random.uniform(-0.25, 0.25, variable.shape))
+        self.model.compile("adam", "mse")  # whose state Keras saves, too
+        saved = self.folder / "keras.weights.h5"
+        self.model.save_weights(saved)
+        assert "optimizer/vars" in contents(saved)
+        self.check_predictions(self.lockstep("predict", saved), "saved by Keras, loaded by lockstep")
+
+
+def check_parameters(driver, case, model):
+    ours = int(subprocess.run([driver, "parameters", case], check=True, capture_output=True).stdout)
+    print(f"{case}: {ours} parameters")
+    assert ours == model.count_params(), f"Keras has {model.count_params()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("case", choices=("minigooglenet", "mlp", "branches", "full_mlp_parameters"))
+    arguments = parser.parse_args()
+    keras.utils.set_random_seed(1)
+    if arguments.case == "full_mlp_parameters":
+        model = mlp(8000, (4000, 2000, 500, 300))
+        assert model.count_params() == 41_157_101
+        check_parameters(arguments.driver, "full_mlp", model)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        model = {"minigooglenet": minigooglenet, "mlp": mlp, "branches": branches}[arguments.case]()
+        comparison = Comparison(arguments.driver, arguments.case, model, folder)
+        comparison.check_parameters()
+        comparison.check_lockstep_to_keras()
+        comparison.check_keras_to_lockstep()
+
+
+if __name__ == "__main__":
+    main()

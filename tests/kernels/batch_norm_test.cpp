@@ -1,0 +1,225 @@
+#include <array>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/errors.h>
+#include <support/gradient_check.h>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double epsilon = 1e-3;
+
+struct Statistics {
+  std::vector<double> mean, variance;
+};
+
+Statistics plain_statistics(const std::vector<double>& x, std::size_t channels) {
+  const double rows = static_cast<double>(x.size() / channels);
+  Statistics result{std::vector<double>(channels), std::vector<double>(channels)};
+  for (std::size_t i = 0; i < x.size(); ++i) result.mean[i % channels] += x[i] / rows;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    result.variance[i % channels] += std::pow(x[i] - result.mean[i % channels], 2) / rows;
+  return result;
+}
+
+std::vector<double> plain_normalize(const std::vector<std::vector<double>>& in, const Statistics& s, bool relu) {
+  const std::size_t channels = in[1].size();
+  std::vector<double> y;
+  for (std::size_t i = 0; i < in[0].size(); ++i) {
+    const std::size_t k = i % channels;
+    const double z = in[1][k] * (in[0][i] - s.mean[k]) / std::sqrt(s.variance[k] + epsilon) + in[2][k];
+    y.push_back(relu ? std::max(0.0, z) : z);
+  }
+  return y;
+}
+
+const std::vector<Shape> shapes{{2, 3, 3, 1}, {2, 3, 4, 3},  {5, 5},        {3, 2, 2, 17},
+                                {6, 1, 1, 8}, {4, 2, 2, 16}, {2, 5, 5, 40}, {40, 20, 20, 2}};
+
+std::vector<Tensor> operands(const Shape& shape) {
+  const std::int64_t channels = shape.dim(-1);
+  return {random_tensor(shape, 1, -1, 3), random_tensor({channels}, 2, 0.5, 1.5), random_tensor({channels}, 3)};
+}
+
+void check_shape(const Shape& shape, bool relu) {
+  SCOPED_TRACE(shape.text());
+  const BatchNormOptions options{.epsilon = epsilon, .relu = relu};
+  const GradientCheck check{.length = shape.elements() / shape.dim(-1), .samples = shape.elements() > 10000 ? 3 : 24};
+  check_gradients([&](std::span<const Tensor> in) { return batch_norm(in[0], in[1], in[2], options).y; },
+                  [&](const std::vector<std::vector<double>>& in) {
+                    return plain_normalize(in, plain_statistics(in[0], in[1].size()), relu);
+                  },
+                  operands(shape), check);
+}
+
+TEST(BatchNorm, EqualsPlainLoops) {
+  for (const int threads : {1, 2, 3}) {
+    SCOPED_TRACE(threads);
+    const ComputeThreadsScope scope(threads);
+    for (const Shape& shape : shapes) {
+      check_shape(shape, false);
+      check_shape(shape, true);
+    }
+  }
+}
+
+TEST(BatchNorm, InferenceEqualsPlainLoops) {
+  const Tensor mean = random_tensor({5}, 7);
+  const Tensor variance = random_tensor({5}, 8, 0.1, 2);
+  const Statistics statistics{mean.to_vector<double>(), variance.to_vector<double>()};
+  for (const bool relu : {false, true}) {
+    const BatchNormOptions options{.epsilon = epsilon, .relu = relu};
+    check_gradients(
+        [&](std::span<const Tensor> in) { return batch_norm_inference(in[0], in[1], in[2], mean, variance, options); },
+        [&](const std::vector<std::vector<double>>& in) { return plain_normalize(in, statistics, relu); },
+        operands({3, 4, 4, 5}), {.length = 3 * 4 * 4});
+  }
+}
+
+// A mean a thousand times the deviation: sums of squares in f32, or even f64 sums of f32 squares, would lose it all.
+TEST(BatchNorm, StatisticsSurviveALargeMean) {
+  const std::int64_t rows = 50000;
+  const Tensor x = random_tensor({rows, 3}, 1, 999, 1001);
+  const Statistics expected = plain_statistics(x.to_vector<double>(), 3);
+  for (const int threads : {1, 3}) {
+    const ComputeThreadsScope scope(threads);
+    const BatchNormResult result = batch_norm(x, Tensor::full({3}, 1), Tensor::zeros({3}));
+    expect_close(result.mean, expected.mean, 1, 1000);
+    expect_close(result.variance, expected.variance, 1, 1);
+  }
+}
+
+struct Results {
+  Tensor y, mean, variance, dx, dgamma, dbeta;
+};
+
+void expect_same(const Results& a, const Results& b) {
+  expect_same_bits(a.y, b.y);
+  expect_same_bits(a.mean, b.mean);
+  expect_same_bits(a.variance, b.variance);
+  expect_same_bits(a.dx, b.dx);
+  expect_same_bits(a.dgamma, b.dgamma);
+  expect_same_bits(a.dbeta, b.dbeta);
+}
+
+/// `hold`: somebody else keeps x, so that its gradient must not be written over it.
+Results run(const Shape& shape, bool hold, const Tensor& out) {
+  const std::vector<Tensor> sources = operands(shape);
+  GradientTape tape;
+  for (const Tensor& source : sources) tape.watch(source);
+  Tensor x = multiply(sources[0], 1.0);
+  const BatchNormResult result = batch_norm(x, sources[1], sources[2], {.relu = true, .out = out});
+  if (!hold) x = Tensor();
+  const Tensor weights = random_tensor(shape, 9);
+  const Tensor y = multiply(result.y, weights);
+  const auto gradients = tape.gradient(sum(y), sources);
+  if (hold) expect_same_bits(x, sources[0]);
+  return {result.y, result.mean, result.variance, gradients[0], gradients[1], gradients[2]};
+}
+
+TEST(BatchNorm, InPlaceAndSliceGiveTheSameBits) {
+  for (const Shape& shape : shapes)
+    for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE(shape.text());
+      const ComputeThreadsScope scope(threads);
+      const Results dense = run(shape, true, {});
+      expect_same(dense, run(shape, true, {}));
+      expect_same(dense, run(shape, false, {}));
+      expect_same(dense, run(shape, true, strided_copy(Tensor::zeros(shape))));
+    }
+}
+
+TEST(BatchNorm, WritesNothingBesideItsSlice) {
+  const Tensor whole = Tensor::full({2, 3, 3, 9}, 7);
+  const std::vector<Tensor> in = operands({2, 3, 3, 4});
+  batch_norm(in[0], in[1], in[2], {.out = whole.slice_view(3, 2, 6)});
+  for (const auto& [begin, end] : {std::pair{0, 2}, std::pair{6, 9}})
+    for (const float value : whole.slice_view(3, begin, end).to_vector<float>()) ASSERT_EQ(value, 7);
+}
+
+TEST(BatchNorm, ReadsAndPassesOnStridedGradients) {
+  const Shape shape{2, 3, 3, 4};
+  const std::vector<Tensor> sources = operands(shape);
+  const Results direct = run(shape, true, {});
+  const Tensor whole = Tensor::empty({2, 3, 3, 8});
+  GradientTape tape;
+  for (const Tensor& source : sources) tape.watch(source);
+  const auto normalized = [&](int begin) {
+    const Tensor x = multiply(sources[0], 1.0);
+    return batch_norm(x, sources[1], sources[2], {.relu = true, .out = whole.slice_view(3, begin, begin + 4)}).y;
+  };
+  const std::array parts{normalized(0), normalized(4)};
+  const Tensor joined = concat(parts, 3);
+  const Tensor zeros = Tensor::zeros(shape);
+  const std::array weights{zeros, random_tensor(shape, 9)};
+  const auto gradients = tape.gradient(sum(multiply(joined, concat(weights, 3))), sources);
+  EXPECT_EQ(joined.raw_data(), whole.raw_data());
+  expect_same(direct, {parts[1], direct.mean, direct.variance, gradients[0], gradients[1], gradients[2]});
+}
+
+TEST(BatchNorm, ReadsChannelSlices) {
+  const std::vector<Tensor> in = operands({2, 3, 3, 5});
+  expect_same_bits(batch_norm(in[0], in[1], in[2]).y, batch_norm(strided_copy(in[0]), in[1], in[2]).y);
+}
+
+TEST(BatchNorm, ParametersAloneMayBeTrained) {
+  const std::vector<Tensor> in = operands({4, 5});
+  const std::array parameters{in[1], in[2]};
+  const auto gradients = [&](bool watch_x) {
+    GradientTape tape;
+    if (watch_x) tape.watch(in[0]);
+    for (const Tensor& parameter : parameters) tape.watch(parameter);
+    return tape.gradient(sum(square(batch_norm(in[0], in[1], in[2]).y)), parameters);
+  };
+  expect_same_bits(gradients(false)[0], gradients(true)[0]);
+  expect_same_bits(gradients(false)[1], gradients(true)[1]);
+}
+
+TEST(BatchNorm, NoRowsGiveZeros) {
+  const std::vector<Tensor> in = operands({0, 4, 4, 3});
+  GradientTape tape;
+  for (const Tensor& input : in) tape.watch(input);
+  const BatchNormResult result = batch_norm(in[0], in[1], in[2], {.relu = true});
+  EXPECT_EQ(result.y.shape(), in[0].shape());
+  const Tensor zeros = Tensor::zeros({3});
+  expect_same_bits(result.mean, zeros);
+  expect_same_bits(result.variance, zeros);
+  const auto gradients = tape.gradient(sum(result.y), in);
+  EXPECT_EQ(gradients[0].shape(), in[0].shape());
+  expect_same_bits(gradients[1], zeros);
+  expect_same_bits(gradients[2], zeros);
+}
+
+TEST(BatchNorm, MovingAverage) {
+  const Tensor average = Tensor::from<float>({1, 2, 3}, {3});
+  update_moving_average(average, Tensor::from<float>({5, 6, 7}, {3}), 0.75F);
+  EXPECT_EQ(average.to_vector<float>(), (std::vector<float>{2, 3, 4}));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { update_moving_average(average, Tensor::zeros({4}), 0.5F); }),
+              HasSubstr("average and value must be f32 of one shape"));
+}
+
+TEST(BatchNorm, NamesShapesThatDoNotFit) {
+  const std::vector<Tensor> in = operands({4, 5});
+  const Tensor wrong = Tensor::zeros({4});
+  EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm(in[0], wrong, in[2]); }),
+              HasSubstr("batch_norm: gamma for x (4, 5) must be dense f32 (5), got f32 (4)"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm(in[0], in[1], {}); }),
+              HasSubstr("batch_norm: beta for x (4, 5)"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm_inference(in[0], in[1], in[2], in[1], wrong); }),
+              HasSubstr("batch_norm_inference: the variance for x (4, 5)"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm(in[0], in[1], in[2], {.out = wrong}); }),
+              HasSubstr("the output must be f32 (4, 5), dense or a channel slice, got f32 (4)"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm(Tensor(), in[1], in[2]); }),
+              HasSubstr("x must be f32 (..., channels)"));
+}
+
+}  // namespace
+}  // namespace lockstep::test

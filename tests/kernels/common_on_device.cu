@@ -1,0 +1,87 @@
+// What kernels/common shares between the backends must be device code too: a kernel for each family, compiled by every
+// build that has the CUDA toolkit and run by none.
+
+#include <lockstep/kernels/common/cross_entropy.h>
+#include <lockstep/kernels/common/dropout.h>
+#include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/common/optimizer.h>
+#include <lockstep/kernels/common/philox.h>
+#include <lockstep/kernels/common/reduction.h>
+
+namespace lockstep {
+namespace {
+
+template <class F>
+__global__ void unary(F f, const float* x, float* y, float* dx) {
+  const int i = static_cast<int>(threadIdx.x);
+  y[i] = f(x[i]);
+  dx[i] = f.gradient(x[i], y[i], 1.0F);
+}
+
+template <class F>
+__global__ void binary(F f, const float* a, const float* b, float* y) {
+  y[threadIdx.x] = f(a[threadIdx.x], b[threadIdx.x]);
+}
+
+template <class F>
+__global__ void loss(F f, const float* x, const float* target, float* y, float* dx) {
+  const int i = static_cast<int>(threadIdx.x);
+  y[i] = f(x[i], target[i]);
+  dx[i] = f.gradient(x[i], target[i], 1.0F);
+}
+
+template <class F>
+__global__ void reduce(F f, const float* a, const float* b, float* y) {
+  y[threadIdx.x] = f.finish(f.combine(a[threadIdx.x], b[threadIdx.x]), 2.0F);
+}
+
+__global__ void largest(const float* x, int n, std::int64_t* y) {
+  Largest largest{x[0], 0};
+  for (int i = 1; i < n; ++i) largest.offer(x[i], i);
+  *y = largest.index;
+}
+
+template <class To, class From>
+__global__ void convert(const From* x, To* y) {
+  y[threadIdx.x] = convert_element<To>(x[threadIdx.x]);
+}
+
+__global__ void dropout(DropoutRule f, RandomKey key, const float* x, float* y) {
+  const PhiloxBlock block = RandomSequence(key).block(threadIdx.x);
+  for (int w = 0; w < 4; ++w) y[threadIdx.x * 4 + w] = f(x[threadIdx.x * 4 + w], block.word[w]);
+}
+
+__global__ void sgd(SgdRule rule, const float* gradient, float* w, float* velocity) {
+  const int i = static_cast<int>(threadIdx.x);
+  w[i] = rule(rule(w[i], gradient[i]), gradient[i], velocity[i]);
+}
+
+__global__ void adam(AdamRule rule, const float* gradient, float* w, float* m, float* v) {
+  const int i = static_cast<int>(threadIdx.x);
+  w[i] = rule(w[i], gradient[i], m[i], v[i]);
+}
+
+}  // namespace
+
+/// Makes every kernel above be compiled for the device.
+void launch_all(float* f, bfloat16* b, std::int64_t* n) {
+  for (int op = 0; op <= static_cast<int>(UnaryOp::tanh); ++op)
+    visit_unary(static_cast<UnaryOp>(op), [&](auto functor) { unary<<<1, 1>>>(functor, f, f, f); });
+  for (int op = 0; op <= static_cast<int>(BinaryOp::divide); ++op)
+    visit_binary(static_cast<BinaryOp>(op), [&](auto functor) { binary<<<1, 1>>>(functor, f, f, f); });
+  loss<<<1, 1>>>(BinaryCrossEntropyFromLogits{}, f, f, f, f);
+  loss<<<1, 1>>>(BinaryCrossEntropyFromProbabilities{}, f, f, f, f);
+  reduce<<<1, 1>>>(SumOfReplicas{}, f, f, f);
+  reduce<<<1, 1>>>(MeanOfReplicas{}, f, f, f);
+  reduce<<<1, 1>>>(MaxOfReplicas{}, f, f, f);
+  reduce<<<1, 1>>>(MinOfReplicas{}, f, f, f);
+  largest<<<1, 1>>>(f, 1, n);
+  convert<bfloat16><<<1, 1>>>(f, b);
+  convert<float><<<1, 1>>>(b, f);
+  convert<std::int64_t><<<1, 1>>>(b, n);
+  dropout<<<1, 1>>>(DropoutRule(0.5F), RandomKey{}, f, f);
+  sgd<<<1, 1>>>(SgdRule(SgdStep{}), f, f, f);
+  adam<<<1, 1>>>(AdamRule(AdamStep{}), f, f, f, f);
+}
+
+}  // namespace lockstep

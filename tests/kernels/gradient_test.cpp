@@ -1,0 +1,155 @@
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <support/errors.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/reduction.h>
+
+// How ops and the tape put gradients together.
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+Tensor gradient_of(GradientTape& tape, const Tensor& target, const Tensor& source) {
+  return tape.gradient(target, std::span(&source, 1))[0];
+}
+
+TEST(Gradient, OfATensorUsedTwiceIsTheSum) {
+  const Tensor a = random_tensor({3, 4}, 1);
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor y = a * a + a * 3.0;
+  const auto values = a.to_vector<double>();
+  std::vector<double> expected;
+  for (const double value : values) expected.push_back(2 * value + 3);
+  expect_close(gradient_of(tape, sum(y), a), expected);
+}
+
+TEST(Gradient, PassedOnTwiceIsNotAddedToItself) {
+  const Tensor a = random_tensor({5}, 1);
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor y = a + a;  // hands the same gradient over twice
+  const Tensor z = y + a;  // and once more to y, which must not see what a adds up
+  const std::vector<Tensor> sources = {a, y};
+  const auto gradients = tape.gradient(sum(z + y), sources);
+  EXPECT_THAT(gradients[0].to_vector<float>(), Each(5.0F));
+  EXPECT_THAT(gradients[1].to_vector<float>(), Each(2.0F));
+}
+
+TEST(Gradient, OfManyUsesLeavesOtherGradientsAlone) {
+  const Tensor a = random_tensor({4}, 1);
+  const Tensor b = random_tensor({4}, 2);
+  GradientTape tape;
+  tape.watch(a);
+  tape.watch(b);
+  const Tensor y = a + b;  // both get y's own gradient
+  const Tensor z = y + a * 2.0 + a * a;
+  const std::vector<Tensor> sources = {a, b, y};
+  const auto gradients = tape.gradient(sum(z), sources);
+  std::vector<double> expected;
+  for (const double value : a.to_vector<double>()) expected.push_back(3 + 2 * value);
+  expect_close(gradients[0], expected);
+  EXPECT_THAT(gradients[1].to_vector<float>(), Each(1.0F));
+  EXPECT_THAT(gradients[2].to_vector<float>(), Each(1.0F));
+}
+
+TEST(Gradient, GoesToTheBoundDestination) {
+  const Tensor a = random_tensor({2, 3}, 1);  // contributed once by computing, once by passing on
+  const Tensor b = random_tensor({2, 3}, 2);  // only passed on
+  const Tensor c = random_tensor({3}, 3);     // broadcast
+  const Tensor arena = Tensor::full({15}, 77);
+  const std::vector<GradientTape::Slot> slots = {{a, arena.slice_view(0, 0, 6).view({2, 3})},
+                                                 {b, arena.slice_view(0, 6, 12).view({2, 3})},
+                                                 {c, arena.slice_view(0, 12, 15)}};
+  for (const bool pass_on_first : {false, true}) {
+    GradientTape tape;
+    for (const auto& slot : slots) tape.watch(slot.source);
+    const Tensor y = pass_on_first ? (a * 2.0) + (a + b + c) : (a + b + c) + (a * 2.0);
+    tape.backward(sum(y), slots, [](int, bool) {});
+    EXPECT_THAT(arena.to_vector<float>(), ElementsAre(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 2, 2, 2));
+  }
+}
+
+TEST(Gradient, PassedOnStridedFillsADenseDestination) {
+  const Tensor a = random_tensor({2, 3}, 1);
+  const Tensor b = random_tensor({2, 2}, 2);
+  const Tensor destination = Tensor::zeros({2, 2});
+  const Tensor weights = random_tensor({2, 5}, 3);
+  GradientTape tape;
+  tape.watch(a);
+  tape.watch(b);
+  const std::vector<Tensor> parts = {a, b};
+  const std::vector<GradientTape::Slot> slots = {{b, destination}};
+  tape.backward(sum(concat(parts, 1) * weights), slots, [](int, bool) {});
+  expect_same_bits(destination, weights.slice_view(1, 3, 5));
+}
+
+TEST(Gradient, IsReportedFinalWhenItsFirstUserHasRun) {
+  const Tensor a = random_tensor({3}, 1);
+  const Tensor b = random_tensor({3}, 2);
+  const Tensor c = random_tensor({3}, 3);
+  const Tensor unused = random_tensor({3}, 4);
+  GradientTape tape;
+  for (const Tensor& source : {a, b, c, unused}) tape.watch(source);
+  const Tensor y = ((a * 2.0) * b) * c * b;  // b is used twice: final only after its earlier use
+  const std::vector<GradientTape::Slot> slots = {{a, {}}, {b, {}}, {c, {}}, {unused, {}}};
+  std::vector<std::pair<int, bool>> reported;
+  tape.backward(sum(y), slots, [&](int slot, bool reached) { reported.emplace_back(slot, reached); });
+  EXPECT_THAT(reported, ElementsAre(std::pair(3, false), std::pair(2, true), std::pair(1, true), std::pair(0, true)));
+}
+
+TEST(Gradient, ReportsSourcesThatTheTargetDoesNotDependOn) {
+  const Tensor a = random_tensor({3}, 1);
+  const Tensor b = random_tensor({3}, 2);
+  const Tensor destination = Tensor::full({3}, 77);
+  GradientTape tape;
+  tape.watch(a);
+  tape.watch(b);
+  const Tensor unread = b * 2.0;  // recorded, but the target does not use it
+  const std::vector<GradientTape::Slot> slots = {{a, {}}, {b, destination}};
+  std::vector<std::pair<int, bool>> reported;
+  tape.backward(sum(a * 1.0), slots, [&](int slot, bool reached) { reported.emplace_back(slot, reached); });
+  EXPECT_THAT(reported, ::testing::UnorderedElementsAre(std::pair(0, true), std::pair(1, false)));
+  EXPECT_THAT(destination.to_vector<float>(), Each(77.0F));
+}
+
+TEST(Gradient, IsComputedForWantedInputsOnly) {
+  const Tensor a = random_tensor({3}, 1);
+  const Tensor b = random_tensor({3}, 2);
+  GradientTape tape;
+  tape.watch(a);
+  int computed = 0;
+  const Tensor y = a * 1.0;
+  record("probe", {a, b}, y, [&](BackwardContext& c) {
+    const auto compute = [&](const Tensor& out) {
+      ++computed;
+      current_backend().fill(out, 1);
+    };
+    contribute(c, 0, {3}, compute);
+    contribute(c, 1, {3}, compute);
+    pass_on(c, 1, b);
+  });
+  gradient_of(tape, sum(y), a);
+  EXPECT_EQ(computed, 1);
+}
+
+TEST(Gradient, ErrorsNameTheOp) {
+  const Tensor a = random_tensor({3}, 1);
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor y = a * 1.0;
+  record("probe", {a}, y, [](BackwardContext&) { fail("no luck"); });
+  EXPECT_EQ(error_of<InvalidArgument>([&] { gradient_of(tape, sum(y), a); }), "gradient of probe: no luck");
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,141 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/runtime/autograd/tape.h>
+
+namespace lockstep::test {
+namespace {
+
+std::vector<std::string> names_of(const Network& network) {
+  std::vector<std::string> names;
+  for (const Layer& layer : network.layers()) names.push_back(layer.name());
+  return names;
+}
+
+TEST(Network, NamesLayersAsKerasInTheOrderOfTheirCalls) {
+  const Symbol x = Input({8, 8, 2});
+  const Symbol a = Conv2D({.filters = 3, .kernel_size = {3, 3}, .padding = Padding::same})(x);
+  const Symbol b = Conv2D({.filters = 4, .kernel_size = {1, 1}, .name = "mine"})(x);
+  const Symbol c = Conv2D({.filters = 4, .kernel_size = {1, 1}})(x);
+  const Symbol joined = Concatenate()({c, b, a});
+  const Network network(x, Dense({.units = 2})(Flatten()(BatchNormalization()(joined))), 0);
+  EXPECT_THAT(names_of(network), testing::ElementsAre("conv2d", "mine", "conv2d_1", "concatenate",
+                                                      "batch_normalization", "flatten", "dense"));
+  EXPECT_EQ(network.variables()[0].name(), "conv2d/kernel");
+  EXPECT_EQ(network.input_shape(), (Shape{8, 8, 2}));
+  EXPECT_EQ(network.output_shape(), Shape{2});
+  EXPECT_EQ(network.variables().size(), 3 * 2 + 4 + 2U);
+  EXPECT_EQ(network.trainable_variables().size(), 3 * 2 + 2 + 2U);
+  EXPECT_EQ(network.count_params(), 57 + 12 + 12 + 44 + 1408 / 2 * 2 + 2);
+}
+
+TEST(Network, AutomaticNamesAvoidTheUsers) {
+  const Symbol x = Input({4});
+  const Symbol y = Dense({.units = 4, .name = "dense_1"})(x);
+  const Network network(x, Dense({.units = 4})(Dense({.units = 4})(y)), 0);
+  EXPECT_THAT(names_of(network), testing::ElementsAre("dense_1", "dense", "dense_2"));
+}
+
+TEST(Network, TheSeedDecidesTheWeights) {
+  const auto kernels = [](std::uint64_t seed) {
+    const Symbol x = Input({4});
+    const Network network(x, Dense({.units = 4})(Dense({.units = 4})(x)), seed);
+    return std::vector{network.variables()[0].value().to_vector<float>(),
+                       network.variables()[2].value().to_vector<float>()};
+  };
+  EXPECT_EQ(kernels(1), kernels(1));
+  EXPECT_NE(kernels(1)[0], kernels(2)[0]);
+  EXPECT_NE(kernels(1)[0], kernels(1)[1]) << "layers of one model start alike";
+}
+
+TEST(Network, ALayerCalledTwiceSharesItsWeights) {
+  const Symbol x = Input({4});
+  const Dense twice({.units = 4, .activation = Activation::tanh});
+  const Network network(x, twice(twice(x)), 0);
+  ASSERT_EQ(network.layers().size(), 1U);
+  EXPECT_EQ(network.count_params(), 4 * 4 + 4);
+  const Tensor kernel = network.variables()[0].value();
+  const Tensor bias = network.variables()[1].value();
+  const Tensor batch = random_tensor({3, 4}, 1);
+  const Tensor once = dense(batch, kernel, bias, Activation::tanh);
+  expect_same_bits(network(batch, Mode::inference), dense(once, kernel, bias, Activation::tanh));
+
+  GradientTape tape;
+  const std::vector<Tensor> gradients = tape.gradient(sum(network(batch, Mode::train)), std::vector{kernel});
+  EXPECT_TRUE(gradients[0].defined());
+}
+
+TEST(Network, TwoNetworksMayShareALayer) {
+  const Symbol x = Input({4});
+  const Dense shared({.units = 4});
+  const Symbol y = shared(x);
+  const Network first(x, y, 1);
+  const Network second(x, Dense({.units = 2})(y), 2);
+  EXPECT_TRUE(first.variables()[0] == second.variables()[0]);
+  EXPECT_THAT(names_of(second), testing::ElementsAre("dense", "dense_1"));
+}
+
+TEST(Network, RefusesADescriptionThatIsNoModel) {
+  const Symbol x = Input({4});
+  const Symbol other = Input({4}, "other");
+  const Dense layer({.units = 4});
+  EXPECT_ERROR(InvalidArgument, "does not depend on its input 'input_layer'", Network(x, layer(other), 0));
+  EXPECT_ERROR(InvalidArgument, "does not depend on its input 'input_layer'", Network(x, x, 0));
+  EXPECT_ERROR(InvalidArgument, "depends on 'other' besides its input 'input_layer'",
+               Network(x, Concatenate()({layer(x), layer(other)}), 0));
+  const Dense named({.units = 4, .name = "same"});
+  EXPECT_ERROR(InvalidArgument, "two layers of the model are named 'same'",
+               Network(x, Dense({.units = 4, .name = "same"})(named(x)), 0));
+  const Dense twice({.units = 5});
+  EXPECT_ERROR(InvalidArgument, "built for 4 features, got (5)", Network(x, twice(twice(x)), 0));
+  EXPECT_ERROR(InvalidArgument, "sizes of at least 1", Input({4, 0}));
+}
+
+TEST(Network, RefusesWhatItCannotRun) {
+  const Symbol x = Input({4});
+  const Network network(x, Dense({.units = 2})(x), 0);
+  EXPECT_ERROR(InvalidArgument, "takes batches of (4), got f32 (3, 5)",
+               network(random_tensor({3, 5}, 1), Mode::inference));
+  EXPECT_ERROR(InvalidArgument, "takes batches of (4), got an undefined tensor", network(Tensor(), Mode::inference));
+  EXPECT_ERROR(InvalidArgument, "layer 'dense': ", network(Tensor::zeros({3, 4}, DType::i32), Mode::inference));
+}
+
+TEST(Network, TrainsOnlyInsideTheReplicasOfItsStrategy) {
+  const MirroredStrategy strategy = mirrored(2);
+  const Symbol x = Input({4});
+  const Symbol y = Dense({.units = 2})(x);
+  const Network network = strategy.scope([&] { return Network(x, y, 0); });
+  EXPECT_TRUE(network.strategy() == strategy);
+  const Tensor batch = random_tensor({3, 4}, 1);
+  EXPECT_ERROR(LogicError, "trains inside strategy.run()", network(batch, Mode::train));
+  const Tensor outside = network(batch, Mode::inference);
+  const PerReplica<Tensor> in_replicas = strategy.run([&] { return network(batch, Mode::train); });
+  for (const Tensor& inside : in_replicas.local_results()) expect_same_bits(inside, outside);
+  EXPECT_ERROR(InvalidArgument, "built under another strategy, with 2 copies of its weights instead of 1",
+               Network(x, y, 0));
+  EXPECT_ERROR(LogicError, "made outside the replicas", strategy.run([&] { Network(x, y, 0); }));
+}
+
+TEST(Network, RunsBatchesWithoutRows) {
+  const Symbol x = Input({4, 4, 2});
+  Symbol y = ActivationLayer(Activation::relu)(BatchNormalization()(x));
+  y = Dense({.units = 3})(Flatten()(Dropout({.rate = 0.5})(y)));
+  const Network network(x, y, 0);
+  for (const Mode mode : {Mode::inference, Mode::train})
+    EXPECT_EQ(network(Tensor::zeros({0, 4, 4, 2}), mode).shape(), (Shape{0, 3}));
+}
+
+}  // namespace
+}  // namespace lockstep::test

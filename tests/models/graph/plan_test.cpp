@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/models/graph/plan.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+enum LayerNumber { norm, relu, sigmoid, conv, pool, join };
+
+std::vector<Layer> layers() {
+  return {BatchNormalization(),
+          ActivationLayer(Activation::relu),
+          ActivationLayer(Activation::sigmoid),
+          Conv2D({.filters = 2, .kernel_size = {1, 1}}),
+          MaxPooling2D(),
+          Concatenate()};
+}
+
+GraphCall call(LayerNumber layer, std::vector<int> inputs, std::int64_t channels = 3) {
+  return {.layer = layer, .inputs = std::move(inputs), .shape = {4, 4, channels}};
+}
+
+TEST(Plan, ABatchNormDoesTheReluThatAloneReadsIt) {
+  const std::vector<PlanStep> steps = plan_steps({call(norm, {-1}), call(relu, {0}), call(conv, {1})}, layers());
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].layer, norm);
+  EXPECT_TRUE(steps[0].fused_relu);
+  EXPECT_EQ(steps[1].layer, conv);
+  EXPECT_FALSE(steps[1].fused_relu);
+  EXPECT_THAT(steps[1].inputs, ElementsAre(0));
+}
+
+TEST(Plan, AReluIsAStepWhereItCannotBeFused) {
+  // Another reader of the batch norm's result wants it without the ReLU.
+  EXPECT_EQ(plan_steps({call(norm, {-1}), call(relu, {0}), call(conv, {0}), call(join, {1, 2}, 6)}, layers()).size(),
+            4U);
+  // Nothing but a batch norm can fuse it, and nothing but a ReLU is fused.
+  EXPECT_EQ(plan_steps({call(conv, {-1}), call(relu, {0})}, layers()).size(), 2U);
+  EXPECT_EQ(plan_steps({call(norm, {-1}), call(sigmoid, {0})}, layers()).size(), 2U);
+  EXPECT_EQ(plan_steps({call(relu, {-1})}, layers()).size(), 1U);
+}
+
+TEST(Plan, ConcatenatedResultsAreWrittenInPlace) {
+  const std::vector<PlanStep> steps = plan_steps(
+      {call(norm, {-1}), call(relu, {0}), call(pool, {-1}, 5), call(join, {1, 2}, 8), call(conv, {3})}, layers());
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[0].concat, 2);
+  EXPECT_EQ(steps[0].concat_begin, 0);
+  EXPECT_EQ(steps[1].concat, 2);
+  EXPECT_EQ(steps[1].concat_begin, 3);
+  EXPECT_EQ(steps[2].concat, -1);
+  EXPECT_EQ(steps[3].concat, -1);
+}
+
+TEST(Plan, ConcatenatedResultsAreCopiedWhenOneOfThemCannotBeWrittenInPlace) {
+  const auto written_in_place = [](const std::vector<GraphCall>& calls) {
+    int count = 0;
+    for (const PlanStep& step : plan_steps(calls, layers())) count += step.concat >= 0 ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(written_in_place({call(pool, {-1}), call(pool, {-1}), call(join, {0, 1}, 6)}), 2);
+  EXPECT_EQ(written_in_place({call(pool, {-1}), call(conv, {-1}), call(join, {0, 1}, 6)}), 0) << "a convolution";
+  EXPECT_EQ(written_in_place({call(pool, {-1}), call(join, {0, -1}, 6)}), 0) << "the network's input";
+  EXPECT_EQ(written_in_place({call(pool, {-1}), call(join, {0, 0}, 6)}), 0) << "one result twice";
+  EXPECT_EQ(written_in_place({call(pool, {-1}), call(pool, {-1}), call(join, {0, 1}, 6), call(join, {0, 2}, 9)}), 0)
+      << "a result that is read elsewhere too";
+}
+
+TEST(Plan, ResultsAreLetGoOfAfterTheirLastReader) {
+  const std::vector<PlanStep> steps = plan_steps(
+      {call(conv, {-1}), call(conv, {0}), call(conv, {0}), call(join, {1, 2}, 6), call(join, {3, 2}, 9)}, layers());
+  ASSERT_EQ(steps.size(), 5U);
+  EXPECT_THAT(steps[0].last_reads, IsEmpty());
+  EXPECT_THAT(steps[1].last_reads, IsEmpty());
+  EXPECT_THAT(steps[2].last_reads, ElementsAre(0));
+  EXPECT_THAT(steps[3].last_reads, ElementsAre(1));
+  EXPECT_THAT(steps[4].last_reads, UnorderedElementsAre(2, 3));
+}
+
+}  // namespace
+}  // namespace lockstep

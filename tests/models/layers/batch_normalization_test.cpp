@@ -1,0 +1,101 @@
+#include <support/replicas.h>
+
+#include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/layers/batch_normalization.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+constexpr int mean = 2, variance = 3;  // among the weights
+
+TEST(BatchNormalization, HasKerasWeights) {
+  const BatchNormalization layer = built(BatchNormalization(), {{7, 8, 4}});
+  EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/gamma (4)", "layer/beta (4)", "layer/moving_mean (4)",
+                                                      "layer/moving_variance (4)"));
+  expect_same_bits(weight(layer, 0), Tensor::full({4}, 1));
+  expect_same_bits(weight(layer, 1), Tensor::full({4}, 0));
+  expect_same_bits(weight(layer, mean), Tensor::full({4}, 0));
+  expect_same_bits(weight(layer, variance), Tensor::full({4}, 1));
+  for (int number : {mean, variance}) {
+    const Variable& statistic = layer.impl().variables()[number];
+    EXPECT_FALSE(statistic.trainable());
+    EXPECT_EQ(statistic.synchronization(), Synchronization::on_read);
+    EXPECT_EQ(statistic.aggregation(), Aggregation::mean);
+  }
+}
+
+TEST(BatchNormalization, NormalizesByTheBatchInTraining) {
+  const BatchNormalization layer = built(BatchNormalization(), {{5, 4}});
+  const Tensor x = random_tensor({3, 5, 4}, 1);
+  const BatchNormResult expected = batch_norm(x, weight(layer, 0), weight(layer, 1));
+  expect_same_bits(call(layer, {x}, {.mode = Mode::train}), expected.y);
+
+  // Keras: moving = moving * 0.99 + batch * 0.01, from 0 and 1.
+  const Tensor moved_mean = Tensor::full({4}, 0);
+  const Tensor moved_variance = Tensor::full({4}, 1);
+  update_moving_average(moved_mean, expected.mean, 0.99F);
+  update_moving_average(moved_variance, expected.variance, 0.99F);
+  expect_same_bits(weight(layer, mean), moved_mean);
+  expect_same_bits(weight(layer, variance), moved_variance);
+}
+
+TEST(BatchNormalization, NormalizesByTheMovingStatisticsAtInference) {
+  const BatchNormalization layer = built(BatchNormalization({.momentum = 0.5, .epsilon = 0.01}), {{4}});
+  call(layer, {random_tensor({9, 4}, 1)}, {.mode = Mode::train});
+  const Tensor before = Tensor::from(weight(layer, mean).to_vector<float>(), {4});
+  const Tensor x = random_tensor({3, 4}, 2);
+  expect_same_bits(call(layer, {x}), batch_norm_inference(x, weight(layer, 0), weight(layer, 1), weight(layer, mean),
+                                                          weight(layer, variance), {.epsilon = 0.01F}));
+  expect_same_bits(weight(layer, mean), before);
+}
+
+TEST(BatchNormalization, AppliesAFusedReluAndWritesIntoASlice) {
+  const BatchNormalization layer = built(BatchNormalization(), {{4}});
+  const Tensor x = random_tensor({6, 4}, 1);
+  for (const Mode mode : {Mode::inference, Mode::train}) {
+    const Tensor slice = Tensor::zeros({6, 9}).slice_view(-1, 3, 7);
+    const Tensor plain = call(layer, {x}, {.mode = Mode::inference});
+    const Tensor expected = relu(mode == Mode::train ? batch_norm(x, weight(layer, 0), weight(layer, 1)).y : plain);
+    const Tensor y = call(layer, {x}, {.mode = mode, .fused_relu = true, .out = slice});
+    EXPECT_EQ(y.raw_data(), slice.raw_data());
+    expect_same_bits(slice, expected);
+  }
+}
+
+TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirMeanIsRead) {
+  const MirroredStrategy strategy = mirrored(2);
+  const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0}), {{4}}); });
+  const Tensor rows = random_tensor({6, 4}, 1);
+  strategy.run([&](const Tensor& x) { call(layer, {x}, {.mode = Mode::train}); },
+               PerReplica<Tensor>({rows.slice_view(0, 0, 4), rows.slice_view(0, 4, 6)}));
+
+  const std::vector<Tensor>& copies = layer.impl().variables()[mean].state().copies();
+  const Tensor gamma = Tensor::full({4}, 1);
+  const Tensor first = batch_norm(rows.slice_view(0, 0, 4), gamma, gamma).mean;
+  const Tensor second = batch_norm(rows.slice_view(0, 4, 6), gamma, gamma).mean;
+  expect_same_bits(copies[0], first);
+  expect_same_bits(copies[1], second);
+  expect_same_bits(weight(layer, mean), multiply(add(first, second), 0.5));
+}
+
+TEST(BatchNormalization, AReplicaWithoutRowsKeepsItsStatistics) {
+  const BatchNormalization layer = built(BatchNormalization(), {{3, 4}});
+  call(layer, {random_tensor({2, 3, 4}, 1)}, {.mode = Mode::train});
+  const std::vector<float> before = weight(layer, variance).to_vector<float>();
+  const Tensor y = call(layer, {Tensor::zeros({0, 3, 4})}, {.mode = Mode::train});
+  EXPECT_EQ(y.shape(), (Shape{0, 3, 4}));
+  EXPECT_EQ(weight(layer, variance).to_vector<float>(), before);
+}
+
+TEST(BatchNormalization, RefusesWhatItCannotTake) {
+  EXPECT_ERROR(InvalidArgument, "momentum between 0 and 1, got 1.5", BatchNormalization({.momentum = 1.5}));
+  EXPECT_ERROR(InvalidArgument, "epsilon above 0, got 0", BatchNormalization({.epsilon = 0}));
+  const BatchNormalization layer = built(BatchNormalization(), {{4}});
+  EXPECT_ERROR(InvalidArgument, "built for 4 channels, got (5)", shape_after(layer, {{5}}));
+}
+
+}  // namespace
+}  // namespace lockstep::test

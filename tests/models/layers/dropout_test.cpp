@@ -1,0 +1,70 @@
+#include <support/replicas.h>
+
+#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/models/layers/dropout.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+const LayerCall training{.mode = Mode::train};
+const LayerSeed seed{.seed = 7, .stream = 3};
+
+std::vector<float> masks(const Layer& layer, int calls, const Tensor& ones) {
+  std::vector<float> masks;
+  for (int i = 0; i < calls; ++i)
+    for (const float element : call(layer, {ones}, training).to_vector<float>()) masks.push_back(element);
+  return masks;
+}
+
+TEST(Dropout, DoesNothingAtInference) {
+  const Dropout layer = built(Dropout({.rate = 0.5}), {{4}}, seed);
+  const Tensor x = random_tensor({3, 4}, 1);
+  EXPECT_EQ(call(layer, {x}).id(), x.id());
+}
+
+TEST(Dropout, DrawsAMaskForEachCallInTraining) {
+  const Dropout layer = built(Dropout({.rate = 0.25}), {{64}}, seed);
+  const Tensor x = random_tensor({8, 64}, 1);
+  const Tensor first = call(layer, {x}, training);
+  call(layer, {x});  // inference draws nothing
+  const Tensor second = call(layer, {x}, training);
+  expect_same_bits(first, dropout(x, 0.25F, {.seed = 7, .stream = 48, .replica = 0, .step = 0}));
+  expect_same_bits(second, dropout(x, 0.25F, {.seed = 7, .stream = 48, .replica = 0, .step = 1}));
+  EXPECT_NE(first.to_vector<float>(), second.to_vector<float>());
+}
+
+TEST(Dropout, RepeatsWithTheSeedAndDiffersBetweenLayers) {
+  const Tensor ones = Tensor::full({8, 64}, 1);
+  const auto masks_of = [&](const LayerSeed& of) { return masks(built(Dropout({.rate = 0.5}), {{64}}, of), 2, ones); };
+  EXPECT_EQ(masks_of(seed), masks_of(seed));
+  EXPECT_NE(masks_of(seed), masks_of({.seed = 8, .stream = 3}));
+  EXPECT_NE(masks_of(seed), masks_of({.seed = 7, .stream = 4}));
+}
+
+TEST(Dropout, EveryReplicaDrawsItsOwnMasks) {
+  const MirroredStrategy strategy = mirrored(3);
+  const Dropout layer = strategy.scope([] { return built(Dropout({.rate = 0.5}), {{64}}, seed); });
+  const Tensor ones = Tensor::full({8, 64}, 1);
+  const auto run = [&] { return strategy.run([&] { return masks(layer, 1, ones); }).local_results(); };
+  const auto first = run();
+  const auto second = run();
+  for (std::uint32_t replica = 0; replica < 3; ++replica) {
+    const auto expected = [&](std::uint64_t step) {
+      return dropout(ones, 0.5F, {.seed = 7, .stream = 48, .replica = replica, .step = step}).to_vector<float>();
+    };
+    EXPECT_EQ(first[replica], expected(0)) << replica;
+    EXPECT_EQ(second[replica], expected(1)) << replica;
+  }
+  EXPECT_NE(first[0], first[1]);
+  EXPECT_NE(first[1], first[2]);
+}
+
+TEST(Dropout, RefusesARateOutsideItsRange) {
+  EXPECT_ERROR(InvalidArgument, "at least 0 and below 1, got 1", Dropout({.rate = 1}));
+  EXPECT_ERROR(InvalidArgument, "at least 0 and below 1, got -0.5", Dropout({.rate = -0.5}));
+}
+
+}  // namespace
+}  // namespace lockstep::test

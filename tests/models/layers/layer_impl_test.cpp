@@ -1,0 +1,22 @@
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/layer.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+TEST(Layer, IsBuiltOnce) {
+  const Layer layer = built(Flatten(), {{3}});
+  EXPECT_ERROR(LogicError, "layer 'layer' has been built already", layer.impl().build({}, {}));
+}
+
+TEST(LayerSeed, GivesEveryWeightASequenceOfItsOwn) {
+  const LayerSeed layer{.seed = 1, .stream = 2};
+  const LayerSeed next{.seed = 1, .stream = 3};
+  EXPECT_NE(layer.key(0).stream, layer.key(1).stream);
+  EXPECT_LT(layer.key(15).stream, next.key(0).stream);
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,42 @@
+#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/models/layers/pooling.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+TEST(Pooling, StridesAreThePoolSizeByDefault) {
+  EXPECT_EQ(shape_after(MaxPooling2D({.pool_size = {3, 2}}), {{7, 8, 3}}), (Shape{2, 4, 3}));
+  EXPECT_EQ(shape_after(MaxPooling2D({.pool_size = {3, 3}, .strides = Size2d{2, 2}}), {{7, 8, 3}}), (Shape{3, 3, 3}));
+  EXPECT_EQ(shape_after(AveragePooling2D({.pool_size = {2, 2}, .padding = Padding::same}), {{7, 8, 3}}),
+            (Shape{4, 4, 3}));
+}
+
+TEST(Pooling, ComputesTheOps) {
+  const Tensor x = random_tensor({2, 7, 8, 3}, 1);
+  const Pooling2DOptions options{.pool_size = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same};
+  const Pool2dOptions same{.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same};
+  expect_same_bits(call(built(MaxPooling2D(options), {{7, 8, 3}}), {x}), max_pool2d(x, same));
+  expect_same_bits(call(built(AveragePooling2D(options), {{7, 8, 3}}), {x}), average_pool2d(x, same));
+}
+
+TEST(Pooling, WritesIntoASlice) {
+  const Tensor x = random_tensor({2, 4, 4, 3}, 1);
+  const Tensor slice = Tensor::zeros({2, 2, 2, 8}).slice_view(-1, 2, 5);
+  const MaxPooling2D layer;
+  ASSERT_TRUE(layer.impl().can_write_to());
+  const Tensor y = call(layer, {x}, {.out = slice});
+  EXPECT_EQ(y.raw_data(), slice.raw_data());
+  expect_same_bits(slice, max_pool2d(x));
+}
+
+TEST(Pooling, RefusesWhatItCannotTake) {
+  EXPECT_ERROR(InvalidArgument, "MaxPooling2D needs a pool_size", MaxPooling2D({.pool_size = {0, 2}}));
+  EXPECT_ERROR(InvalidArgument, "AveragePooling2D needs strides", AveragePooling2D({.strides = Size2d{0, 2}}));
+  EXPECT_ERROR(InvalidArgument, "AveragePooling2D: the window of 7 x 7 does not fit",
+               shape_after(AveragePooling2D({.pool_size = {7, 7}}), {{6, 6, 1}}));
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,143 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <support/gradient_check.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/cross_entropy.h>
+#include <lockstep/models/losses/loss.h>
+
+namespace lockstep {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+constexpr std::int64_t rows = 6;
+constexpr std::int64_t classes = 5;
+const std::vector<std::int64_t> labels{0, 4, 2, 2, 1, 3};
+
+/// -log(p[label] / sum(p)), or of softmax(p), by row.
+std::vector<double> sparse_reference(const std::vector<double>& predictions, bool from_logits) {
+  std::vector<double> losses;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    const double* p = predictions.data() + row * classes;
+    for (std::int64_t k = 0; k < classes; ++k) sum += from_logits ? std::exp(p[k]) : p[k];
+    losses.push_back(std::log(sum) - (from_logits ? p[labels[row]] : std::log(p[labels[row]])));
+  }
+  return losses;
+}
+
+TEST(SparseCategoricalCrossentropy, FromLogitsIsTheFormulaWithItsGradient) {
+  const SparseCategoricalCrossentropy loss{{.from_logits = true}};
+  const Tensor y = Tensor::from(labels, {rows});
+  test::check_gradients([&](std::span<const Tensor> x) { return loss(y, x[0]); },
+                        [](const Rows& x) { return sparse_reference(x[0], true); },
+                        {test::random_tensor({rows, classes}, 1, -3, 3)}, {.length = classes});
+}
+
+TEST(SparseCategoricalCrossentropy, FromProbabilitiesIsTheFormulaWithItsGradient) {
+  const SparseCategoricalCrossentropy loss;
+  const Tensor y = Tensor::from(labels, {rows});
+  // None of them near 0, where 1 / p is too steep for the central differences.
+  const Tensor even = softmax(test::random_tensor({rows, classes}, 3, -0.5, 0.5));
+  test::check_gradients([&](std::span<const Tensor> x) { return loss(y, x[0]); },
+                        [](const Rows& x) { return sparse_reference(x[0], false); }, {even}, {.length = classes});
+}
+
+TEST(SparseCategoricalCrossentropy, SmallProbabilitiesKeepTheirDigits) {
+  const Tensor steep = softmax(test::random_tensor({rows, classes}, 3, -6, 6));
+  const Tensor losses = SparseCategoricalCrossentropy()(Tensor::from(labels, {rows}), steep);
+  test::expect_close(losses, sparse_reference(steep.to_vector<double>(), false), classes);
+}
+
+TEST(SparseCategoricalCrossentropy, AProbabilityOfZeroCostsAsMuchAsKerasEpsilon) {
+  const Tensor p = Tensor::from(std::vector<float>{0, 1}, {1, 2});
+  const Tensor wrong = SparseCategoricalCrossentropy()(Tensor::from(std::vector<std::int64_t>{0}, {1}), p);
+  test::expect_close(wrong, {-std::log(1e-7)});
+  const Tensor right = SparseCategoricalCrossentropy()(Tensor::from(std::vector<std::int64_t>{1}, {1}), p);
+  EXPECT_NEAR(right.item<float>(), 0, 1.5e-7);
+}
+
+TEST(SparseCategoricalCrossentropy, TakesLabelsOfAnyIntegerTypeFlatOrAsAColumn) {
+  const SparseCategoricalCrossentropy loss{{.from_logits = true}};
+  const Tensor logits = test::random_tensor({rows, classes}, 1);
+  const Tensor expected = loss(Tensor::from(labels, {rows}), logits);
+  EXPECT_EQ(expected.shape(), Shape{rows});
+  for (const Shape& shape : {Shape{rows}, Shape{rows, 1}}) {
+    const std::vector<std::uint8_t> bytes(labels.begin(), labels.end());
+    const std::vector<std::int32_t> ints(labels.begin(), labels.end());
+    test::expect_same_bits(loss(Tensor::from(bytes, shape), logits), expected);
+    test::expect_same_bits(loss(Tensor::from(ints, shape), logits), expected);
+    test::expect_same_bits(loss(Tensor::from(labels, shape), logits), expected);
+  }
+}
+
+TEST(SparseCategoricalCrossentropy, RefusesALabelThatIsNoClass) {
+  const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 5}, {2});
+  EXPECT_THROW(SparseCategoricalCrossentropy({.from_logits = true})(y, Tensor::zeros({2, 5})), InvalidArgument);
+}
+
+/// Mean over k of the binary cross-entropy of t and p, or of t and sigmoid(p), by row.
+std::vector<double> binary_reference(const std::vector<double>& predictions, const std::vector<double>& targets,
+                                     std::int64_t k, bool from_logits) {
+  std::vector<double> losses(predictions.size() / static_cast<std::size_t>(k));
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const double p = from_logits ? 1 / (1 + std::exp(-predictions[i])) : predictions[i];
+    losses[i / static_cast<std::size_t>(k)] -=
+        (targets[i] * std::log(p) + (1 - targets[i]) * std::log(1 - p)) / static_cast<double>(k);
+  }
+  return losses;
+}
+
+class BinaryCrossentropyFrom : public testing::TestWithParam<bool> {
+ protected:
+  const bool from_logits_ = GetParam();
+  const BinaryCrossentropy loss_{{.from_logits = from_logits_}};
+  Tensor predictions(const Shape& shape) const {
+    return from_logits_ ? test::random_tensor(shape, 1, -3, 3) : test::random_tensor(shape, 1, 0.05, 0.95);
+  }
+};
+
+TEST_P(BinaryCrossentropyFrom, IsTheFormulaWithItsGradient) {
+  for (const std::int64_t k : {1, 4}) {
+    const Tensor y = test::random_tensor({rows, k}, 2, 0, 1);
+    test::check_gradients([&](std::span<const Tensor> x) { return loss_(y, x[0]); },
+                          [&](const Rows& x) { return binary_reference(x[0], y.to_vector<double>(), k, from_logits_); },
+                          {predictions({rows, k})}, {.length = k});
+  }
+}
+
+TEST_P(BinaryCrossentropyFrom, TakesFlatTargetsOfAnyTypeForOneOutput) {
+  const Tensor x = predictions({4, 1});
+  const Tensor expected = loss_(Tensor::from(std::vector<float>{0, 1, 1, 0}, {4, 1}), x);
+  EXPECT_EQ(expected.shape(), Shape{4});
+  test::expect_same_bits(loss_(Tensor::from(std::vector<float>{0, 1, 1, 0}, {4}), x), expected);
+  test::expect_same_bits(loss_(Tensor::from(std::vector<std::uint8_t>{0, 1, 1, 0}, {4}), x), expected);
+  test::expect_same_bits(loss_(Tensor::from(std::vector<std::int32_t>{0, 1, 1, 0}, {4, 1}), x), expected);
+  test::expect_same_bits(loss_(Tensor::from(std::vector<std::int64_t>{0, 1, 1, 0}, {4}), x), expected);
+}
+
+TEST_P(BinaryCrossentropyFrom, RefusesTargetsOfAnotherShape) {
+  EXPECT_THROW(loss_(Tensor::zeros({3, 2}), predictions({3, 1})), InvalidArgument);
+  EXPECT_THROW(loss_(Tensor::zeros({3}), predictions({3, 2})), InvalidArgument);
+  EXPECT_THROW(loss_(Tensor::zeros({3}), predictions({3})), InvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(LogitsOrProbabilities, BinaryCrossentropyFrom, testing::Bool());
+
+TEST(Losses, OfNoRowsAreNone) {
+  EXPECT_EQ(SparseCategoricalCrossentropy({.from_logits = true})(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 3}))
+                .shape(),
+            Shape{0});
+  EXPECT_EQ(SparseCategoricalCrossentropy()(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 3})).shape(), Shape{0});
+  EXPECT_EQ(BinaryCrossentropy()(Tensor::zeros({0}), Tensor::zeros({0, 1})).shape(), Shape{0});
+}
+
+TEST(Losses, HaveKerasNames) {
+  EXPECT_EQ(SparseCategoricalCrossentropy().name(), "sparse_categorical_crossentropy");
+  EXPECT_EQ(BinaryCrossentropy().name(), "binary_crossentropy");
+}
+
+}  // namespace
+}  // namespace lockstep

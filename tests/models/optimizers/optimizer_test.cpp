@@ -1,0 +1,208 @@
+#include <limits>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/optimizers/sgd.h>
+
+namespace lockstep {
+namespace {
+
+using test::this_replica;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// sum((a - target)^2 * (r + 1)) + sum(b), where r is the replica.
+Tensor loss_of(const Variable& a, const Variable& b) {
+  const double weight = this_replica() + 1;
+  return sum(square(a.value() - 3.0) * weight) + sum(b.value());
+}
+
+class OptimizerOn : public testing::TestWithParam<int> {
+ protected:
+  const int replicas_ = GetParam();
+  const MirroredStrategy strategy_ = test::mirrored(replicas_);
+
+  std::vector<Variable> make_variables() const {
+    const auto inside = strategy_.scope();
+    return {test::variable_of("a", test::random_tensor({33}, 1)),
+            test::variable_of("b", test::random_tensor({4, 5}, 2))};
+  }
+  void minimize(const Optimizer& optimizer, const std::vector<Variable>& variables) const {
+    strategy_.run([&] {
+      GradientTape tape;
+      const Tensor loss = loss_of(variables[0], variables[1]);
+      optimizer.minimize(tape, loss, variables);
+    });
+  }
+};
+
+TEST_P(OptimizerOn, MinimizeIsGradientAndApplyGradients) {
+  const auto minimized = make_variables();
+  const auto applied = make_variables();
+  const Adam first;
+  const Adam second;
+  for (int step = 0; step < 5; ++step) {
+    minimize(first, minimized);
+    strategy_.run([&] {
+      GradientTape tape;
+      const Tensor loss = loss_of(applied[0], applied[1]);
+      const auto gradients = tape.gradient(loss, std::vector{applied[0].value(), applied[1].value()});
+      second.apply_gradients(gradients, applied);
+    });
+  }
+  for (std::size_t i = 0; i < minimized.size(); ++i)
+    for (int replica = 0; replica < replicas_; ++replica)
+      test::expect_same_bits(minimized[i].state().copies()[replica], applied[i].state().copies()[replica]);
+}
+
+TEST_P(OptimizerOn, MinimizeSumsTheReplicasShares) {
+  const auto variables = make_variables();
+  const std::vector<double> before = variables[0].value().to_vector<double>();
+  minimize(SGD({.learning_rate = 0.01}), variables);
+  const double weights = replicas_ * (replicas_ + 1) / 2.0;
+  std::vector<double> expected;
+  for (const double w : before) expected.push_back(w - 0.01 * weights * 2 * (w - 3));
+  test::expect_close(variables[0].value(), expected, replicas_);
+}
+
+TEST_P(OptimizerOn, CountsStepsNotReplicas) {
+  const auto variables = make_variables();
+  const SGD optimizer;
+  EXPECT_EQ(optimizer.iterations(), 0);
+  for (int step = 1; step <= 3; ++step) {
+    minimize(optimizer, variables);
+    EXPECT_EQ(optimizer.iterations(), step);
+  }
+  const auto seen = strategy_.run([&] { return optimizer.iterations(); });
+  EXPECT_EQ(seen.local_results(), std::vector<std::int64_t>(replicas_, 3));
+}
+
+TEST_P(OptimizerOn, AVariableThatTheLossDoesNotUseStays) {
+  const auto variables = make_variables();
+  const Tensor before = Tensor::from(variables[1].value().to_vector<float>(), {4, 5});
+  const SGD optimizer{{.learning_rate = 0.1, .momentum = 0.9}};
+  for (int step = 0; step < 2; ++step)
+    strategy_.run([&] {
+      GradientTape tape;
+      optimizer.minimize(tape, sum(square(variables[0].value())), variables);
+    });
+  test::expect_same_bits(variables[1].value(), before);
+}
+
+TEST_P(OptimizerOn, TheLearningRateIsSetOutsideReplicas) {
+  const SGD optimizer;
+  optimizer.set_learning_rate(0.5);
+  EXPECT_EQ(optimizer.learning_rate(), 0.5);
+  EXPECT_THAT([&] { strategy_.run([&] { optimizer.set_learning_rate(0.1); }); },
+              ThrowsMessage<LogicError>(HasSubstr("inside a replica")));
+  EXPECT_EQ(optimizer.learning_rate(), 0.5);
+}
+
+TEST_P(OptimizerOn, TheNextStepUsesTheNewLearningRate) {
+  const auto variables = make_variables();
+  const SGD optimizer;
+  minimize(optimizer, variables);
+  optimizer.set_learning_rate(0);
+  const std::vector<float> before = variables[0].value().to_vector<float>();
+  minimize(optimizer, variables);
+  EXPECT_EQ(variables[0].value().to_vector<float>(), before);
+}
+
+TEST_P(OptimizerOn, BelongsToTheVariablesOfItsFirstStep) {
+  const auto variables = make_variables();
+  const SGD optimizer;
+  minimize(optimizer, variables);
+  EXPECT_THAT(
+      [&] {
+        minimize(optimizer, {variables[1], variables[0]});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("2 variables of its first step")));
+  EXPECT_THROW(minimize(optimizer, make_variables()), InvalidArgument);
+  minimize(optimizer, variables);
+  EXPECT_EQ(optimizer.iterations(), 2);
+}
+
+TEST_P(OptimizerOn, BelongsToTheStrategyOfItsFirstStep) {
+  const SGD optimizer;
+  minimize(optimizer, make_variables());
+  const MirroredStrategy other = test::mirrored(replicas_);
+  const Variable v = other.scope([] { return test::variable_of("v", Tensor::zeros({2})); });
+  const auto apply = [&] { optimizer.apply_gradients(std::vector{Tensor::zeros({2})}, {v}); };
+  EXPECT_THAT([&] { other.run(apply); }, ThrowsMessage<LogicError>(HasSubstr("another strategy")));
+}
+
+TEST_P(OptimizerOn, AnErrorWhileItIsBuiltReachesTheCallerAndCanBeRepaired) {
+  const auto variables = make_variables();
+  const SGD optimizer;
+  const auto apply_twice_given = [&] {
+    const Tensor gradient = Tensor::zeros({33});
+    optimizer.apply_gradients(std::vector{gradient, gradient}, {variables[0], variables[0]});
+  };
+  EXPECT_THAT([&] { strategy_.run(apply_twice_given); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'a' is given twice")));
+  minimize(optimizer, variables);
+  EXPECT_EQ(optimizer.iterations(), 1);
+}
+
+TEST_P(OptimizerOn, OnlyOneOptimizerMovesAVariable) {
+  const auto variables = make_variables();
+  const SGD first;
+  minimize(first, variables);
+  minimize(SGD(), variables);
+  EXPECT_THAT([&] { minimize(first, variables); }, ThrowsMessage<LogicError>(HasSubstr("another optimizer")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, OptimizerOn, testing::ValuesIn(test::replica_counts));
+
+TEST(Optimizer, WorksOutsideEveryStrategy) {
+  const Variable v = test::variable_of("v", Tensor::full({2}, 1));
+  const SGD optimizer{{.learning_rate = 0.25}};
+  for (int step = 0; step < 2; ++step) {
+    GradientTape tape;
+    const Tensor loss = sum(square(v.value()));
+    optimizer.minimize(tape, loss, {v});
+  }
+  test::expect_same_bits(v.value(), Tensor::full({2}, 0.25));
+  EXPECT_EQ(optimizer.iterations(), 2);
+}
+
+TEST(Optimizer, WorksOutsideEveryStrategyFromAnyThread) {
+  const Variable v = test::variable_of("v", Tensor::full({2}, 1));
+  const SGD optimizer{{.learning_rate = 1}};
+  const auto step = [&] { optimizer.apply_gradients(std::vector{Tensor::full({2}, 1)}, {v}); };
+  step();
+  std::thread(step).join();
+  test::expect_same_bits(v.value(), Tensor::full({2}, -1));
+}
+
+TEST(Optimizer, TakesNoStepInAScopeOutsideRun) {
+  const auto inside = test::mirrored(2).scope();
+  const Variable v = test::variable_of("v", Tensor::zeros({2}));
+  EXPECT_THAT([&] { SGD().apply_gradients(std::vector{Tensor::zeros({2})}, {v}); },
+              ThrowsMessage<LogicError>(HasSubstr("there is no replica here")));
+}
+
+TEST(Optimizer, CopiesAreTheSameOptimizer) {
+  const SGD optimizer;
+  const Optimizer same = optimizer;
+  same.set_learning_rate(0.125);
+  EXPECT_EQ(optimizer.learning_rate(), 0.125);
+}
+
+TEST(Optimizer, RefusesALearningRateThatIsNone) {
+  const SGD optimizer;
+  for (const double wrong : {-1e-9, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_THROW(optimizer.set_learning_rate(wrong), InvalidArgument);
+  EXPECT_EQ(optimizer.learning_rate(), 0.01);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,105 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/small_problem.h>
+
+#include <lockstep/models/training/callback.h>
+#include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+
+namespace lockstep {
+namespace {
+
+using test::SmallProblem;
+using testing::ElementsAre;
+
+/// Writes down what it is told; `act`, if given, is called at every step's end.
+struct Diary : Callback {
+  explicit Diary(std::function<void(Model&, const StepReport&)> act = {}) : act_at_step(std::move(act)) {}
+
+  void on_train_begin(Model&) override { lines.push_back("begin"); }
+  void on_epoch_begin(Model&, const EpochPlan& plan) override {
+    lines.push_back(fmt::format("epoch {} of {}, {} steps", plan.epoch, plan.epochs, plan.steps));
+  }
+  void on_step_end(Model& model, const StepReport& report) override {
+    lines.push_back(fmt::format("step {}", report.step));
+    if (act_at_step) act_at_step(model, report);
+  }
+  void on_epoch_end(Model&, int epoch, const Logs& logs) override {
+    lines.push_back(fmt::format("epoch {} done{}", epoch, logs.contains("val_loss") ? " and validated" : ""));
+  }
+  void on_train_end(Model&) override { lines.push_back("end"); }
+
+  std::function<void(Model&, const StepReport&)> act_at_step;
+  std::vector<std::string> lines;
+};
+
+class Callbacks : public testing::Test {
+ protected:
+  Model model_ = test::small_model(test::mirrored(2));
+  const Dataset data_ = SmallProblem(8).dataset().batch(4);
+};
+
+TEST_F(Callbacks, AreToldOfEverythingInOrder) {
+  const auto diary = std::make_shared<Diary>();
+  model_.fit(data_, {.epochs = 2, .validation = data_, .callbacks = {diary}});
+  EXPECT_THAT(diary->lines,
+              ElementsAre("begin", "epoch 0 of 2, 2 steps", "step 0", "step 1", "epoch 0 done and validated",
+                          "epoch 1 of 2, 2 steps", "step 2", "step 3", "epoch 1 done and validated", "end"));
+}
+
+TEST_F(Callbacks, AreToldOfTheStepsAskedFor) {
+  const auto diary = std::make_shared<Diary>();
+  model_.fit(data_, {.epochs = 3, .initial_epoch = 2, .steps_per_epoch = 3, .callbacks = {diary}});
+  EXPECT_THAT(diary->lines,
+              ElementsAre("begin", "epoch 2 of 3, 3 steps", "step 0", "step 1", "step 2", "epoch 2 done", "end"));
+}
+
+TEST_F(Callbacks, MayStopTrainingAfterTheStepInHand) {
+  const auto diary = std::make_shared<Diary>([](Model& model, const StepReport& report) {
+    if (report.step == 2) model.stop_training();
+  });
+  const History history = model_.fit(data_, {.epochs = 9, .validation = data_, .callbacks = {diary}});
+  EXPECT_THAT(diary->lines,
+              ElementsAre("begin", "epoch 0 of 9, 2 steps", "step 0", "step 1", "epoch 0 done and validated",
+                          "epoch 1 of 9, 2 steps", "step 2", "epoch 1 done", "end"));
+  EXPECT_EQ(history.epoch.size(), 2U);
+  EXPECT_EQ(history.values.at("val_loss").size(), 1U);
+  EXPECT_EQ(model_.fit(data_, {.epochs = 2}).epoch.size(), 2U);
+}
+
+TEST_F(Callbacks, AnExceptionEndsFitAndTheModelCanGoOn) {
+  const auto diary = std::make_shared<Diary>([](Model&, const StepReport& report) {
+    if (report.step == 1) throw std::out_of_range("a callback's own");
+  });
+  EXPECT_THAT([&] { model_.fit(data_, {.epochs = 2, .callbacks = {diary}}); },
+              testing::ThrowsMessage<std::out_of_range>("a callback's own"));
+  EXPECT_THAT(diary->lines, ElementsAre("begin", "epoch 0 of 2, 2 steps", "step 0", "step 1"));
+  EXPECT_EQ(model_.optimizer().iterations(), 2);
+  EXPECT_EQ(model_.fit(data_, {.epochs = 2}).epoch.size(), 2U);
+  EXPECT_EQ(model_.optimizer().iterations(), 6);
+}
+
+TEST_F(Callbacks, LearningRateSchedulerSetsTheRateOfEachEpoch) {
+  std::vector<double> seen;
+  const auto halve = std::make_shared<LearningRateScheduler>([&](int epoch, double current) {
+    seen.push_back(current);
+    return epoch == 0 ? current : current / 2;
+  });
+  const History history = model_.fit(data_, {.epochs = 3, .callbacks = {halve}});
+  EXPECT_THAT(seen, ElementsAre(0.2, 0.2, 0.1));
+  EXPECT_THAT(history.values.at("learning_rate"), ElementsAre(0.2, 0.1, 0.05));
+  EXPECT_EQ(model_.optimizer().learning_rate(), 0.05);
+}
+
+TEST(PolyDecay, FallsFromTheInitialRateToZero) {
+  const LearningRateSchedule linear = poly_decay(5e-3, 70);
+  EXPECT_DOUBLE_EQ(linear(0, 123), 5e-3);
+  EXPECT_DOUBLE_EQ(linear(35, 123), 2.5e-3);
+  EXPECT_DOUBLE_EQ(linear(69, 123), 5e-3 * (1 - 69.0 / 70));
+  EXPECT_EQ(linear(70, 123), 0);
+  EXPECT_EQ(linear(71, 123), 0);
+  EXPECT_DOUBLE_EQ(poly_decay(1, 4, 2)(1, 0), 0.5625);
+  EXPECT_THROW(poly_decay(1, 0), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lockstep

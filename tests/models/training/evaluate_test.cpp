@@ -1,0 +1,81 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/small_problem.h>
+
+namespace lockstep {
+namespace {
+
+using test::small_model;
+using test::SmallProblem;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class EvaluateOn : public testing::TestWithParam<int> {
+ protected:
+  const int replicas_ = GetParam();
+  Model model_ = small_model(test::mirrored(replicas_));
+  const SmallProblem problem_{23};
+
+  /// Mean loss and accuracy from the outputs for all examples at once.
+  std::pair<double, double> reference() {
+    const std::vector<double> logits = model_(problem_.x).to_vector<double>();
+    double loss = 0;
+    double correct = 0;
+    for (std::int64_t i = 0; i < 23; ++i) {
+      const double* row = logits.data() + 3 * i;
+      const std::int64_t label = problem_.y.span<std::int64_t>()[i];
+      loss += std::log(std::exp(row[0]) + std::exp(row[1]) + std::exp(row[2])) - row[label];
+      correct += std::max_element(row, row + 3) - row == label ? 1 : 0;
+    }
+    return {loss / 23, correct / 23};
+  }
+};
+
+TEST_P(EvaluateOn, WeightsExamplesAlikeHoweverTheyAreBatched) {
+  const auto [loss, accuracy] = reference();
+  for (const std::int64_t batch : {1, 5, 7, 23, 100}) {
+    const auto values = model_.evaluate(problem_.dataset().batch(batch));
+    EXPECT_NEAR(values.at("loss"), loss, test::tolerance(DType::f32, 23, loss)) << batch;
+    EXPECT_DOUBLE_EQ(values.at("accuracy"), accuracy) << batch;
+    EXPECT_EQ(values.size(), 2U);
+  }
+}
+
+TEST_P(EvaluateOn, PredictKeepsTheOrderForAnyBatchSize) {
+  const std::vector<double> expected = model_(problem_.x).to_vector<double>();
+  for (const std::int64_t batch : {1, 2, 5, 7, 23, 100}) {
+    const Tensor outputs = model_.predict(problem_.dataset().batch(batch));
+    ASSERT_EQ(outputs.shape(), (Shape{23, 3}));
+    test::expect_close(outputs, expected, 16);
+  }
+}
+
+TEST_P(EvaluateOn, PredictNeedsNoTargets) {
+  const Tensor outputs = model_.predict(Dataset::from_tensors(problem_.x).batch(4));
+  test::expect_same_bits(outputs, model_.predict(problem_.dataset().batch(4)));
+}
+
+TEST_P(EvaluateOn, LeavesTheWeightsAlone) {
+  const auto before = test::weights_of(model_);
+  model_.evaluate(problem_.dataset().batch(5));
+  model_.predict(problem_.dataset().batch(5));
+  EXPECT_EQ(test::weights_of(model_), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, EvaluateOn, testing::ValuesIn(test::replica_counts));
+
+TEST(Evaluate, RefusesDataItCannotUse) {
+  Model model = small_model(test::mirrored(2));
+  const SmallProblem problem(6);
+  const Dataset data = problem.dataset().batch(4);
+  EXPECT_THAT([&] { model.evaluate(data.take(0)); }, ThrowsMessage<InvalidArgument>(HasSubstr("empty")));
+  EXPECT_THAT([&] { model.predict(data.take(0)); }, ThrowsMessage<InvalidArgument>(HasSubstr("empty")));
+  EXPECT_THAT([&] { model.predict(data.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("without end")));
+  EXPECT_THAT([&] { model.evaluate(Dataset::from_tensors(problem.x).batch(4)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("targets")));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,266 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/small_problem.h>
+
+#include <lockstep/strategy/verify/verify.h>
+
+namespace lockstep {
+namespace {
+
+using test::small_model;
+using test::SmallProblem;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::SizeIs;
+using testing::ThrowsMessage;
+
+/// Keeps the reports of all steps.
+struct StepRecorder : Callback {
+  void on_step_end(Model&, const StepReport& report) override { steps.push_back(report); }
+  std::vector<StepReport> steps;
+};
+
+class FitOn : public testing::TestWithParam<int> {
+ protected:
+  const int replicas_ = GetParam();
+  const MirroredStrategy strategy_ = test::mirrored(replicas_);
+};
+
+TEST_P(FitOn, Learns) {
+  Model model = small_model(strategy_);
+  const SmallProblem problem(256);
+  const History history = model.fit(problem.dataset().shuffle().batch(32), {.epochs = 8});
+  EXPECT_LT(history.values.at("loss").back(), history.values.at("loss").front() / 2);
+  EXPECT_GT(history.values.at("accuracy").back(), 0.9);
+  EXPECT_NO_THROW(verify_mirrored(model.variables()));
+}
+
+TEST_P(FitOn, HistoryHoldsEveryEpoch) {
+  Model model = small_model(strategy_);
+  const Dataset data = SmallProblem(40).dataset().batch(16);
+  const History history = model.fit(data, {.epochs = 3, .initial_epoch = 1, .validation = data});
+  EXPECT_EQ(history.epoch, (std::vector<int>{1, 2}));
+  EXPECT_THAT(history.values, testing::ElementsAre(Pair("accuracy", SizeIs(2)), Pair("epoch_s", SizeIs(2)),
+                                                   Pair("examples_per_s", SizeIs(2)), Pair("learning_rate", SizeIs(2)),
+                                                   Pair("loss", SizeIs(2)), Pair("val_accuracy", SizeIs(2)),
+                                                   Pair("val_loss", SizeIs(2))));
+  EXPECT_EQ(history.values.at("learning_rate").back(), 0.2);
+  EXPECT_NEAR(history.values.at("epoch_s").back() * history.values.at("examples_per_s").back(), 40, 1e-6);
+  const auto evaluated = model.evaluate(data);
+  EXPECT_EQ(history.values.at("val_loss").back(), evaluated.at("loss"));
+  EXPECT_EQ(history.values.at("val_accuracy").back(), evaluated.at("accuracy"));
+}
+
+// With uneven last batches of 2 rows, of which most replicas get none. Gradients are sums over the rows of a batch,
+// taken in another grouping and 20 times one after the other; the magnitude of what is added up is that of the weights.
+TEST_P(FitOn, AnyNumberOfReplicasTrainsTheSameModel) {
+  const Dataset data = SmallProblem(50).dataset().batch(16);
+  Model alone = small_model(test::mirrored(1));
+  Model together = small_model(strategy_);
+  const History one = alone.fit(data, {.epochs = 5});
+  const History many = together.fit(data, {.epochs = 5});
+  const auto expected = test::weights_of(alone);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    test::expect_close(together.variables()[i].value(), expected[i], 16 * 20);
+  for (std::size_t epoch = 0; epoch < 5; ++epoch) {
+    const double loss = one.values.at("loss")[epoch];
+    EXPECT_NEAR(many.values.at("loss")[epoch], loss, test::tolerance(DType::f32, 16 * 20, loss));
+    EXPECT_EQ(many.values.at("accuracy")[epoch], one.values.at("accuracy")[epoch]);
+  }
+}
+
+TEST_P(FitOn, GivesTheSameBitsAgain) {
+  const Dataset data = SmallProblem(50).dataset().shuffle({.seed = 1}).batch(16);
+  Model first = small_model(strategy_);
+  Model second = small_model(strategy_);
+  const History history = first.fit(data, {.epochs = 3});
+  EXPECT_EQ(second.fit(data, {.epochs = 3}).values.at("loss"), history.values.at("loss"));
+  EXPECT_EQ(test::weights_of(second), test::weights_of(first));
+}
+
+TEST_P(FitOn, ReportsEveryStep) {
+  Model model = small_model(strategy_);
+  const auto recorder = std::make_shared<StepRecorder>();
+  const History history = model.fit(SmallProblem(20).dataset().batch(8), {.epochs = 2, .callbacks = {recorder}});
+  ASSERT_EQ(recorder->steps.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const StepReport& report = recorder->steps[i];
+    EXPECT_EQ(report.step, static_cast<std::int64_t>(i));
+    EXPECT_EQ(report.step_in_epoch, static_cast<std::int64_t>(i % 3));
+    EXPECT_EQ(report.examples, i % 3 == 2 ? 4 : 8);
+    EXPECT_EQ(report.learning_rate, 0.2);
+    double split = 0;
+    for (const double ms : report.split_ms) {
+      EXPECT_GT(ms, 0);
+      split += ms;
+    }
+    EXPECT_LE(split, report.step_ms);
+  }
+  // The epoch's loss weights steps by their examples.
+  const double weighted =
+      (8 * recorder->steps[3].loss + 8 * recorder->steps[4].loss + 4 * recorder->steps[5].loss) / 20;
+  EXPECT_DOUBLE_EQ(history.values.at("loss")[1], weighted);
+  EXPECT_EQ(recorder->steps[5].running.at("loss"), history.values.at("loss")[1]);
+}
+
+TEST_P(FitOn, VerifiesCopiesWhenAsked) {
+  Model model = small_model(strategy_);
+  struct Spoiler : Callback {
+    void on_step_end(Model& model, const StepReport& report) override {
+      if (report.step == 3) model.variables()[0].state().copies().back().data<float>()[3] += 1;
+    }
+  };
+  const Dataset data = SmallProblem(64).dataset().batch(16);
+  EXPECT_EQ(model.fit(data, {.verify_every = 1}).epoch.size(), 1U);
+  const FitOptions spoiled{.callbacks = {std::make_shared<Spoiler>()}, .verify_every = 4};
+  if (replicas_ == 1) return;
+  EXPECT_THAT([&] { model.fit(data, spoiled); }, ThrowsMessage<BrokenInvariant>(HasSubstr("'dense/kernel' differ")));
+}
+
+TEST_P(FitOn, RefusesFewerExamplesThanReplicas) {
+  Model model = small_model(strategy_);
+  const auto fit_few = [&] { model.fit(SmallProblem(replicas_ - 1).dataset().batch(16)); };
+  if (replicas_ == 1)
+    EXPECT_THAT(fit_few, ThrowsMessage<InvalidArgument>(HasSubstr("empty")));
+  else
+    EXPECT_THAT(fit_few, ThrowsMessage<InvalidArgument>(HasSubstr(fmt::format("{} replicas busy", replicas_))));
+  EXPECT_EQ(model.fit(SmallProblem(replicas_).dataset().batch(16)).epoch.size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, FitOn, testing::ValuesIn(test::replica_counts));
+
+class Fit : public testing::Test {
+ protected:
+  const MirroredStrategy strategy_ = test::mirrored(2);
+  Model model_ = small_model(strategy_);
+  const SmallProblem problem_{10};
+  const Dataset data_ = problem_.dataset().batch(4);
+};
+
+/// The sum of a batch's labels: tells batches apart.
+Metric label_sum() {
+  return Metric("labels", [](const Tensor& y_true, const Tensor&) {
+    double sum = 0;
+    for (const std::int64_t label : y_true.span<std::int64_t>()) sum += static_cast<double>(label);
+    return sum;
+  });
+}
+
+TEST_F(Fit, WithStepsPerEpochPassesFollowOneAnother) {
+  std::vector<std::int64_t> numbers(10);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::int64_t{1} << i;
+  const Loss any("any",
+                 [loss = SparseCategoricalCrossentropy{{.from_logits = true}}](const Tensor& y, const Tensor& p) {
+                   return loss(Tensor::zeros(y.shape(), DType::i64), p);
+                 });
+  model_.compile(SGD(), any, {label_sum()});
+  const Dataset data = Dataset::from_tensors(problem_.x, Tensor::from(numbers, {10})).shuffle({.seed = 9}).batch(4);
+  const auto recorder = std::make_shared<StepRecorder>();
+  model_.fit(data, {.epochs = 8, .steps_per_epoch = 1, .callbacks = {recorder}});
+
+  std::vector<double> expected;
+  for (std::uint64_t pass = 0; pass < 3; ++pass)
+    for (const Batch& batch : data.epoch(pass)) expected.push_back(label_sum().total(batch.y, batch.x));
+  ASSERT_EQ(recorder->steps.size(), 8U);
+  for (std::size_t step = 0; step < 8; ++step) {
+    const StepReport& report = recorder->steps[step];
+    EXPECT_EQ(report.step_in_epoch, 0);
+    EXPECT_DOUBLE_EQ(report.running.at("labels") * static_cast<double>(report.examples), expected[step]) << step;
+  }
+}
+
+TEST_F(Fit, WithoutStepsPerEpochEachEpochIsItsPass) {
+  const auto recorder = std::make_shared<StepRecorder>();
+  model_.fit(data_, {.epochs = 2, .callbacks = {recorder}});
+  std::vector<std::int64_t> sizes;
+  for (const StepReport& report : recorder->steps) sizes.push_back(report.examples);
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4, 2, 4, 4, 2}));
+}
+
+TEST_F(Fit, ADataSetWithoutEndNeedsStepsPerEpoch) {
+  EXPECT_THAT([&] { model_.fit(data_.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("steps_per_epoch")));
+  EXPECT_EQ(model_.fit(data_.repeat(), {.epochs = 2, .steps_per_epoch = 5}).epoch.size(), 2U);
+}
+
+TEST_F(Fit, RefusesWhatItCannotTrainOn) {
+  EXPECT_THAT([&] { model_.fit(data_.take(0)); }, ThrowsMessage<InvalidArgument>(HasSubstr("the data set is empty")));
+  EXPECT_THAT([&] { model_.fit(Dataset::from_tensors(problem_.x).batch(4)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("targets")));
+  EXPECT_THAT([&] { model_.fit(problem_.dataset()); }, ThrowsMessage<InvalidArgument>(HasSubstr("rows")));
+  EXPECT_THROW(model_.fit(data_, {.epochs = 0}), InvalidArgument);
+  EXPECT_THROW(model_.fit(data_, {.initial_epoch = -1}), InvalidArgument);
+  EXPECT_THROW(model_.fit(data_, {.steps_per_epoch = 0}), InvalidArgument);
+  EXPECT_THROW(model_.fit(data_, {.verify_every = -1}), InvalidArgument);
+}
+
+TEST_F(Fit, NeedsCompile) {
+  const auto inside = strategy_.scope();
+  const Symbol input = Input({8});
+  Model model(input, Dense({.units = 3})(input));
+  EXPECT_THAT([&] { model.fit(data_); }, ThrowsMessage<LogicError>(HasSubstr("compile()")));
+  EXPECT_THAT([&] { model.evaluate(data_); }, ThrowsMessage<LogicError>(HasSubstr("compile()")));
+  EXPECT_THROW(model.optimizer(), LogicError);
+}
+
+TEST_F(Fit, CompileRefusesTwoValuesOfOneName) {
+  EXPECT_THAT(
+      [&] {
+        model_.compile(SGD(), BinaryCrossentropy(), {Accuracy(), Accuracy()});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("'accuracy'")));
+}
+
+TEST_F(Fit, WorksInsideItsScopeAndNotInAnother) {
+  {
+    const auto inside = strategy_.scope();
+    model_.fit(data_);
+  }
+  const auto other = test::mirrored(2).scope();
+  EXPECT_THAT([&] { model_.fit(data_); }, ThrowsMessage<LogicError>(HasSubstr("scope of a strategy other")));
+}
+
+TEST_F(Fit, InsideAReplicaIsRefused) {
+  EXPECT_THROW(strategy_.run([&] { model_.fit(data_); }), LogicError);
+}
+
+TEST_F(Fit, AModelMadeOutsideEveryStrategyTrainsOnTheCallingThread) {
+  Model alone = small_model(get_strategy());
+  Model mirrored = small_model(test::mirrored(1));
+  EXPECT_EQ(alone.fit(data_, {.epochs = 3}).values.at("loss"), mirrored.fit(data_, {.epochs = 3}).values.at("loss"));
+  EXPECT_EQ(test::weights_of(alone), test::weights_of(mirrored));
+}
+
+TEST_F(Fit, AnErrorInAStepReachesTheCallerAndTheModelCanGoOn) {
+  const Tensor wrong = Tensor::full({10}, 3, DType::i64);  // no such class
+  EXPECT_THAT([&] { model_.fit(Dataset::from_tensors(problem_.x, wrong).batch(4)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("replica ")));
+  EXPECT_EQ(model_.fit(data_).epoch.size(), 1U);
+}
+
+TEST_F(Fit, ALossThatIsNotFiniteDoesNotEndIt) {
+  model_.compile(SGD({.learning_rate = 1e30}), SparseCategoricalCrossentropy{{.from_logits = true}});
+  const History history = model_.fit(data_, {.epochs = 3});
+  EXPECT_EQ(history.epoch.size(), 3U);
+  EXPECT_FALSE(std::isfinite(history.values.at("loss").back()));
+}
+
+TEST_F(Fit, AsksTheSystemForNoMemoryAfterWarmUp) {
+  struct Counter : Callback {
+    void on_step_end(Model& model, const StepReport& report) override {
+      if (report.step != 3 && report.step != 9) return;
+      for (const LogicalDevice& device : model.strategy().devices())
+        (report.step == 3 ? warm : end) += allocator(device).stats().system_allocations;
+    }
+    std::uint64_t warm = 0;
+    std::uint64_t end = 0;
+  };
+  const auto counter = std::make_shared<Counter>();
+  model_.fit(SmallProblem(160).dataset().batch(16), {.callbacks = {counter}});
+  EXPECT_GT(counter->warm, 0U);
+  EXPECT_EQ(counter->end, counter->warm);
+}
+
+}  // namespace
+}  // namespace lockstep

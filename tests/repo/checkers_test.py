@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Every checker of tools/lint passes a good tree and finds what is wrong with a bad one. Usage: checkers_test.py LINT"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LINT = pathlib.Path(sys.argv.pop(1))
+ROOT = LINT.parent.parent
+README = "```cpp\n[](int) {}\n```\n```sh\ntools/quickstart\ntools/run-tests\n```\n[ops](kernels/README.md) [web](https://example.org)\n"
+
+
+class Checkers(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.root = pathlib.Path(self.directory.name)
+        for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE"):
+            self.write(name, "")
+        for folder in ("runtime", "strategy", "models", "tests", "bench"):
+            (self.root / folder).mkdir()
+        self.write("kernels/README.md", "")
+        self.write("README.md", README)
+        self.write(".clang-format", (ROOT / ".clang-format").read_text())
+        for script in ("tools/quickstart", "tools/run-tests"):
+            self.write(script, "#!/bin/sh\n").chmod(0o755)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def problems(self, subject):
+        """The checker's lines; checks that its exit status agrees with them."""
+        run = subprocess.run(
+            [sys.executable, "-B", LINT / f"check_{subject}.py", self.root], capture_output=True, text=True
+        )
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.returncode, 1 if run.stdout else 0)
+        return run.stdout.splitlines()
+
+    def assert_finds(self, subject, *expected):
+        """One problem for each expected text, in this order."""
+        found = self.problems(subject)
+        self.assertEqual(len(found), len(expected), found)
+        for line, text in zip(found, expected):
+            self.assertIn(text, line)
+
+    def test_top_level(self):
+        self.write(".hidden/file", "")
+        self.write("build/release/file", "")
+        self.assert_finds("top_level")
+        self.write("notes.txt", "")
+        self.write("utils/file", "")
+        (self.root / "LICENSE").unlink()
+        self.assert_finds("top_level", "notes.txt: does not belong", "utils: does not belong", "LICENSE: is missing")
+
+    def test_layers(self):
+        self.write("kernels/ops/good.cpp", "#include <vector>\n#include <lockstep/runtime/core/error.h>\n")
+        self.write("models/lockstep.h", "#include <lockstep/lockstep.h>\n")
+        self.write("tools/cli/plot.h", "")
+        self.write("tools/cli/plot.cpp", '#include "plot.h"\n')
+        self.write("tests/good.cpp", "#include <support/x.h>\n#include <lockstep/models/x.h>\n")
+        self.assert_finds("layers")
+        self.write("runtime/bad.h", "\n#  include <lockstep/kernels/update.h>\n")
+        self.write("kernels/bad.cu", '#include "update.h"\n')
+        self.write("strategy/bad.cpp", "#include <lockstep/lockstep.h>\n#include <support/x.h>\n")
+        self.write("tools/cli/bad.cpp", '#include <lockstep/bench/x.h>\n#include "../cli/plot.h"\n')
+        self.assert_finds(
+            "layers", "runtime/bad.h:2", "kernels/bad.cu:1", "strategy/bad.cpp:1", "strategy/bad.cpp:2",
+            "tools/cli/bad.cpp:1", "tools/cli/bad.cpp:2",
+        )
+
+    def test_sizes(self):
+        self.write("runtime/header.h", "\n" * 250)
+        self.write("tests/source.cpp", "\n" * 500)
+        self.assert_finds("sizes")
+        self.write("runtime/header.h", "\n" * 251)
+        self.write("tests/source.cpp", "\n" * 501)
+        self.assert_finds("sizes", "runtime/header.h: 251", "tests/source.cpp: 501")
+
+    def test_exits(self):
+        good = (
+            'void abort(const std::string& why);\nbarrier.abort("exit(1)");\n// exit(1)\n/* abort()\n*/\nmember->abort();\n'
+            "on_exit(1);\nGroup::abort(why);\n"
+        )
+        self.write("strategy/good.cpp", good)
+        self.write("tools/cli/main.cpp", "std::exit(2);\n")
+        self.assert_finds("exits")
+        self.write("runtime/bad.cpp", "/*\n*/ std::exit(1);\n::_exit(2);\nabort();\nstd::terminate();\n")
+        expected = ("bad.cpp:2: calls exit", "bad.cpp:3: calls _exit", "bad.cpp:4: calls abort", "bad.cpp:5: calls term")
+        self.assert_finds("exits", *expected)
+
+    def test_readme(self):
+        self.assert_finds("readme")
+        (self.root / "tools/run-tests").chmod(0o644)
+        self.write("README.md", README.replace("tools/quickstart\n", "tools/start\n").replace("kernels/README", "ops"))
+        self.assert_finds("readme", "first two commands", "tools/run-tests", "tools/start", "ops.md")
+
+    def test_format(self):
+        self.write("runtime/good.cpp", "int main() { return 0; }\n")
+        self.assert_finds("format")
+        self.write("kernels/bad.h", "int  f( );\n")
+        self.assertIn("kernels/bad.h:1", self.problems("format")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

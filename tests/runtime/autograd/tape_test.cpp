@@ -1,0 +1,307 @@
+#include <cstddef>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/autograd/tape.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::ThrowsMessage;
+
+// The tape knows no op, so these tests bring their own: element-wise, on f32 tensors of one shape.
+
+template <class F>
+Tensor elementwise(const Tensor& a, const Tensor& b, F&& f) {
+  Tensor result = Tensor::empty(a.shape());
+  for (std::size_t i = 0; i < result.span<float>().size(); ++i)
+    result.span<float>()[i] = f(a.span<float>()[i], b.span<float>()[i]);
+  return result;
+}
+
+Tensor plain_sum(const Tensor& a, const Tensor& b) {
+  return elementwise(a, b, [](float x, float y) { return x + y; });
+}
+Tensor plain_product(const Tensor& a, const Tensor& b) {
+  return elementwise(a, b, [](float x, float y) { return x * y; });
+}
+
+/// Adds to input i's gradient, in its destination when the caller of backward has chosen one.
+void contribute(BackwardContext& context, int input, const Tensor& gradient) {
+  if (!context.needs(input)) return;
+  const Tensor& before = context.contributed(input);
+  if (before.defined()) {
+    copy(plain_sum(before, gradient), before);
+  } else if (context.destination(input).defined()) {
+    copy(gradient, context.destination(input));
+    context.set(input, context.destination(input), true);
+  } else {
+    context.set(input, plain_sum(gradient, Tensor::zeros(gradient.shape())), true);
+  }
+}
+
+Tensor square(const Tensor& x) {
+  Tensor y = plain_product(x, x);
+  if (recording({x}))
+    record("square", {x}, y, [x](BackwardContext& context) {
+      contribute(context, 0, plain_product(plain_sum(x, x), context.gradient(0)));
+    });
+  return y;
+}
+
+Tensor multiply(const Tensor& a, const Tensor& b) {
+  Tensor y = plain_product(a, b);
+  if (recording({a, b}))
+    record("multiply", {a, b}, y, [a, b](BackwardContext& context) {
+      contribute(context, 0, plain_product(b, context.gradient(0)));
+      contribute(context, 1, plain_product(a, context.gradient(0)));
+    });
+  return y;
+}
+
+Tensor values(const std::vector<float>& numbers) {
+  return Tensor::from(numbers, {static_cast<std::int64_t>(numbers.size())});
+}
+std::vector<float> read(const Tensor& tensor) { return tensor.to_vector<float>(); }
+
+TEST(Tape, DifferentiatesAnOp) {
+  const Tensor x = values({1, -2, 3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = square(x);
+  EXPECT_THAT(read(tape.gradient(y, std::vector{x})[0]), ElementsAre(2, -4, 6));
+}
+
+TEST(Tape, FollowsTheChainRule) {
+  const Tensor x = values({2});
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_THAT(read(tape.gradient(square(square(x)), std::vector{x})[0]), ElementsAre(4 * 8));  // (x^4)' = 4 x^3
+}
+
+TEST(Tape, AddsUpTheUsesOfATensor) {
+  const Tensor x = values({3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = square(x);
+  const Tensor z = multiply(multiply(x, y), x);  // x^4
+  EXPECT_THAT(read(tape.gradient(z, std::vector{x})[0]), ElementsAre(4 * 27));
+}
+
+TEST(Tape, GivesEachSourceItsGradientAndNoneToOthers) {
+  const Tensor a = values({2});
+  const Tensor b = values({5});
+  const Tensor unrelated = values({1});
+  GradientTape tape;
+  for (const Tensor& tensor : {a, b, unrelated}) tape.watch(tensor);
+  const auto gradients = tape.gradient(multiply(a, b), std::vector{b, unrelated, a});
+  EXPECT_THAT(read(gradients[0]), ElementsAre(2));
+  EXPECT_FALSE(gradients[1].defined());
+  EXPECT_THAT(read(gradients[2]), ElementsAre(5));
+}
+
+TEST(Tape, DifferentiatesWithRespectToWhatItComputed) {
+  const Tensor x = values({3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = square(x);
+  const auto gradients = tape.gradient(square(y), std::vector{y, x});
+  EXPECT_THAT(read(gradients[0]), ElementsAre(18));
+  EXPECT_THAT(read(gradients[1]), ElementsAre(108));
+}
+
+TEST(Tape, TargetMayBeASource) {
+  const Tensor x = values({3, 4});
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_THAT(read(tape.gradient(x, std::vector{x})[0]), ElementsAre(1, 1));
+}
+
+TEST(Tape, RecordsOnlyOpsOnTrackedTensors) {
+  const Tensor x = values({3});
+  const Tensor constant = values({4});
+  EXPECT_FALSE(recording({x}));
+  GradientTape tape;
+  EXPECT_FALSE(recording({x, constant}));
+  tape.watch(x);
+  EXPECT_TRUE(recording({constant, x}));
+  EXPECT_FALSE(recording({constant}));
+  EXPECT_TRUE(recording({square(x)}));
+}
+
+TEST(Tape, DoesNotAskForGradientsThatNobodyWants) {
+  const Tensor x = values({3});
+  const Tensor constant = values({4});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = plain_product(x, constant);
+  record("probe", {constant, x}, y, [&](BackwardContext& context) {
+    EXPECT_FALSE(context.needs(0));
+    EXPECT_TRUE(context.needs(1));
+    EXPECT_THROW((void)context.contributed(0), BrokenInvariant);
+    context.set(1, constant, false);
+  });
+  EXPECT_THAT(read(tape.gradient(y, std::vector{x})[0]), ElementsAre(4));
+}
+
+TEST(Tape, WatchesParametersUnasked) {
+  const Tensor weight = values({3}).as_parameter();
+  GradientTape tape;
+  const Tensor y = square(weight);
+  EXPECT_THAT(read(tape.gradient(y, std::vector{weight})[0]), ElementsAre(6));
+}
+
+TEST(Tape, NestedTapesEachRecordForThemselves) {
+  const Tensor x = values({3});
+  GradientTape outer;
+  outer.watch(x);
+  Tensor y;
+  {
+    GradientTape inner;
+    inner.watch(x);
+    y = square(x);
+    EXPECT_THAT(read(inner.gradient(y, std::vector{x})[0]), ElementsAre(6));
+  }
+  EXPECT_THAT(read(outer.gradient(square(y), std::vector{x})[0]), ElementsAre(108));
+}
+
+TEST(Tape, StopsRecordingWhenItEnds) {
+  const Tensor x = values({3}).as_parameter();
+  { const GradientTape tape; }
+  EXPECT_FALSE(recording({x}));
+}
+
+TEST(Tape, RecordsNothingWithinANoGradientScope) {
+  const Tensor x = values({3}).as_parameter();
+  const GradientTape tape;
+  {
+    const NoGradientScope outer;
+    { const NoGradientScope inner; }
+    EXPECT_FALSE(recording({x}));
+  }
+  EXPECT_TRUE(recording({x}));
+}
+
+TEST(Tape, RecordsNothingOfOtherThreads) {
+  const Tensor x = values({3}).as_parameter();
+  const GradientTape tape;
+  std::jthread([&] { EXPECT_FALSE(recording({x})); });
+}
+
+TEST(Tape, ServesOnce) {
+  const Tensor x = values({3}).as_parameter();
+  GradientTape tape;
+  const Tensor y = square(x);
+  (void)tape.gradient(y, std::vector{x});
+  EXPECT_THROW((void)tape.gradient(y, std::vector{x}), LogicError);
+}
+
+TEST(Tape, RejectsATargetThatItDidNotRecord) {
+  GradientTape tape;
+  EXPECT_THROW((void)tape.gradient(values({1}), {}), LogicError);
+  EXPECT_THROW((void)tape.gradient(Tensor(), {}), LogicError);
+}
+
+TEST(Tape, RejectsASourceGivenTwice) {
+  const Tensor x = values({3}).as_parameter();
+  GradientTape tape;
+  EXPECT_THROW((void)tape.gradient(square(x), std::vector{x, x}), InvalidArgument);
+}
+
+TEST(Tape, ErrorsOfAGradientNameTheOpAndKeepTheirType) {
+  const Tensor x = values({3}).as_parameter();
+  GradientTape tape;
+  const Tensor y = plain_product(x, x);
+  record("conv2d", {x}, y, [](BackwardContext&) { fail<Unsupported>("not on this device"); });
+  EXPECT_THAT([&] { (void)tape.gradient(y, std::vector{x}); },
+              ThrowsMessage<Unsupported>("gradient of conv2d: not on this device"));
+}
+
+TEST(Tape, ReleasesWhatOpsKeptAsSoonAsTheyAreDone) {
+  const Tensor x = values({3}).as_parameter();
+  GradientTape tape;
+  const Tensor first = plain_product(x, x);
+  const auto kept = std::make_shared<int>(0);
+  record("first", {x}, first, [kept](BackwardContext& context) {
+    EXPECT_EQ(kept.use_count(), 2);
+    context.set(0, context.gradient(0), false);
+  });
+  const Tensor second = plain_product(first, first);
+  record("second", {first}, second, [kept](BackwardContext& context) {
+    EXPECT_EQ(kept.use_count(), 3);
+    context.set(0, context.gradient(0), false);
+  });
+  (void)tape.gradient(second, std::vector{x});
+  EXPECT_EQ(kept.use_count(), 1);
+}
+
+using Reports = std::vector<std::pair<int, bool>>;
+
+TEST(TapeBackward, WritesGradientsToTheMemoryOfTheCaller) {
+  const Tensor a = values({2}).as_parameter();
+  const Tensor b = values({5}).as_parameter();
+  const Tensor gradients = Tensor::full({2}, -1);
+  const std::vector<GradientTape::Slot> slots{{a, gradients.slice_view(0, 0, 1)}, {b, gradients.slice_view(0, 1, 2)}};
+  GradientTape tape;
+  const Tensor y = multiply(square(a), multiply(a, b));  // a^3 b
+  tape.backward(y, slots, [](int, bool) {});
+  EXPECT_THAT(read(gradients), ElementsAre(3 * 4 * 5, 8));
+}
+
+TEST(TapeBackward, ReportsASlotOnceAndAsSoonAsItIsFinal) {
+  const Tensor a = values({2}).as_parameter();
+  const Tensor b = values({5}).as_parameter();
+  const Tensor unused = values({1}).as_parameter();
+  const Tensor untouched = Tensor::full({1}, -1);
+  const std::vector<GradientTape::Slot> slots{{a, Tensor::zeros({1})}, {b, Tensor::zeros({1})}, {unused, untouched}};
+  GradientTape tape;
+  const Tensor squared = square(a);                    // reads a first: final last
+  const Tensor y = multiply(multiply(squared, a), b);  // b: read once, by the last op
+  Reports reports;
+  tape.backward(y, slots, [&](int slot, bool reached) {
+    reports.emplace_back(slot, reached);
+    const std::vector<float> expected{3 * 4 * 5, 8};
+    if (reached) {
+      EXPECT_EQ(read(slots[slot].destination), std::vector{expected.at(static_cast<std::size_t>(slot))});
+    }
+  });
+  EXPECT_THAT(reports, ElementsAre(Pair(2, false), Pair(1, true), Pair(0, true)));
+  EXPECT_THAT(read(untouched), ElementsAre(-1));
+}
+
+TEST(TapeBackward, DoesNotReportASlotOfADeadBranchAsReached) {
+  const Tensor a = values({2}).as_parameter();
+  const Tensor b = values({5}).as_parameter();
+  const std::vector<GradientTape::Slot> slots{{a, Tensor::zeros({1})}, {b, Tensor::full({1}, -1)}};
+  GradientTape tape;
+  const Tensor dead = square(b);
+  const Tensor y = square(a);
+  Reports reports;
+  tape.backward(y, slots, [&](int slot, bool reached) { reports.emplace_back(slot, reached); });
+  EXPECT_THAT(reports, testing::UnorderedElementsAre(Pair(0, true), Pair(1, false)));
+  EXPECT_THAT(read(slots[1].destination), ElementsAre(-1));
+  EXPECT_TRUE(dead.defined());
+}
+
+TEST(TapeBackward, AnExceptionOfTheHookReachesTheCaller) {
+  const Tensor a = values({2}).as_parameter();
+  const std::vector<GradientTape::Slot> slots{{a, Tensor::zeros({1})}};
+  {
+    GradientTape tape;
+    const Tensor y = square(a);
+    EXPECT_THROW(tape.backward(y, slots, [](int, bool) { throw std::runtime_error("hook"); }), std::runtime_error);
+  }
+  GradientTape next;
+  EXPECT_TRUE(recording({a})) << "recording goes on after a failed pass";
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+TEST(Error, RequireThrowsOnlyWhenTheConditionFails) {
+  EXPECT_NO_THROW(require(true, "never"));
+  EXPECT_THAT([] { require<Unsupported>(false, "no {} on {}", "conv", 7); },
+              testing::ThrowsMessage<Unsupported>("no conv on 7"));
+}
+
+TEST(Error, IsInvalidArgumentUnlessSaidOtherwise) {
+  EXPECT_THROW(require(false, "x"), InvalidArgument);
+  EXPECT_THROW(fail("x"), InvalidArgument);
+  EXPECT_THROW(fail<Timeout>("x"), Timeout);
+}
+
+TEST(Error, KnowsThePlaceThatFoundIt) {
+  const unsigned line = __LINE__ + 2;
+  try {
+    fail<InputError>("broken");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where().line(), line);
+    EXPECT_TRUE(std::string(error.where().file_name()).ends_with("error_test.cpp"));
+  }
+}
+
+TEST(Error, KeepsItsTypeWhenContextIsAdded) {
+  const auto with_context = [] {
+    try {
+      fail<OutOfMemory>("no memory");
+    } catch (Error& error) {
+      error.add_context("conv2d");
+      error.add_context("replica 1");
+      throw;
+    }
+  };
+  EXPECT_THAT(with_context, testing::ThrowsMessage<OutOfMemory>("replica 1: conv2d: no memory"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,114 @@
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+#include "dataset_testing.h"
+
+namespace lockstep {
+namespace {
+
+using test::numbers;
+using test::read;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(DatasetBatch, GroupsRowsAndGivesTheRestLast) {
+  EXPECT_THAT(test::batch_sizes(numbers(7).batch(3)), ElementsAre(3, 3, 1));
+  EXPECT_THAT(test::batch_sizes(numbers(6).batch(3)), ElementsAre(3, 3));
+  EXPECT_THAT(test::batch_sizes(numbers(2).batch(3)), ElementsAre(2));
+  EXPECT_THAT(read(numbers(7).batch(3)), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+}
+
+TEST(DatasetBatch, DropsTheRestWhenAsked) {
+  EXPECT_THAT(test::batch_sizes(numbers(7).batch(3, true)), ElementsAre(3, 3));
+  EXPECT_THAT(test::batch_sizes(numbers(2).batch(3, true)), ElementsAre());
+}
+
+TEST(DatasetBatch, NeedsARow) {
+  EXPECT_THROW((void)numbers(2).batch(0), InvalidArgument);
+  EXPECT_THROW((void)numbers(2).batch(-1), InvalidArgument);
+}
+
+TEST(DatasetBatch, AddsALeadingAxis) {
+  const Dataset images = Dataset::from_tensors(Tensor::zeros({5, 4, 3}, DType::u8), Tensor::zeros({5}));
+  for (const Dataset& set : {images, images.shuffle(), images.map([](const Example& e) { return e; })}) {
+    const Batch batch = set.batch(2).epoch().next().value();
+    EXPECT_EQ(batch.x.shape(), (Shape{2, 4, 3}));
+    EXPECT_EQ(batch.x.dtype(), DType::u8);
+    EXPECT_EQ(batch.y.shape(), Shape{2});
+  }
+}
+
+TEST(DatasetBatch, OfBatchesStacksOnceMore) {
+  const Batch nested = numbers(6).batch(2).batch(3).epoch().next().value();
+  EXPECT_EQ(nested.x.shape(), (Shape{3, 2}));
+  EXPECT_THAT(nested.x.to_vector<float>(), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(DatasetBatch, OfATensorInOrderIsAView) {
+  const Tensor x = Tensor::zeros({6, 2});
+  DatasetIterator pass = Dataset::from_tensors(x).batch(4).epoch();
+  EXPECT_EQ(pass.next().value().x.raw_data(), x.raw_data());
+  EXPECT_EQ(pass.next().value().x.data<float>(), x.data<float>() + 8);
+}
+
+TEST(DatasetBatch, OfAShuffledTensorIsACopy) {
+  const Tensor x = Tensor::zeros({6, 2});
+  const Batch batch = Dataset::from_tensors(x).shuffle().batch(6).epoch().next().value();
+  batch.x.data<float>()[0] = 1;
+  EXPECT_THAT(x.to_vector<float>(), testing::Each(0));
+}
+
+TEST(DatasetBatch, GathersTheSameRowsOnAnyNumberOfThreads) {
+  constexpr std::int64_t row = 40'000;  // long enough for a batch to be split over threads
+  std::vector<std::int32_t> values;
+  for (std::int64_t i = 0; i < 16 * row; ++i) values.push_back(static_cast<std::int32_t>(i));
+  const Dataset set = Dataset::from_tensors(Tensor::from(values, {16, row})).shuffle({.seed = 3}).batch(16);
+  const auto first_batch = [&] { return set.epoch().next().value().x.to_vector<std::int32_t>(); };
+  const std::vector<std::int32_t> all_cores = first_batch();
+  const ComputeThreadsScope one(1);
+  EXPECT_EQ(first_batch(), all_cores);
+}
+
+TEST(DatasetBatch, CopiesStridedExamples) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 2, 3});
+  const Dataset cropped =
+      Dataset::from_tensors(x).map([](const Example& image) { return Example{image.x.slice_view(1, 1, 3)}; });
+  EXPECT_THAT(read(cropped.batch(2)), ElementsAre(1, 2, 4, 5, 7, 8, 10, 11));
+}
+
+/// Batches of two examples that `second` makes differ.
+Dataset uneven(Example second) {
+  return numbers(2)
+      .map([second](const Example& example) { return example.x.item<float>() == 1 ? second : example; })
+      .batch(2);
+}
+
+TEST(DatasetBatch, RejectsExamplesThatDiffer) {
+  const Tensor y = Tensor::scalar<std::int32_t>(0);
+  EXPECT_THAT(
+      [&] {
+        read(uneven({Tensor::zeros({3}), y}));
+      },
+      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("f32 () on"), HasSubstr("f32 (3) on"))));
+  EXPECT_THROW(read(uneven({Tensor::scalar<std::int64_t>(1), y})), InvalidArgument);
+  EXPECT_THAT([&] { read(uneven({Tensor::scalar(1.0F)})); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("an undefined tensor")));
+}
+
+TEST(DatasetBatch, AsksTheSystemForNothingAfterWarmUp) {
+  const Dataset batches = numbers(100).map(test::negated).shuffle().batch(8);
+  read(batches, 0);
+  const std::uint64_t after_warm_up = allocator({}).stats().system_allocations;
+  for (std::uint64_t epoch = 1; epoch < 5; ++epoch) read(batches, epoch);
+  EXPECT_EQ(allocator({}).stats().system_allocations, after_warm_up);
+}
+
+}  // namespace
+}  // namespace lockstep

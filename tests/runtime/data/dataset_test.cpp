@@ -1,0 +1,138 @@
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/data/dataset.h>
+
+#include "dataset_testing.h"
+
+namespace lockstep {
+namespace {
+
+using test::numbers;
+using test::read;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+
+TEST(Dataset, GivesTheRowsOfItsTensorsAsViews) {
+  const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2});
+  const Tensor y = Tensor::from(std::vector<std::int32_t>{7, 8, 9}, {3});
+  DatasetIterator pass = Dataset::from_tensors(x, y).epoch();
+  (void)pass.next();
+  const Example second = pass.next().value();
+  EXPECT_EQ(second.x.shape(), Shape{2});
+  EXPECT_EQ(second.y.shape(), Shape{});
+  EXPECT_EQ(second.x.data<float>(), x.data<float>() + 2);
+  EXPECT_EQ(second.y.item<std::int32_t>(), 8);
+}
+
+TEST(Dataset, NeedsNoY) {
+  const Dataset set = Dataset::from_tensors(Tensor::zeros({2, 3}));
+  for (const Example& example : set.epoch()) EXPECT_FALSE(example.y.defined());
+  for (const Batch& batch : set.shuffle().batch(2).epoch()) EXPECT_FALSE(batch.y.defined());
+}
+
+TEST(Dataset, RejectsTensorsThatAreNoRowsOfExamples) {
+  const Tensor x = Tensor::zeros({3, 4});
+  EXPECT_THROW(Dataset::from_tensors(Tensor()), InvalidArgument);
+  EXPECT_THROW(Dataset::from_tensors(Tensor::scalar(1.0F)), InvalidArgument);
+  EXPECT_THROW(Dataset::from_tensors(x.slice_view(1, 0, 2)), InvalidArgument);
+  EXPECT_THAT([&] { Dataset::from_tensors(x, Tensor::zeros({2})); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("equally many rows")));
+}
+
+TEST(Dataset, MayBeEmpty) {
+  EXPECT_THAT(read(numbers(0).shuffle().batch(3)), IsEmpty());
+  EXPECT_EQ(numbers(0).size(), 0);
+}
+
+TEST(Dataset, IsAValueThatItsMethodsLeaveAlone) {
+  const Dataset set = numbers(4);
+  const Dataset taken = set.take(2);
+  EXPECT_THAT(read(set), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(read(taken), ElementsAre(0, 1));
+}
+
+TEST(Dataset, PassesAreIndependent) {
+  const Dataset set = numbers(4).shuffle().batch(2);
+  DatasetIterator first = set.epoch();
+  (void)first.next();
+  const std::vector<float> second = read(set);
+  EXPECT_EQ(second.size(), 4U);
+  EXPECT_EQ(read(std::move(first)), (std::vector<float>{second[2], second[3]}));
+}
+
+TEST(Dataset, APassOutlivesTheSetAndItsTensors) {
+  DatasetIterator pass = numbers(5).map(test::negated).shuffle({.buffer = 2}).batch(2).repeat(1).prefetch().epoch();
+  EXPECT_EQ(read(std::move(pass)).size(), 5U);
+}
+
+TEST(Dataset, AnIteratorCanBeReplacedInTheMiddle) {
+  DatasetIterator pass = numbers(5).prefetch().epoch();
+  (void)pass.next();
+  pass = numbers(2).epoch();
+  EXPECT_THAT(read(std::move(pass)), ElementsAre(0, 1));
+}
+
+TEST(Dataset, StaysAtItsEnd) {
+  DatasetIterator pass = numbers(1).epoch();
+  EXPECT_TRUE(pass.next());
+  EXPECT_FALSE(pass.next());
+  EXPECT_FALSE(pass.next());
+}
+
+TEST(DatasetTake, GivesTheFirst) {
+  EXPECT_THAT(read(numbers(5).take(3)), ElementsAre(0, 1, 2));
+  EXPECT_THAT(read(numbers(2).take(3)), ElementsAre(0, 1));
+  EXPECT_THAT(read(numbers(2).take(0)), IsEmpty());
+  EXPECT_THROW((void)numbers(2).take(-1), InvalidArgument);
+}
+
+TEST(DatasetTake, CutsBatchesToo) {
+  EXPECT_THAT(test::batch_sizes(numbers(9).take(5).batch(2)), ElementsAre(2, 2, 1));
+  EXPECT_THAT(test::batch_sizes(numbers(9).batch(2).take(3)), ElementsAre(2, 2, 2));
+}
+
+TEST(DatasetRepeat, GivesTheElementsOverAndOver) {
+  EXPECT_THAT(read(numbers(2).repeat(3)), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(read(numbers(2).repeat().take(5)), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THROW((void)numbers(2).repeat(0), InvalidArgument);
+}
+
+TEST(DatasetRepeat, OfNothingEnds) { EXPECT_THAT(read(numbers(0).repeat()), IsEmpty()); }
+
+TEST(DatasetRepeat, BatchesMayReachOverItsSeams) {
+  EXPECT_THAT(test::batch_sizes(numbers(3).repeat(2).batch(4)), ElementsAre(4, 2));
+  EXPECT_THAT(read(numbers(3).repeat(2).batch(4)), ElementsAre(0, 1, 2, 0, 1, 2));
+}
+
+TEST(DatasetRepeat, EachTimeIsAnEpochOfItsOwn) {
+  const Dataset shuffled = numbers(20).shuffle({.seed = 5});
+  std::vector<float> expected = read(shuffled, 4);
+  for (const float value : read(shuffled, 5)) expected.push_back(value);
+  EXPECT_EQ(read(shuffled.repeat(2), 2), expected);
+  EXPECT_EQ(read(shuffled.repeat().take(20)), read(shuffled, 0));
+}
+
+TEST(DatasetSize, IsKnownUnlessTheSetNeverEnds) {
+  const Dataset set = numbers(10);
+  EXPECT_EQ(set.size(), 10);
+  EXPECT_EQ(set.map(test::negated).shuffle().prefetch().size(), 10);
+  EXPECT_EQ(set.batch(4).size(), 3);
+  EXPECT_EQ(set.batch(4, true).size(), 2);
+  EXPECT_EQ(set.batch(5).size(), 2);
+  EXPECT_EQ(set.take(4).size(), 4);
+  EXPECT_EQ(set.take(40).size(), 10);
+  EXPECT_EQ(set.repeat(3).size(), 30);
+  EXPECT_EQ(set.repeat().size(), std::nullopt);
+  EXPECT_EQ(set.repeat().batch(3).size(), std::nullopt);
+  EXPECT_EQ(set.repeat().take(100).size(), 100);
+  EXPECT_EQ(numbers(0).repeat().size(), 0);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,101 @@
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+#include "dataset_testing.h"
+
+namespace lockstep {
+namespace {
+
+using test::numbers;
+using test::read;
+using testing::ElementsAre;
+using testing::ThrowsMessage;
+
+class DatasetMap : public testing::TestWithParam<int> {
+ protected:
+  ComputeThreadsScope share_{GetParam()};
+};
+
+/// Negates, and throws `E` at one x.
+template <class E>
+std::function<Example(const Example&)> failing_at(float x) {
+  return [x](const Example& example) {
+    if (example.x.item<float>() == x) throw E("not this one", std::source_location::current());
+    return test::negated(example);
+  };
+}
+
+TEST_P(DatasetMap, KeepsTheOrder) {
+  const std::vector<float> values = read(numbers(101).map(test::negated));
+  ASSERT_EQ(values.size(), 101U);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], -static_cast<float>(i));
+}
+
+TEST_P(DatasetMap, RunsOnceForEachElement) {
+  std::atomic<int> calls{0};
+  const Dataset set = numbers(37).map([&](const Example& example) {
+    ++calls;
+    return example;
+  });
+  EXPECT_EQ(calls, 0) << "before the pass";
+  EXPECT_EQ(read(set).size(), 37U);
+  EXPECT_EQ(calls, 37);
+}
+
+TEST_P(DatasetMap, WorksOnBatchesAfterBatch) {
+  const Dataset set = numbers(5).batch(2).map([](const Batch& batch) {
+    return Batch{Tensor::full({1}, static_cast<double>(batch.size())), batch.y};
+  });
+  EXPECT_THAT(read(set), ElementsAre(2, 2, 1));
+}
+
+TEST_P(DatasetMap, NamesTheElementThatFailedAndKeepsTheErrorsType) {
+  DatasetIterator pass = numbers(10).map(failing_at<Unsupported>(6)).epoch();
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(pass.next().value().x.item<float>(), -static_cast<float>(i));
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<Unsupported>("map of element 6: not this one"));
+  EXPECT_FALSE(pass.next()) << "a pass that failed is at its end";
+}
+
+TEST_P(DatasetMap, LetsOtherExceptionsThrough) {
+  DatasetIterator pass = numbers(3).map([](const Example&) -> Example { throw std::runtime_error("plain"); }).epoch();
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<std::runtime_error>("plain"));
+}
+
+TEST_P(DatasetMap, DeliversWhatCameBeforeAnErrorOfItsInput) {
+  DatasetIterator pass = numbers(10).map(failing_at<InputError>(4)).map(test::negated).epoch();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(pass.next().value().x.item<float>(), static_cast<float>(i));
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 4: not this one"));
+}
+
+TEST_P(DatasetMap, RunsInTheContextOfItsReader) {
+  const ContextScope scope({.device = {DeviceKind::cpu, 7, 1}});
+  for (const Example& example : numbers(8).map(test::negated).epoch()) EXPECT_EQ(example.x.device().name(), "CPU:7");
+}
+
+TEST_P(DatasetMap, StaysWithinTheReadersShare) {
+  std::atomic<int> running{0};
+  const Dataset set = numbers(64).map([&](const Example& example) {
+    EXPECT_LE(++running, GetParam());
+    EXPECT_EQ(compute_threads(), 1) << "an op within map has no more cores";
+    std::this_thread::yield();
+    --running;
+    return example;
+  });
+  EXPECT_EQ(read(set).size(), 64U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, DatasetMap, testing::Values(1, 2, 4));
+
+TEST(DatasetMapFunction, IsRequired) { EXPECT_THROW((void)numbers(1).map(nullptr), InvalidArgument); }
+
+}  // namespace
+}  // namespace lockstep

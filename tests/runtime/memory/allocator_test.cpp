@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+namespace {
+
+/// A system that has only so much, and counts what it gave.
+class LimitedMemory final : public MemoryResource {
+ public:
+  explicit LimitedMemory(std::size_t limit) : limit_(limit) {}
+
+  void* allocate(std::size_t bytes) override {
+    if (given_ + bytes > limit_) fail<OutOfMemory>("only {} bytes", limit_);
+    given_ += bytes;
+    ++calls_;
+    return std::malloc(bytes);
+  }
+  void release(void* memory, std::size_t bytes) noexcept override {
+    given_ -= bytes;
+    std::free(memory);
+  }
+  std::size_t given() const { return given_; }
+  int calls() const { return calls_; }
+
+ private:
+  std::size_t limit_;
+  std::atomic<std::size_t> given_{0};
+  std::atomic<int> calls_{0};
+};
+
+constexpr std::size_t megabyte = 1 << 20;
+
+struct Allocator : testing::Test {
+  LimitedMemory system{8 * megabyte};
+  std::shared_ptr<CachingAllocator> allocator = std::make_shared<CachingAllocator>(LogicalDevice{}, system);
+};
+
+TEST_F(Allocator, ReusesAFreedBlock) {
+  const void* first = allocator->allocate(1000)->data();
+  const auto again = allocator->allocate(1000);
+  EXPECT_EQ(again->data(), first);
+  EXPECT_EQ(system.calls(), 1);
+}
+
+TEST_F(Allocator, NearbySizesShareBlocksAndWasteAtMostAnEighth) {
+  for (const std::size_t bytes : {1, 512, 513, 575, 576, 577, 1023, 1024, 1025, 100'000, 1 << 20}) {
+    const auto block = allocator->allocate(bytes);
+    EXPECT_GE(block->bytes(), bytes);
+    EXPECT_LE(block->bytes(), std::max<std::size_t>(512, bytes + bytes / 8 + 1));
+  }
+  const int calls = system.calls();
+  (void)allocator->allocate(99'000);  // the class of 100,000
+  EXPECT_EQ(system.calls(), calls);
+}
+
+TEST_F(Allocator, AsksForNothingAfterWarmUp) {
+  const auto step = [&] {
+    std::vector<std::shared_ptr<Buffer>> live;
+    for (const std::size_t bytes : {100, 5000, 70'000, 5000, 100}) live.push_back(allocator->allocate(bytes));
+  };
+  step();
+  const std::uint64_t after_warm_up = allocator->stats().system_allocations;
+  for (int i = 0; i < 20; ++i) step();
+  EXPECT_EQ(allocator->stats().system_allocations, after_warm_up);
+  EXPECT_EQ(after_warm_up, static_cast<std::uint64_t>(system.calls()));
+}
+
+TEST_F(Allocator, CountsWhatIsInUseAndItsPeak) {
+  {
+    const auto a = allocator->allocate(4096);
+    const auto b = allocator->allocate(8192);
+    EXPECT_EQ(allocator->stats().bytes_in_use, 4096U + 8192U);
+  }
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0U);
+  EXPECT_EQ(allocator->stats().bytes_peak, 4096U + 8192U);
+  EXPECT_EQ(allocator->stats().bytes_reserved, 4096U + 8192U);
+  allocator->reset_peak();
+  EXPECT_EQ(allocator->stats().bytes_peak, 0U);
+}
+
+TEST_F(Allocator, ReleaseGivesBackOnlyWhatIsNotInUse) {
+  const auto used = allocator->allocate(4096);
+  (void)allocator->allocate(8192);
+  allocator->release_cache();
+  EXPECT_EQ(allocator->stats().bytes_reserved, 4096U);
+  EXPECT_EQ(system.given(), 4096U);
+}
+
+TEST_F(Allocator, ReleasesItsCacheBeforeItGivesUp) {
+  (void)allocator->allocate(6 * megabyte);
+  EXPECT_NO_THROW((void)allocator->allocate(7 * megabyte));
+  EXPECT_EQ(system.given(), 7 * megabyte);
+}
+
+TEST_F(Allocator, StaysUsableAfterOutOfMemory) {
+  EXPECT_THROW((void)allocator->allocate(9 * megabyte), OutOfMemory);
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0U);
+  EXPECT_NO_THROW((void)allocator->allocate(megabyte));
+}
+
+TEST_F(Allocator, BlocksOutliveTheAllocatorsOwner) {
+  const auto block = allocator->allocate(100);
+  allocator.reset();
+  std::fill_n(static_cast<char*>(block->data()), 100, 'x');
+  EXPECT_EQ(system.given(), 512U);
+}
+
+TEST_F(Allocator, GivesEachThreadItsOwnBlocks) {
+  constexpr int threads = 4;
+  std::atomic<int> overwritten{0};
+  const auto work = [&](int id) {
+    for (int round = 0; round < 300; ++round) {
+      const auto block = allocator->allocate(static_cast<std::size_t>(512 + 64 * (round % 5)));
+      auto* bytes = static_cast<unsigned char*>(block->data());
+      std::fill_n(bytes, block->bytes(), static_cast<unsigned char>(id));
+      std::this_thread::yield();
+      overwritten += static_cast<int>(block->bytes()) - static_cast<int>(std::count(bytes, bytes + block->bytes(), id));
+    }
+  };
+  {
+    std::vector<std::jthread> running;
+    for (int id = 0; id < threads; ++id) running.emplace_back(work, id);
+  }
+  EXPECT_EQ(overwritten, 0);
+  EXPECT_EQ(allocator->stats().bytes_in_use, 0U);
+  EXPECT_EQ(allocator->stats().bytes_reserved, system.given());
+}
+
+TEST(DeviceAllocator, IsOnePerLogicalDevice) {
+  const LogicalDevice first{DeviceKind::cpu, 0};
+  const LogicalDevice second{DeviceKind::cpu, 1};
+  EXPECT_EQ(&allocator(first), &allocator(first));
+  EXPECT_NE(&allocator(first), &allocator(second));
+  EXPECT_EQ(allocator(second).device(), second);
+}
+
+TEST(DeviceAllocator, AlignsToCacheLinesAndLargeBlocksToHugePages) {
+  const auto address = [](std::size_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(allocator({}).allocate(bytes)->data());
+  };
+  EXPECT_EQ(address(100) % 64, 0U);
+  EXPECT_EQ(address(5 * megabyte) % (2 * megabyte), 0U);
+}
+
+TEST(DeviceAllocator, RejectsDevicesThatItHasNoMemoryFor) {
+  EXPECT_THROW((void)allocator({DeviceKind::gpu, 0}), Unsupported);
+}
+
+TEST(DeviceAllocator, OutlivesTensorsInStaticStorage) {
+  static Tensor kept;  // destroyed after the allocators' table, which is made later
+  kept = Tensor::zeros({3});
+  EXPECT_TRUE(kept.defined());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/variable/variable.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+VariableSpec spec(const std::string& name, const Shape& shape = {2}) {
+  return {.name = name, .shape = shape, .initializer = [](const Tensor& to) {
+            std::fill_n(to.data<float>(), to.elements(), 3.0F);
+          }};
+}
+
+/// A variable with a copy on each of two logical CPUs.
+Variable mirrored(VariableSpec of) { return Variable(std::make_shared<VariableState>(std::move(of), logical_cpus(2))); }
+
+ExecutionContext in_replica(int replica) {
+  return {.device = {DeviceKind::cpu, replica, 1}, .replica = replica, .replicas = 2};
+}
+
+TEST(Variable, IsInitializedOnTheCurrentDevice) {
+  const ContextScope scope({.device = {DeviceKind::cpu, 4, 1}});
+  const Variable variable(spec("w"));
+  EXPECT_EQ(variable.value().device().name(), "CPU:4");
+  EXPECT_THAT(variable.value().to_vector<float>(), ElementsAre(3, 3));
+  EXPECT_EQ(variable.name(), "w");
+  EXPECT_EQ(variable.shape(), Shape{2});
+}
+
+TEST(Variable, IsUndefinedAtFirst) { EXPECT_FALSE(Variable().defined()); }
+
+TEST(Variable, HandlesAreTheSameVariable) {
+  const Variable variable(spec("w"));
+  const Variable handle = variable;  // NOLINT(performance-unnecessary-copy-initialization): the copy is what is tested
+  EXPECT_EQ(handle, variable);
+  EXPECT_FALSE(variable == Variable(spec("w")));
+  handle.assign(Tensor::full({2}, 9));
+  EXPECT_THAT(variable.value().to_vector<float>(), ElementsAre(9, 9));
+}
+
+TEST(Variable, IsAParameterExactlyWhenTrainable) {
+  EXPECT_TRUE(Variable(spec("w")).value().is_parameter());
+  VariableSpec statistics = spec("moving_mean");
+  statistics.trainable = false;
+  EXPECT_FALSE(Variable(std::move(statistics)).value().is_parameter());
+}
+
+TEST(Variable, InitializesOnceAndCopiesToTheOtherDevices) {
+  int calls = 0;
+  VariableSpec counted = spec("w");
+  counted.initializer = [&](const Tensor& to) { std::fill_n(to.data<float>(), 2, static_cast<float>(++calls)); };
+  const Variable variable = mirrored(std::move(counted));
+  EXPECT_EQ(calls, 1);
+  ASSERT_EQ(variable.state().copies().size(), 2U);
+  EXPECT_EQ(variable.state().copies()[1].device().name(), "CPU:1");
+  EXPECT_THAT(variable.state().copies()[1].to_vector<float>(), ElementsAre(1, 1));
+}
+
+TEST(Variable, AReplicaReadsItsOwnCopy) {
+  const Variable variable = mirrored(spec("w"));
+  for (const int replica : {0, 1}) {
+    const ContextScope scope(in_replica(replica));
+    EXPECT_EQ(variable.value().id(), variable.state().copies()[replica].id());
+  }
+}
+
+TEST(Variable, WithOneCopyIsReadByEveryReplica) {
+  const Variable variable(spec("w"));
+  const ContextScope scope(in_replica(1));
+  EXPECT_EQ(variable.value().id(), variable.state().copies()[0].id());
+}
+
+TEST(VariableAssign, SetsEveryCopy) {
+  const Variable variable = mirrored(spec("w"));
+  variable.assign(Tensor::full({2}, 5));
+  for (const Tensor& copy : variable.state().copies()) EXPECT_THAT(copy.to_vector<float>(), ElementsAre(5, 5));
+}
+
+TEST(VariableAssign, RejectsAnotherShapeOrDtypeAndNamesTheVariable) {
+  const Variable variable = mirrored(spec("dense/kernel"));
+  EXPECT_THAT([&] { variable.assign(Tensor::zeros({3})); },
+              ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("'dense/kernel'"), HasSubstr("(2)"), HasSubstr("(3)"))));
+  EXPECT_THROW(variable.assign(Tensor::zeros({2}, DType::i32)), InvalidArgument);
+  EXPECT_THAT(variable.value().to_vector<float>(), ElementsAre(3, 3)) << "nothing was written";
+}
+
+TEST(VariableAssign, RejectsAnUndefinedValueEvenForAScalar) {
+  const Variable scalar(spec("step", {}));
+  EXPECT_THAT([&] { scalar.assign(Tensor()); }, ThrowsMessage<InvalidArgument>(HasSubstr("'step'")));
+}
+
+TEST(VariableAssign, IsForbiddenInAReplica) {
+  const Variable variable = mirrored(spec("w"));
+  const ContextScope scope(in_replica(0));
+  EXPECT_THAT([&] { variable.assign(Tensor::zeros({2})); }, ThrowsMessage<LogicError>(HasSubstr("'w'")));
+}
+
+TEST(VariableState, MovesACopyAlongWithItsValue) {
+  const Variable variable = mirrored(spec("w"));
+  const Tensor arena = Tensor::zeros({8});
+  variable.state().move_copy(1, arena.slice_view(0, 4, 6));
+  EXPECT_THAT(arena.to_vector<float>(), ElementsAre(0, 0, 0, 0, 3, 3, 0, 0));
+  EXPECT_TRUE(variable.state().copies()[1].is_parameter());
+  variable.assign(Tensor::full({2}, 7));
+  EXPECT_THAT(arena.to_vector<float>(), ElementsAre(0, 0, 0, 0, 7, 7, 0, 0));
+}
+
+TEST(VariableCreatorScope, TheInnermostDecides) {
+  std::vector<std::string> made;
+  const auto creator = [&](const std::string& who) {
+    return [&made, who](VariableSpec of) {
+      made.push_back(who + " " + of.name);
+      return std::make_shared<VariableState>(std::move(of), logical_cpus(1));
+    };
+  };
+  {
+    const VariableCreatorScope outer(creator("outer"));
+    const Variable a(spec("a"));
+    {
+      const VariableCreatorScope inner(creator("inner"));
+      const Variable b(spec("b"));
+    }
+    const Variable c(spec("c"));
+  }
+  const Variable d(spec("d"));
+  EXPECT_THAT(made, ElementsAre("outer a", "inner b", "outer c"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/strategy/core/default_strategy.h>
+#include <lockstep/strategy/core/replica_context.h>
+
+namespace lockstep {
+namespace {
+
+TEST(DefaultStrategy, IsOneReplicaOnTheCallingThread) {
+  EXPECT_FALSE(has_strategy());
+  const Strategy strategy = get_strategy();
+  EXPECT_EQ(strategy.num_replicas_in_sync(), 1);
+  EXPECT_EQ(strategy.devices().front().name(), "CPU:0");
+  const auto ids = strategy.run([] { return std::this_thread::get_id(); });
+  EXPECT_EQ(ids.local_results(), std::vector{std::this_thread::get_id()});
+}
+
+TEST(DefaultStrategy, IsTheSameOneEachTime) { EXPECT_EQ(get_strategy(), get_strategy()); }
+
+TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
+  const ReplicaContext context = get_replica_context();
+  EXPECT_EQ(context.replica_id_in_sync_group(), 0);
+  EXPECT_EQ(context.num_replicas_in_sync(), 1);
+  const Tensor x = test::random_tensor({5}, 1);
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min})
+    test::expect_same_bits(context.all_reduce(op, x), x);
+}
+
+TEST(DefaultStrategy, MakesPlainVariables) {
+  const auto inside = get_strategy().scope();
+  const Variable v({.name = "v",
+                    .shape = {2},
+                    .initializer = [](const Tensor& out) { copy(Tensor::full({2}, 3), out); },
+                    .synchronization = Synchronization::on_read,
+                    .aggregation = Aggregation::sum});
+  EXPECT_EQ(v.state().copies().size(), 1U);
+  test::expect_same_bits(v.value(), Tensor::full({2}, 3));
+}
+
+}  // namespace
+}  // namespace lockstep

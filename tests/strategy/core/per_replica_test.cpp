@@ -1,0 +1,35 @@
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lockstep/strategy/core/per_replica.h>
+
+namespace lockstep {
+namespace {
+
+TEST(PerReplica, HoldsOneValueForEachReplica) {
+  const PerReplica<std::string> words({"a", "bc", ""});
+  EXPECT_EQ(words.size(), 3);
+  EXPECT_EQ(words[1], "bc");
+  EXPECT_EQ(words.local_results(), (std::vector<std::string>{"a", "bc", ""}));
+  EXPECT_THROW(words[3], std::out_of_range);
+  EXPECT_EQ(PerReplica<int>().size(), 0);
+}
+
+TEST(PerReplica, OneValueIsStillAListOfOne) {
+  const PerReplica<int> one({7});
+  EXPECT_EQ(one.local_results(), std::vector<int>{7});
+}
+
+TEST(PerReplica, IsCutForAReplicaAndOtherValuesPassWhole) {
+  const PerReplica<int> numbers({10, 11});
+  EXPECT_EQ(value_for_replica(numbers, 1), 11);
+  EXPECT_EQ(replicas_of(numbers), 2);
+  const std::vector<int> plain{1, 2, 3};
+  EXPECT_EQ(&value_for_replica(plain, 1), &plain);
+  EXPECT_EQ(replicas_of(plain), 0);
+}
+
+}  // namespace
+}  // namespace lockstep

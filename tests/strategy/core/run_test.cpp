@@ -1,0 +1,121 @@
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
+
+namespace lockstep {
+namespace {
+
+using test::mirrored;
+using test::this_replica;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class Run : public testing::TestWithParam<int> {
+ protected:
+  const int replicas_ = GetParam();
+  const MirroredStrategy strategy_ = mirrored(replicas_);
+};
+
+TEST_P(Run, GivesTheResultsInReplicaOrder) {
+  const PerReplica<int> ids = strategy_.run([] { return this_replica(); });
+  ASSERT_EQ(ids.size(), replicas_);
+  for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(ids[replica], replica);
+}
+
+TEST_P(Run, CallsAFunctionWithoutAResultOnceOnEachReplica) {
+  std::atomic<int> calls = 0;
+  strategy_.run([&] { ++calls; });
+  EXPECT_EQ(calls, replicas_);
+}
+
+TEST_P(Run, EachReplicaKeepsAThreadOfItsOwn) {
+  const auto thread_ids = [&] { return strategy_.run([] { return std::this_thread::get_id(); }).local_results(); };
+  const auto first = thread_ids();
+  const std::set<std::thread::id> distinct(first.begin(), first.end());
+  EXPECT_EQ(static_cast<int>(distinct.size()), replicas_);
+  EXPECT_FALSE(distinct.contains(std::this_thread::get_id()));
+  EXPECT_EQ(thread_ids(), first);
+}
+
+TEST_P(Run, ReplicasRunAtTheSameTime) {
+  strategy_.run([] { get_replica_context().meet("a place that takes all of them"); });
+}
+
+TEST_P(Run, ReplicasComputeOnTheirDevices) {
+  const auto devices = strategy_.run([] { return Tensor::zeros({1}).device(); });
+  EXPECT_EQ(devices.local_results(), strategy_.devices());
+  strategy_.run([&] { EXPECT_EQ(get_strategy(), strategy_); });
+}
+
+TEST_P(Run, CutsArgumentsByReplicaAndPassesOthersWhole) {
+  const auto offsets = test::per_replica(replicas_, [](int replica) { return 100 * replica; });
+  const std::string plain = "plain";
+  const auto results = strategy_.run(
+      [&](int offset, const std::string& word) {
+        EXPECT_EQ(&word, &plain);
+        return offset + this_replica();
+      },
+      offsets, plain);
+  for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(results[replica], 101 * replica);
+}
+
+TEST_P(Run, CutsADistributedBatch) {
+  std::vector<float> rows(23);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  const DistributedBatch batch({.x = Tensor::from(rows, {23})}, replicas_);
+  const auto parts = strategy_.run([](const Batch& local) { return local.x.to_vector<float>(); }, batch);
+  std::vector<float> joined;
+  for (const auto& part : parts.local_results()) joined.insert(joined.end(), part.begin(), part.end());
+  EXPECT_EQ(joined, rows);
+}
+
+TEST_P(Run, RefusesArgumentsMadeForAnotherNumberOfReplicas) {
+  std::atomic<int> calls = 0;
+  const auto step = [&](int) { ++calls; };
+  for (const int wrong : {replicas_ + 1, replicas_ + 3}) {
+    const auto argument = test::per_replica(wrong, [](int replica) { return replica; });
+    EXPECT_THAT([&] { strategy_.run(step, argument); },
+                ThrowsMessage<InvalidArgument>(HasSubstr(fmt::format("values for {} replicas", wrong))));
+  }
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_P(Run, InsideAReplicaIsRefused) {
+  EXPECT_THAT([&] { strategy_.run([&] { strategy_.run([] {}); }); },
+              ThrowsMessage<LogicError>(HasSubstr("run() was called inside a replica")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, Run, testing::ValuesIn(test::replica_counts));
+
+TEST(RunOfSeveralThreads, TakesOneStepAtATime) {
+  const MirroredStrategy strategy = mirrored(3);
+  std::atomic<int> inside = 0;
+  std::atomic<bool> overlapped = false;
+  const auto steps = [&] {
+    for (int step = 0; step < 20; ++step)
+      strategy.run([&] {
+        const ReplicaContext context = get_replica_context();
+        ++inside;
+        context.meet("the middle");
+        if (inside != 3) overlapped = true;
+        context.meet("the end");
+        --inside;
+        context.meet("after the end");
+      });
+  };
+  std::thread other(steps);
+  steps();
+  other.join();
+  EXPECT_FALSE(overlapped);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/cross_entropy.h>
+#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/strategy/reduce/reducer.h>
+
+namespace lockstep {
+namespace {
+
+// Two dense layers trained by hand on two replicas, each on its own rows.
+class TrainingByHand : public testing::Test {
+ protected:
+  const MirroredStrategy strategy_ = test::mirrored(2);
+  const std::vector<Variable> variables_ = strategy_.scope([] {
+    return std::vector{test::variable_of("kernel_1", test::random_tensor({30, 40}, 1)),
+                       test::variable_of("bias_1", Tensor::zeros({40})),
+                       test::variable_of("kernel_2", test::random_tensor({40, 10}, 2)),
+                       test::variable_of("bias_2", Tensor::zeros({10}))};
+  });
+  GradientReducer reducer_{variables_, 1, strategy_.devices()};
+
+  void step(int number) {
+    const Tensor x = test::random_tensor({64, 30}, 100U + number);
+    const Tensor labels = Tensor::zeros({64}, DType::i64);
+    strategy_.run([&] {
+      const ReplicaContext context = get_replica_context();
+      const int first = 32 * context.replica_id_in_sync_group();
+      GradientTape tape;
+      const Tensor hidden =
+          dense(x.slice_view(0, first, first + 32), variables_[0].value(), variables_[1].value(), Activation::relu);
+      const Tensor logits = dense(hidden, variables_[2].value(), variables_[3].value());
+      const Tensor loss = sum(sparse_softmax_cross_entropy(logits, labels.slice_view(0, first, first + 32))) / 64.0;
+      reducer_.backward(context, tape, loss);
+      reducer_.apply(context, [](const UpdateViews& views) {
+        current_backend().update(SgdStep{.learning_rate = 0.1F, .momentum = 0.9F}, views);
+      });
+    });
+  }
+
+  std::uint64_t system_allocations() const {
+    std::uint64_t total = 0;
+    for (const LogicalDevice& device : strategy_.devices()) total += allocator(device).stats().system_allocations;
+    return total;
+  }
+};
+
+TEST_F(TrainingByHand, AsksTheSystemForNoMemoryAfterWarmUp) {
+  for (int number = 0; number < 3; ++number) step(number);
+  const std::uint64_t after_warm_up = system_allocations();
+  for (int number = 3; number < 10; ++number) step(number);
+  EXPECT_EQ(system_allocations(), after_warm_up);
+}
+
+TEST_F(TrainingByHand, GivesTheSameBitsAgain) {
+  const auto run_again = [&] {
+    for (int number = 0; number < 5; ++number) step(number);
+    std::vector<std::vector<float>> weights;
+    for (const Variable& variable : variables_) weights.push_back(variable.value().to_vector<float>());
+    return weights;
+  };
+  std::vector<Tensor> start;
+  for (const Variable& variable : variables_)
+    start.push_back(Tensor::from(variable.value().to_vector<float>(), variable.shape()));
+  const auto first = run_again();
+  for (std::size_t i = 0; i < start.size(); ++i) variables_[i].assign(start[i]);
+  current_backend().fill(reducer_.state().front(), 0);
+  EXPECT_EQ(run_again(), first);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,146 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/strategy/reduce/reducer.h>
+
+namespace lockstep {
+namespace {
+
+using test::this_replica;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr SgdStep plain_step{.learning_rate = 1};
+void take_plain_step(const UpdateViews& views) { current_backend().update(plain_step, views); }
+
+class GradientReducerOf : public testing::TestWithParam<int> {
+ protected:
+  const int replicas_ = GetParam();
+  const MirroredStrategy strategy_ = test::mirrored(replicas_);
+  const Variable used_ = strategy_.scope([] { return test::variable_of("used", Tensor::full({20}, 5)); });
+  const Variable unused_ = strategy_.scope([] { return test::variable_of("unused", Tensor::full({3}, 6)); });
+  GradientReducer reducer_{{used_, unused_}, 0, strategy_.devices()};
+  const float sum_of_ids_ = static_cast<float>(replicas_ * (replicas_ - 1) / 2);
+
+  const Tensor& gradient(int replica, int variable) const {
+    return reducer_.arena().slots(replica)[variable].destination;
+  }
+  void fill_gradients(float value) {
+    for (int replica = 0; replica < replicas_; ++replica)
+      for (int variable = 0; variable < 2; ++variable) current_backend().fill(gradient(replica, variable), value);
+  }
+};
+
+TEST_P(GradientReducerOf, BackwardPutsGradientsInTheArenaAndZeroForUnusedVariables) {
+  fill_gradients(99);
+  strategy_.run([&] {
+    GradientTape tape;
+    const Tensor loss = sum(used_.value() * static_cast<double>(this_replica()));
+    reducer_.backward(get_replica_context(), tape, loss);
+  });
+  for (int replica = 0; replica < replicas_; ++replica) {
+    test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, replica));
+    test::expect_same_bits(gradient(replica, 1), Tensor::zeros({3}));
+  }
+}
+
+TEST_P(GradientReducerOf, AddsUpAllUsesOfAVariable) {
+  strategy_.run([&] {
+    GradientTape tape;
+    const Tensor w = used_.value();
+    const Tensor loss = sum(w + w * 2.0) + sum(w);
+    reducer_.backward(get_replica_context(), tape, loss);
+  });
+  for (int replica = 0; replica < replicas_; ++replica)
+    test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, 4));
+}
+
+TEST_P(GradientReducerOf, ALossOfOtherVariablesIsRefused) {
+  const Variable other = strategy_.scope([] { return test::variable_of("other", Tensor::zeros({2})); });
+  EXPECT_THAT(
+      [&] {
+        strategy_.run([&] {
+          GradientTape tape;
+          reducer_.backward(get_replica_context(), tape, sum(other.value()));
+        });
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("depends on none of the 2 variables")));
+}
+
+TEST_P(GradientReducerOf, LoadTakesGradientsAndCountsMissingOnesAsZero) {
+  fill_gradients(99);
+  strategy_.run([&] {
+    reducer_.load(get_replica_context(), std::vector{Tensor::full({20}, this_replica() + 1), Tensor()});
+  });
+  for (int replica = 0; replica < replicas_; ++replica) {
+    test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, replica + 1));
+    test::expect_same_bits(gradient(replica, 1), Tensor::zeros({3}));
+  }
+}
+
+TEST_P(GradientReducerOf, LoadRefusesGradientsThatDoNotFit) {
+  const auto loading = [&](std::vector<Tensor> gradients) {
+    return [this, gradients] { strategy_.run([&] { reducer_.load(get_replica_context(), gradients); }); };
+  };
+  EXPECT_THAT(loading({Tensor::zeros({20})}),
+              ThrowsMessage<InvalidArgument>(HasSubstr("1 gradients were given for 2")));
+  EXPECT_THAT(loading({Tensor(), Tensor()}), ThrowsMessage<InvalidArgument>(HasSubstr("no gradients provided")));
+  EXPECT_THAT(
+      loading({Tensor::zeros({21}), Tensor()}),
+      ThrowsMessage<InvalidArgument>(testing::AllOf(HasSubstr("'used'"), HasSubstr("(20)"), HasSubstr("(21)"))));
+  EXPECT_THROW(loading({Tensor::zeros({20}, DType::i32), Tensor()})(), InvalidArgument);
+}
+
+TEST_P(GradientReducerOf, ApplySumsOverReplicasAndUpdatesEveryCopy) {
+  strategy_.run([&] {
+    const ReplicaContext context = get_replica_context();
+    reducer_.load(context, std::vector{Tensor::full({20}, this_replica()), Tensor::full({3}, 1)});
+    reducer_.apply(context, take_plain_step);
+  });
+  for (int replica = 0; replica < replicas_; ++replica) {
+    test::expect_same_bits(used_.state().copies()[replica], Tensor::full({20}, 5 - sum_of_ids_));
+    test::expect_same_bits(unused_.state().copies()[replica], Tensor::full({3}, 6 - replicas_));
+  }
+}
+
+TEST_P(GradientReducerOf, ForwardBeforeTheArenaWasMadeIsDifferentiatedToo) {
+  const Variable v = strategy_.scope([] { return test::variable_of("v", Tensor::full({4}, 3)); });
+  std::unique_ptr<GradientReducer> late;
+  strategy_.run([&] {
+    const ReplicaContext context = get_replica_context();
+    GradientTape tape;
+    const Tensor loss = sum(square(v.value()));
+    context.meet("before");
+    if (this_replica() == 0) late = std::make_unique<GradientReducer>(std::vector{v}, 0, strategy_.devices());
+    context.meet("after");
+    late->backward(context, tape, loss);
+    late->apply(context, take_plain_step);
+  });
+  for (const Tensor& copy : v.state().copies()) test::expect_same_bits(copy, Tensor::full({4}, 3 - 6 * replicas_));
+}
+
+TEST_P(GradientReducerOf, StateStartsAtZeroAndIsHeldOnce) {
+  const GradientReducer with_state({strategy_.scope([] { return test::variable_of("v", Tensor::zeros({4})); })}, 2,
+                                   strategy_.devices());
+  ASSERT_EQ(with_state.state().size(), 2U);
+  for (const Tensor& slot : with_state.state()) test::expect_same_bits(slot, Tensor::zeros({16}));
+}
+
+TEST_P(GradientReducerOf, VariablesTakenOverAreNoticed) {
+  const GradientReducer other({used_}, 0, strategy_.devices());
+  EXPECT_THAT(
+      [&] { strategy_.run([&] {
+              reducer_.load(get_replica_context(), std::vector{Tensor::zeros({20}), Tensor()});
+            }); },
+      ThrowsMessage<LogicError>(HasSubstr("taken over by another optimizer")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, GradientReducerOf, testing::ValuesIn(test::replica_counts));
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+// Strategies to test with.
+
+namespace lockstep::test {
+
+/// The numbers of replicas that everything is tried with, odd ones too.
+inline constexpr int replica_counts[] = {1, 2, 3, 4, 5, 8};
+
+inline MirroredStrategy mirrored(int replicas, std::chrono::milliseconds timeout = std::chrono::minutes(4)) {
+  return MirroredStrategy(logical_cpus(replicas), {.timeout = timeout});
+}
+
+/// The replica whose thread calls.
+inline int this_replica() { return get_replica_context().replica_id_in_sync_group(); }
+
+/// make(0), make(1), ...: an argument for `run`.
+template <class Make>
+auto per_replica(int replicas, Make make) {
+  std::vector<decltype(make(0))> values;
+  for (int replica = 0; replica < replicas; ++replica) values.push_back(make(replica));
+  return PerReplica<decltype(make(0))>(std::move(values));
+}
+
+/// A trainable variable with this value.
+inline Variable variable_of(const std::string& name, const Tensor& value) {
+  return Variable(
+      {.name = name, .shape = value.shape(), .initializer = [value](const Tensor& out) { copy(value, out); }});
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <support/tolerance.h>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Tensors to test with, and comparisons of tensors.
+
+namespace lockstep::test {
+
+/// f32, uniform in [low, high); the same for the same seed.
+inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, double high = 1) {
+  std::mt19937 generator(seed);
+  std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+  for (float& value : values) value = static_cast<float>(low + (high - low) * (generator() / 4294967296.0));
+  return Tensor::from(values, shape);
+}
+
+/// The same elements as a slice of a tensor that is wider by `before` and `after` along `axis`, and filled with NaN
+/// there.
+inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before = 2, std::int64_t after = 3) {
+  Shape wide = x.shape();
+  axis = wide.normalize_axis(axis);
+  wide[axis] += before + after;
+  const Tensor whole = Tensor::full(wide, std::nan(""));
+  const Tensor part = whole.slice_view(axis, before, before + x.dim(axis));
+  const std::vector<float> values = x.to_vector<float>();
+  std::size_t i = 0;
+  detail::for_each_offset(part.shape(), part.strides(), [&](std::int64_t at) { part.data<float>()[at] = values[i++]; });
+  return part;
+}
+
+/// Every element within tolerance(dtype, length, magnitude) of `expected` (row-major). Magnitude 0 stands
+/// for unsigned_sum(expected, length).
+inline void expect_close(const Tensor& actual, const std::vector<double>& expected, std::int64_t length = 1,
+                         double magnitude = 0) {
+  const std::vector<double> values = actual.to_vector<double>();
+  ASSERT_EQ(values.size(), expected.size()) << actual.text();
+  if (magnitude == 0) magnitude = unsigned_sum(expected, length);
+  const double allowed = tolerance(actual.dtype(), length, magnitude);
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], allowed) << "element " << i;
+}
+
+/// The same shape, dtype and bits.
+inline void expect_same_bits(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  ASSERT_EQ(a.dtype(), b.dtype());
+  const std::size_t size = size_of(a.dtype());
+  std::vector<std::int64_t> offsets;
+  detail::for_each_offset(b.shape(), b.strides(), [&](std::int64_t at) { offsets.push_back(at); });
+  std::size_t i = 0;
+  bool same = true;
+  detail::for_each_offset(a.shape(), a.strides(), [&](std::int64_t at) {
+    const auto* left = static_cast<const std::byte*>(a.raw_data()) + static_cast<std::size_t>(at) * size;
+    const auto* right = static_cast<const std::byte*>(b.raw_data()) + static_cast<std::size_t>(offsets[i]) * size;
+    same = same && std::memcmp(left, right, size) == 0;
+    ++i;
+  });
+  EXPECT_TRUE(same) << a.text();
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <lockstep/runtime/core/dtype.h>
+
+// The one place that says how far a result may be from an exact reference.
+
+namespace lockstep::test {
+
+/// Distance from 1 to the next number of `dtype`; 0 for integers.
+inline double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return std::ldexp(1.0, -23);
+    case DType::bf16:
+      return std::ldexp(1.0, -7);
+    default:
+      return 0;
+  }
+}
+
+/// Bound for the rounding error of a sum of `length` products computed in `dtype` whose absolute values add up to
+/// `magnitude`. Rounding errors of n additions behave as random ones: they grow with sqrt(n) times the unit roundoff
+/// (Higham and Mary 2019), not with n as the worst case does. The factor 4 is the number of standard deviations and
+/// covers the few roundings that an element sees besides the sum (inputs, products, store).
+inline double tolerance(DType dtype, std::int64_t length, double magnitude) {
+  return 4 * epsilon_of(dtype) * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, length))) * magnitude;
+}
+
+/// The magnitude to assume where only the results are known: the largest of them times sqrt(length), since `length`
+/// terms of random signs that add up to s have absolute values that add up to about s * sqrt(length).
+inline double unsigned_sum(const std::vector<double>& results, std::int64_t length) {
+  double largest = 0;
+  for (const double result : results) largest = std::max(largest, std::abs(result));
+  return largest * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, length)));
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/sgd.h>
+
+#include "commands.h"
+#include "interrupt.h"
+#include "kernel_floor.h"
+#include "replica_options.h"
+#include "run_record.h"
+#include "workload.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct BenchOptions {
+  std::string model = "minigooglenet";
+  ReplicaOptions replicas{};
+  std::int64_t batch_size = 0;
+  std::int64_t steps = 30;
+  std::int64_t warmup = 5;
+  std::uint64_t seed = 0;
+  std::string precision = "float32";
+  bool json = false;
+};
+
+/// The value below which `share` of the values lie (nearest rank).
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+double median_of_phase(std::span<const StepReport> steps, Phase phase) {
+  std::vector<double> values;
+  for (const StepReport& step : steps) values.push_back(step.split_ms[static_cast<std::size_t>(phase)]);
+  return quantile(std::move(values), 0.5);
+}
+
+std::string device_text(const Strategy& strategy) {
+  std::vector<std::string> names;
+  for (const LogicalDevice& device : strategy.devices())
+    names.push_back(fmt::format("{} ({} core{})", device.name(), device.cores, device.cores == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelKind kind, std::int64_t batch) {
+  const Example examples = synthetic_examples(kind, batch, options.seed);
+  const Dataset batches = Dataset::from_tensors(examples.x, examples.y).batch(batch).repeat();
+  // The optimizer that the model's tutorial trains it with.
+  if (kind == ModelKind::mini_googlenet)
+    model.compile(SGD({.learning_rate = 5e-3, .momentum = 0.9}), make_loss(kind));
+  else
+    model.compile(Adam({.learning_rate = 1e-4}), make_loss(kind));
+  const auto record = std::make_shared<RunRecord>();
+  model.fit(batches, {.steps_per_epoch = options.warmup + options.steps,
+                      .callbacks = {record, std::make_shared<InterruptCallback>()}});
+  const std::span<const StepReport> all = record->steps();
+  require<Error>(static_cast<std::int64_t>(all.size()) > options.warmup, "interrupted before the first measured step");
+  const auto measured = all.subspan(static_cast<std::size_t>(options.warmup));
+
+  std::vector<double> ms;
+  for (const StepReport& step : measured) ms.push_back(step.step_ms);
+  const double median = quantile(ms, 0.5);
+  return {{"model", options.model},
+          {"replicas", model.strategy().num_replicas_in_sync()},
+          {"global_batch", batch},
+          {"precision", options.precision},
+          {"examples_per_s", 1000.0 * static_cast<double>(batch) / median},
+          {"step_ms", {{"median", median}, {"p10", quantile(ms, 0.1)}, {"p90", quantile(ms, 0.9)}}},
+          {"split_ms",
+           {{"input", median_of_phase(measured, Phase::input)},
+            {"compute", median_of_phase(measured, Phase::compute)},
+            {"reduce", median_of_phase(measured, Phase::reduce)},
+            {"update", median_of_phase(measured, Phase::update)}}},
+          {"params", model.count_params()},
+          {"peak_memory_mb", peak_memory_mb()},
+          {"time_to_first_step_s", record->time_to_first_step_s()},
+          {"device", device_text(model.strategy())},
+          {"loss_first", all.front().loss},
+          {"loss_last", all.back().loss}};
+}
+
+void print_for_people(const nlohmann::ordered_json& result) {
+  fmt::print(stderr, "{} over {} replica(s), global batch {}, {}\n", result["model"].get<std::string>(),
+             result["replicas"].get<int>(), result["global_batch"].get<std::int64_t>(),
+             result["precision"].get<std::string>());
+  fmt::print(stderr, "{:.1f} examples/s, step {:.1f} ms (p10 {:.1f}, p90 {:.1f}), convolutions and matrix products alone {:.1f} ms\n",
+             result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
+             result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(),
+             result["kernel_floor_ms"].get<double>());
+}
+
+void run(const BenchOptions& options) {
+  const ModelKind kind = parse_model(options.model);
+  const MirroredStrategy strategy = options.replicas.make_strategy();
+  const std::int64_t batch = options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
+  require(batch >= strategy.num_replicas_in_sync(), "--batch-size: {} replicas need at least as many examples, got {}",
+          strategy.num_replicas_in_sync(), batch);
+  Model model = strategy.scope([&] { return make_model(kind, {.seed = options.seed}); });
+  nlohmann::ordered_json result = measure(options, model, kind, batch);
+  result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / strategy.num_replicas_in_sync());
+  print_for_people(result);
+  if (options.json) fmt::print("{}\n", result.dump());
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program, int&) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* const command =
+      program.add_subcommand("bench", "steady-state speed of training on synthetic data already on the device");
+  command->add_option("--model", options->model, "minigooglenet or mlp (default minigooglenet)");
+  options->replicas.add_to(*command);
+  command->add_option("--batch-size", options->batch_size, "the GLOBAL batch (default 64 per replica)")
+      ->check(whole_number_from(1));
+  command->add_option("--steps", options->steps, "measured steps (default 30)")->check(whole_number_from(1));
+  command->add_option("--warmup", options->warmup, "steps before them (default 5)")->check(whole_number_from(0));
+  command->add_option("--seed", options->seed, "of weights and data (default 0)")->check(whole_number_from(0));
+  command->add_option("--precision", options->precision, "float32")->check(CLI::IsMember({"float32"}));
+  command->add_flag("--json", options->json, "the result as one JSON object on standard output");
+  command->footer("Example:\n  lockstep bench --model minigooglenet --replicas 2 --batch-size 128 --json");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace lockstep::cli

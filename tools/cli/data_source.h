@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <lockstep/runtime/data/dataset.h>
+
+#include "workload.h"
+
+namespace lockstep::cli {
+
+struct DataOptions {
+  std::string source = "fashion-mnist";  ///< fashion-mnist[:DIR] or synthetic[:N]
+  std::optional<std::int64_t> limit{};
+  std::optional<std::int64_t> limit_test{};
+  std::int64_t batch_size = 0;  ///< global
+  std::uint64_t seed = 0;
+  bool shuffle = true;
+  bool drop_remainder = false;
+};
+
+/// What a model is trained and tested on, in batches.
+struct TrainingData {
+  std::string name;  ///< for people
+  Dataset train;
+  std::optional<Dataset> test;
+  std::int64_t train_examples = 0;
+  std::int64_t test_examples = 0;
+};
+
+/// Throws InputError for data that is missing or damaged, InvalidArgument for a source that is not known or does not suit
+/// the model.
+TrainingData load_data(const DataOptions& options, ModelKind model);
+
+}  // namespace lockstep::cli

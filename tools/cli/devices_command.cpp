@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/runtime/device/registry.h>
+
+#include "commands.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+/// The logical devices that a strategy takes when none are named.
+std::vector<LogicalDevice> default_devices() { return logical_cpus(2); }
+
+nlohmann::ordered_json as_json(const Device& device) {
+  nlohmann::ordered_json result{{"name", fmt::format("{}:{}", name(device.kind), device.index)},
+                                {"model", device.model},
+                                {"memory_total", device.memory_total},
+                                {"memory_free", device.memory_free},
+                                {"cores", device.cores}};
+  if (device.kind == DeviceKind::gpu) {
+    result["compute_capability"] = device.compute_capability;
+    result["peers"] = device.peers;
+  }
+  return result;
+}
+
+void print_json() {
+  nlohmann::ordered_json result{{"physical", nlohmann::json::array()}, {"logical", nlohmann::json::array()}};
+  for (const Device& device : physical_devices()) result["physical"].push_back(as_json(device));
+  for (const LogicalDevice& device : default_devices())
+    result["logical"].push_back({{"name", device.name()}, {"cores", device.cores}});
+  result["why_no_gpu"] = why_no_gpu();
+  fmt::print("{}\n", result.dump());
+}
+
+/// A row and a column for each GPU: whether one can address the other's memory.
+void print_links(const std::vector<Device>& devices) {
+  std::vector<Device> gpus;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(gpus),
+               [](const Device& device) { return device.kind == DeviceKind::gpu; });
+  if (gpus.size() < 2) return;
+  fmt::print("\nPeer access (row reaches column):\n      ");
+  for (const Device& gpu : gpus) fmt::print(" GPU:{:<2}", gpu.index);
+  for (const Device& gpu : gpus) {
+    fmt::print("\nGPU:{:<2}", gpu.index);
+    for (const Device& other : gpus) {
+      const bool reaches = std::find(gpu.peers.begin(), gpu.peers.end(), other.index) != gpu.peers.end();
+      fmt::print(" {:^6}", gpu.index == other.index ? "-" : reaches ? "yes" : "no");
+    }
+  }
+  fmt::print("\n");
+}
+
+void print_table() {
+  const std::vector<Device> devices = physical_devices();
+  fmt::print("{:<6} {:<40} {:>10} {:>10} {:>6} {:>10}\n", "Device", "Model", "Memory", "Free", "Cores", "Capability");
+  for (const Device& device : devices)
+    fmt::print("{:<6} {:<40} {:>6.1f} GiB {:>6.1f} GiB {:>6} {:>10}\n", fmt::format("{}:{}", name(device.kind), device.index),
+               device.model, static_cast<double>(device.memory_total) / gib, static_cast<double>(device.memory_free) / gib,
+               device.cores, device.compute_capability.empty() ? "-" : device.compute_capability);
+  print_links(devices);
+  const std::string why = why_no_gpu();
+  fmt::print("\n{}\n", why.empty() ? "GPUs are listed only: this version computes on logical CPUs." : "No GPU: " + why);
+  fmt::print("Replicas by default:");
+  for (const LogicalDevice& device : default_devices())
+    fmt::print(" {} ({} core{})", device.name(), device.cores, device.cores == 1 ? "" : "s");
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& program, int&) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* const command = program.add_subcommand("devices", "physical and logical devices of this machine");
+  command->add_flag("--json", *json, "one JSON object on standard output");
+  command->footer("Example:\n  lockstep devices --json");
+  command->callback([json] { *json ? print_json() : print_table(); });
+}
+
+}  // namespace lockstep::cli

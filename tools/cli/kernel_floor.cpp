@@ -1,0 +1,59 @@
+#include "kernel_floor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <vector>
+
+#include <lockstep/runtime/autograd/tape.h>
+
+namespace lockstep::cli {
+namespace {
+
+constexpr int rounds = 5;
+
+bool is_product(const LayerImpl& layer) { return layer.class_name() == "Conv2D" || layer.class_name() == "Dense"; }
+
+Tensor filled_batch(std::int64_t rows, const Shape& shape) {
+  Shape batch{rows};
+  for (const std::int64_t dim : shape) batch.push_back(dim);
+  return Tensor::full(batch, 0.5);
+}
+
+/// Forward and the gradients of weights and, unless the layer reads the network's input, of its own input.
+double best_ms(LayerImpl& layer, const Tensor& x, bool needs_input_gradient) {
+  std::vector<Tensor> sources;
+  for (const Variable& variable : layer.variables()) sources.push_back(variable.value());
+  if (needs_input_gradient) sources.push_back(x);
+  double best = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < rounds; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    GradientTape tape;
+    if (needs_input_gradient) tape.watch(x);
+    const Tensor y = layer.call(std::span(&x, 1), {.mode = Mode::train});
+    tape.gradient(y, sources);
+    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+double floor_of_replica(const Network& network, std::int64_t rows) {
+  double total = 0;
+  for (const GraphCall& call : network.calls()) {
+    LayerImpl& layer = network.layers()[static_cast<std::size_t>(call.layer)].impl();
+    if (!is_product(layer)) continue;
+    const int source = call.inputs.front();
+    const Shape& shape = source < 0 ? network.input_shape() : network.calls()[static_cast<std::size_t>(source)].shape;
+    total += best_ms(layer, filled_batch(rows, shape), source >= 0);
+  }
+  return total;
+}
+
+}  // namespace
+
+double kernel_floor_ms(const Network& network, std::int64_t rows) {
+  const PerReplica<double> floors = network.strategy().run([&] { return floor_of_replica(network, rows); });
+  return *std::max_element(floors.local_results().begin(), floors.local_results().end());
+}
+
+}  // namespace lockstep::cli

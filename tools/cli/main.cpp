@@ -1,0 +1,51 @@
+#include <cstdio>
+#include <string>
+
+#include <fmt/core.h>
+
+#include <lockstep/runtime/core/error.h>
+
+#include "commands.h"
+
+namespace {
+
+constexpr int work_failed = 1;
+constexpr int wrong_input = 2;
+
+int complain(const std::string& message, int exit_code) {
+  fmt::print(stderr, "lockstep: {}\n", message.substr(0, message.find('\n')));
+  return exit_code;
+}
+
+int run(int argc, char** argv) {
+  int exit_code = 0;
+  CLI::App program("Synchronous data-parallel training on several devices.", "lockstep");
+  program.require_subcommand(1);
+  program.footer("Examples:\n"
+                 "  lockstep devices\n"
+                 "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 --epochs 1 --plot history.png\n"
+                 "  lockstep bench --model minigooglenet --replicas 2 --json\n"
+                 "  lockstep COMMAND --help");
+  lockstep::cli::add_devices_command(program, exit_code);
+  lockstep::cli::add_train_command(program, exit_code);
+  lockstep::cli::add_bench_command(program, exit_code);
+  lockstep::cli::add_summary_command(program, exit_code);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return program.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
+  } catch (const lockstep::InvalidArgument& error) {
+    return complain(error.what(), wrong_input);
+  } catch (const lockstep::InputError& error) {
+    return complain(error.what(), wrong_input);
+  } catch (const std::exception& error) {
+    return complain(error.what(), work_failed);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run(argc, argv); }

@@ -1,0 +1,39 @@
+#include "replica_options.h"
+
+#include <charconv>
+#include <chrono>
+
+#include <fmt/core.h>
+
+#include <lockstep/runtime/device/registry.h>
+
+namespace lockstep::cli {
+
+CLI::Validator whole_number_from(std::int64_t lowest) {
+  return CLI::Validator(
+      [lowest](std::string& text) {
+        std::int64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && stop == end && value >= lowest) return std::string();
+        return fmt::format("must be a whole number of at least {}, got '{}'", lowest, text);
+      },
+      "N");
+}
+
+void ReplicaOptions::add_to(CLI::App& command) {
+  auto* const count = command.add_option("--replicas", replicas, "logical devices that share the CPU's cores (default 2)")
+                          ->check(whole_number_from(1));
+  command.add_option("--devices", devices, "devices by name, e.g. CPU:0,CPU:1")->delimiter(',')->excludes(count);
+  command.add_option("--strategy", strategy, "how replicas are kept together")->check(CLI::IsMember({"mirrored"}));
+  command.add_option("--timeout", timeout_s, "longest wait for a replica, in seconds (default 600)")
+      ->check(whole_number_from(1));
+}
+
+MirroredStrategy ReplicaOptions::make_strategy() const {
+  const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s)};
+  if (!devices.empty()) return MirroredStrategy(parse_devices(devices), options);
+  return MirroredStrategy(logical_cpus(replicas > 0 ? replicas : 2), options);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,38 @@
+#include "run_record.h"
+
+#include <fstream>
+#include <string>
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace lockstep::cli {
+
+void RunRecord::on_step_end(Model&, const StepReport& report) {
+  if (steps_.empty()) time_to_first_step_s_ = process_age_s();
+  steps_.push_back(report);
+}
+
+void RunRecord::on_epoch_end(Model&, int, const Logs&) { epoch_ends_.push_back(steps_.size()); }
+
+double process_age_s() {
+  std::ifstream stat("/proc/self/stat");
+  std::string text;
+  std::getline(stat, text);
+  // Field 22, counted after the parenthesized name, which may hold spaces: start in ticks since boot.
+  std::size_t at = text.rfind(')');
+  for (int field = 2; field < 22; ++field) at = text.find(' ', at + 1);
+  const double started = std::stod(text.substr(at)) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 - started;
+}
+
+double peak_memory_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+}  // namespace lockstep::cli

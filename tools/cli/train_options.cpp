@@ -1,0 +1,71 @@
+#include "train_options.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "output_file.h"
+#include "plot.h"
+
+namespace lockstep::cli {
+namespace {
+
+void add_data_options(CLI::App& command, DataOptions& data) {
+  command.add_option("--data", data.source, "fashion-mnist[:DIR] or synthetic[:N] (default fashion-mnist)");
+  command.add_option("--limit", data.limit, "only the first N examples")->check(whole_number_from(1));
+  command.add_option("--limit-test", data.limit_test, "only the first N test examples")->check(whole_number_from(1));
+  command.add_option("--batch-size", data.batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
+      ->check(whole_number_from(1));
+  command.add_option("--seed", data.seed, "of weights, dropout and the order of examples (default 0)")
+      ->check(whole_number_from(0));
+  command.add_flag("!--no-shuffle", data.shuffle, "keep the order of the examples");
+  command.add_flag("--drop-remainder", data.drop_remainder, "leave the last, smaller batch out");
+}
+
+void add_output_options(CLI::App& command, TrainOptions& options) {
+  command.add_option("--weights", options.weights, "start from these weights (.weights.h5)");
+  command.add_option("--save", options.save, "write the trained weights (.weights.h5)");
+  command.add_option("--history", options.history, "write the history by epoch (.json)");
+  command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");
+  command.add_option("--plot", options.plot, "draw loss and accuracy (.png)");
+  command.add_flag("--json", options.json, "the history as one JSON object on standard output");
+}
+
+}  // namespace
+
+void TrainOptions::add_to(CLI::App& command) {
+  command.add_option("--model", model, "minigooglenet or mlp (default minigooglenet)");
+  add_data_options(command, data);
+  replicas.add_to(command);
+  command.add_option("--epochs", epochs, "passes over the data (default 1)")->check(whole_number_from(1));
+  command.add_option("--steps-per-epoch", steps_per_epoch, "end an epoch after N steps")->check(whole_number_from(1));
+  command.add_option("--optimizer", optimizer, "sgd or adam (default sgd)")->check(CLI::IsMember({"sgd", "adam"}));
+  command.add_option("--learning-rate", learning_rate, "default: Keras', 0.01 for sgd and 0.001 for adam");
+  command.add_option("--momentum", momentum, "of sgd (default 0)");
+  command.add_option("--schedule", schedule, "of the learning rate: constant, or poly: linearly to 0 (default constant)")
+      ->check(CLI::IsMember({"constant", "poly"}));
+  command.add_option("--precision", precision, "float32")->check(CLI::IsMember({"float32"}));
+  command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");
+  command.add_option("--verify-every", verify_every, "compare all copies of every variable every N steps")
+      ->check(whole_number_from(1));
+  add_output_options(command, *this);
+}
+
+void TrainOptions::check() const {
+  require(!learning_rate || (std::isfinite(*learning_rate) && *learning_rate > 0),
+          "--learning-rate: must be a positive number, got {}", learning_rate.value_or(0));
+  require(momentum == 0 || optimizer == "sgd", "--momentum belongs to --optimizer sgd, not to {}", optimizer);
+  require(momentum >= 0 && momentum <= 1, "--momentum: must be between 0 and 1, got {}", momentum);
+  require(!dropout || (*dropout >= 0 && *dropout < 1), "--dropout: must be at least 0 and below 1, got {}",
+          dropout.value_or(0));
+  require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
+  require(save.empty() || save.ends_with(".weights.h5"), "--save {}: the name must end in .weights.h5", save);
+  if (!save.empty()) require_writable(save, "--save");
+  if (!history.empty()) require_writable(history, "--history");
+  if (!step_log.empty()) require_writable(step_log, "--step-log");
+  if (!plot.empty()) {
+    require_writable(plot, "--plot");
+    require_gnuplot();
+  }
+}
+
+}  // namespace lockstep::cli

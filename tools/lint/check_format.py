@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""All of the project's C++ and CUDA files are as clang-format leaves them."""
+
+import shutil
+import subprocess
+import sys
+
+import tree
+
+
+def check(root):
+    program = shutil.which("clang-format")
+    if program is None:
+        sys.exit("clang-format is not installed; tools/setup installs it")
+    paths = list(tree.files(root, tree.CODE_FOLDERS, tree.HEADERS + tree.SOURCES))
+    if not paths:
+        return
+    run = subprocess.run([program, "--style=file", "--dry-run", "-Werror", *paths], capture_output=True, text=True)
+    if run.returncode != 0:
+        # One line for each place; the source lines that clang-format quotes say little more.
+        yield from sorted({line for line in run.stderr.splitlines() if ": error:" in line} or {run.stderr.strip()})
+        yield "mend with: clang-format -i FILE..."
+
+
+if __name__ == "__main__":
+    tree.main(check)

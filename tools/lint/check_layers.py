@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Includes go only leftward: runtime <- kernels <- strategy <- models <- tools, bench. Tests may include all.
+
+The library's files name each other as <lockstep/folder/...>; a program (tools, bench, tests) names its own headers, which lie
+beside its sources, as "header.h".
+"""
+
+import re
+
+import tree
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+UMBRELLA = "lockstep/lockstep.h"  # stands at the right end of the library
+
+
+def visible_from(folder):
+    """The folders that files of `folder` may include from."""
+    if folder in tree.LIBRARY_FOLDERS:
+        return tree.LIBRARY_FOLDERS[: tree.LIBRARY_FOLDERS.index(folder) + 1]
+    return tree.CODE_FOLDERS if folder == "tests" else (*tree.LIBRARY_FOLDERS, folder)
+
+
+def problem_of(path, folder, quote, included):
+    if quote == '"':
+        own = folder not in tree.LIBRARY_FOLDERS and "/" not in included and (path.parent / included).is_file()
+        return None if own else f'"{included}" is relative; write <lockstep/folder/...>'
+    parts = included.split("/")
+    if parts[0] == "support" and folder != "tests":
+        return f"<{included}> belongs to tests"
+    if parts[0] != "lockstep":
+        return None
+    if included == UMBRELLA:
+        return f"<{included}> is for users of the library, not for itself" if folder in tree.LIBRARY_FOLDERS else None
+    return None if parts[1] in visible_from(folder) else f"<{included}> is not to the left of {folder}"
+
+
+def check(root):
+    for path in tree.files(root, tree.CODE_FOLDERS, tree.HEADERS + tree.SOURCES):
+        relative = path.relative_to(root)
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match is None or relative.as_posix() == "models/lockstep.h":
+                continue
+            problem = problem_of(path, relative.parts[0], *match.groups())
+            if problem:
+                yield f"{relative}:{number}: {problem}"
+
+
+if __name__ == "__main__":
+    tree.main(check)
