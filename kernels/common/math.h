@@ -7,18 +7,19 @@
 #include <lockstep/runtime/core/host_device.h>
 
 // Elementary functions of f32 without branches or table look-ups, so that loops over them are vectorized on the host.
+// Always inlined: a call that is left in a loop keeps it scalar, and the compiler's estimate of their size varies.
 // Within 2 units in the last place of the exact values; method and coefficients of Cephes (Moshier 1992).
 
 namespace lockstep {
 
 namespace detail {
-LOCKSTEP_HOST_DEVICE inline std::uint32_t bits_of(float x) {
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline std::uint32_t bits_of(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 /// 2^n for -126 <= n <= 127.
-LOCKSTEP_HOST_DEVICE inline float power_of_2(std::int32_t n) {
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float power_of_2(std::int32_t n) {
   const std::uint32_t bits = static_cast<std::uint32_t>(n + 127) << 23;
   float x;
   std::memcpy(&x, &bits, sizeof x);
@@ -27,7 +28,7 @@ LOCKSTEP_HOST_DEVICE inline float power_of_2(std::int32_t n) {
 }  // namespace detail
 
 /// e^x. 0 below -104, infinity above 88.73; NaN stays.
-LOCKSTEP_HOST_DEVICE inline float exp_f32(float x) {
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float exp_f32(float x) {
   x = x < -104.0F ? -104.0F : x;
   x = x > 89.0F ? 89.0F : x;
   // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
@@ -49,9 +50,9 @@ LOCKSTEP_HOST_DEVICE inline float exp_f32(float x) {
 }
 
 /// 1 / (1 + e^-x).
-LOCKSTEP_HOST_DEVICE inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
-LOCKSTEP_HOST_DEVICE inline float tanh_f32(float x) {
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float tanh_f32(float x) {
   const float size = std::fabs(x);
   const float z = x * x;
   float p = -5.70498872745e-3F;

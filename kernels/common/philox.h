@@ -17,8 +17,8 @@ struct PhiloxKey {
   std::uint32_t word[2];
 };
 
-/// Four random words for a counter under a key.
-LOCKSTEP_HOST_DEVICE inline PhiloxBlock philox4x32(PhiloxBlock counter, PhiloxKey key) {
+/// Four random words for a counter under a key. Always inlined, so that loops over counters are vectorized.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline PhiloxBlock philox4x32(PhiloxBlock counter, PhiloxKey key) {
   std::uint32_t a = counter.word[0], b = counter.word[1], c = counter.word[2], d = counter.word[3];
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t left = std::uint64_t{0xD2511F53U} * a;

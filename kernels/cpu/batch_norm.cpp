@@ -1,5 +1,6 @@
 // Batch normalization over rows of channels. Each pass reads memory once, in tiles of rows that stay in the first-level
-// cache; sums are kept in f32 within a tile and in f64 across tiles, which is as accurate as f64 for tiles this short.
+// cache. Sums are kept in f32 within a tile and in f64 across tiles, so that errors do not grow with the number of
+// rows.
 
 #include <algorithm>
 #include <cmath>

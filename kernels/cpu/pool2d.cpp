@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/ops/layout.h>
@@ -67,39 +68,64 @@ void for_each_window(const Geometry& g, Index begin, Index end, Visit&& visit) {
       visit(Taps(g, line % g.out_height, column), line * g.out_width + column);
 }
 
-/// block.operator()<16>(k) for each 16 channels from k on, then <1> for each one left: what a window keeps by channel
-/// then stays in registers from tap to tap.
-template <class Block>
-void by_blocks(Index channels, Block&& block) {
-  Index k = 0;
-  for (; k + 16 <= channels; k += 16) block.template operator()<16>(k);
-  for (; k < channels; ++k) block.template operator()<1>(k);
-}
+/// The first elements of a window's taps in row-major order, as distances from the image's first.
+class TapOffsets {
+ public:
+  explicit TapOffsets(const Window2d& window) : offsets_(window.height * window.width) {}
 
-/// Largest element of a window for `width` channels from those of `image` on.
-template <int width>
-std::array<float, width> largest_of_window(const Geometry& g, const Taps& taps, const float* image) {
-  std::array<float, width> largest;
-  std::copy_n(image + (taps.top * g.width + taps.left) * g.channels, width, largest.begin());
-  for_each_tap(g, taps, image, [&](const float* tap) {
-    for (int i = 0; i < width; ++i) largest[i] = largest[i] < tap[i] ? tap[i] : largest[i];
-  });
-  return largest;
-}
+  void set(const Geometry& g, const Taps& taps) {
+    count_ = 0;
+    for (Index row = taps.top; row < taps.bottom; ++row)
+      for (Index column = taps.left; column < taps.right; ++column)
+        offsets_[count_++] = (row * g.width + column) * g.channels;
+  }
 
-/// Adds dy to the first largest element of a window, for `width` channels from those of `image` and `gradient` on.
-template <int width>
-void add_to_largest(const Geometry& g, const Taps& taps, const float* image, const float* dy, float* gradient) {
-  const std::array<float, width> largest = largest_of_window<width>(g, taps, image);
-  std::array<float, width> rest;  // what no tap has taken yet
-  std::copy_n(dy, width, rest.begin());
-  for_each_tap(g, taps, image, [&](const float* tap) {
-    float* const to = gradient + (tap - image);
+  Index first() const { return offsets_[0]; }
+  /// step.operator()<4>(offsets) for each four taps from `begin` on, then <1> for each one left: four at a time need
+  /// a quarter of the loads and stores of what is kept by channel.
+  template <class Step>
+  void by_fours(Index begin, Step&& step) const {
+    Index tap = begin;
+    for (; tap + 4 <= count_; tap += 4) step.template operator()<4>(offsets_.data() + tap);
+    for (; tap < count_; ++tap) step.template operator()<1>(offsets_.data() + tap);
+  }
+
+ private:
+  std::vector<Index> offsets_;
+  Index count_ = 0;
+};
+
+void largest_of_window(const Geometry& g, const TapOffsets& taps, const float* image, float* largest) {
+  std::copy_n(image + taps.first(), g.channels, largest);
+  taps.by_fours(1, [&]<int count>(const Index* offsets) {
+    std::array<const float*, count> tap;
+    for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
 #pragma omp simd
-    for (int i = 0; i < width; ++i) {
-      const bool hit = tap[i] == largest[i];
-      to[i] += hit ? rest[i] : 0;
-      rest[i] = hit ? 0 : rest[i];
+    for (Index k = 0; k < g.channels; ++k) {
+      float m = largest[k];
+      for (int t = 0; t < count; ++t) m = m < tap[t][k] ? tap[t][k] : m;
+      largest[k] = m;
+    }
+  });
+}
+
+/// Moves each element of `rest` to the gradient of the first tap that is the largest one.
+void add_to_largest(const Geometry& g, const TapOffsets& taps, const float* image, const float* largest, float* rest,
+                    float* gradient) {
+  taps.by_fours(0, [&]<int count>(const Index* offsets) {
+    std::array<const float*, count> tap;
+    std::array<float*, count> to;
+    for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
+    for (int t = 0; t < count; ++t) to[t] = gradient + offsets[t];
+#pragma omp simd
+    for (Index k = 0; k < g.channels; ++k) {
+      float left = rest[k];
+      for (int t = 0; t < count; ++t) {
+        const bool hit = tap[t][k] == largest[k];
+        to[t][k] += hit ? left : 0;
+        left = hit ? 0 : left;
+      }
+      rest[k] = left;
     }
   });
 }
@@ -112,13 +138,11 @@ void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tenso
   float* const results = y.data<float>();
   const Index stride = row_stride(y);
   parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    TapOffsets offsets(window);
     for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
       const Index image = pixel / (g.out_height * g.out_width);
-      const float* const from = images + image * g.image_elements();
-      by_blocks(g.channels, [&]<int width>(Index k) {
-        const auto largest = largest_of_window<width>(g, taps, from + k);
-        std::copy_n(largest.begin(), width, results + pixel * stride + k);
-      });
+      offsets.set(g, taps);
+      largest_of_window(g, offsets, images + image * g.image_elements(), results + pixel * stride);
     });
   });
 }
@@ -130,14 +154,17 @@ void CpuBackend::max_pool2d_gradient(const Tensor& x, const Window2d& window, co
   float* const image_gradients = dx.data<float>();
   const Index stride = row_stride(dy);
   parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    TapOffsets offsets(window);
+    std::vector<float> largest(g.channels), rest(g.channels);
     for (Index image = begin; image < end; ++image) {
       const float* const from = images + image * g.image_elements();
       float* const to = image_gradients + image * g.image_elements();
       std::fill_n(to, g.image_elements(), 0.0F);
       for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
-        by_blocks(g.channels, [&]<int width>(Index k) {
-          add_to_largest<width>(g, taps, from + k, gradients + pixel * stride + k, to + k);
-        });
+        offsets.set(g, taps);
+        largest_of_window(g, offsets, from, largest.data());
+        std::copy_n(gradients + pixel * stride, g.channels, rest.begin());
+        add_to_largest(g, offsets, from, largest.data(), rest.data(), to);
       });
     }
   });

@@ -1,12 +1,9 @@
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/gradient.h>
 
 namespace lockstep {
 namespace {
-
-void require_f32(const char* op, const Tensor& x) {
-  require(x.defined() && x.dtype() == DType::f32, "{} takes f32, got {}", op, x.text());
-}
 
 /// A dense tensor as (rows, last axis).
 Tensor as_matrix(const Tensor& x) {

@@ -1,3 +1,4 @@
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/dropout.h>
 #include <lockstep/kernels/ops/gradient.h>
 
@@ -5,7 +6,7 @@ namespace lockstep {
 
 Tensor dropout(const Tensor& x, float rate, const RandomKey& key) {
   require(rate >= 0 && rate < 1, "dropout takes a rate of at least 0 and less than 1, got {}", rate);
-  require(x.defined() && x.dtype() == DType::f32, "dropout takes f32, got {}", x.text());
+  require_f32("dropout", x);
   if (rate == 0) return x;
   const Tensor y = Tensor::empty(x.shape());
   current_backend().dropout(make_dense(x), rate, key, y);

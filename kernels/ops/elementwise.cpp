@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/sum_axes.h>
@@ -15,10 +16,6 @@ const char* name_of(BinaryOp op) {
 const char* name_of(UnaryOp op) {
   constexpr const char* names[] = {"negative", "exp", "log", "sqrt", "square", "relu", "sigmoid", "tanh"};
   return names[static_cast<int>(op)];
-}
-
-void require_f32(const char* op, const Tensor& x) {
-  require(x.defined() && x.dtype() == DType::f32, "{} takes f32, got {}", op, x.text());
 }
 
 /// The shape that both broadcast to.

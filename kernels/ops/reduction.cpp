@@ -1,3 +1,4 @@
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/sum_axes.h>
@@ -79,6 +80,7 @@ void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
 
 /// Sum over `axes`, divided by the number of elements in each sum if `mean`.
 Tensor reduce(const char* op, const Tensor& x, AxisSet axes, bool keepdims, bool mean) {
+  require_f32(op, x);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims));
   const std::int64_t count = summed_count(x.shape(), axes);
   sum_axes(x, axes, y);
@@ -144,6 +146,7 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 }
 
 Tensor argmax(const Tensor& x) {
+  require_f32("argmax", x);
   require(x.rank() >= 1, "argmax needs at least one axis, got {}", x.text());
   Shape shape;
   for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));

@@ -50,6 +50,7 @@ class BatchStage final : public Stage {
 
 std::optional<Batch> Cursor::next_batch(std::int64_t rows) {
   std::vector<Example> examples;
+  examples.reserve(static_cast<std::size_t>(std::min<std::int64_t>(rows, 1024)));  // `rows` may exceed what is left
   while (static_cast<std::int64_t>(examples.size()) < rows) {
     std::optional<Example> element = next();
     if (!element) break;

@@ -55,8 +55,8 @@ Tensor::Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape&
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& device) {
   std::int64_t bytes = 0;
-  require(!__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes),
-          "shape {} of {} has more bytes than 64 bits count", shape.text(), lockstep::name(dtype));
+  if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
+    fail("shape {} of {} has more bytes than 64 bits count", shape.text(), lockstep::name(dtype));
   auto buffer = allocator(device).allocate(static_cast<std::size_t>(bytes));
   return {std::move(buffer), 0, shape, shape.dense_strides(), dtype};
 }
@@ -92,17 +92,18 @@ Tensor Tensor::in_place_of(const Tensor& other) const {
   return result;
 }
 
+// Views are made for every op and example: as with access below, messages are formatted only when they are thrown.
 Tensor Tensor::view(const Shape& shape) const {
   const Shape resolved = resolve(shape, elements_);
-  require(dense_, "a strided tensor, {}, has no view of another shape", text());
-  require(resolved.elements() == elements_, "{} has no view of shape {}", text(), shape.text());
+  if (!dense_) fail("a strided tensor, {}, has no view of another shape", text());
+  if (resolved.elements() != elements_) fail("{} has no view of shape {}", text(), shape.text());
   return {buffer_, offset_, resolved, resolved.dense_strides(), dtype_};
 }
 
 Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const {
   axis = shape_.normalize_axis(axis);
-  require(0 <= begin && begin <= end && end <= shape_[axis], "slice [{}, {}) is outside axis {} of {}", begin, end,
-          axis, text());
+  if (begin < 0 || begin > end || end > shape_[axis])
+    fail("slice [{}, {}) is outside axis {} of {}", begin, end, axis, text());
   Shape shape = shape_;
   shape[axis] = end - begin;
   return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};

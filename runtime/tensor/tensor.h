@@ -31,9 +31,13 @@ class Tensor {
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
   template <class T>
-  static Tensor from(const std::vector<T>& values, const Shape& shape) { return from(std::span<const T>(values), shape); }
+  static Tensor from(const std::vector<T>& values, const Shape& shape) {
+    return from(std::span<const T>(values), shape);
+  }
   template <class T>
-  static Tensor scalar(T value) { return from(std::span<const T>(&value, 1), Shape{}); }
+  static Tensor scalar(T value) {
+    return from(std::span<const T>(&value, 1), Shape{});
+  }
 
   bool defined() const { return buffer_ != nullptr; }
   const Shape& shape() const { return shape_; }
@@ -57,7 +61,9 @@ class Tensor {
   /// First element. Throws InvalidArgument when T is not the dtype.
   template <class T>
   T* data() const;
-  void* raw_data() const { return static_cast<std::byte*>(buffer_->data()) + offset_ * static_cast<std::int64_t>(size_of(dtype_)); }
+  void* raw_data() const {
+    return static_cast<std::byte*>(buffer_->data()) + offset_ * static_cast<std::int64_t>(size_of(dtype_));
+  }
   /// The elements of a dense host tensor. Throws InvalidArgument when it is not dense or T is not the dtype.
   template <class T>
   std::span<T> span() const;

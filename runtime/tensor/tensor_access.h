@@ -24,7 +24,7 @@ std::span<T> Tensor::span() const {
 
 template <class T>
 T Tensor::item() const {
-  require(elements_ == 1, "item() needs a tensor of one element, got {}", text());
+  if (elements_ != 1) fail("item() needs a tensor of one element, got {}", text());
   return *data<T>();
 }
 

@@ -1,10 +1,10 @@
-#include <lockstep/runtime/thread/rendezvous.h>
-
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/thread/rendezvous.h>
 
 namespace lockstep {
 
@@ -19,6 +19,7 @@ void Rendezvous::arrive_and_wait(int member, const char* place, std::chrono::mil
   std::unique_lock lock(mutex_);
   if (release_ != Release::none) throw_released();
   require<BrokenInvariant>(!arrived_.at(member), "replica {} arrived twice at {}", member, place);
+  if (count_ > 0 && std::string_view(place) != place_) release_apart(member, place);
   arrived_[member] = true;
   place_ = place;
   if (++count_ == members_) {
@@ -61,6 +62,13 @@ void Rendezvous::release_if_finished(const char* place) {
   release_ = Release::mismatch;
   reason_ = fmt::format("{} needs all replicas, but replica(s) {} ended the step without it", place, missing());
   changed_.notify_all();
+}
+
+void Rendezvous::release_apart(int member, const char* place) {
+  release_ = Release::mismatch;
+  reason_ = fmt::format("replica {} is at {} while others wait at {}", member, place, place_);
+  changed_.notify_all();
+  throw_released();
 }
 
 void Rendezvous::reset() {

@@ -17,8 +17,8 @@ class Rendezvous {
 
   int members() const { return members_; }
   /// Blocks until every member has arrived. `place` says what is waited for, in error messages.
-  /// Throws Aborted after `abort`, LogicError when a member has finished, Timeout after `timeout`: for everyone, until
-  /// `reset`.
+  /// Throws Aborted after `abort`, LogicError when a member has finished or comes to another place, Timeout after
+  /// `timeout`: for everyone, until `reset`.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
   /// Releases everyone who waits or comes later. `reason` becomes part of their message.
   void abort(const std::string& reason);
@@ -31,6 +31,7 @@ class Rendezvous {
  private:
   std::string missing() const;
   void release_if_finished(const char* place);
+  [[noreturn]] void release_apart(int member, const char* place);
   [[noreturn]] void throw_released() const;
 
   const int members_;

@@ -1,7 +1,6 @@
-#include <lockstep/strategy/collective/collective.h>
-
 #include <algorithm>
 
+#include <lockstep/strategy/collective/collective.h>
 #include <lockstep/strategy/collective/shared_memory/shared_memory_collective.h>
 
 namespace lockstep {

@@ -1,6 +1,5 @@
-#include <lockstep/strategy/core/default_strategy.h>
-
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/default_strategy.h>
 #include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep {

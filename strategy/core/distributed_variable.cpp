@@ -1,6 +1,5 @@
-#include <lockstep/strategy/core/distributed_variable.h>
-
 #include <lockstep/kernels/backend.h>
+#include <lockstep/strategy/core/distributed_variable.h>
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// One independent copy for each replica, which only that replica writes; outside a replica the copies are read combined
-/// by the variable's aggregation (batch-norm statistics: mean; metrics: sum).
+/// One independent copy for each replica, which only that replica writes; outside a replica the copies are read
+/// combined by the variable's aggregation (batch-norm statistics: mean; metrics: sum).
 class SyncOnReadVariable final : public VariableState {
  public:
   using VariableState::VariableState;
@@ -15,8 +15,8 @@ class SyncOnReadVariable final : public VariableState {
   void assign(const Tensor& value) override;
 };
 
-/// The variable that a strategy with a copy on each of `devices` makes for `spec`: a mirrored one, which is VariableState
-/// itself, or one that is combined on reading.
+/// The variable that a strategy with a copy on each of `devices` makes for `spec`: a mirrored one, which is
+/// VariableState itself, or one that is combined on reading.
 std::shared_ptr<VariableState> make_distributed_variable(VariableSpec spec, const std::vector<LogicalDevice>& devices);
 
 }  // namespace lockstep

@@ -25,14 +25,22 @@ class PerReplica {
 // How `Strategy::run` hands an argument to a replica: a PerReplica's own value, anything else whole.
 
 template <class T>
-const T& value_for_replica(const T& value, int) { return value; }
+const T& value_for_replica(const T& value, int) {
+  return value;
+}
 template <class T>
-const T& value_for_replica(const PerReplica<T>& value, int replica) { return value[replica]; }
+const T& value_for_replica(const PerReplica<T>& value, int replica) {
+  return value[replica];
+}
 
 /// How many replicas an argument was made for; 0 when it suits any number.
 template <class T>
-int replicas_of(const T&) { return 0; }
+int replicas_of(const T&) {
+  return 0;
+}
 template <class T>
-int replicas_of(const PerReplica<T>& value) { return value.size(); }
+int replicas_of(const PerReplica<T>& value) {
+  return value.size();
+}
 
 }  // namespace lockstep

@@ -1,10 +1,9 @@
-#include <lockstep/strategy/core/strategy.h>
-
 #include <utility>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/default_strategy.h>
+#include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 
 namespace lockstep {
@@ -26,7 +25,8 @@ std::shared_ptr<StrategyState>& thread_strategy() {
 }
 
 Scope::Scope(std::shared_ptr<StrategyState> strategy)
-    : creator_([state = checked_for_scope(strategy)](VariableSpec spec) { return state->create_variable(std::move(spec)); }),
+    : creator_(
+          [state = checked_for_scope(strategy)](VariableSpec spec) { return state->create_variable(std::move(spec)); }),
       previous_(std::exchange(thread_strategy(), std::move(strategy))) {}
 
 Scope::~Scope() { thread_strategy() = std::move(previous_); }
@@ -40,16 +40,17 @@ void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const
 
 Tensor Strategy::reduce(ReduceOp op, const PerReplica<Tensor>& values) const {
   require<LogicError>(!current_context().in_replica(), "reduce() was called inside a replica; use all_reduce there");
-  require(values.size() == num_replicas_in_sync(), "reduce() got values of {} replicas, the strategy has {}", values.size(),
-          num_replicas_in_sync());
+  require(values.size() == num_replicas_in_sync(), "reduce() got values of {} replicas, the strategy has {}",
+          values.size(), num_replicas_in_sync());
   const Tensor& first = values[0];
   std::vector<const float*> in;
   for (int replica = 0; replica < values.size(); ++replica) {
     const Tensor& value = values[replica];
-    require(value.defined() && value.dtype() == DType::f32 && value.is_dense(), "reduce() takes dense f32 tensors, replica {} has {}",
-            replica, value.text());
-    require(value.shape() == first.shape(), "reduce() needs values of the same shape, replica 0 has {}, replica {} has {}",
-            first.text(), replica, value.text());
+    require(value.defined() && value.dtype() == DType::f32 && value.is_dense(),
+            "reduce() takes dense f32 tensors, replica {} has {}", replica, value.text());
+    require(value.shape() == first.shape(),
+            "reduce() needs values of the same shape, replica 0 has {}, replica {} has {}", first.text(), replica,
+            value.text());
     in.push_back(value.data<float>());
   }
   const Tensor result = Tensor::empty(first.shape());

@@ -25,7 +25,8 @@ class StrategyState {
   virtual ~StrategyState() = default;
 
   virtual const std::vector<LogicalDevice>& devices() const = 0;
-  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error with the replica named.
+  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error with the replica
+  /// named.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
   virtual std::shared_ptr<VariableState> create_variable(VariableSpec spec) = 0;
   virtual ReplicaGroup& group() = 0;
@@ -97,7 +98,8 @@ template <class Step, class... Args>
 auto Strategy::run(Step&& step, const Args&... args) const {
   check_run({replicas_of(args)...});
   using Result = std::decay_t<decltype(step(value_for_replica(args, 0)...))>;
-  static_assert(!std::is_same_v<Result, bool>, "replicas write side by side, which std::vector<bool> cannot: return int");
+  static_assert(!std::is_same_v<Result, bool>,
+                "replicas write side by side, which std::vector<bool> cannot: return int");
   if constexpr (std::is_void_v<Result>) {
     state_->run_on_replicas([&]([[maybe_unused]] int replica) { step(value_for_replica(args, replica)...); });
   } else {

@@ -1,8 +1,7 @@
-#include <lockstep/strategy/input/distributed_dataset.h>
-
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/input/batch_split.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
 
 namespace lockstep {
 namespace {

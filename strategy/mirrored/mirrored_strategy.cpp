@@ -1,5 +1,3 @@
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
-
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -9,6 +7,7 @@
 #include <lockstep/runtime/thread/worker.h>
 #include <lockstep/strategy/core/distributed_variable.h>
 #include <lockstep/strategy/core/thread_strategy.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
 namespace lockstep {
 namespace {
@@ -45,7 +44,7 @@ class MirroredState final : public StrategyState, public std::enable_shared_from
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
-  std::exception_ptr released_;  ///< of a replica that another one's error ended
+  std::exception_ptr released_;                   ///< of a replica that another one's error ended
   std::vector<std::unique_ptr<Worker>> workers_;  ///< last: they end before what they use
 };
 
@@ -104,6 +103,7 @@ MirroredStrategy::MirroredStrategy() : MirroredStrategy(logical_cpus(2)) {}
 MirroredStrategy::MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options)
     : Strategy(make_state(devices, options)) {}
 
-MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices) : MirroredStrategy(parse_devices(devices)) {}
+MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices)
+    : MirroredStrategy(parse_devices(devices)) {}
 
 }  // namespace lockstep

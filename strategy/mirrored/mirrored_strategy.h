@@ -24,8 +24,7 @@ class MirroredStrategy : public Strategy {
   /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);
   /// For a list of literals: two of them could also be taken for a pair of iterators.
-  MirroredStrategy(std::initializer_list<std::string> devices)
-      : MirroredStrategy(std::vector<std::string>(devices)) {}
+  MirroredStrategy(std::initializer_list<std::string> devices) : MirroredStrategy(std::vector<std::string>(devices)) {}
 };
 
 }  // namespace lockstep

@@ -1,8 +1,7 @@
-#include <lockstep/strategy/reduce/arena.h>
-
 #include <algorithm>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/strategy/reduce/arena.h>
 
 namespace lockstep {
 namespace {

@@ -16,8 +16,8 @@ namespace lockstep {
 /// padding between them stays 0.
 class ParameterArena {
  public:
-  /// Moves the variables' copies into the arena; their values stay. Throws InvalidArgument when there are none, when one
-  /// is given twice, is not trainable, or has another number of copies than there are devices.
+  /// Moves the variables' copies into the arena; their values stay. Throws InvalidArgument when there are none, when
+  /// one is given twice, is not trainable, or has another number of copies than there are devices.
   ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices);
 
   const std::vector<Variable>& variables() const { return variables_; }

@@ -13,8 +13,8 @@ struct BucketOptions {
   std::int64_t bytes = std::int64_t{25} << 20;
 };
 
-/// Cuts parameters that lie one after the other into ranges that are exchanged together. `sizes` are in f32 elements, in
-/// the order in which backward finishes them. A bucket is closed once it holds at least its bytes, and holds whole
+/// Cuts parameters that lie one after the other into ranges that are exchanged together. `sizes` are in f32 elements,
+/// in the order in which backward finishes them. A bucket is closed once it holds at least its bytes, and holds whole
 /// parameters. Pure: all replicas get the same plan from the same sizes.
 std::vector<FlatRange> plan_buckets(std::span<const std::int64_t> sizes, const BucketOptions& options = {});
 

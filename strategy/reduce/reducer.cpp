@@ -1,8 +1,7 @@
-#include <lockstep/strategy/reduce/reducer.h>
-
 #include <algorithm>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {
 

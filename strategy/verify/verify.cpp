@@ -1,6 +1,6 @@
-#include <lockstep/strategy/verify/verify.h>
-
 #include <cstring>
+
+#include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
 namespace {
@@ -9,8 +9,8 @@ void compare(const Variable& variable, int replica, std::span<const float> first
   if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return;
   std::size_t i = 0;
   while (std::memcmp(&first[i], &other[i], sizeof(float)) == 0) ++i;
-  fail<BrokenInvariant>("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}", variable.name(), i,
-                        first[i], other[i], replica);
+  fail<BrokenInvariant>("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}",
+                        variable.name(), i, first[i], other[i], replica);
 }
 
 }  // namespace

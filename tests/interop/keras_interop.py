@@ -74,6 +74,9 @@ def branches():
     return keras.Model(images, layers.Dense(5)(x))
 
 
+MODELS = {"minigooglenet": minigooglenet, "mlp": mlp, "branches": branches}
+
+
 def contents(path):
     """Groups (None) and data sets (type, shape, bytes) of a file by name, with the names of their attributes."""
     found = {}
@@ -100,9 +103,6 @@ class Comparison:
         files = [self.folder / name for name in ("inputs", "outputs")]
         subprocess.run([self.driver, command, self.case, weights, *files], check=True)
         return np.fromfile(files[1], "<f4").reshape(ROWS, -1)
-
-    def check_parameters(self):
-        check_parameters(self.driver, self.case, self.model)
 
     def check_predictions(self, ours, what):
         theirs = np.asarray(self.model.predict(self.inputs, batch_size=ROWS, verbose=0))
@@ -139,20 +139,19 @@ def check_parameters(driver, case, model):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--driver", required=True)
-    parser.add_argument("case", choices=("minigooglenet", "mlp", "branches", "full_mlp_parameters"))
+    parser.add_argument("case", choices=MODELS)
     arguments = parser.parse_args()
     keras.utils.set_random_seed(1)
-    if arguments.case == "full_mlp_parameters":
-        model = mlp(8000, (4000, 2000, 500, 300))
-        assert model.count_params() == 41_157_101
-        check_parameters(arguments.driver, "full_mlp", model)
-        return
     with tempfile.TemporaryDirectory() as folder:
-        model = {"minigooglenet": minigooglenet, "mlp": mlp, "branches": branches}[arguments.case]()
+        model = MODELS[arguments.case]()
         comparison = Comparison(arguments.driver, arguments.case, model, folder)
-        comparison.check_parameters()
         comparison.check_lockstep_to_keras()
         comparison.check_keras_to_lockstep()
+    check_parameters(arguments.driver, arguments.case, model)
+    if arguments.case == "mlp":
+        full = mlp(8000, (4000, 2000, 500, 300))
+        assert full.count_params() == 41_157_101
+        check_parameters(arguments.driver, "full_mlp", full)
 
 
 if __name__ == "__main__":

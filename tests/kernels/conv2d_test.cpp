@@ -70,8 +70,10 @@ std::vector<double> plain_conv2d(const Case& c, const std::vector<double>& x, co
 
 void check_case(const Case& c) {
   SCOPED_TRACE("x " + c.x.text() + ", kernel " + c.kernel.text());
-  std::vector<Tensor> inputs{random_tensor(c.x, 1), random_tensor(c.kernel, 2)};
-  if (c.bias) inputs.push_back(random_tensor({c.kernel[3]}, 3));
+  const Shape bias_shape{c.kernel[3]};
+  const std::vector<Tensor> inputs =
+      c.bias ? std::vector<Tensor>{random_tensor(c.x, 1), random_tensor(c.kernel, 2), random_tensor(bias_shape, 3)}
+             : std::vector<Tensor>{random_tensor(c.x, 1), random_tensor(c.kernel, 2)};
   const auto op = [&](std::span<const Tensor> in) {
     return conv2d(in[0], in[1], c.bias ? in[2] : Tensor(), c.options);
   };

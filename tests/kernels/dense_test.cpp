@@ -49,8 +49,11 @@ std::vector<double> plain_dense(const Case& c, const std::vector<std::vector<dou
 
 void check_case(const Case& c) {
   SCOPED_TRACE(Shape({c.rows, c.inputs, c.units, static_cast<int>(c.activation)}).text());
-  std::vector<Tensor> inputs{random_tensor({c.rows, c.inputs}, 1), random_tensor({c.inputs, c.units}, 2)};
-  if (c.bias) inputs.push_back(random_tensor({c.units}, 3));
+  const Shape bias_shape{c.units};
+  const std::vector<Tensor> inputs =
+      c.bias ? std::vector<Tensor>{random_tensor({c.rows, c.inputs}, 1), random_tensor({c.inputs, c.units}, 2),
+                                   random_tensor(bias_shape, 3)}
+             : std::vector<Tensor>{random_tensor({c.rows, c.inputs}, 1), random_tensor({c.inputs, c.units}, 2)};
   check_gradients(
       [&](std::span<const Tensor> in) { return dense(in[0], in[1], c.bias ? in[2] : Tensor(), c.activation); },
       [&](const std::vector<std::vector<double>>& in) { return plain_dense(c, in); }, inputs,

@@ -1,5 +1,3 @@
-#include <lockstep/strategy/collective/shared_memory/shared_memory_collective.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,6 +7,7 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/collective/shared_memory/shared_memory_collective.h>
 
 namespace lockstep {
 namespace {

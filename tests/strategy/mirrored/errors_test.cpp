@@ -111,6 +111,22 @@ TEST_P(ReplicasApart, OneThatEndsWhileOthersWaitIsALogicError) {
   }
 }
 
+TEST_P(ReplicasApart, OneThatIsAtAnotherCollectiveIsALogicError) {
+  const MirroredStrategy strategy = mirrored(replicas_);
+  EXPECT_THAT(
+      [&] {
+        strategy.run([] {
+          const ReplicaContext context = get_replica_context();
+          if (this_replica() == 1)
+            context.meet("the other branch");
+          else
+            context.meet("this branch");
+        });
+      },
+      ThrowsMessage<LogicError>(AllOf(HasSubstr("is at "), HasSubstr("the other branch"), HasSubstr("this branch"))));
+  expect_usable(strategy);
+}
+
 TEST_P(ReplicasApart, OneThatIsLateIsNamedWhenTheOthersStopWaiting) {
   const MirroredStrategy strategy = mirrored(replicas_, std::chrono::milliseconds(20));
   const auto leave_replica_1_out = [&] {

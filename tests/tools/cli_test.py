@@ -1,0 +1,251 @@
+"""Runs the program `lockstep` (its path is in $LOCKSTEP) as a user would."""
+
+import gzip
+import json
+import os
+import pathlib
+import pty
+import signal
+import struct
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["LOCKSTEP"]
+# A global batch of few examples: each step takes some milliseconds to seconds, sanitized or not.
+TINY = ["--data", "synthetic:8", "--batch-size", "4", "--replicas", "2", "--optimizer", "sgd"]
+
+
+def run(*arguments, timeout=500):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def succeed(self, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def refuse(self, *arguments, says):
+        """Exit code 2, one line, nothing on standard output, and no file that was not there before."""
+        before = sorted(self.path.rglob("*"))
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for part in [says] if isinstance(says, str) else says:
+            self.assertIn(part, done.stderr)
+        self.assertEqual(sorted(self.path.rglob("*")), before)
+
+
+class Devices(Case):
+    def test_json_and_table(self):
+        devices = json.loads(self.succeed("devices", "--json").stdout.splitlines()[-1])
+        self.assertEqual(devices["physical"][0]["name"], "CPU:0")
+        self.assertGreaterEqual(devices["physical"][0]["cores"], 1)
+        self.assertGreater(devices["physical"][0]["memory_total"], devices["physical"][0]["memory_free"])
+        self.assertEqual([device["name"] for device in devices["logical"]], ["CPU:0", "CPU:1"])
+        gpus = [device for device in devices["physical"] if device["name"].startswith("GPU")]
+        self.assertEqual(bool(gpus), devices["why_no_gpu"] == "")
+        table = self.succeed("devices").stdout
+        self.assertIn("CPU:0", table)
+        self.assertEqual("No GPU: " in table, not gpus)
+
+
+class Summary(Case):
+    def test_parameter_counts(self):
+        for model, params in [("minigooglenet", 1_656_250), ("mlp", 41_157_101)]:
+            result = json.loads(self.succeed("summary", "--model", model, "--json").stdout.splitlines()[-1])
+            self.assertEqual(result["params"], params)
+            self.assertEqual(result["trainable_params"] + result["non_trainable_params"], params)
+        self.assertIn("1,656,250", self.succeed("summary", "--model", "minigooglenet").stdout)
+
+    def test_help(self):
+        for command in [[], ["devices"], ["train"], ["bench"], ["summary"]]:
+            self.assertIn("Example", self.succeed(*command, "--help").stdout)
+
+
+class BadCommandLine(Case):
+    def test_unknown(self):
+        self.refuse("train", "--modle", "mlp", says="--modle")
+        self.refuse("trian", says="trian")
+        self.refuse(says="subcommand")
+        self.refuse("train", "--model", "vgg", says=["vgg", "minigooglenet or mlp"])
+        self.refuse("train", "--data", "imagenet", says=["imagenet", "fashion-mnist[:DIR]"])
+        self.refuse("train", "--optimizer", "lion", says="lion")
+        self.refuse("summary", "--model", "vgg", says="vgg")
+
+    def test_counts(self):
+        for option in ["--epochs", "--batch-size", "--replicas", "--limit", "--limit-test", "--steps-per-epoch", "--timeout"]:
+            for value in ["0", "-3", "two", "1.5"]:
+                self.refuse("train", option, value, says=[option, value, "whole number of at least 1"])
+        self.refuse("bench", "--steps", "0", says=["--steps", "'0'"])
+        self.refuse("bench", "--replicas", "65", says=["65", "between 1 and 64"])
+
+    def test_values(self):
+        self.refuse("train", "--learning-rate", "-1", says=["--learning-rate", "-1"])
+        self.refuse("train", "--dropout", "1", says=["--dropout", "below 1"])
+        self.refuse("train", "--momentum", "0.9", "--optimizer", "adam", says="--momentum belongs to")
+        self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says="does not suit")
+        self.refuse("train", "--devices", "CPU:0,CPU:0", says="named twice")
+        self.refuse("train", "--devices", "TPU:0", says="TPU:0")
+        self.refuse("train", "--devices", "GPU:99", says="GPU:99")
+
+    def test_more_replicas_than_examples(self):
+        self.refuse("train", "--data", "synthetic:3", "--replicas", "4", says=["4 replicas", "3"])
+        self.refuse("bench", "--batch-size", "1", "--replicas", "2", says=["--batch-size", "2 replicas"])
+
+
+class BadData(Case):
+    """Fashion-MNIST files that are missing or damaged, each in a small set that is otherwise good."""
+
+    def write(self, images=None, labels=None):
+        good_images = struct.pack(">IIII", 2051, 8, 28, 28) + bytes(8 * 28 * 28)
+        good_labels = struct.pack(">II", 2049, 8) + bytes(range(8))
+        for split in ["train", "t10k"]:
+            for kind, good, bad in [("images-idx3", good_images, images), ("labels-idx1", good_labels, labels)]:
+                content = gzip.compress(good)
+                if bad is not None and split == "train":
+                    content = bad
+                (self.path / f"{split}-{kind}-ubyte.gz").write_bytes(content)
+
+    def refuse_data(self, says):
+        self.refuse("train", "--data", f"fashion-mnist:{self.path}", "--batch-size", "4", says=says)
+
+    def test_missing(self):
+        self.refuse("train", "--data", f"fashion-mnist:{self.path}/none", says=f"{self.path}/none")
+        self.write()
+        (self.path / "train-labels-idx1-ubyte.gz").unlink()
+        self.refuse_data("train-labels-idx1-ubyte")
+
+    def test_damaged(self):
+        images = struct.pack(">IIII", 2051, 8, 28, 28) + bytes(8 * 28 * 28)
+        cases = [
+            ({"images": gzip.compress(images)[:60]}, "train-images-idx3-ubyte"),
+            ({"images": gzip.compress(struct.pack(">I", 1234) + images[4:])}, "train-images-idx3-ubyte"),
+            ({"images": gzip.compress(images[:-1])}, "train-images-idx3-ubyte"),
+            ({"images": gzip.compress(images + b"x")}, "train-images-idx3-ubyte"),
+            ({"images": b"no gzip at all"}, "train-images-idx3-ubyte"),
+            ({"labels": gzip.compress(struct.pack(">II", 2049, 8) + bytes([0, 1, 2, 3, 4, 5, 6, 10]))}, "10"),
+            ({"labels": gzip.compress(struct.pack(">II", 2049, 7) + bytes(7))}, "7"),
+        ]
+        for damage, says in cases:
+            self.write(**damage)
+            self.refuse_data(says)
+
+    def test_good_files_of_this_kind_are_taken(self):
+        self.write()
+        self.succeed("train", "--data", f"fashion-mnist:{self.path}", "--batch-size", "4", "--epochs", "1")
+
+
+class BadOutput(Case):
+    def test_found_before_training(self):
+        for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5")]:
+            self.refuse("train", *TINY, option, self.path / "none" / name, says=[option, f"{self.path}/none"])
+        self.refuse("train", *TINY, "--history", self.path, says="is a folder")
+        self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
+        self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")
+
+    def test_weights_that_are_none(self):
+        (self.path / "w.weights.h5").write_bytes(b"not HDF5")
+        self.refuse("train", *TINY, "--weights", self.path / "w.weights.h5", says="w.weights.h5")
+
+
+class Training(Case):
+    def test_all_results(self):
+        names = {"history": "h.json", "step-log": "s.jsonl", "plot": "p.png", "save": "w.weights.h5"}
+        outputs = [part for option, name in names.items() for part in (f"--{option}", str(self.path / name))]
+        done = self.succeed("train", *TINY, "--epochs", "2", "--verify-every", "1", "--schedule", "poly",
+                            "--learning-rate", "0.01", "--json", *outputs)
+        self.assertNotIn("\r", done.stderr)  # not a terminal: plain lines
+        self.assertEqual(done.stderr.count("Epoch "), 2)
+        history = json.loads((self.path / "h.json").read_text())
+        self.assertEqual(history, json.loads(done.stdout.splitlines()[-1]))
+        for name in ["loss", "accuracy", "learning_rate", "epoch_s", "examples_per_s"]:
+            self.assertEqual(len(history[name]), 2, name)
+        self.assertAlmostEqual(history["learning_rate"][0], 0.01)
+        self.assertAlmostEqual(history["learning_rate"][1], 0.005)
+        self.assertGreater(history["time_to_first_step_s"], 0)
+        self.assertGreater(history["peak_memory_mb"], 1)
+        steps = [json.loads(line) for line in (self.path / "s.jsonl").read_text().splitlines()]
+        self.assertEqual([step["step"] for step in steps], [0, 1, 2, 3])
+        self.assertEqual([step["examples"] for step in steps], [4, 4, 4, 4])
+        for step in steps:
+            parts = sum(step[f"{part}_ms"] for part in ["input", "compute", "reduce", "update"])
+            self.assertLessEqual(parts, step["step_ms"] * 1.01)
+            self.assertGreater(step["compute_ms"], 0)
+        self.assertEqual((self.path / "p.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(sorted(self.path.iterdir()), sorted(self.path / name for name in names.values()))
+        self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
+
+    def test_same_seed_same_losses(self):
+        def losses(name, seed):
+            self.succeed("train", *TINY, "--seed", seed, "--step-log", self.path / name)
+            return [json.loads(line)["loss"] for line in (self.path / name).read_text().splitlines()]
+
+        first = losses("a", 1)
+        self.assertEqual(first, losses("b", 1))
+        self.assertNotEqual(first, losses("c", 2))
+
+
+class Terminal(Case):
+    def test_progress_bar(self):
+        main, other = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "train", *TINY, "--epochs", "1"], stderr=other, stdout=subprocess.DEVNULL)
+        os.close(other)
+        shown = b""
+        while True:
+            try:
+                part = os.read(main, 4096)
+            except OSError:  # the program has closed its end
+                break
+            if not part:
+                break
+            shown += part
+        os.close(main)
+        self.assertEqual(process.wait(), 0)
+        text = shown.decode()
+        self.assertIn("Epoch 1/1", text)
+        self.assertIn("\r\x1b[K2/2 ━━━━", text)
+
+
+class Interrupt(Case):
+    def test_ends_the_step_in_hand_and_writes_what_was_asked_for(self):
+        log = self.path / "s.jsonl"
+        process = subprocess.Popen(
+            [PROGRAM, "train", *TINY, "--epochs", "100000", "--step-log", log, "--history", self.path / "h.json"],
+            stderr=subprocess.PIPE, text=True)
+        while not (log.exists() and log.read_text().count("\n") >= 2):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 130)
+        for line in log.read_text().splitlines():
+            json.loads(line)
+        json.loads((self.path / "h.json").read_text())
+
+
+class Bench(Case):
+    def test_fields(self):
+        done = self.succeed("bench", "--model", "minigooglenet", "--replicas", "2", "--batch-size", "4", "--steps", "3",
+                            "--warmup", "1", "--json")
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(list(result), [
+            "model", "replicas", "global_batch", "precision", "examples_per_s", "step_ms", "split_ms", "params",
+            "peak_memory_mb", "time_to_first_step_s", "device", "loss_first", "loss_last", "kernel_floor_ms"])
+        self.assertEqual((result["replicas"], result["global_batch"], result["params"]), (2, 4, 1_656_250))
+        step = result["step_ms"]
+        self.assertTrue(0 < step["p10"] <= step["median"] <= step["p90"])
+        self.assertAlmostEqual(result["examples_per_s"], 4000 / step["median"], places=3)
+        self.assertEqual(list(result["split_ms"]), ["input", "compute", "reduce", "update"])
+        self.assertGreater(result["kernel_floor_ms"], 0)
+        self.assertLess(result["loss_last"], result["loss_first"])
+
+
+if __name__ == "__main__":
+    unittest.main()
