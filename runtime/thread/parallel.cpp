@@ -1,4 +1,7 @@
+#include <exception>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
@@ -44,6 +47,28 @@ ComputeThreadsScope::~ComputeThreadsScope() {
   arena_of_this_thread = std::move(previous_arena_);
 }
 
+#if defined(__SANITIZE_THREAD__)
+// oneTBB is not built for the thread sanitizer, which takes every hand-over within it for a race. Plain threads stand
+// in.
+void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(chunks));
+  const auto run = [&](int chunk) {
+    const ComputeThreadsScope serial(1);
+    try {
+      call(body, chunk);
+    } catch (...) {
+      errors[static_cast<std::size_t>(chunk)] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int chunk = 1; chunk < chunks; ++chunk) others.emplace_back(run, chunk);
+    run(0);
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+#else
 void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {
   if (!arena_of_this_thread) arena_of_this_thread = std::make_shared<ComputeArena>(compute_threads());
   arena_of_this_thread->execute([=] {
@@ -56,5 +81,6 @@ void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), c
         tbb::static_partitioner());
   });
 }
+#endif
 
 }  // namespace lockstep

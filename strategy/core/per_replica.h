@@ -16,7 +16,8 @@ class PerReplica {
   int size() const { return static_cast<int>(values_.size()); }
   const T& operator[](int replica) const { return values_.at(static_cast<std::size_t>(replica)); }
   /// All values, in replica order, whatever their number.
-  const std::vector<T>& local_results() const { return values_; }
+  const std::vector<T>& local_results() const& { return values_; }
+  std::vector<T> local_results() && { return std::move(values_); }  // safe to loop over: run(...).local_results()
 
  private:
   std::vector<T> values_;

@@ -21,6 +21,8 @@ int run(int argc, char** argv) {
   int exit_code = 0;
   CLI::App program("Synchronous data-parallel training on several devices.", "lockstep");
   program.require_subcommand(1);
+  // A script's options come before those that it passes on.
+  program.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   program.footer("Examples:\n"
                  "  lockstep devices\n"
                  "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 --epochs 1 --plot history.png\n"
