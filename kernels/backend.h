@@ -19,8 +19,8 @@ struct Window2d {
 };
 
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
-/// ops (kernels/ops), which compose everything else from these. Tensors are dense f32 unless said; "rows" means that all
-/// axes but the last are dense among themselves and only the row stride may be wider than the last axis, as in a
+/// ops (kernels/ops), which compose everything else from these. Tensors are dense f32 unless said; "rows" means that
+/// all axes but the last are dense among themselves and only the row stride may be wider than the last axis, as in a
 /// channel slice.
 class Backend {
  public:

@@ -44,7 +44,7 @@ struct SgdStep {
 /// w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon). Slots: m, v.
 struct AdamStep {
   float learning_rate = 0.001F;
-  double beta_1 = 0.9;    // double, as 1 - beta would lose digits of a float
+  double beta_1 = 0.9;  // double, as 1 - beta would lose digits of a float
   double beta_2 = 0.999;
   float epsilon = 1e-7F;
   std::int64_t t = 1;  ///< this step's number, from 1

@@ -19,7 +19,8 @@ struct BatchNormResult {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis with the batch's own statistics
 /// (Ioffe and Szegedy 2015). Differentiable in x, gamma, beta. x may have zero rows: then the statistics are 0.
-BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchNormOptions& options = {});
+BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                           const BatchNormOptions& options = {});
 
 /// The same with given statistics, as at evaluation. Differentiable in x, gamma, beta.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,

@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-/// Sum of all elements, as a scalar; or over `axes` (negative ones count from the end), which `keepdims` keeps as size 1.
+/// Sum of all elements, as a scalar; or over `axes` (negative ones count from the end), which `keepdims` keeps as
+/// size 1.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 /// Mean likewise. The mean of no elements is NaN, as in NumPy.

@@ -1,8 +1,8 @@
-#include <lockstep/runtime/autograd/tape.h>
-
 #include <algorithm>
 
 #include <fmt/core.h>
+
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
@@ -95,8 +95,8 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
 }
 
 void GradientTape::run_entry(Entry& entry) {
-  const bool reached =
-      std::any_of(entry.outputs.begin(), entry.outputs.end(), [&](int node) { return nodes_[node].gradient.defined(); });
+  const bool reached = std::any_of(entry.outputs.begin(), entry.outputs.end(),
+                                   [&](int node) { return nodes_[node].gradient.defined(); });
   if (reached) {
     BackwardContext context(*this, entry);
     try {
@@ -145,7 +145,8 @@ bool recording(std::span<const Tensor> inputs) {
 
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward) {
   for (GradientTape* tape : open_tapes) {
-    const bool tracked = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });
+    const bool tracked =
+        std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });
     if (tracked) tape->add_entry(op, inputs, outputs, backward);
   }
 }

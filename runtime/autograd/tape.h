@@ -45,7 +45,8 @@ class GradientTape {
  private:
   friend class BackwardContext;
   friend bool recording(std::span<const Tensor> inputs);
-  friend void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward);
+  friend void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     BackwardFn backward);
 
   struct Node {          // a tensor that the tape tracks
     Tensor gradient;     // what has been contributed so far

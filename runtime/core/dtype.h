@@ -13,11 +13,16 @@ enum class DType : std::uint8_t { f32, bf16, i32, i64, u8 };
 
 constexpr std::string_view name(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::bf16: return "bf16";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    case DType::u8: return "u8";
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::u8:
+      return "u8";
   }
   return "?";
 }
@@ -26,21 +31,40 @@ constexpr std::string_view name(DType dtype) {
 constexpr std::size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
-    case DType::i32: return 4;
-    case DType::bf16: return 2;
-    case DType::i64: return 8;
-    case DType::u8: return 1;
+    case DType::i32:
+      return 4;
+    case DType::bf16:
+      return 2;
+    case DType::i64:
+      return 8;
+    case DType::u8:
+      return 1;
   }
   return 0;
 }
 
 template <class T>
 struct dtype_of_t;
-template <> struct dtype_of_t<float> { static constexpr DType value = DType::f32; };
-template <> struct dtype_of_t<bfloat16> { static constexpr DType value = DType::bf16; };
-template <> struct dtype_of_t<std::int32_t> { static constexpr DType value = DType::i32; };
-template <> struct dtype_of_t<std::int64_t> { static constexpr DType value = DType::i64; };
-template <> struct dtype_of_t<std::uint8_t> { static constexpr DType value = DType::u8; };
+template <>
+struct dtype_of_t<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct dtype_of_t<bfloat16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct dtype_of_t<std::int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct dtype_of_t<std::int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct dtype_of_t<std::uint8_t> {
+  static constexpr DType value = DType::u8;
+};
 
 /// The DType of a C++ element type.
 template <class T>
@@ -50,11 +74,16 @@ inline constexpr DType dtype_of = dtype_of_t<T>::value;
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::f32: return f.template operator()<float>();
-    case DType::bf16: return f.template operator()<bfloat16>();
-    case DType::i32: return f.template operator()<std::int32_t>();
-    case DType::i64: return f.template operator()<std::int64_t>();
-    case DType::u8: return f.template operator()<std::uint8_t>();
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::bf16:
+      return f.template operator()<bfloat16>();
+    case DType::i32:
+      return f.template operator()<std::int32_t>();
+    case DType::i64:
+      return f.template operator()<std::int64_t>();
+    case DType::u8:
+      return f.template operator()<std::uint8_t>();
   }
   fail<BrokenInvariant>("dtype {} is none of the known ones", static_cast<int>(dtype));
 }

@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// Root of every error the library throws. `what()` is one line for people: what is wrong, with what, what would be right.
-/// `where()` is the place in the source that found it.
+/// Root of every error the library throws. `what()` is one line for people: what is wrong, with what, what would be
+/// right. `where()` is the place in the source that found it.
 class Error : public std::exception {
  public:
   Error(std::string message, std::source_location where) : message_(std::move(message)), where_(where) {}
@@ -29,24 +29,42 @@ class Error : public std::exception {
 // Errors a caller may recover from.
 
 /// An argument, option, shape or device that cannot be used.
-struct InvalidArgument : Error { using Error::Error; };
+struct InvalidArgument : Error {
+  using Error::Error;
+};
 /// A file or other input from outside that is missing, damaged or cannot be written.
-struct InputError : Error { using Error::Error; };
+struct InputError : Error {
+  using Error::Error;
+};
 /// A valid request that this build or device cannot carry out.
-struct Unsupported : Error { using Error::Error; };
+struct Unsupported : Error {
+  using Error::Error;
+};
 /// No more elements in a data set.
-struct EndOfData : Error { using Error::Error; };
+struct EndOfData : Error {
+  using Error::Error;
+};
 /// A device has not enough memory.
-struct OutOfMemory : Error { using Error::Error; };
+struct OutOfMemory : Error {
+  using Error::Error;
+};
 /// A collective or barrier waited longer than its limit.
-struct Timeout : Error { using Error::Error; };
+struct Timeout : Error {
+  using Error::Error;
+};
 /// This replica was released because another one failed; the other's error is the one to report.
-struct Aborted : Error { using Error::Error; };
+struct Aborted : Error {
+  using Error::Error;
+};
 
 /// The API was used in an order or a context that it does not allow.
-struct LogicError : Error { using Error::Error; };
+struct LogicError : Error {
+  using Error::Error;
+};
 /// A promise inside the library does not hold: a bug here, not in the caller's code.
-struct BrokenInvariant : Error { using Error::Error; };
+struct BrokenInvariant : Error {
+  using Error::Error;
+};
 
 namespace detail {
 template <class... Args>

@@ -16,10 +16,10 @@ std::string_view name(DeviceKind kind);
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
-  std::string model{};             ///< the maker's name
-  std::size_t memory_total = 0;   ///< bytes
-  std::size_t memory_free = 0;    ///< bytes, when asked
-  int cores = 0;                  ///< hardware threads of a CPU, multiprocessors of a GPU
+  std::string model{};               ///< the maker's name
+  std::size_t memory_total = 0;      ///< bytes
+  std::size_t memory_free = 0;       ///< bytes, when asked
+  int cores = 0;                     ///< hardware threads of a CPU, multiprocessors of a GPU
   std::string compute_capability{};  ///< "9.0"; empty for a CPU
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };

@@ -1,5 +1,3 @@
-#include <lockstep/runtime/device/registry.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -11,6 +9,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/gpu_devices.h>
+#include <lockstep/runtime/device/registry.h>
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,9 @@
-#include <lockstep/runtime/memory/allocator.h>
-
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/allocator.h>
 
 namespace lockstep {
 namespace {

@@ -45,7 +45,8 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
-  /// A block of at least `bytes` bytes. When the system has none left, kept blocks are released and it is asked once more.
+  /// A block of at least `bytes` bytes. When the system has none left, kept blocks are released and it is asked once
+  /// more.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Gives every kept block back to the system.
   void release_cache();

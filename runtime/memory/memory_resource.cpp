@@ -1,10 +1,9 @@
-#include <lockstep/runtime/memory/memory_resource.h>
-
 #include <cstdlib>
 
 #include <sys/mman.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/memory_resource.h>
 
 namespace lockstep {
 namespace {
@@ -32,8 +31,8 @@ class HostMemory final : public MemoryResource {
 MemoryResource& memory_resource(const LogicalDevice& device) {
   // Never destroyed: tensors in static storage give their memory back until the very end of the program.
   static auto& host = *new HostMemory;
-  require<Unsupported>(device.kind == DeviceKind::cpu, "{} cannot be computed on yet: this version has CPU kernels only",
-                       device.name());
+  require<Unsupported>(device.kind == DeviceKind::cpu,
+                       "{} cannot be computed on yet: this version has CPU kernels only", device.name());
   return host;
 }
 

@@ -1,6 +1,5 @@
-#include <lockstep/runtime/thread/context.h>
-
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// Where the calling thread computes. Ops allocate their results on `device`; a mirrored variable gives the copy of `replica`.
+/// Where the calling thread computes. Ops allocate their results on `device`; a mirrored variable gives the copy of
+/// `replica`.
 struct ExecutionContext {
   LogicalDevice device;
   int replica = -1;  ///< -1 outside a replica

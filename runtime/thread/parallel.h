@@ -26,8 +26,8 @@ class ComputeThreadsScope {
 };
 
 namespace detail {
-/// Calls call(body, chunk) for each chunk on the calling thread's arena. Behind a plain function, so that the scheduler's
-/// templates are compiled once and not for every loop.
+/// Calls call(body, chunk) for each chunk on the calling thread's arena. Behind a plain function, so that the
+/// scheduler's templates are compiled once and not for every loop.
 void run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body);
 }  // namespace detail
 

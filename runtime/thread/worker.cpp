@@ -1,9 +1,8 @@
-#include <lockstep/runtime/thread/worker.h>
-
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/parallel.h>
+#include <lockstep/runtime/thread/worker.h>
 
 namespace lockstep {
 

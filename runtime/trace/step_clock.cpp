@@ -1,6 +1,6 @@
-#include <lockstep/runtime/trace/step_clock.h>
-
 #include <utility>
+
+#include <lockstep/runtime/trace/step_clock.h>
 
 namespace lockstep {
 namespace {

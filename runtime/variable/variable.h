@@ -46,8 +46,8 @@ class VariableState {
 
   const VariableSpec& spec() const { return spec_; }
   const std::vector<Tensor>& copies() const { return copies_; }
-  /// Moves copy `index` to other memory of the same shape; the value moves along, and tapes that have read the copy before
-  /// know it after.
+  /// Moves copy `index` to other memory of the same shape; the value moves along, and tapes that have read the copy
+  /// before know it after.
   void move_copy(int index, const Tensor& memory);
 
  protected:

@@ -126,7 +126,7 @@ class BadData(Case):
     def test_damaged(self):
         images = struct.pack(">IIII", 2051, 8, 28, 28) + bytes(8 * 28 * 28)
         cases = [
-            ({"images": gzip.compress(images)[:60]}, "train-images-idx3-ubyte"),
+            ({"images": gzip.compress(images)[:-12]}, "train-images-idx3-ubyte"),
             ({"images": gzip.compress(struct.pack(">I", 1234) + images[4:])}, "train-images-idx3-ubyte"),
             ({"images": gzip.compress(images[:-1])}, "train-images-idx3-ubyte"),
             ({"images": gzip.compress(images + b"x")}, "train-images-idx3-ubyte"),

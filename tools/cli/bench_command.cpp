@@ -87,16 +87,19 @@ void print_for_people(const nlohmann::ordered_json& result) {
   fmt::print(stderr, "{} over {} replica(s), global batch {}, {}\n", result["model"].get<std::string>(),
              result["replicas"].get<int>(), result["global_batch"].get<std::int64_t>(),
              result["precision"].get<std::string>());
-  fmt::print(stderr, "{:.1f} examples/s, step {:.1f} ms (p10 {:.1f}, p90 {:.1f}), convolutions and matrix products alone {:.1f} ms\n",
-             result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
-             result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(),
-             result["kernel_floor_ms"].get<double>());
+  fmt::print(
+      stderr,
+      "{:.1f} examples/s, step {:.1f} ms (p10 {:.1f}, p90 {:.1f}), convolutions and matrix products alone {:.1f} ms\n",
+      result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
+      result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(),
+      result["kernel_floor_ms"].get<double>());
 }
 
 void run(const BenchOptions& options) {
   const ModelKind kind = parse_model(options.model);
   const MirroredStrategy strategy = options.replicas.make_strategy();
-  const std::int64_t batch = options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
+  const std::int64_t batch =
+      options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
   require(batch >= strategy.num_replicas_in_sync(), "--batch-size: {} replicas need at least as many examples, got {}",
           strategy.num_replicas_in_sync(), batch);
   Model model = strategy.scope([&] { return make_model(kind, {.seed = options.seed}); });

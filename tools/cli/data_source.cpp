@@ -33,7 +33,8 @@ TrainingData load_fashion(const std::string& directory, const DataOptions& optio
   const Transform prepare = image_preparation({.mean = mean_image(train.x)});
   Dataset test_batches =
       Dataset::from_tensors(test.x, test.y).batch(options.batch_size).map(prepare).prefetch(batches_ahead);
-  return {"Fashion-MNIST", training_batches(train, prepare, options), std::move(test_batches), train.size(), test.size()};
+  return {"Fashion-MNIST", training_batches(train, prepare, options), std::move(test_batches), train.size(),
+          test.size()};
 }
 
 std::int64_t synthetic_count(const std::string& text) {
@@ -61,7 +62,8 @@ TrainingData load_data(const DataOptions& options, ModelKind model) {
   if (kind == "synthetic") return make_synthetic(rest, options, model);
   require(kind == "fashion-mnist", "--data '{}' is not known; choose fashion-mnist[:DIR] or synthetic[:N]",
           options.source);
-  require(model == ModelKind::mini_googlenet, "--data fashion-mnist does not suit --model mlp, which takes 8000 features; use --data synthetic");
+  require(model == ModelKind::mini_googlenet,
+          "--data fashion-mnist does not suit --model mlp, which takes 8000 features; use --data synthetic");
   return load_fashion(rest, options);
 }
 

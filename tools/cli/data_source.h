@@ -29,8 +29,8 @@ struct TrainingData {
   std::int64_t test_examples = 0;
 };
 
-/// Throws InputError for data that is missing or damaged, InvalidArgument for a source that is not known or does not suit
-/// the model.
+/// Throws InputError for data that is missing or damaged, InvalidArgument for a source that is not known or does not
+/// suit the model.
 TrainingData load_data(const DataOptions& options, ModelKind model);
 
 }  // namespace lockstep::cli

@@ -59,8 +59,9 @@ void print_table() {
   const std::vector<Device> devices = physical_devices();
   fmt::print("{:<6} {:<40} {:>10} {:>10} {:>6} {:>10}\n", "Device", "Model", "Memory", "Free", "Cores", "Capability");
   for (const Device& device : devices)
-    fmt::print("{:<6} {:<40} {:>6.1f} GiB {:>6.1f} GiB {:>6} {:>10}\n", fmt::format("{}:{}", name(device.kind), device.index),
-               device.model, static_cast<double>(device.memory_total) / gib, static_cast<double>(device.memory_free) / gib,
+    fmt::print("{:<6} {:<40} {:>6.1f} GiB {:>6.1f} GiB {:>6} {:>10}\n",
+               fmt::format("{}:{}", name(device.kind), device.index), device.model,
+               static_cast<double>(device.memory_total) / gib, static_cast<double>(device.memory_free) / gib,
                device.cores, device.compute_capability.empty() ? "-" : device.compute_capability);
   print_links(devices);
   const std::string why = why_no_gpu();

@@ -23,11 +23,12 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   // A script's options come before those that it passes on.
   program.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  program.footer("Examples:\n"
-                 "  lockstep devices\n"
-                 "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 --epochs 1 --plot history.png\n"
-                 "  lockstep bench --model minigooglenet --replicas 2 --json\n"
-                 "  lockstep COMMAND --help");
+  program.footer(
+      "Examples:\n"
+      "  lockstep devices\n"
+      "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 --epochs 1 --plot history.png\n"
+      "  lockstep bench --model minigooglenet --replicas 2 --json\n"
+      "  lockstep COMMAND --help");
   lockstep::cli::add_devices_command(program, exit_code);
   lockstep::cli::add_train_command(program, exit_code);
   lockstep::cli::add_bench_command(program, exit_code);
@@ -36,6 +37,11 @@ int run(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return program.exit(help);
+  } catch (const CLI::RequiredError& error) {
+    const bool names_command = argc > 1 && argv[1][0] != '-' && program.get_subcommand_no_throw(argv[1]) == nullptr;
+    if (names_command)
+      return complain(fmt::format("'{}' is no command; choose devices, train, bench or summary", argv[1]), wrong_input);
+    return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
   } catch (const CLI::ParseError& error) {
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
   } catch (const lockstep::InvalidArgument& error) {

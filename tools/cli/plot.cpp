@@ -31,7 +31,8 @@ std::string step_block(const RunRecord& record) {
   for (std::size_t epoch = 0; epoch < record.epoch_ends().size(); ++epoch) {
     const std::size_t end = record.epoch_ends()[epoch];
     for (std::size_t step = begin; step < end; ++step) {
-      const double position = static_cast<double>(epoch) + static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);
+      const double position =
+          static_cast<double>(epoch) + static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);
       block += fmt::format("{:.5f} {:.6g}\n", position, record.steps()[step].loss);
     }
     begin = end;
@@ -67,7 +68,8 @@ std::string make_script(const std::string& path, const std::string& title, const
   script += fmt::format(
       "set terminal pngcairo size 1200,540 font 'DejaVu Sans,11' background '#ffffff'\n"
       "set output {}\n"
-      "set multiplot layout 1,2 title {} font 'DejaVu Sans Bold,13' noenhanced margins 0.065,0.98,0.13,0.87 spacing 0.085\n"
+      "set multiplot layout 1,2 title {} font 'DejaVu Sans Bold,13' noenhanced margins 0.065,0.98,0.13,0.87 spacing "
+      "0.085\n"
       "set border 3 lc rgb '#57606a'\nset tics nomirror\nset grid lc rgb '#d0d7de' lw 1 lt 1\n"
       "set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n",
       quoted(path), quoted(title), static_cast<double>(history.epoch.size()) + 0.1,

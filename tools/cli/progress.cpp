@@ -117,10 +117,11 @@ class ProgressBar final : public Progress {
   /// Overwrites the line, cut to the terminal's width. Cells of the bar are three bytes wide but one column.
   static void draw(const std::string& line) {
     winsize window{};
-    const std::size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+    const std::size_t columns =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
     std::size_t bytes = 0;
-    for (std::size_t column = 0; bytes < line.size() && column < columns; ++column)
-      do ++bytes;
+    for (std::size_t column = 0; bytes < line.size() && column < columns; ++column) do
+        ++bytes;
       while (bytes < line.size() && (static_cast<unsigned char>(line[bytes]) & 0xC0) == 0x80);
     fmt::print(stderr, "\r\033[K{}", line.substr(0, bytes));
     std::fflush(stderr);

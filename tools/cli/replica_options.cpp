@@ -22,8 +22,9 @@ CLI::Validator whole_number_from(std::int64_t lowest) {
 }
 
 void ReplicaOptions::add_to(CLI::App& command) {
-  auto* const count = command.add_option("--replicas", replicas, "logical devices that share the CPU's cores (default 2)")
-                          ->check(whole_number_from(1));
+  auto* const count =
+      command.add_option("--replicas", replicas, "logical devices that share the CPU's cores (default 2)")
+          ->check(whole_number_from(1));
   command.add_option("--devices", devices, "devices by name, e.g. CPU:0,CPU:1")->delimiter(',')->excludes(count);
   command.add_option("--strategy", strategy, "how replicas are kept together")->check(CLI::IsMember({"mirrored"}));
   command.add_option("--timeout", timeout_s, "longest wait for a replica, in seconds (default 600)")

@@ -7,7 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Writes one JSON object per training step, as it happens: the file is of use while training goes on and after a crash.
+/// Writes one JSON object per training step, as it happens: the file is of use while training goes on and after a
+/// crash.
 class StepLog final : public Callback {
  public:
   /// Throws InputError when the file cannot be written.

@@ -75,7 +75,8 @@ int run(TrainOptions options) {
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
 
-  Model model = strategy.scope([&] { return make_model(kind, {.seed = options.data.seed, .dropout = options.dropout}); });
+  Model model =
+      strategy.scope([&] { return make_model(kind, {.seed = options.data.seed, .dropout = options.dropout}); });
   const Optimizer optimizer = make_optimizer(options);
   model.compile(optimizer, make_loss(kind), {Accuracy()});
   if (!options.weights.empty()) model.load_weights(options.weights);

@@ -41,7 +41,8 @@ void TrainOptions::add_to(CLI::App& command) {
   command.add_option("--optimizer", optimizer, "sgd or adam (default sgd)")->check(CLI::IsMember({"sgd", "adam"}));
   command.add_option("--learning-rate", learning_rate, "default: Keras', 0.01 for sgd and 0.001 for adam");
   command.add_option("--momentum", momentum, "of sgd (default 0)");
-  command.add_option("--schedule", schedule, "of the learning rate: constant, or poly: linearly to 0 (default constant)")
+  command
+      .add_option("--schedule", schedule, "of the learning rate: constant, or poly: linearly to 0 (default constant)")
       ->check(CLI::IsMember({"constant", "poly"}));
   command.add_option("--precision", precision, "float32")->check(CLI::IsMember({"float32"}));
   command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");

@@ -1,9 +1,8 @@
-#include <lockstep/runtime/device/gpu_devices.h>
-
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/gpu_devices.h>
 
 namespace lockstep {
 namespace {

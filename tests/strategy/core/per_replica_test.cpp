@@ -17,6 +17,12 @@ TEST(PerReplica, HoldsOneValueForEachReplica) {
   EXPECT_EQ(PerReplica<int>().size(), 0);
 }
 
+TEST(PerReplica, ResultsOfATemporaryCanBeLoopedOver) {
+  std::vector<std::string> seen;
+  for (const std::string& word : PerReplica<std::string>({"a", "bc"}).local_results()) seen.push_back(word);
+  EXPECT_EQ(seen, (std::vector<std::string>{"a", "bc"}));
+}
+
 TEST(PerReplica, OneValueIsStillAListOfOne) {
   const PerReplica<int> one({7});
   EXPECT_EQ(one.local_results(), std::vector<int>{7});
