@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -15,6 +16,11 @@ constexpr int wrong_input = 2;
 int complain(const std::string& message, int exit_code) {
   fmt::print(stderr, "lockstep: {}\n", message.substr(0, message.find('\n')));
   return exit_code;
+}
+
+bool is_command(const CLI::App& program, const std::string& name) {
+  const auto commands = program.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->check_name(name); });
 }
 
 int run(int argc, char** argv) {
@@ -38,8 +44,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return program.exit(help);
   } catch (const CLI::RequiredError& error) {
-    const bool names_command = argc > 1 && argv[1][0] != '-' && program.get_subcommand_no_throw(argv[1]) == nullptr;
-    if (names_command)
+    if (argc > 1 && argv[1][0] != '-' && !is_command(program, argv[1]))
       return complain(fmt::format("'{}' is no command; choose devices, train, bench or summary", argv[1]), wrong_input);
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
   } catch (const CLI::ParseError& error) {
