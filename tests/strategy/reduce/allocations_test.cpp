@@ -4,36 +4,34 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {
 namespace {
 
-// Two dense layers trained by hand on two replicas, each on its own rows.
+// A perceptron trained by hand on two replicas, each on its own rows; of element-wise ops, which are this project's own
+// code on every thread.
 class TrainingByHand : public testing::Test {
  protected:
   const MirroredStrategy strategy_ = test::mirrored(2);
   const std::vector<Variable> variables_ = strategy_.scope([] {
-    return std::vector{test::variable_of("kernel_1", test::random_tensor({30, 40}, 1)),
-                       test::variable_of("bias_1", Tensor::zeros({40})),
-                       test::variable_of("kernel_2", test::random_tensor({40, 10}, 2)),
-                       test::variable_of("bias_2", Tensor::zeros({10}))};
+    return std::vector{test::variable_of("weights", test::random_tensor({30}, 1)),
+                       test::variable_of("bias", Tensor::zeros({1}))};
   });
   GradientReducer reducer_{variables_, 1, strategy_.devices()};
 
   void step(int number) {
     const Tensor x = test::random_tensor({64, 30}, 100U + number);
-    const Tensor labels = Tensor::zeros({64}, DType::i64);
+    const Tensor targets = test::random_tensor({64}, 200U + number, 0, 1);
     strategy_.run([&] {
       const ReplicaContext context = get_replica_context();
       const int first = 32 * context.replica_id_in_sync_group();
       GradientTape tape;
-      const Tensor hidden =
-          dense(x.slice_view(0, first, first + 32), variables_[0].value(), variables_[1].value(), Activation::relu);
-      const Tensor logits = dense(hidden, variables_[2].value(), variables_[3].value());
-      const Tensor loss = sum(sparse_softmax_cross_entropy(logits, labels.slice_view(0, first, first + 32))) / 64.0;
+      const Tensor product = x.slice_view(0, first, first + 32) * variables_[0].value();
+      const Tensor logits = sum(product, {1}) + variables_[1].value();
+      const Tensor loss = sum(sigmoid_cross_entropy(logits, targets.slice_view(0, first, first + 32))) / 64.0;
       reducer_.backward(context, tape, loss);
       reducer_.apply(context, [](const UpdateViews& views) {
         current_backend().update(SgdStep{.learning_rate = 0.1F, .momentum = 0.9F}, views);
