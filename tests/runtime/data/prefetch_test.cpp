@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -31,7 +32,7 @@ struct Counted {
   }
   /// Returns when the producer has made `count` elements; hangs, and so fails, when it never does.
   void wait_for(int count) const {
-    while (*made < count) std::this_thread::yield();
+    while (*made < count) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 };
 
@@ -54,7 +55,7 @@ TEST(DatasetPrefetch, WorksAheadByItsCountAndTheElementInHand) {
   DatasetIterator pass = counted.set(100).prefetch(3).epoch();
   for (int taken = 0; taken < 20; ++taken) {
     counted.wait_for(taken + 4);
-    for (int i = 0; i < 20; ++i) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would go on
     EXPECT_EQ(*counted.made, taken + 4);
     (void)pass.next();
   }

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -69,7 +70,7 @@ TEST(Worker, FinishesTheJobInHandWhenDestroyed) {
   {
     Worker worker(context);
     worker.submit([&] {
-      for (int i = 0; i < 100; ++i) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
       finished = true;
     });
   }
