@@ -66,7 +66,7 @@ TEST(DatasetBatch, OfAShuffledTensorIsACopy) {
 }
 
 TEST(DatasetBatch, GathersTheSameRowsOnAnyNumberOfThreads) {
-  constexpr std::int64_t row = 40'000;  // long enough for a batch to be split over threads
+  constexpr std::int64_t row = 20'000;  // long enough for a batch to be split over threads
   std::vector<std::int32_t> values;
   for (std::int64_t i = 0; i < 16 * row; ++i) values.push_back(static_cast<std::int32_t>(i));
   const Dataset set = Dataset::from_tensors(Tensor::from(values, {16, row})).shuffle({.seed = 3}).batch(16);
