@@ -14,10 +14,10 @@ Shape joined_shape(std::span<const Tensor> parts, int axis) {
   for (const Tensor& part : parts) {
     Shape expected = parts[0].shape();
     require(part.rank() == expected.rank() && part.dtype() == parts[0].dtype(),
-            "concat of {} and {}: rank or dtype differ", parts[0].text(), part.text());
+            "concat of {} and {}: rank or dtype differ", parts[0], part);
     expected[axis] = part.shape()[axis];
-    require(part.shape() == expected, "concat along axis {} of {} and {}: the other sizes must agree", axis,
-            parts[0].text(), part.text());
+    require(part.shape() == expected, "concat along axis {} of {} and {}: the other sizes must agree", axis, parts[0],
+            part);
     shape[axis] += part.shape()[axis];
   }
   return shape;
@@ -46,7 +46,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 }
 
 Tensor flatten(const Tensor& x) {
-  require(x.defined() && x.rank() >= 1, "flatten needs at least one axis, got {}", x.text());
+  require(x.defined() && x.rank() >= 1, "flatten needs at least one axis, got {}", x);
   std::int64_t rest = 1;
   for (int axis = 1; axis < x.rank(); ++axis) rest *= x.dim(axis);
   return reshape(x, {x.dim(0), rest});

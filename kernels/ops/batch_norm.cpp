@@ -7,16 +7,15 @@ namespace {
 
 void check_vector(const char* op, const char* what, const Tensor& value, const Tensor& x) {
   require(value.defined() && value.dtype() == DType::f32 && value.shape() == Shape{x.dim(-1)} && value.is_dense(),
-          "{}: {} for x {} must be dense f32 ({}), got {}", op, what, x.shape().text(), x.dim(-1), value.text());
+          "{}: {} for x {} must be dense f32 ({}), got {}", op, what, x.shape(), x.dim(-1), value);
 }
 
 void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& out) {
-  require(x.defined() && x.rank() >= 1 && x.dtype() == DType::f32, "{}: x must be f32 (..., channels), got {}", op,
-          x.text());
+  require(x.defined() && x.rank() >= 1 && x.dtype() == DType::f32, "{}: x must be f32 (..., channels), got {}", op, x);
   check_vector(op, "gamma", gamma, x);
   check_vector(op, "beta", beta, x);
   require(!out.defined() || (out.shape() == x.shape() && out.dtype() == DType::f32 && is_rows(out)),
-          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, x.shape().text(), out.text());
+          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, x.shape(), out);
 }
 
 /// What the gradient needs.
@@ -98,8 +97,7 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
 void update_moving_average(const Tensor& average, const Tensor& value, float momentum) {
   require(average.defined() && value.defined() && average.shape() == value.shape() && average.dtype() == DType::f32 &&
               value.dtype() == DType::f32,
-          "update_moving_average: average and value must be f32 of one shape, got {} and {}", average.text(),
-          value.text());
+          "update_moving_average: average and value must be f32 of one shape, got {} and {}", average, value);
   current_backend().moving_average(average, value, momentum);
 }
 

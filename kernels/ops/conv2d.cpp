@@ -8,13 +8,12 @@ namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
   require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32,
-          "conv2d: x must be f32 (n, height, width, channels), got {}", x.text());
+          "conv2d: x must be f32 (n, height, width, channels), got {}", x);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 && kernel.dim(2) == x.dim(3) &&
               kernel.dim(3) >= 1 && x.dim(3) >= 1,
-          "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), got {}", x.shape().text(), x.dim(3),
-          kernel.text());
+          "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), got {}", x.shape(), x.dim(3), kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(3)} && bias.dtype() == DType::f32),
-          "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape().text(), kernel.dim(3), bias.text());
+          "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(3), bias);
 }
 
 /// Sum of dy over all but the last axis.

@@ -16,11 +16,11 @@ Tensor as_matrix(const Tensor& x) {
 Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   const bool integers =
       labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::i64 || labels.dtype() == DType::u8);
-  require(integers, "sparse_softmax_cross_entropy takes labels of i32, i64 or u8, got {}", labels.text());
+  require(integers, "sparse_softmax_cross_entropy takes labels of i32, i64 or u8, got {}", labels);
   const bool fits =
       labels.elements() == logits.dim(0) && (labels.rank() == 1 || (labels.rank() == 2 && labels.dim(1) == 1));
   require(fits, "sparse_softmax_cross_entropy takes labels (n) or (n, 1) for logits (n, classes), got {} for {}",
-          labels.text(), logits.text());
+          labels, logits);
   const Tensor result = Tensor::empty(labels.shape(), DType::i64);
   current_backend().convert(labels, result);
   return result.view({labels.elements()});
@@ -28,8 +28,8 @@ Tensor class_labels(const Tensor& logits, const Tensor& labels) {
 
 Tensor binary_loss(const char* op, bool from_logits, const Tensor& x, const Tensor& targets) {
   require_f32(op, x);
-  require(targets.defined() && targets.shape() == x.shape(), "{} takes targets of the shape of {}, got {}", op,
-          x.text(), targets.text());
+  require(targets.defined() && targets.shape() == x.shape(), "{} takes targets of the shape of {}, got {}", op, x,
+          targets);
   const Tensor in = make_dense(x);
   Tensor target = make_dense(targets);
   if (target.dtype() != DType::f32) {
@@ -52,7 +52,7 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& x, const Tens
 
 Tensor softmax(const Tensor& logits) {
   require_f32("softmax", logits);
-  require(logits.rank() >= 1, "softmax needs at least one axis, got {}", logits.text());
+  require(logits.rank() >= 1, "softmax needs at least one axis, got {}", logits);
   const Tensor y = Tensor::empty(logits.shape());
   current_backend().softmax(as_matrix(make_dense(logits)), as_matrix(y));
   if (recording({logits})) {
@@ -67,7 +67,7 @@ Tensor softmax(const Tensor& logits) {
 
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
   require_f32("sparse_softmax_cross_entropy", logits);
-  require(logits.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", logits.text());
+  require(logits.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", logits);
   const Tensor label = class_labels(logits, labels);
   const Tensor loss = Tensor::empty({logits.dim(0)});
   const Tensor probabilities = Tensor::empty(logits.shape());

@@ -6,13 +6,12 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
-  require(x.defined() && x.rank() == 2 && x.dtype() == DType::f32, "dense: x must be f32 (n, inputs), got {}",
-          x.text());
+  require(x.defined() && x.rank() == 2 && x.dtype() == DType::f32, "dense: x must be f32 (n, inputs), got {}", x);
   require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(1) &&
               kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
-          "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape().text(), x.dim(1), kernel.text());
+          "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
-          "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape().text(), kernel.dim(1), bias.text());
+          "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(1), bias);
 }
 
 /// The gradient of the product before the activation. The derivatives of all activations follow from their results.

@@ -29,8 +29,8 @@ Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
   for (int axis = 0; axis < rank; ++axis) {
     const std::int64_t left = size(a, axis);
     const std::int64_t right = size(b, axis);
-    require(left == right || left == 1 || right == 1, "{}: shapes {} and {} do not broadcast", op, a.shape().text(),
-            b.shape().text());
+    require(left == right || left == 1 || right == 1, "{}: shapes {} and {} do not broadcast", op, a.shape(),
+            b.shape());
     shape.push_back(left == 1 ? right : left);
   }
   return shape;

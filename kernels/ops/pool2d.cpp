@@ -14,12 +14,12 @@ struct Pooling {
 
 Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
   require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32,
-          "{}: x must be f32 (n, height, width, channels), got {}", op, x.text());
+          "{}: x must be f32 (n, height, width, channels), got {}", op, x);
   const auto [window, size] = slide_window(op, x.shape(), options.window, options.strides, options.padding);
   const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
   const Tensor& out = options.out;
   require(!out.defined() || (out.shape() == shape && out.dtype() == DType::f32 && is_rows(out)),
-          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, shape.text(), out.text());
+          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, shape, out);
   return {window, out.defined() ? out : Tensor::empty(shape)};
 }
 

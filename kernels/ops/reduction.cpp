@@ -41,7 +41,7 @@ AxisSet axis_set(const Shape& shape, const std::vector<int>& axes) {
   AxisSet set;
   for (const int axis : axes) {
     const int normal = shape.normalize_axis(axis);
-    require(!set[normal], "axis {} of shape {} is given twice", axis, shape.text());
+    require(!set[normal], "axis {} of shape {} is given twice", axis, shape);
     set[normal] = true;
   }
   return set;
@@ -147,11 +147,11 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 
 Tensor argmax(const Tensor& x) {
   require_f32("argmax", x);
-  require(x.rank() >= 1, "argmax needs at least one axis, got {}", x.text());
+  require(x.rank() >= 1, "argmax needs at least one axis, got {}", x);
   Shape shape;
   for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));
   const Tensor y = Tensor::empty(shape, DType::i64);
-  require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x.text());
+  require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x);
   current_backend().argmax(make_dense(x).view({y.elements(), x.dim(-1)}), y);
   return y;
 }

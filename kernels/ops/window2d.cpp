@@ -22,14 +22,14 @@ Axis slide_axis(std::int64_t input, std::int64_t window, std::int64_t stride, Pa
 }  // namespace
 
 Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding) {
-  require(x.rank() == 4, "{}: x must be (n, height, width, channels), got {}", op, x.text());
+  require(x.rank() == 4, "{}: x must be (n, height, width, channels), got {}", op, x);
   require(size.height >= 1 && size.width >= 1 && strides.height >= 1 && strides.width >= 1,
           "{}: window and strides must be at least 1, got {} x {} and {} x {}", op, size.height, size.width,
           strides.height, strides.width);
   const std::int64_t least_height = padding == Padding::valid ? size.height : 1;
   const std::int64_t least_width = padding == Padding::valid ? size.width : 1;
   require(x[1] >= least_height && x[2] >= least_width, "{}: the window of {} x {} does not fit into x {}", op,
-          size.height, size.width, x.text());
+          size.height, size.width, x);
   const Axis rows = slide_axis(x[1], size.height, strides.height, padding);
   const Axis columns = slide_axis(x[2], size.width, strides.width, padding);
   return {.window = {.height = size.height,

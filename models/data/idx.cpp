@@ -30,8 +30,7 @@ Shape read_header(ByteReader& reader, int rank, const std::filesystem::path& fil
     const std::uint32_t size = read_big_endian(reader, file);
     shape.push_back(size);
     const bool fits = !__builtin_mul_overflow(bytes, size, &bytes) && bytes <= reader.most_bytes();
-    require<InputError>(fits, "{}: cut short, or the sizes in its header, {}.., are wrong", file.string(),
-                        shape.text());
+    require<InputError>(fits, "{}: cut short, or the sizes in its header, {}.., are wrong", file.string(), shape);
   }
   return shape;
 }
@@ -45,7 +44,7 @@ Tensor read_idx(const std::filesystem::path& file, int rank) {
   const auto bytes = static_cast<std::size_t>(values.elements());
   const std::size_t found = reader.read(static_cast<std::byte*>(values.raw_data()), bytes);
   require<InputError>(found == bytes, "{}: has {} of the {} bytes that its header, {}, says", file.string(), found,
-                      bytes, shape.text());
+                      bytes, shape);
   reader.require_end();
   return values;
 }

@@ -47,13 +47,13 @@ void prepare_image(const std::uint8_t* pixels, const float* mean, const ImageLay
 
 void check_images(const Tensor& images) {
   require(images.defined() && images.rank() == 3 && images.dtype() == DType::u8,
-          "images must be u8 of shape (n, height, width), got {}", images.text());
+          "images must be u8 of shape (n, height, width), got {}", images);
 }
 
 Tensor prepare(const Tensor& images, const ImagePreparation& options) {
   check_images(images);
   require(images.dim(1) == options.mean.dim(0) && images.dim(2) == options.mean.dim(1),
-          "images {} are not of the size of their mean {}", images.text(), options.mean.text());
+          "images {} are not of the size of their mean {}", images, options.mean);
   const ImageLayout layout{images.dim(1), images.dim(2), options.padding, options.channels};
   const std::uint8_t* pixels = images.span<std::uint8_t>().data();
   const float* mean = options.mean.span<float>().data();
@@ -92,7 +92,7 @@ Tensor mean_image(const Tensor& images) {
 
 std::function<Example(const Example&)> image_preparation(const ImagePreparation& options) {
   require(options.mean.defined() && options.mean.rank() == 2 && options.mean.dtype() == DType::f32,
-          "the mean image must be f32 of shape (height, width), got {}", options.mean.text());
+          "the mean image must be f32 of shape (height, width), got {}", options.mean);
   require(options.padding >= 0 && options.channels >= 1,
           "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
           options.channels);

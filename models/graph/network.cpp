@@ -116,7 +116,7 @@ Tensor Network::operator()(const Tensor& x, Mode mode) const {
 
 void Network::check_call(const Tensor& x, Mode mode) const {
   require(x.defined() && x.rank() >= 1 && x.shape() == batched(x.dim(0), input_shape_),
-          "the model takes batches of {}, got {}", input_shape_.text(), x.text());
+          "the model takes batches of {}, got {}", input_shape_, x);
   require<LogicError>(
       mode == Mode::inference || current_context().in_replica() || strategy_.num_replicas_in_sync() == 1,
       "a model on {} replicas trains inside strategy.run(), each replica on its own weights",

@@ -16,7 +16,7 @@ std::uint64_t next_number() {
 
 Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
   require(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 1; }),
-          "Input needs sizes of at least 1 (the batch axis left out), got {}", shape.text());
+          "Input needs sizes of at least 1 (the batch axis left out), got {}", shape);
   return Symbol(std::make_shared<const Symbol::Node>(
       Symbol::Node{.layer = {}, .inputs = {}, .shape = shape, .name = std::move(name), .number = next_number()}));
 }

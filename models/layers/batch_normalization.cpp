@@ -27,10 +27,10 @@ class BatchNormalizationImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
-    require(input.rank() >= 1, "BatchNormalization needs a channel axis, got {}", input.text());
+    require(input.rank() >= 1, "BatchNormalization needs a channel axis, got {}", input);
     require(!is_built() || input.dim(-1) == gamma_.shape()[0],
             "BatchNormalization '{}' was built for {} channels, got {}", name(), is_built() ? gamma_.shape()[0] : 0,
-            input.text());
+            input);
     return input;
   }
 

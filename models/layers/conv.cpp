@@ -22,7 +22,7 @@ class Conv2DImpl final : public LayerImpl {
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& image = only_image(class_name(), inputs);
     require(!is_built() || image[2] == kernel_.shape()[2], "Conv2D '{}' was built for {} channels, got {}", name(),
-            is_built() ? kernel_.shape()[2] : 0, image.text());
+            is_built() ? kernel_.shape()[2] : 0, image);
     const Size2d size =
         slide_window("Conv2D", with_batch_axis(image), options_.kernel_size, options_.strides, options_.padding).output;
     return {size.height, size.width, options_.filters};

@@ -19,7 +19,7 @@ float symmetric(std::uint32_t word, float limit) {
 
 /// sqrt(6 / (fan_in + fan_out)) of a kernel.
 float glorot_limit(const Shape& kernel) {
-  require(kernel.rank() >= 2, "glorot_uniform needs a kernel (..., in, out), got {}", kernel.text());
+  require(kernel.rank() >= 2, "glorot_uniform needs a kernel (..., in, out), got {}", kernel);
   double window = 1;
   for (int axis = 0; axis < kernel.rank() - 2; ++axis) window *= static_cast<double>(kernel[axis]);
   const double fans = window * static_cast<double>(kernel.dim(-2) + kernel.dim(-1));

@@ -19,7 +19,7 @@ inline const Shape& only_input(std::string_view layer, std::span<const Shape> in
 /// The one input of a layer of images. Throws InvalidArgument unless it is (height, width, channels).
 inline const Shape& only_image(std::string_view layer, std::span<const Shape> inputs) {
   const Shape& shape = only_input(layer, inputs);
-  require(shape.rank() == 3, "{} takes images (height, width, channels), got {}", layer, shape.text());
+  require(shape.rank() == 3, "{} takes images (height, width, channels), got {}", layer, shape);
   return shape;
 }
 

@@ -17,12 +17,11 @@ class ConcatenateImpl final : public LayerImpl {
   Shape output_shape(std::span<const Shape> inputs) const override {
     require(inputs.size() >= 2, "Concatenate takes at least two inputs, got {}", inputs.size());
     Shape result = inputs[0];
-    require(result.rank() >= 1, "Concatenate needs an axis to join, got {}", result.text());
+    require(result.rank() >= 1, "Concatenate needs an axis to join, got {}", result);
     const int last = result.rank() - 1;
     for (const Shape& input : inputs.subspan(1)) {
       const bool agrees = input.rank() == result.rank() && std::equal(input.begin(), input.end() - 1, result.begin());
-      require(agrees, "Concatenate needs inputs that agree in all but the last axis, got {} and {}", inputs[0].text(),
-              input.text());
+      require(agrees, "Concatenate needs inputs that agree in all but the last axis, got {} and {}", inputs[0], input);
       result[last] += input[last];
     }
     return result;

@@ -22,7 +22,7 @@ Loss::Function sparse_categorical(bool from_logits) {
 
 Loss::Function binary(bool from_logits) {
   return [from_logits](const Tensor& y_true, const Tensor& y_pred) {
-    require(y_pred.rank() == 2, "binary_crossentropy takes predictions (n, k), got {}", y_pred.text());
+    require(y_pred.rank() == 2, "binary_crossentropy takes predictions (n, k), got {}", y_pred);
     const bool flat = y_true.rank() == 1 && y_pred.dim(1) == 1;  // one label for each example
     const Tensor targets = flat ? y_true.view(Shape{y_true.dim(0), 1}) : y_true;
     const Tensor by_element =

@@ -14,8 +14,7 @@ double matches(const std::vector<double>& a, const std::vector<double>& b) {
 double count_correct(const Tensor& y_true, const Tensor& y_pred) {
   const NoGradientScope not_recorded;
   require(y_pred.rank() == 2 && y_true.defined() && y_true.elements() == y_pred.dim(0),
-          "accuracy compares labels (n) or (n, 1) with predictions (n, k), got {} and {}", y_true.text(),
-          y_pred.text());
+          "accuracy compares labels (n) or (n, 1) with predictions (n, k), got {} and {}", y_true, y_pred);
   const std::vector<double> labels = y_true.to_vector<double>();
   if (y_pred.dim(1) > 1) return matches(labels, argmax(y_pred).to_vector<double>());
   std::vector<double> rounded = y_pred.to_vector<double>();

@@ -86,7 +86,7 @@ Tensor read_variable(const hdf5::Reader& file, const LayerGroup& group, std::siz
   const Variable& variable = group.variables()[index];
   const Shape found = file.shape_of(group.dataset(index));
   require<InputError>(found == variable.shape(), "{}: weight '{}' has shape {}, {:?} has {}", file.path(),
-                      variable.name(), variable.shape().text(), group.dataset(index), found.text());
+                      variable.name(), variable.shape(), group.dataset(index), found);
   const Tensor value = Tensor::empty(variable.shape());
   file.read(group.dataset(index), value.span<float>());
   return value;

@@ -24,7 +24,7 @@ Tensor losses_by_example(const Loss& loss, const Tensor& y_true, const Tensor& y
   require(y_true.defined(), "{} needs a data set with targets, this one has only x", loss.name());
   const Tensor losses = loss(y_true, y_pred);
   require(losses.shape() == Shape{y_pred.dim(0)}, "{} must give one value for each of {} examples, it gave {}",
-          loss.name(), y_pred.dim(0), losses.text());
+          loss.name(), y_pred.dim(0), losses);
   return losses;
 }
 

@@ -86,6 +86,10 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   Node& seed = nodes_[node_of(target)];
   seed.gradient = Tensor::full(target.shape(), 1.0, target.dtype());
   seed.owned = true;
+  if (seed.destination.defined()) {
+    copy(seed.gradient, seed.destination);
+    seed.gradient = seed.destination;
+  }
   report(entries_.size());
   while (!entries_.empty()) {
     run_entry(entries_.back());

@@ -21,8 +21,8 @@ void Shape::push_back(std::int64_t dim) {
 std::int64_t Shape::elements() const {
   std::int64_t count = 1;
   for (const std::int64_t dim : *this) {
-    if (dim < 0) fail("shape {} has a negative size", text());
-    if (__builtin_mul_overflow(count, dim, &count)) fail("shape {} has more elements than 64 bits count", text());
+    if (dim < 0) fail("shape {} has a negative size", *this);
+    if (__builtin_mul_overflow(count, dim, &count)) fail("shape {} has more elements than 64 bits count", *this);
   }
   return count;
 }

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace lockstep {
 
 /// Sizes (or strides, in elements) of up to `max_rank` dimensions, held without an allocation.
@@ -44,3 +46,10 @@ class Shape {
 };
 
 }  // namespace lockstep
+
+template <>
+struct fmt::formatter<lockstep::Shape> : fmt::formatter<std::string> {
+  auto format(const lockstep::Shape& shape, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(shape.text(), context);
+  }
+};

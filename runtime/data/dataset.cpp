@@ -9,9 +9,9 @@ namespace {
 
 void check_source(const Tensor& tensor, const char* which) {
   require(tensor.defined(), "a data set needs a defined {}", which);
-  require(tensor.rank() >= 1, "{} of a data set needs an axis of examples, got {}", which, tensor.text());
+  require(tensor.rank() >= 1, "{} of a data set needs an axis of examples, got {}", which, tensor);
   require(tensor.is_dense() && tensor.device().kind == DeviceKind::cpu,
-          "{} of a data set must be dense and in host memory, got {}", which, tensor.text());
+          "{} of a data set must be dense and in host memory, got {}", which, tensor);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y) {
   check_source(x, "x");
   if (y.defined()) {
     check_source(y, "y");
-    require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x.text(), y.text());
+    require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x, y);
   }
   return Dataset(detail::make_tensor_source(x, y));
 }

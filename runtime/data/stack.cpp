@@ -53,7 +53,7 @@ Tensor stack(std::span<const Example> examples, Tensor Example::*member, const c
     // The texts are made only for a message: this runs for every example.
     if (tensor.defined() == first.defined() && tensor.shape() == first.shape() && tensor.dtype() == first.dtype())
       continue;
-    fail("the examples of a batch need {} of one shape and dtype, got {} and {}", which, first.text(), tensor.text());
+    fail("the examples of a batch need {} of one shape and dtype, got {} and {}", which, first, tensor);
   }
   if (!first.defined()) return {};
   const auto rows = static_cast<std::int64_t>(examples.size());

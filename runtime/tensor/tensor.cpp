@@ -28,14 +28,14 @@ Shape resolve(Shape shape, std::int64_t elements) {
   int unknown = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != -1) continue;
-    require(unknown < 0, "at most one size of {} may be -1", shape.text());
+    require(unknown < 0, "at most one size of {} may be -1", shape);
     unknown = axis;
   }
   if (unknown < 0) return shape;
   Shape others = shape;
   others[unknown] = 1;
   const std::int64_t known = others.elements();
-  require(known > 0 && elements % known == 0, "{} elements do not divide into shape {}", elements, shape.text());
+  require(known > 0 && elements % known == 0, "{} elements do not divide into shape {}", elements, shape);
   shape[unknown] = elements / known;
   return shape;
 }
@@ -56,7 +56,7 @@ Tensor::Tensor(std::shared_ptr<Buffer> buffer, std::int64_t offset, const Shape&
 Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& device) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
-    fail("shape {} of {} has more bytes than 64 bits count", shape.text(), lockstep::name(dtype));
+    fail("shape {} of {} has more bytes than 64 bits count", shape, lockstep::name(dtype));
   auto buffer = allocator(device).allocate(static_cast<std::size_t>(bytes));
   return {std::move(buffer), 0, shape, shape.dense_strides(), dtype};
 }
@@ -92,18 +92,17 @@ Tensor Tensor::in_place_of(const Tensor& other) const {
   return result;
 }
 
-// Views are made for every op and example: as with access below, messages are formatted only when they are thrown.
 Tensor Tensor::view(const Shape& shape) const {
   const Shape resolved = resolve(shape, elements_);
-  if (!dense_) fail("a strided tensor, {}, has no view of another shape", text());
-  if (resolved.elements() != elements_) fail("{} has no view of shape {}", text(), shape.text());
+  require(dense_, "a strided tensor, {}, has no view of another shape", *this);
+  require(resolved.elements() == elements_, "{} has no view of shape {}", *this, shape);
   return {buffer_, offset_, resolved, resolved.dense_strides(), dtype_};
 }
 
 Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const {
   axis = shape_.normalize_axis(axis);
-  if (begin < 0 || begin > end || end > shape_[axis])
-    fail("slice [{}, {}) is outside axis {} of {}", begin, end, axis, text());
+  require(begin >= 0 && begin <= end && end <= shape_[axis], "slice [{}, {}) is outside axis {} of {}", begin, end,
+          axis, *this);
   Shape shape = shape_;
   shape[axis] = end - begin;
   return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
@@ -112,10 +111,10 @@ Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const 
 Tensor Tensor::broadcast_view(const Shape& shape) const {
   Shape strides = shape;
   const int added = shape.rank() - rank();
-  require(added >= 0, "{} does not broadcast to {}", text(), shape.text());
+  require(added >= 0, "{} does not broadcast to {}", *this, shape);
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const std::int64_t size = axis < added ? 1 : shape_[axis - added];
-    require(size == shape[axis] || size == 1, "{} does not broadcast to {}", text(), shape.text());
+    require(size == shape[axis] || size == 1, "{} does not broadcast to {}", *this, shape);
     strides[axis] = axis < added || size != shape[axis] ? 0 : strides_[axis - added];
   }
   return {buffer_, offset_, shape, strides, dtype_};
@@ -145,25 +144,24 @@ std::string Tensor::text() const {
   return fmt::format("{} {} on {}", lockstep::name(dtype_), shape_.text(), device().name());
 }
 
-// Called for every access: the messages are formatted only when they are thrown.
 void Tensor::check_type(DType wanted) const {
   if (wanted == dtype_ && defined()) [[likely]]
     return;
   require<LogicError>(defined(), "an undefined tensor has no elements");
-  fail("{} is read as {}", text(), lockstep::name(wanted));
+  fail("{} is read as {}", *this, lockstep::name(wanted));
 }
 
 void Tensor::check_host_dense(const char* what) const {
   if (dense_ && device().kind == DeviceKind::cpu) [[likely]]
     return;
-  require(dense_, "{}() needs a dense tensor, got a strided view {}", what, text());
-  fail("{}() needs a tensor in host memory, got {}", what, text());
+  require(dense_, "{}() needs a dense tensor, got a strided view {}", what, *this);
+  fail("{}() needs a tensor in host memory, got {}", what, *this);
 }
 
 void copy(const Tensor& from, const Tensor& to) {
-  require(from.defined() && to.defined(), "copy needs defined tensors, got {} and {}", from.text(), to.text());
-  require(from.shape() == to.shape() && from.dtype() == to.dtype(), "cannot copy {} to {}", from.text(), to.text());
-  require(from.is_dense() && to.is_dense(), "copy needs dense tensors, got {} and {}", from.text(), to.text());
+  require(from.defined() && to.defined(), "copy needs defined tensors, got {} and {}", from, to);
+  require(from.shape() == to.shape() && from.dtype() == to.dtype(), "cannot copy {} to {}", from, to);
+  require(from.is_dense() && to.is_dense(), "copy needs dense tensors, got {} and {}", from, to);
   if (from.elements() > 0)
     std::memcpy(to.raw_data(), from.raw_data(), static_cast<std::size_t>(from.elements()) * size_of(from.dtype()));
 }

@@ -113,4 +113,11 @@ void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace lockstep
 
+template <>
+struct fmt::formatter<lockstep::Tensor> : fmt::formatter<std::string> {
+  auto format(const lockstep::Tensor& tensor, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(tensor.text(), context);
+  }
+};
+
 #include <lockstep/runtime/tensor/tensor_access.h>

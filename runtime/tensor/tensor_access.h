@@ -24,14 +24,14 @@ std::span<T> Tensor::span() const {
 
 template <class T>
 T Tensor::item() const {
-  if (elements_ != 1) fail("item() needs a tensor of one element, got {}", text());
+  require(elements_ == 1, "item() needs a tensor of one element, got {}", *this);
   return *data<T>();
 }
 
 template <class T>
 Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
   require(static_cast<std::int64_t>(values.size()) == shape.elements(), "{} values do not fill shape {}", values.size(),
-          shape.text());
+          shape);
   Tensor result = empty(shape, dtype_of<T>);
   std::copy(values.begin(), values.end(), result.data<T>());
   return result;

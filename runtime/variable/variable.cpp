@@ -29,7 +29,7 @@ void VariableState::assign(const Tensor& value) {
 
 void VariableState::assign_copy(int index, const Tensor& value) {
   require(value.defined() && value.shape() == spec_.shape && value.dtype() == DType::f32,
-          "variable '{}' has shape {} of f32, cannot be assigned {}", spec_.name, spec_.shape.text(), value.text());
+          "variable '{}' has shape {} of f32, cannot be assigned {}", spec_.name, spec_.shape, value);
   copy(value, copies_[index]);
 }
 

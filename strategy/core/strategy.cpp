@@ -47,10 +47,9 @@ Tensor Strategy::reduce(ReduceOp op, const PerReplica<Tensor>& values) const {
   for (int replica = 0; replica < values.size(); ++replica) {
     const Tensor& value = values[replica];
     require(value.defined() && value.dtype() == DType::f32 && value.is_dense(),
-            "reduce() takes dense f32 tensors, replica {} has {}", replica, value.text());
+            "reduce() takes dense f32 tensors, replica {} has {}", replica, value);
     require(value.shape() == first.shape(),
-            "reduce() needs values of the same shape, replica 0 has {}, replica {} has {}", first.text(), replica,
-            value.text());
+            "reduce() needs values of the same shape, replica 0 has {}, replica {} has {}", first, replica, value);
     in.push_back(value.data<float>());
   }
   const Tensor result = Tensor::empty(first.shape());

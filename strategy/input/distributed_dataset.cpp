@@ -9,7 +9,7 @@ namespace {
 std::int64_t rows_of(const Batch& batch) {
   require(batch.x.rank() >= 1, "a scalar cannot be split over replicas: call batch() on the data set first");
   require(!batch.y.defined() || (batch.y.rank() >= 1 && batch.y.dim(0) == batch.x.dim(0)),
-          "x and y of a batch must have equally many rows, got {} and {}", batch.x.text(), batch.y.text());
+          "x and y of a batch must have equally many rows, got {} and {}", batch.x, batch.y);
   return batch.x.dim(0);
 }
 

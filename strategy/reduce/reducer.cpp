@@ -39,8 +39,8 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const Tensor
       continue;
     }
     require(gradients[i].shape() == destination.shape() && gradients[i].dtype() == DType::f32,
-            "the gradient of '{}' must be f32 {}, got {}", arena_.variables()[i].name(), destination.shape().text(),
-            gradients[i].text());
+            "the gradient of '{}' must be f32 {}, got {}", arena_.variables()[i].name(), destination.shape(),
+            gradients[i]);
     current_backend().convert(gradients[i], destination);
   }
 }

@@ -88,42 +88,47 @@ class ProgressBar final : public Progress {
 
   void show_step(const StepReport& report) override {
     const std::int64_t done = report.step_in_epoch + 1;
-    const std::string steps = plan().steps > 0 ? fmt::format("{}/{}", done, plan().steps) : fmt::format("{}", done);
-    std::string tail = fmt::format(" {:.0f} examples/s - {}", examples_per_second(), metrics_text(report.running));
+    std::string text = fmt::format("{:.0f} examples/s - {}", examples_per_second(), metrics_text(report.running));
+    std::string steps = fmt::format("{} ", done);
     if (plan().steps > 0) {
       const double left = elapsed() / static_cast<double>(done) * static_cast<double>(plan().steps - done);
-      tail = fmt::format(" eta {} -{}", clock_text(left), tail);
+      text = fmt::format("eta {} - {}", clock_text(left), text);
+      const std::string all = fmt::format("{}", plan().steps);
+      steps = fmt::format("{:>{}}/{} ", done, all.size(), all);
     }
-    draw(steps + " " + bar(done) + tail);
+    const std::size_t width = columns() - 1;  // a terminal may wrap when its last column is written
+    const std::size_t beside = steps.size() + text.size() + 1;
+    std::string line = steps;
+    if (plan().steps > 0 && width > beside + 4)
+      line += bar(static_cast<double>(done) / static_cast<double>(plan().steps), width - beside) + " ";
+    else
+      text.resize(std::min(text.size(), width - std::min(width, steps.size())));
+    overwrite(line + text);
   }
 
+  // The validation's values make the line longer than some terminals are wide: it may wrap, nothing is cut.
   void end_epoch(const Logs& logs) override {
-    const std::string steps = plan().steps > 0 ? fmt::format("{0}/{0} ", plan().steps) : "";
-    draw(steps + bar(plan().steps) + " " + epoch_end_text(elapsed(), logs));
-    fmt::print(stderr, "\n");
-    std::fflush(stderr);
+    const std::string steps = plan().steps > 0 ? fmt::format("{0}/{0} - ", plan().steps) : "";
+    overwrite(steps + epoch_end_text(elapsed(), logs) + "\n");
   }
 
  private:
-  std::string bar(std::int64_t done) const {
-    constexpr std::int64_t cells = 25;
-    if (plan().steps <= 0) return "";
-    const auto filled = static_cast<std::size_t>(cells * std::min(done, plan().steps) / plan().steps);
+  /// A bar of up to 25 columns, as many as there are.
+  static std::string bar(double share, std::size_t columns) {
+    const std::size_t cells = std::min<std::size_t>(25, columns);
+    const auto filled = static_cast<std::size_t>(share * static_cast<double>(cells));
     std::string text;
     for (std::size_t cell = 0; cell < cells; ++cell) text += cell < filled ? "━" : cell == filled ? "╸" : " ";
     return text;
   }
 
-  /// Overwrites the line, cut to the terminal's width. Cells of the bar are three bytes wide but one column.
-  static void draw(const std::string& line) {
+  static std::size_t columns() {
     winsize window{};
-    const std::size_t columns =
-        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
-    std::size_t bytes = 0;
-    for (std::size_t column = 0; bytes < line.size() && column < columns; ++column) do
-        ++bytes;
-      while (bytes < line.size() && (static_cast<unsigned char>(line[bytes]) & 0xC0) == 0x80);
-    fmt::print(stderr, "\r\033[K{}", line.substr(0, bytes));
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+  }
+
+  static void overwrite(const std::string& line) {
+    fmt::print(stderr, "\r\033[K{}", line);
     std::fflush(stderr);
   }
 };

@@ -43,7 +43,7 @@ std::string SharedMemoryCollective::disagreement() const {
 
 Tensor SharedMemoryCollective::all_reduce(int replica, ReduceOp op, const Tensor& value) {
   const PhaseTimer timer(Phase::reduce);
-  require(value.defined() && value.dtype() == DType::f32, "all_reduce combines f32 tensors, got {}", value.text());
+  require(value.defined() && value.dtype() == DType::f32, "all_reduce combines f32 tensors, got {}", value);
   posts_[replica] = {op, dense_copy(value), Tensor::empty(value.shape())};
   group_.meet(replica, "all_reduce");
   if (const std::string problem = disagreement(); !problem.empty()) {

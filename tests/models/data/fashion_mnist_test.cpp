@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <models/serialization/temporary_folder.h>
+#include <support/temporary_folder.h>
 
 #include <lockstep/models/data/fashion_mnist.h>
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/errors.h>
+#include <support/temporary_folder.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,14 +12,12 @@
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
-#include "temporary_folder.h"
-
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
 using test::contents_of;
-using test::message_of;
+using test::error_of;
 using test::write_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -27,7 +27,7 @@ void write(const std::string& path, const std::string& text) {
   write_file_atomically(path, std::as_bytes(std::span(text)));
 }
 std::string failure(const std::string& path, const std::string& text = "new") {
-  return message_of<InputError>([&] { write(path, text); });
+  return error_of<InputError>([&] { write(path, text); });
 }
 
 class AtomicFile : public testing::Test {

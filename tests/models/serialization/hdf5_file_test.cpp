@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <support/errors.h>
+#include <support/temporary_folder.h>
 
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/runtime/core/error.h>
-
-#include "temporary_folder.h"
 
 namespace lockstep {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using hdf5::Reader;
 using hdf5::Writer;
 using test::contents_of;
-using test::message_of;
+using test::error_of;
 using test::write_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -26,7 +26,7 @@ class Hdf5File : public testing::Test {
  protected:
   template <class Action>
   std::string failure(Action&& action) const {
-    return message_of<InputError>([&] { action(Reader(file_)); });
+    return error_of<InputError>([&] { action(Reader(file_)); });
   }
   std::string failure() const {
     return failure([](const Reader&) {});
@@ -115,13 +115,13 @@ TEST_F(Hdf5File, ConvertsFloatingPointNumbersOnly) {
     EXPECT_THAT(values, ElementsAre(1.5F, 1.5F)) << name;
   }
   std::vector<float> values(2);
-  EXPECT_EQ(message_of<InputError>([&] { file.read("i32", values); }),
+  EXPECT_EQ(error_of<InputError>([&] { file.read("i32", values); }),
             file_ + ": \"i32\" does not hold floating-point numbers of 16, 32 or 64 bits");
 }
 
 TEST_F(Hdf5File, NamesFilesThatCannotBeRead) {
   EXPECT_EQ(failure(), file_ + ": there is no such file");
-  EXPECT_EQ(message_of<InputError>([&] { Reader(folder_.path()); }),
+  EXPECT_EQ(error_of<InputError>([&] { Reader(folder_.path()); }),
             folder_.path().string() + ": this is not a regular file");
   for (const char* text : {"", "x", "not the right format"}) {
     write_text(file_, text);

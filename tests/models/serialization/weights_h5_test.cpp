@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/errors.h>
+#include <support/temporary_folder.h>
 #include <support/tensors.h>
 
 #include <lockstep/models/layers/activation.h>
@@ -18,13 +20,11 @@
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
-#include "temporary_folder.h"
-
 namespace lockstep {
 namespace {
 
 using test::contents_of;
-using test::message_of;
+using test::error_of;
 using test::write_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -70,7 +70,7 @@ class WeightsH5 : public testing::Test {
   }
   std::string load_failure(const Network& network) const {
     const auto before = weights_of(network);
-    std::string message = message_of<InputError>([&] { load_weights(network, file_); });
+    std::string message = error_of<InputError>([&] { load_weights(network, file_); });
     EXPECT_EQ(weights_of(network), before);
     EXPECT_THAT(message, testing::Not(HasSubstr("\n")));
     return message;
@@ -290,10 +290,10 @@ TEST_F(WeightsOfOneLayer, KeepsOddNamesInOneLine) {
 TEST_F(WeightsH5, KeepsTheOldFileWhenSavingFails) {
   const Network network = small_model(1);
   const std::string nowhere = folder_ / "none/model.weights.h5";
-  EXPECT_EQ(message_of<InputError>([&] { save_weights(network, nowhere); }),
+  EXPECT_EQ(error_of<InputError>([&] { save_weights(network, nowhere); }),
             nowhere + ": cannot be written: No such file or directory");
   write_text(file_, "old");
-  EXPECT_THAT(message_of<InputError>([&] { save_weights(network, file_ + "/below"); }), HasSubstr("Not a directory"));
+  EXPECT_THAT(error_of<InputError>([&] { save_weights(network, file_ + "/below"); }), HasSubstr("Not a directory"));
   EXPECT_EQ(contents_of(file_), "old");
   EXPECT_THAT(folder_.names(), ElementsAre("model.weights.h5"));
 }
@@ -301,9 +301,9 @@ TEST_F(WeightsH5, KeepsTheOldFileWhenSavingFails) {
 TEST_F(WeightsH5, IsForOutsideTheReplicas) {
   const MirroredStrategy two(logical_cpus(2));
   const Network network = two.scope([] { return small_model(1); });
-  EXPECT_THAT(message_of<LogicError>([&] { two.run([&] { save_weights(network, file_); }); }),
+  EXPECT_THAT(error_of<LogicError>([&] { two.run([&] { save_weights(network, file_); }); }),
               HasSubstr("call it outside a replica"));
-  EXPECT_THAT(message_of<LogicError>([&] { two.run([&] { load_weights(network, file_); }); }),
+  EXPECT_THAT(error_of<LogicError>([&] { two.run([&] { load_weights(network, file_); }); }),
               HasSubstr("call it outside a replica"));
   EXPECT_THAT(folder_.names(), ElementsAre());
 }

@@ -277,6 +277,17 @@ TEST(TapeBackward, ReportsASlotOnceAndAsSoonAsItIsFinal) {
   EXPECT_THAT(read(untouched), ElementsAre(-1));
 }
 
+TEST(TapeBackward, WritesOnesWhereTheTargetIsItselfASource) {
+  const Tensor a = values({2, 3});
+  const std::vector<GradientTape::Slot> slots{{a, Tensor::zeros({2})}};
+  GradientTape tape;
+  tape.watch(a);
+  Reports reports;
+  tape.backward(a, slots, [&](int slot, bool reached) { reports.emplace_back(slot, reached); });
+  EXPECT_THAT(reports, ElementsAre(Pair(0, true)));
+  EXPECT_THAT(read(slots[0].destination), ElementsAre(1, 1));
+}
+
 TEST(TapeBackward, DoesNotReportASlotOfADeadBranchAsReached) {
   const Tensor a = values({2}).as_parameter();
   const Tensor b = values({5}).as_parameter();

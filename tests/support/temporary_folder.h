@@ -53,19 +53,4 @@ inline void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// What `action()` throws as an E says; fails when it throws nothing or something else.
-template <class E, class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another kind of exception: " << error.what();
-    return {};
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
-
 }  // namespace lockstep::test
