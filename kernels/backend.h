@@ -34,8 +34,8 @@ class Backend {
   virtual void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) = 0;
   /// y = x * scale + shift.
   virtual void affine(const Tensor& x, float scale, float shift, const Tensor& y) = 0;
-  /// out += x; x of any strides.
-  virtual void accumulate(const Tensor& x, const Tensor& out) = 0;
+  /// out += sign * x, sign 1 or -1; x of any strides; f32, bf16, i32 or i64.
+  virtual void accumulate(const Tensor& x, int sign, const Tensor& out) = 0;
   /// Copies any strides and dtype to any strides and dtype of the same shape.
   virtual void convert(const Tensor& x, const Tensor& y) = 0;
   virtual void fill(const Tensor& x, float value) = 0;

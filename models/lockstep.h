@@ -32,9 +32,9 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/runtime/variable/variable.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/variable/variable.h>
 #include <lockstep/strategy/verify/verify.h>

@@ -13,7 +13,7 @@ class CpuBackend final : public Backend {
   void unary_gradient(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) override;
   void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) override;
   void affine(const Tensor& x, float scale, float shift, const Tensor& y) override;
-  void accumulate(const Tensor& x, const Tensor& out) override;
+  void accumulate(const Tensor& x, int sign, const Tensor& out) override;
   void convert(const Tensor& x, const Tensor& y) override;
   void fill(const Tensor& x, float value) override;
   void moving_average(const Tensor& average, const Tensor& value, float momentum) override;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
@@ -73,17 +74,28 @@ void CpuBackend::affine(const Tensor& x, float scale, float shift, const Tensor&
   });
 }
 
-void CpuBackend::accumulate(const Tensor& x, const Tensor& out) {
-  if (out.dtype() == DType::f32) return binary(BinaryOp::add, out, x, out);
+namespace {
+
+template <class T>
+void accumulate_elements(const Tensor& x, int sign, const Tensor& out) {
+  using Sum = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
   const StridedLoop<2> loop(out.shape(), {x.strides(), out.strides()});
-  const bfloat16* from = x.data<bfloat16>();
-  bfloat16* to = out.data<bfloat16>();
+  const T* from = x.data<T>();
+  T* to = out.data<T>();
   for_each_run(loop, [&](const std::array<std::int64_t, 2>& at, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
-      bfloat16& sum = to[at[1] + i * loop.inner_stride(1)];
-      sum = bfloat16(static_cast<float>(sum) + static_cast<float>(from[at[0] + i * loop.inner_stride(0)]));
+      T& sum = to[at[1] + i * loop.inner_stride(1)];
+      const auto term = static_cast<Sum>(from[at[0] + i * loop.inner_stride(0)]);
+      sum = T(static_cast<Sum>(sum) + (sign > 0 ? term : static_cast<Sum>(-term)));
     }
   });
+}
+
+}  // namespace
+
+void CpuBackend::accumulate(const Tensor& x, int sign, const Tensor& out) {
+  if (out.dtype() == DType::f32) return binary(sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
+  visit_dtype(out.dtype(), [&]<class T>() { accumulate_elements<T>(x, sign, out); });
 }
 
 void CpuBackend::convert(const Tensor& x, const Tensor& y) {

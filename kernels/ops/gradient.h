@@ -24,9 +24,9 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
   const Tensor gradient = Tensor::empty(shape, dtype);
   compute(gradient);
   if (c.owns_contributed(input)) {
-    current_backend().accumulate(gradient, so_far);
+    current_backend().accumulate(gradient, 1, so_far);
   } else {
-    current_backend().accumulate(so_far, gradient);
+    current_backend().accumulate(so_far, 1, gradient);
     c.set(input, gradient, true);
   }
 }
@@ -39,7 +39,7 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!so_far.defined() && !c.destination(input).defined())
     c.set(input, gradient, false);
   else if (so_far.defined() && c.owns_contributed(input))
-    current_backend().accumulate(gradient, so_far);
+    current_backend().accumulate(gradient, 1, so_far);
   else
     contribute(
         c, input, gradient.shape(), [&](const Tensor& out) { current_backend().convert(gradient, out); },

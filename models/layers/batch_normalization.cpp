@@ -6,10 +6,18 @@
 namespace lockstep {
 namespace {
 
-/// The copy that the calling replica writes. Outside replicas only models of one copy train, and this is theirs.
-Tensor own_copy(const Variable& variable) {
-  const std::vector<Tensor>& copies = variable.state().copies();
-  return copies.size() == 1 ? copies.front() : variable.value();
+/// Moves a statistic towards that of a batch, unless the batch is empty. In place where the caller has a copy to
+/// itself; one copy for several replicas is assigned by all of them, which combines their values.
+void update_statistic(const Variable& statistic, const Tensor& of_batch, bool empty, float momentum) {
+  const std::vector<Tensor>& copies = statistic.state().copies();
+  if (copies.size() == 1 && current_context().replicas > 1) {
+    const Tensor next = Tensor::empty(statistic.shape());
+    copy(copies.front(), next);
+    if (!empty) update_moving_average(next, of_batch, momentum);
+    statistic.assign(next);
+  } else if (!empty) {
+    update_moving_average(copies.size() == 1 ? copies.front() : statistic.value(), of_batch, momentum);
+  }
 }
 
 class BatchNormalizationImpl final : public LayerImpl {
@@ -41,10 +49,9 @@ class BatchNormalizationImpl final : public LayerImpl {
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
     const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
-    if (x.elements() > 0) {
-      update_moving_average(own_copy(moving_mean_), result.mean, momentum_);
-      update_moving_average(own_copy(moving_variance_), result.variance, momentum_);
-    }
+    const bool empty = x.elements() == 0;
+    update_statistic(moving_mean_, result.mean, empty, momentum_);
+    update_statistic(moving_variance_, result.variance, empty, momentum_);
     return result.y;
   }
 

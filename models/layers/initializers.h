@@ -1,7 +1,7 @@
 #pragma once
 
 #include <lockstep/kernels/random_key.h>
-#include <lockstep/runtime/variable/variable.h>
+#include <lockstep/strategy/variable/variable.h>
 
 // Initial values of variables: equal for equal keys, whatever the number of threads, replicas or machines.
 

@@ -9,7 +9,7 @@
 
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/runtime/variable/variable.h>
+#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/runtime/variable/variable.h>
 #include <lockstep/strategy/reduce/reducer.h>
+#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 

@@ -10,8 +10,10 @@ struct ExecutionContext {
   LogicalDevice device;
   int replica = -1;  ///< -1 outside a replica
   int replicas = 1;
+  int update = -1;  ///< the copy that `Strategy::update` works on; -1 outside one
 
   bool in_replica() const { return replica >= 0; }
+  bool in_update() const { return update >= 0; }
 };
 
 /// The calling thread's context; on a thread that never set one: CPU:0 with all cores, outside a replica.

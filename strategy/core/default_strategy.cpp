@@ -1,31 +1,25 @@
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/default_strategy.h>
-#include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/core/inline_strategy.h>
 
 namespace lockstep {
 namespace {
 
-class DefaultStrategyState final : public StrategyState {
+class DefaultStrategy final : public InlineStrategy {
  public:
-  const std::vector<LogicalDevice>& devices() const override { return devices_; }
+  DefaultStrategy() : InlineStrategy(logical_cpus(1).front()) {}
   void run_on_replicas(const std::function<void(int)>& job) override { job(0); }
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
-    return std::make_shared<VariableState>(std::move(spec), devices_);
+    return std::make_shared<VariableState>(std::move(spec), std::vector{current_context().device});
   }
-  ReplicaGroup& group() override { return group_; }
-  Collective& collective() override { return *collective_; }
-
- private:
-  std::vector<LogicalDevice> devices_ = logical_cpus(1);
-  ReplicaGroup group_{1, std::chrono::hours(1)};  // nobody is ever waited for
-  std::unique_ptr<Collective> collective_ = make_collective(group_, devices_);
 };
 
 }  // namespace
 
 std::shared_ptr<StrategyState> default_strategy() {
   // One for each thread: its collective keeps what its one replica posts.
-  thread_local const auto state = std::make_shared<DefaultStrategyState>();
+  thread_local const auto state = std::make_shared<DefaultStrategy>();
   return state;
 }
 

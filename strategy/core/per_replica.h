@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,29 +20,16 @@ class PerReplica {
   const std::vector<T>& local_results() const& { return values_; }
   std::vector<T> local_results() && { return std::move(values_); }  // safe to loop over: run(...).local_results()
 
+  /// part(value) of each replica, e.g. one member of a struct that the step returned.
+  template <class Part>
+  auto transform(Part&& part) const {
+    std::vector<std::decay_t<decltype(part(values_.front()))>> parts;
+    for (const T& value : values_) parts.push_back(part(value));
+    return PerReplica<typename decltype(parts)::value_type>(std::move(parts));
+  }
+
  private:
   std::vector<T> values_;
 };
-
-// How `Strategy::run` hands an argument to a replica: a PerReplica's own value, anything else whole.
-
-template <class T>
-const T& value_for_replica(const T& value, int) {
-  return value;
-}
-template <class T>
-const T& value_for_replica(const PerReplica<T>& value, int replica) {
-  return value[replica];
-}
-
-/// How many replicas an argument was made for; 0 when it suits any number.
-template <class T>
-int replicas_of(const T&) {
-  return 0;
-}
-template <class T>
-int replicas_of(const PerReplica<T>& value) {
-  return value.size();
-}
 
 }  // namespace lockstep

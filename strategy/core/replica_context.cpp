@@ -1,7 +1,10 @@
+#include <string_view>
+
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/thread_strategy.h>
+#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 
@@ -15,6 +18,40 @@ Tensor ReplicaContext::all_reduce(ReduceOp op, const Tensor& value) const {
     });
   }
   return result;
+}
+
+std::shared_ptr<VariableState> ReplicaContext::create_variable(VariableSpec spec) const {
+  require<LogicError>(!strategy_->has_stepped(),
+                      "variable '{}' is made inside run() after the first step, where it would be a new one in every "
+                      "step; make it in scope(), or in the first step only",
+                      spec.name);
+  const auto create = [](const Strategy& strategy, const PerReplica<VariableSpec>& specs) {
+    const VariableSpec& first = specs[0];
+    for (int replica = 1; replica < specs.size(); ++replica) {
+      const VariableSpec& other = specs[replica];
+      require<LogicError>(canonical_name(other.name) == canonical_name(first.name) && other.shape == first.shape &&
+                              other.dtype == first.dtype,
+                          "replicas make different variables: '{}' {} of {} on replica 0, '{}' {} of {} on replica {}",
+                          first.name, first.shape, lockstep::name(first.dtype), other.name, other.shape,
+                          lockstep::name(other.dtype), replica);
+    }
+    return strategy.state()->create_variable(first);
+  };
+  return merge_at("the creation of a variable", create, std::tuple(std::move(spec)));
+}
+
+std::string ReplicaContext::place_of(const std::source_location& where) {
+  const std::string_view file = where.file_name();
+  return fmt::format("merge_call at {}:{}", file.substr(file.find_last_of('/') + 1), where.line());
+}
+
+void ReplicaContext::check_here() const {
+  const ExecutionContext& context = current_context();
+  const bool default_strategy = !has_strategy() && num_replicas_in_sync() == 1;
+  require<LogicError>(default_strategy || (context.replica == replica_ && thread_strategy() == strategy_),
+                      "the context of replica {} is used on another thread than that replica's; get it with "
+                      "get_replica_context() where it is used",
+                      replica_);
 }
 
 ReplicaContext get_replica_context() {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <source_location>
+#include <string>
+#include <tuple>
+
 #include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep {
 
-/// What a step function sees of the strategy that runs it.
+/// What a step function sees of the strategy that runs it. Belongs to its replica's thread.
 class ReplicaContext {
  public:
   ReplicaContext(std::shared_ptr<StrategyState> strategy, int replica)
@@ -17,11 +21,39 @@ class ReplicaContext {
   /// The values of all replicas combined, on each of them; every replica has to call it, in the same order. Its
   /// gradient, for sum and mean, is the all_reduce of the incoming gradients with the same op; max and min have none.
   Tensor all_reduce(ReduceOp op, const Tensor& value) const;
+
+  /// When every replica is here, calls merge(strategy, args...) once, in cross-replica context, with all replicas'
+  /// args, regrouped, a PerReplica for each leaf; on replica 0's thread. Gives each replica its own value of a result
+  /// that is PerReplica, any other result whole. Every replica has to come, in the same order of meetings and from the
+  /// same line; otherwise LogicError on all of them naming both places.
+  template <class Merge, class... Args>
+  auto merge_call(Merge&& merge, const std::tuple<Args...>& args = {},
+                  std::source_location where = std::source_location::current()) const {
+    return merge_at(place_of(where), std::forward<Merge>(merge), args);
+  }
+  /// The same with a name of the caller's for the meeting.
+  template <class Merge, class... Args>
+  auto merge_at(const std::string& place, Merge&& merge, const std::tuple<Args...>& args) const;
+
+  /// The variable that all replicas make together: replica 0's, whose shape and name, up to TensorFlow's "_1" suffixes,
+  /// have to be those of all. Throws LogicError after the strategy's first step.
+  std::shared_ptr<VariableState> create_variable(VariableSpec spec) const;
+
   /// Blocks until every replica is here; `place` names the meeting in errors.
-  void meet(const char* place) const { strategy_->group().meet(replica_, place); }
-  Collective& collective() const { return strategy_->collective(); }
+  void meet(const char* place) const {
+    check_here();
+    strategy_->group().meet(replica_, place);
+  }
+  Collective& collective() const {
+    check_here();
+    return strategy_->collective();
+  }
 
  private:
+  static std::string place_of(const std::source_location& where);
+  /// Throws LogicError on another thread than this replica's.
+  void check_here() const;
+
   std::shared_ptr<StrategyState> strategy_;
   int replica_;
 };
@@ -29,5 +61,31 @@ class ReplicaContext {
 /// The running replica's context; on a thread outside every strategy, that of the default strategy's one replica.
 /// Throws LogicError in a strategy's scope outside `run`.
 ReplicaContext get_replica_context();
+
+template <class Merge, class... Args>
+auto ReplicaContext::merge_at(const std::string& place, Merge&& merge, const std::tuple<Args...>& args) const {
+  check_here();
+  // Every replica makes this function, and replica 0's is called: `posts` are all replicas' `args`.
+  const auto merge_all = [&](std::span<const void* const> posts) {
+    std::vector<std::tuple<Args...>> all;
+    for (const void* post : posts) all.push_back(*static_cast<const std::tuple<Args...>*>(post));
+    return std::apply([&](const auto&... values) { return merge(strategy(), values...); },
+                      regroup(PerReplica(std::move(all))));
+  };
+  using Result = std::decay_t<decltype(merge_all({}))>;
+  MergePoint& point = strategy_->meetings().merge_point;
+  if constexpr (std::is_void_v<Result>) {
+    point.merge(replica_, place, &args, [&](std::span<const void* const> posts) {
+      merge_all(posts);
+      return nullptr;
+    });
+  } else {
+    const auto result = point.merge(replica_, place, &args, [&](std::span<const void* const> posts) {
+      return std::make_shared<const Result>(merge_all(posts));
+    });
+    const auto& own = value_for_replica(*static_cast<const Result*>(result.get()), replica_);
+    return std::decay_t<decltype(own)>(own);
+  }
+}
 
 }  // namespace lockstep

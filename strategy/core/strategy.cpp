@@ -1,6 +1,5 @@
 #include <utility>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/default_strategy.h>
 #include <lockstep/strategy/core/strategy.h>
@@ -9,12 +8,18 @@
 namespace lockstep {
 namespace {
 
-/// `next`, once it is clear that its scope may be opened here.
-std::shared_ptr<StrategyState> checked_for_scope(std::shared_ptr<StrategyState> next) {
-  require<LogicError>(!current_context().in_replica(), "scope() was called inside a replica; open it before run()");
+/// The strategy that `set_strategy` gave this thread, while that is what it works under.
+std::shared_ptr<StrategyState>& lasting_strategy() {
+  thread_local std::shared_ptr<StrategyState> strategy;
+  return strategy;
+}
+
+/// Throws unless this thread may work under `next`.
+void check_no_other(const std::shared_ptr<StrategyState>& next, const char* function) {
   const auto& open = thread_strategy();
-  require<LogicError>(!open || open == next, "scope() was called inside the scope of a different strategy");
-  return next;
+  require<LogicError>(!open || open == next,
+                      "mixing different strategies: {}() was called inside the scope of a different strategy",
+                      function);
 }
 
 }  // namespace
@@ -24,42 +29,51 @@ std::shared_ptr<StrategyState>& thread_strategy() {
   return strategy;
 }
 
-Scope::Scope(std::shared_ptr<StrategyState> strategy)
-    : creator_(
-          [state = checked_for_scope(strategy)](VariableSpec spec) { return state->create_variable(std::move(spec)); }),
-      previous_(std::exchange(thread_strategy(), std::move(strategy))) {}
+Scope::Scope(std::shared_ptr<StrategyState> strategy) {
+  require<LogicError>(!current_context().in_replica(), "scope() was called inside a replica; open it before run()");
+  check_no_other(strategy, "scope");
+  previous_ = std::exchange(thread_strategy(), std::move(strategy));
+}
 
 Scope::~Scope() { thread_strategy() = std::move(previous_); }
 
 void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const {
   require<LogicError>(!current_context().in_replica(), "run() was called inside a replica");
+  require<LogicError>(!current_context().in_update(), "run() was called inside update()");
+  check_no_other(state_, "run");
   for (const int replicas : replicas_of_arguments)
     require(replicas == 0 || replicas == num_replicas_in_sync(),
             "an argument of run() has values for {} replicas, the strategy has {}", replicas, num_replicas_in_sync());
 }
 
-Tensor Strategy::reduce(ReduceOp op, const PerReplica<Tensor>& values) const {
-  require<LogicError>(!current_context().in_replica(), "reduce() was called inside a replica; use all_reduce there");
-  require(values.size() == num_replicas_in_sync(), "reduce() got values of {} replicas, the strategy has {}",
-          values.size(), num_replicas_in_sync());
-  const Tensor& first = values[0];
-  std::vector<const float*> in;
-  for (int replica = 0; replica < values.size(); ++replica) {
-    const Tensor& value = values[replica];
-    require(value.defined() && value.dtype() == DType::f32 && value.is_dense(),
-            "reduce() takes dense f32 tensors, replica {} has {}", replica, value);
-    require(value.shape() == first.shape(),
-            "reduce() needs values of the same shape, replica 0 has {}, replica {} has {}", first, replica, value);
-    in.push_back(value.data<float>());
+void Strategy::update_copies(const Variable& variable, const std::function<void(int)>& job) const {
+  require<LogicError>(!current_context().in_replica(),
+                      "update() was called inside a replica; call it in the function given to merge_call");
+  check_no_other(state_, "update");
+  const Scope inside(state_);
+  const auto& copies = variable.state().copies();
+  for (int copy = 0; copy < static_cast<int>(copies.size()); ++copy) {
+    ExecutionContext context = current_context();
+    context.device = copies[static_cast<std::size_t>(copy)].device();
+    context.update = copy;
+    const ContextScope scope(context);
+    job(copy);
   }
-  const Tensor result = Tensor::empty(first.shape());
-  float* const out = result.data<float>();
-  current_backend().reduce(op, {in, std::span(&out, 1), result.elements()});
-  return result;
 }
 
 bool has_strategy() { return thread_strategy() != nullptr; }
 
+bool in_cross_replica_context() {
+  return has_strategy() && !current_context().in_replica() && !current_context().in_update();
+}
+
 Strategy get_strategy() { return Strategy(has_strategy() ? thread_strategy() : default_strategy()); }
+
+void set_strategy(const std::optional<Strategy>& strategy) {
+  require<LogicError>(thread_strategy() == lasting_strategy() && !current_context().in_replica(),
+                      "set_strategy() must not be called inside a strategy's scope or replica");
+  lasting_strategy() = strategy ? strategy->state() : nullptr;
+  thread_strategy() = lasting_strategy();
+}
 
 }  // namespace lockstep

@@ -1,23 +1,32 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <string>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include <lockstep/kernels/update.h>
 #include <lockstep/runtime/device/device.h>
-#include <lockstep/runtime/variable/variable.h>
+#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/core/merge_point.h>
 #include <lockstep/strategy/core/per_replica.h>
+#include <lockstep/strategy/core/structure.h>
+#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 
 class Dataset;
 class DistributedDataset;
+
+/// What replicas that run side by side meet with.
+struct Meetings {
+  ReplicaGroup group;
+  std::unique_ptr<Collective> collective;
+  MergePoint merge_point{group};
+};
 
 /// What a kind of strategy is made of: replicas, and rules for variables. Held by handles (Strategy) and models.
 class StrategyState {
@@ -29,8 +38,12 @@ class StrategyState {
   /// named.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
   virtual std::shared_ptr<VariableState> create_variable(VariableSpec spec) = 0;
-  virtual ReplicaGroup& group() = 0;
-  virtual Collective& collective() = 0;
+  /// Whether a step has ended: variables are not made in replicas any more.
+  virtual bool has_stepped() const = 0;
+  virtual Meetings& meetings() = 0;
+
+  ReplicaGroup& group() { return meetings().group; }
+  Collective& collective() { return *meetings().collective; }
 };
 
 /// While it lives, variables made on this thread belong to the strategy. Scopes of one strategy nest; throws LogicError
@@ -43,8 +56,13 @@ class [[nodiscard]] Scope {
   Scope& operator=(const Scope&) = delete;
 
  private:
-  VariableCreatorScope creator_;
   std::shared_ptr<StrategyState> previous_;
+};
+
+/// Which replica a value is made for, see Strategy::values_from_function.
+struct ValueContext {
+  int replica_id_in_sync_group = 0;
+  int num_replicas_in_sync = 1;
 };
 
 /// A handle to a way of training on several devices; copies of it are the same strategy.
@@ -66,14 +84,36 @@ class Strategy {
   }
 
   /// Calls `step` once on each replica, on the replica's own thread, with its own part of every PerReplica (or
-  /// DistributedBatch) argument and the others whole, and gives the results by replica. When a replica throws, the
-  /// others are released at their next meeting, and the first error is rethrown with the replica named.
-  /// Throws LogicError inside a replica, InvalidArgument when an argument was made for another number of replicas.
+  /// DistributedBatch) in the arguments, also inside vectors, maps and tuples, and the others whole, and gives the
+  /// results by replica (`regroup` turns structures of results inside out). When a replica throws, the others are
+  /// released at their next meeting, and the first error is rethrown with the replica named. May be called in a merge.
+  /// Throws LogicError inside a replica or the scope of another strategy, InvalidArgument when an argument was made for
+  /// another number of replicas.
   template <class Step, class... Args>
   auto run(Step&& step, const Args&... args) const;
 
-  /// Combines the f32 values elementwise, in replica order; shapes must be equal. Only outside a replica.
+  /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order; reading and
+  /// assigning the variable there concern that copy alone. PerReplica arguments are cut as for `run`. Gives the results
+  /// by copy. Keeping the copies equal is up to fn. Throws LogicError inside a replica: use merge_call there.
+  template <class Fn, class... Args>
+  auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
+
+  /// Combines the values elementwise, in replica order; shapes must be equal. Only outside a replica. The mean of means
+  /// of uneven batches is not the mean: see the next, and `weighted_mean`.
   Tensor reduce(ReduceOp op, const PerReplica<Tensor>& values) const;
+  /// First over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along the axes
+  /// may differ. The mean divides by the number of elements of all replicas, so that uneven and empty ones are exact.
+  /// Op sum or mean; others throw Unsupported.
+  Tensor reduce(ReduceOp op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
+  /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples from the replicas' means.
+  Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
+  /// The replicas' values one after the other along `axis`, along which their sizes may differ.
+  Tensor gather(const PerReplica<Tensor>& values, int axis) const;
+  /// The copies of a variable, one for each replica.
+  PerReplica<Tensor> local_results(const Variable& variable) const;
+  /// f(ValueContext) for each replica.
+  template <class Make>
+  auto values_from_function(Make&& make) const;
 
   /// `batches` holds global batches, as Dataset::batch makes them; each is split over the replicas. Include
   /// <lockstep/strategy/input/distributed_dataset.h>.
@@ -84,15 +124,22 @@ class Strategy {
 
  private:
   void check_run(std::initializer_list<int> replicas_of_arguments) const;
+  void check_values(const char* function, const PerReplica<Tensor>& values) const;
+  void update_copies(const Variable& variable, const std::function<void(int)>& job) const;
 
   std::shared_ptr<StrategyState> state_;
 };
 
-/// Whether a strategy's scope is open on this thread.
+/// Whether a strategy's scope is open on this thread, or one of its replicas runs on it.
 bool has_strategy();
-/// The strategy of the innermost open scope or of the running replica; else the default one: one replica, on CPU:0,
-/// whose variables are plain.
+/// Whether this thread works for all replicas of a strategy: in its scope or in a merge.
+bool in_cross_replica_context();
+/// The strategy of the innermost open scope or of the running replica; else the default one: one replica, on the
+/// current device, whose variables are plain.
 Strategy get_strategy();
+/// Makes `strategy` what this thread works under from here on, as if in its scope; nothing ends that.
+/// Throws LogicError inside a scope or a replica.
+void set_strategy(const std::optional<Strategy>& strategy);
 
 template <class Step, class... Args>
 auto Strategy::run(Step&& step, const Args&... args) const {
@@ -107,6 +154,28 @@ auto Strategy::run(Step&& step, const Args&... args) const {
     state_->run_on_replicas([&](int replica) { results[replica] = step(value_for_replica(args, replica)...); });
     return PerReplica<Result>(std::move(results));
   }
+}
+
+template <class Fn, class... Args>
+auto Strategy::update(const Variable& variable, Fn&& fn, const Args&... args) const {
+  using Result = std::decay_t<decltype(fn(variable, value_for_replica(args, 0)...))>;
+  if constexpr (std::is_void_v<Result>) {
+    update_copies(variable, [&]([[maybe_unused]] int copy) { fn(variable, value_for_replica(args, copy)...); });
+  } else {
+    std::vector<Result> results;
+    update_copies(variable, [&]([[maybe_unused]] int copy) {
+      results.push_back(fn(variable, value_for_replica(args, copy)...));
+    });
+    return PerReplica<Result>(std::move(results));
+  }
+}
+
+template <class Make>
+auto Strategy::values_from_function(Make&& make) const {
+  std::vector<std::decay_t<decltype(make(ValueContext{}))>> values;
+  for (int replica = 0; replica < num_replicas_in_sync(); ++replica)
+    values.push_back(make(ValueContext{replica, num_replicas_in_sync()}));
+  return PerReplica<typename decltype(values)::value_type>(std::move(values));
 }
 
 }  // namespace lockstep

@@ -16,9 +16,12 @@ void check(const std::vector<Variable>& variables, std::size_t replicas) {
     require(variable->trainable(), "variable '{}' is not trainable", variable->name());
     require(std::find(variables.begin(), variable, *variable) == variable, "variable '{}' is given twice",
             variable->name());
+    require(variable->dtype() == DType::f32, "variable '{}' is of {}, optimizers update f32", variable->name(),
+            name(variable->dtype()));
     const std::size_t copies = variable->state().copies().size();
-    require(copies == replicas, "variable '{}' has {} copies for {} replicas: make it inside the strategy's scope()",
-            variable->name(), copies, replicas);
+    require(copies == replicas || variable->state().serves_all_replicas(),
+            "variable '{}' has {} copies for {} replicas: make it inside the strategy's scope()", variable->name(),
+            copies, replicas);
   }
 }
 
@@ -37,21 +40,30 @@ ParameterArena::ParameterArena(std::vector<Variable> variables, const std::vecto
     offsets_[i] = elements_;
     elements_ += padded(variables_[i].shape().elements());
   }
-  for (int replica = 0; replica < static_cast<int>(devices.size()); ++replica) move_in(replica, devices[replica]);
+  const int copies = static_cast<int>(variables_.front().state().copies().size());
+  for (int copy = 0; copy < copies; ++copy) move_in(copy);
+  for (int replica = 0; replica < static_cast<int>(devices.size()); ++replica) add_gradients(replica, devices[replica]);
 }
 
-void ParameterArena::move_in(int replica, const LogicalDevice& device) {
-  parameters_.push_back(zeros_on(elements_, device));
-  gradients_.push_back(zeros_on(elements_, device));
+void ParameterArena::move_in(int copy) {
+  parameters_.push_back(zeros_on(elements_, variables_.front().state().copies()[copy].device()));
   parameter_pointers_.push_back(parameters_.back().data<float>());
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const Shape& shape = variables_[i].shape();
+    const std::int64_t end = offsets_[i] + shape.elements();
+    variables_[i].state().move_copy(copy, parameters_.back().slice_view(0, offsets_[i], end).view(shape));
+  }
+}
+
+void ParameterArena::add_gradients(int replica, const LogicalDevice& device) {
+  gradients_.push_back(zeros_on(elements_, device));
   gradient_pointers_.push_back(gradients_.back().data<float>());
   auto& slots = slots_.emplace_back();
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const Shape& shape = variables_[i].shape();
     const std::int64_t end = offsets_[i] + shape.elements();
-    VariableState& state = variables_[i].state();
-    state.move_copy(replica, parameters_.back().slice_view(0, offsets_[i], end).view(shape));
-    slots.push_back({state.copies()[replica], gradients_.back().slice_view(0, offsets_[i], end).view(shape)});
+    slots.push_back(
+        {variables_[i].state().copy_for(replica), gradients_.back().slice_view(0, offsets_[i], end).view(shape)});
   }
 }
 

@@ -5,19 +5,20 @@
 #include <vector>
 
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/runtime/variable/variable.h>
 #include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 
-/// All parameters of a model in one contiguous f32 buffer for each replica, their gradients in another of the same
-/// layout: backward writes each gradient to its place, and a bucket is a range of both. Parameters lie in the reverse
-/// order of creation, which is about the order in which backward finishes them, each on a cache-line border; the
-/// padding between them stays 0.
+/// All parameters of a model in one contiguous f32 buffer for each copy, their gradients in another of the same layout
+/// for each replica: backward writes each gradient to its place, and a bucket is a range of both. Parameters lie in the
+/// reverse order of creation, which is about the order in which backward finishes them, each on a cache-line border;
+/// the padding between them stays 0.
 class ParameterArena {
  public:
   /// Moves the variables' copies into the arena; their values stay. Throws InvalidArgument when there are none, when
-  /// one is given twice, is not trainable, or has another number of copies than there are devices.
+  /// one is given twice, is not trainable or not f32, or has neither a copy for each device nor, like all others, one
+  /// for all of them.
   ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices);
 
   const std::vector<Variable>& variables() const { return variables_; }
@@ -34,13 +35,14 @@ class ParameterArena {
   std::span<float* const> gradients() const { return gradient_pointers_; }
 
  private:
-  void move_in(int replica, const LogicalDevice& device);
+  void move_in(int copy);
+  void add_gradients(int replica, const LogicalDevice& device);
 
   std::vector<Variable> variables_;
   std::vector<std::int64_t> offsets_;  ///< of each variable
   std::int64_t elements_ = 0;
-  std::vector<Tensor> parameters_;  ///< by replica
-  std::vector<Tensor> gradients_;
+  std::vector<Tensor> parameters_;  ///< by copy
+  std::vector<Tensor> gradients_;   ///< by replica
   std::vector<float*> parameter_pointers_;
   std::vector<float*> gradient_pointers_;
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include <lockstep/runtime/variable/variable.h>
+#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 

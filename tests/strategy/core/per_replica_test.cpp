@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/strategy/core/per_replica.h>
+#include <lockstep/strategy/core/structure.h>
 
 namespace lockstep {
 namespace {

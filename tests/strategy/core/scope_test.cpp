@@ -1,8 +1,10 @@
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/expect_error.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
 
@@ -60,6 +62,70 @@ TEST(Scope, OfAnotherStrategyIsRefusedAndTheOpenOneStays) {
   EXPECT_THAT([&] { (void)other.scope(); }, ThrowsMessage<LogicError>(HasSubstr("different strategy")));
   EXPECT_EQ(get_strategy(), strategy);
   EXPECT_EQ(copies_of_a_new_variable(), 2U);
+}
+
+// TF case 10: twice nested the same
+TEST(Scope, OfAnotherStrategyInsideTheDefaultOnesIsRefused) {
+  const Strategy strategy = mirrored(2);
+  for (int time = 0; time < 2; ++time) {
+    const auto outer = get_strategy().scope();
+    EXPECT_ERROR(LogicError, "mixing different strategies: scope()", (void)strategy.scope());
+  }
+  EXPECT_EQ(strategy.scope([] { return copies_of_a_new_variable(); }), 2U);
+}
+
+TEST(Scope, RunOfAnotherStrategyInsideIsRefused) {
+  const Strategy strategy = mirrored(2);
+  const auto outer = mirrored(2).scope();
+  EXPECT_ERROR(LogicError, "mixing different strategies: run()", strategy.run([] {}));
+}
+
+// TF case 7: the default state, a scope, a replica
+TEST(Contexts, AreThoseOfTheTable) {
+  const Strategy strategy = mirrored(2);
+  EXPECT_FALSE(has_strategy());
+  EXPECT_FALSE(in_cross_replica_context());
+  EXPECT_EQ(get_replica_context().replica_id_in_sync_group(), 0);
+  EXPECT_EQ(get_replica_context().num_replicas_in_sync(), 1);
+  {
+    const auto inside = strategy.scope();
+    EXPECT_TRUE(has_strategy());
+    EXPECT_TRUE(in_cross_replica_context());
+    EXPECT_ERROR(LogicError, "there is no replica here", get_replica_context());
+    strategy.run([&] {
+      EXPECT_TRUE(has_strategy());
+      EXPECT_FALSE(in_cross_replica_context());
+      EXPECT_EQ(get_replica_context().strategy(), strategy);
+    });
+    const Variable v = test::variable_of("v", Tensor::zeros({1}));
+    strategy.update(v, [](const Variable&) { EXPECT_FALSE(in_cross_replica_context()); });
+  }
+  EXPECT_FALSE(has_strategy());
+  EXPECT_FALSE(in_cross_replica_context());
+}
+
+// TF case 9
+TEST(SetStrategy, LastsUntilAnotherIsSet) {
+  const Strategy first = mirrored(2);
+  const Strategy second = mirrored(3);
+  set_strategy(first);
+  EXPECT_EQ(get_strategy(), first);
+  EXPECT_EQ(copies_of_a_new_variable(), 2U);
+  set_strategy(second);
+  EXPECT_EQ(copies_of_a_new_variable(), 3U);
+  EXPECT_TRUE(in_cross_replica_context());
+  set_strategy(std::nullopt);
+  EXPECT_FALSE(has_strategy());
+}
+
+TEST(SetStrategy, InsideAScopeIsRefused) {
+  const Strategy strategy = mirrored(2);
+  const Strategy other = mirrored(2);
+  const auto inside = strategy.scope();
+  for (const std::optional<Strategy>& next : {std::optional(other), std::optional(strategy), std::optional<Strategy>()})
+    EXPECT_ERROR(LogicError, "must not be called inside", set_strategy(next));
+  EXPECT_ERROR(LogicError, "must not be called inside", strategy.run([&] { set_strategy(other); }));
+  EXPECT_EQ(get_strategy(), strategy);
 }
 
 TEST(Scope, InsideAReplicaIsRefused) {

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/variable/variable.h>
+#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 namespace {
@@ -100,7 +99,7 @@ TEST(VariableAssign, RejectsAnUndefinedValueEvenForAScalar) {
   EXPECT_THAT([&] { scalar.assign(Tensor()); }, ThrowsMessage<InvalidArgument>(HasSubstr("'step'")));
 }
 
-TEST(VariableAssign, IsForbiddenInAReplica) {
+TEST(VariableAssign, OfAPlainVariableIsForbiddenToOneOfSeveralReplicas) {
   const Variable variable = mirrored(spec("w"));
   const ContextScope scope(in_replica(0));
   EXPECT_THAT([&] { variable.assign(Tensor::zeros({2})); }, ThrowsMessage<LogicError>(HasSubstr("'w'")));
@@ -114,27 +113,6 @@ TEST(VariableState, MovesACopyAlongWithItsValue) {
   EXPECT_TRUE(variable.state().copies()[1].is_parameter());
   variable.assign(Tensor::full({2}, 7));
   EXPECT_THAT(arena.to_vector<float>(), ElementsAre(0, 0, 0, 0, 7, 7, 0, 0));
-}
-
-TEST(VariableCreatorScope, TheInnermostDecides) {
-  std::vector<std::string> made;
-  const auto creator = [&](const std::string& who) {
-    return [&made, who](VariableSpec of) {
-      made.push_back(who + " " + of.name);
-      return std::make_shared<VariableState>(std::move(of), logical_cpus(1));
-    };
-  };
-  {
-    const VariableCreatorScope outer(creator("outer"));
-    const Variable a(spec("a"));
-    {
-      const VariableCreatorScope inner(creator("inner"));
-      const Variable b(spec("b"));
-    }
-    const Variable c(spec("c"));
-  }
-  const Variable d(spec("d"));
-  EXPECT_THAT(made, ElementsAre("outer a", "inner b", "outer c"));
 }
 
 }  // namespace

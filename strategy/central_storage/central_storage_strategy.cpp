@@ -1,0 +1,34 @@
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/central_storage/central_storage_strategy.h>
+#include <lockstep/strategy/core/threaded_strategy.h>
+#include <lockstep/strategy/variable/distributed_variable.h>
+
+namespace lockstep {
+namespace {
+
+class CentralStorageState final : public ThreadedStrategy {
+ public:
+  CentralStorageState(const std::vector<LogicalDevice>& devices, const CentralStorageOptions& options)
+      : ThreadedStrategy(devices, options.timeout) {
+    const LogicalDevice host = devices.size() == 1 ? devices.front() : logical_cpus(1).front();
+    parameter_device_ = {options.parameter_device.value_or(host)};
+  }
+
+  std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
+    return std::make_shared<AggregatingVariable>(std::move(spec), parameter_device_, weak_from_this());
+  }
+
+ private:
+  std::vector<LogicalDevice> parameter_device_;
+};
+
+}  // namespace
+
+CentralStorageStrategy::CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
+                                               const CentralStorageOptions& options)
+    : Strategy(std::make_shared<CentralStorageState>(compute_devices, options)) {}
+
+CentralStorageStrategy::CentralStorageStrategy(const std::vector<std::string>& compute_devices)
+    : CentralStorageStrategy(parse_devices(compute_devices)) {}
+
+}  // namespace lockstep

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/strategy/core/strategy.h>
+
+namespace lockstep {
+
+struct CentralStorageOptions {
+  /// Where the variables are; if not said, the host's CPU:0, or the device itself where there is only one.
+  std::optional<LogicalDevice> parameter_device{};
+  /// Longest wait of a replica for the others before the step fails with Timeout naming the late ones.
+  std::chrono::milliseconds timeout{std::chrono::seconds(600)};
+};
+
+/// Replicas on several devices and one copy of each variable, on one of them or on the host: for parameters that do not
+/// fit on every device, at the price of a read over the bus for each use.
+class CentralStorageStrategy : public Strategy {
+ public:
+  explicit CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
+                                  const CentralStorageOptions& options = {});
+  /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
+  explicit CentralStorageStrategy(const std::vector<std::string>& compute_devices);
+};
+
+}  // namespace lockstep

@@ -1,0 +1,60 @@
+#include <fmt/ranges.h>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/strategy/core/combine.h>
+
+namespace lockstep {
+
+Tensor combine(ReduceOp op, std::span<const Tensor> values) {
+  const Tensor& first = values.front();
+  std::vector<const float*> in;
+  for (std::size_t replica = 0; replica < values.size(); ++replica) {
+    const Tensor& value = values[replica];
+    require(value.defined() && value.dtype() == DType::f32 && value.is_dense(),
+            "the values to combine must be dense f32 tensors, replica {} has {}", replica, value);
+    require(value.shape() == first.shape(),
+            "the values to combine must have the same shape, replica 0 has {}, replica {} has {}", first, replica,
+            value);
+    in.push_back(value.data<float>());
+  }
+  const Tensor result = Tensor::empty(first.shape());
+  float* const out = result.data<float>();
+  current_backend().reduce(op, {in, std::span(&out, 1), result.elements()});
+  return result;
+}
+
+namespace {
+
+bool fits(const Tensor& value, const Tensor& first, int axis) {
+  if (!value.defined() || value.dtype() != first.dtype() || value.rank() != first.rank()) return false;
+  for (int other = 0; other < value.rank(); ++other)
+    if (other != axis && value.shape()[other] != first.shape()[other]) return false;
+  return true;
+}
+
+}  // namespace
+
+Tensor concatenate(std::span<const Tensor> values, int axis) {
+  const Tensor& first = values.front();
+  require(first.defined() && first.rank() >= 1, "scalars cannot be joined along an axis: give them one first, got {}",
+          first);
+  axis = first.shape().normalize_axis(axis);
+  Shape shape = first.shape();
+  shape[axis] = 0;
+  for (const Tensor& value : values) {
+    require(fits(value, first, axis),
+            "values joined along axis {} must agree in dtype, rank and all other axes, the replicas have {}", axis,
+            fmt::join(values, ", "));
+    shape[axis] += value.shape()[axis];
+  }
+  const Tensor result = Tensor::empty(shape, first.dtype());
+  std::int64_t begin = 0;
+  for (const Tensor& value : values) {
+    const std::int64_t end = begin + value.shape()[axis];
+    current_backend().convert(value, result.slice_view(axis, begin, end));
+    begin = end;
+  }
+  return result;
+}
+
+}  // namespace lockstep

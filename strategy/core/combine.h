@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+
+#include <lockstep/kernels/update.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// The replicas' values combined elementwise, in replica order, in new memory. For the one thread that works while no
+/// replica does; replicas use `ReplicaContext::all_reduce`.
+/// Throws InvalidArgument unless all are dense and of one shape and dtype.
+Tensor combine(ReduceOp op, std::span<const Tensor> values);
+
+/// The values one after the other along `axis` (negative: from the end), in new memory. Throws InvalidArgument, with
+/// all shapes, for scalars and for values that differ in dtype, rank or another axis than this.
+Tensor concatenate(std::span<const Tensor> values, int axis);
+
+}  // namespace lockstep

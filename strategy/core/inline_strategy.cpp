@@ -1,0 +1,12 @@
+#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/strategy/core/inline_strategy.h>
+
+namespace lockstep {
+
+InlineStrategy::InlineStrategy(const LogicalDevice& device)
+    : devices_{device}, meetings_{.group{1, std::chrono::hours(1)}, .collective{}} {  // nobody is ever waited for
+  memory_resource(device);
+  meetings_.collective = make_collective(meetings_.group, devices_);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#include <lockstep/runtime/thread/context.h>
+#include <lockstep/strategy/core/merge_point.h>
+
+namespace lockstep {
+
+std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& place, const void* post,
+                                              const Merge& merge) {
+  posts_[static_cast<std::size_t>(replica)] = post;
+  group_.meet(replica, place.c_str());
+  if (replica == 0) {
+    ExecutionContext cross_replica = current_context();
+    cross_replica.replica = -1;
+    cross_replica.replicas = 1;
+    const ContextScope scope(cross_replica);
+    result_ = merge(posts_);
+  }
+  const std::string end = "the end of " + place;
+  group_.meet(replica, end.c_str());
+  return result_;  // nobody writes it before all are at the next merge
+}
+
+}  // namespace lockstep

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <lockstep/strategy/core/replica_group.h>
+
+namespace lockstep {
+
+/// Where replicas stop so that one thread can work for all of them.
+class MergePoint {
+ public:
+  explicit MergePoint(ReplicaGroup& group) : group_(group), posts_(static_cast<std::size_t>(group.size())) {}
+
+  /// What `merge` makes of every replica's post, in replica order.
+  using Merge = std::function<std::shared_ptr<const void>(std::span<const void* const> posts)>;
+  /// When every replica is here, calls replica 0's `merge`, on its thread and in cross-replica context, and gives the
+  /// result to all of them. `place` names the meeting, the same on every replica. Throws as Rendezvous does; an
+  /// exception of `merge` leaves from replica 0.
+  std::shared_ptr<const void> merge(int replica, const std::string& place, const void* post, const Merge& merge);
+
+ private:
+  ReplicaGroup& group_;
+  std::vector<const void*> posts_;
+  std::shared_ptr<const void> result_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/strategy/core/per_replica.h>
+
+// Structures of values (vectors, maps, pairs, tuples, in each other) over replicas: how `Strategy::run` cuts an
+// argument for a replica, and how replicas' results turn into one structure with a PerReplica at each leaf. A leaf is
+// anything else, Variables too, which stand for all of their copies. Of a struct's members: `PerReplica::transform`.
+
+namespace lockstep {
+
+/// What replica `replica` gets of an argument: its own value of each PerReplica, anything else whole.
+template <class T>
+decltype(auto) value_for_replica(const T& value, int replica);
+/// How many replicas an argument was made for; 0 when it suits any number.
+template <class T>
+int replicas_of(const T& value);
+
+namespace detail {
+
+template <class T>
+struct OverReplicas {  // a leaf that all replicas share
+  static constexpr bool varies = false;
+  static const T& select(const T& value, int) { return value; }
+  static int count(const T&) { return 0; }
+};
+
+template <class T>
+struct OverReplicas<PerReplica<T>> {
+  static constexpr bool varies = true;
+  static const T& select(const PerReplica<T>& value, int replica) { return value[replica]; }
+  static int count(const PerReplica<T>& value) { return value.size(); }
+};
+
+inline int common_count(int so_far, int next) {
+  require(so_far == 0 || next == 0 || so_far == next, "one argument holds values for {} and for {} replicas", so_far,
+          next);
+  return next == 0 ? so_far : next;
+}
+
+template <class T>
+struct OverReplicas<std::vector<T>> {
+  static constexpr bool varies = OverReplicas<T>::varies;
+  static decltype(auto) select(const std::vector<T>& value, int replica) {
+    if constexpr (!varies) {
+      return (value);
+    } else {
+      std::vector<std::decay_t<decltype(value_for_replica(value.front(), 0))>> own;
+      for (const T& element : value) own.push_back(value_for_replica(element, replica));
+      return own;
+    }
+  }
+  static int count(const std::vector<T>& value) {
+    int count = 0;
+    if constexpr (varies)
+      for (const T& element : value) count = common_count(count, replicas_of(element));
+    return count;
+  }
+};
+
+template <class Key, class T>
+struct OverReplicas<std::map<Key, T>> {
+  static constexpr bool varies = OverReplicas<T>::varies;
+  static decltype(auto) select(const std::map<Key, T>& value, int replica) {
+    if constexpr (!varies) {
+      return (value);
+    } else {
+      std::map<Key, std::decay_t<decltype(value_for_replica(std::declval<const T&>(), 0))>> own;
+      for (const auto& [key, element] : value) own.emplace(key, value_for_replica(element, replica));
+      return own;
+    }
+  }
+  static int count(const std::map<Key, T>& value) {
+    int count = 0;
+    if constexpr (varies)
+      for (const auto& [key, element] : value) count = common_count(count, replicas_of(element));
+    return count;
+  }
+};
+
+template <class... T>
+struct OverReplicas<std::tuple<T...>> {
+  static constexpr bool varies = (OverReplicas<T>::varies || ...);
+  static decltype(auto) select(const std::tuple<T...>& value, int replica) {
+    if constexpr (!varies) {
+      return (value);
+    } else {
+      return std::apply(
+          [&](const T&... elements) {
+            return std::tuple<std::decay_t<decltype(value_for_replica(elements, 0))>...>(
+                value_for_replica(elements, replica)...);
+          },
+          value);
+    }
+  }
+  static int count(const std::tuple<T...>& value) {
+    int count = 0;
+    std::apply([&](const T&... elements) { ((count = common_count(count, replicas_of(elements))), ...); }, value);
+    return count;
+  }
+};
+
+/// The replicas' structures turned inside out. The primary template is a leaf.
+template <class T>
+struct Regroup {
+  static PerReplica<T> regroup(const PerReplica<T>& values) { return values; }
+};
+
+template <class T>
+struct Regroup<std::vector<T>> {
+  static auto regroup(const PerReplica<std::vector<T>>& values) {
+    const std::size_t size = values[0].size();
+    for (int replica = 1; replica < values.size(); ++replica)
+      require(values[replica].size() == size,
+              "the replicas' results differ in structure: a list of {} on replica 0, of {} on replica {}", size,
+              values[replica].size(), replica);
+    std::vector<decltype(Regroup<T>::regroup(std::declval<PerReplica<T>>()))> result;
+    for (std::size_t i = 0; i < size; ++i)
+      result.push_back(Regroup<T>::regroup(values.transform([i](const std::vector<T>& list) { return list[i]; })));
+    return result;
+  }
+};
+
+template <class Key, class T>
+struct Regroup<std::map<Key, T>> {
+  static auto regroup(const PerReplica<std::map<Key, T>>& values) {
+    for (int replica = 1; replica < values.size(); ++replica) {
+      bool same = values[replica].size() == values[0].size();
+      for (const auto& [key, value] : values[0]) same = same && values[replica].contains(key);
+      require(same, "the replicas' results differ in structure: maps with other keys on replica 0 and {}", replica);
+    }
+    std::map<Key, decltype(Regroup<T>::regroup(std::declval<PerReplica<T>>()))> result;
+    for (const auto& [key, value] : values[0])
+      result.emplace(key,
+                     Regroup<T>::regroup(values.transform([&](const std::map<Key, T>& map) { return map.at(key); })));
+    return result;
+  }
+};
+
+template <class... T>
+struct Regroup<std::tuple<T...>> {
+  static auto regroup(const PerReplica<std::tuple<T...>>& values) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return std::make_tuple(
+          Regroup<T>::regroup(values.transform([](const std::tuple<T...>& tuple) { return std::get<i>(tuple); }))...);
+    }
+    (std::index_sequence_for<T...>());
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+decltype(auto) value_for_replica(const T& value, int replica) {
+  return detail::OverReplicas<T>::select(value, replica);
+}
+
+template <class T>
+int replicas_of(const T& value) {
+  return detail::OverReplicas<T>::count(value);
+}
+
+/// A structure for each replica as one structure of PerReplica leaves: regroup of {a, {b}} by replica is {PerReplica a,
+/// {PerReplica b}}. Throws InvalidArgument when lengths or keys differ over the replicas, naming both.
+template <class T>
+auto regroup(const PerReplica<T>& values) {
+  return detail::Regroup<T>::regroup(values);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/strategy/core/thread_strategy.h>
+#include <lockstep/strategy/core/threaded_strategy.h>
+
+namespace lockstep {
+
+/// The replicas' threads and what they meet with. A run inside a merge, while the threads of the run around it wait,
+/// has a crew of its own.
+class ThreadedStrategy::Crew {
+ public:
+  Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout);
+
+  void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
+  Meetings& meetings() { return meetings_; }
+  /// The crew for runs in this one's merges, made when it is first needed.
+  Crew& inner();
+
+  /// The crew that the calling thread belongs to while it runs a replica; null elsewhere.
+  static Crew*& of_this_thread();
+
+ private:
+  void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica);
+  /// Keeps the exception in hand, if it is the first, and releases the other replicas.
+  void keep(std::exception_ptr& first, int replica, const char* what);
+
+  std::vector<LogicalDevice> devices_;
+  std::chrono::milliseconds timeout_;
+  Meetings meetings_;
+  std::mutex run_mutex_;  ///< one step at a time
+  std::mutex error_mutex_;
+  std::exception_ptr first_error_;
+  std::exception_ptr released_;                   ///< of a replica that another one's error ended
+  std::unique_ptr<Crew> inner_;                   ///< made by the one thread that merges
+  std::vector<std::unique_ptr<Worker>> workers_;  ///< last: they end before what they use
+};
+
+ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout)
+    : devices_(devices),
+      timeout_(timeout),
+      meetings_{.group{static_cast<int>(devices.size()), timeout}, .collective{}} {
+  meetings_.collective = make_collective(meetings_.group, devices_);
+  const int replicas = static_cast<int>(devices_.size());
+  for (int replica = 0; replica < replicas; ++replica) {
+    const ExecutionContext context{.device = devices_[replica], .replica = replica, .replicas = replicas};
+    workers_.push_back(std::make_unique<Worker>(context));
+  }
+}
+
+ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
+  thread_local Crew* crew = nullptr;
+  return crew;
+}
+
+ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
+  if (!inner_) inner_ = std::make_unique<Crew>(devices_, timeout_);
+  return *inner_;
+}
+
+void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job) {
+  const std::lock_guard one_at_a_time(run_mutex_);
+  const int replicas = static_cast<int>(workers_.size());
+  for (int replica = 0; replica < replicas; ++replica)
+    workers_[replica]->submit([&, replica] { run_replica(strategy, job, replica); });
+  for (const auto& worker : workers_) worker->wait();
+  meetings_.group.rendezvous().reset();
+  const auto released = std::exchange(released_, nullptr);
+  if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);
+  if (released) std::rethrow_exception(released);
+}
+
+void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& strategy,
+                                         const std::function<void(int)>& job, int replica) {
+  thread_strategy() = strategy;
+  of_this_thread() = this;
+  try {
+    job(replica);
+    meetings_.group.rendezvous().finish(replica);
+  } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
+    keep(released_, replica, error.what());
+  } catch (Error& error) {
+    error.add_context(fmt::format("replica {} ({})", replica, devices_[replica].name()));
+    keep(first_error_, replica, error.what());
+  } catch (const std::exception& error) {
+    keep(first_error_, replica, error.what());
+  } catch (...) {
+    keep(first_error_, replica, "an exception of unknown type");
+  }
+  of_this_thread() = nullptr;
+  thread_strategy() = nullptr;
+}
+
+void ThreadedStrategy::Crew::keep(std::exception_ptr& first, int replica, const char* what) {
+  {
+    const std::lock_guard lock(error_mutex_);
+    if (!first) first = std::current_exception();
+  }
+  meetings_.group.rendezvous().abort(fmt::format("replica {}: {}", replica, what));
+}
+
+ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout)
+    : devices_(std::move(devices)), timeout_(timeout) {
+  require(!devices_.empty(), "a strategy needs at least one device");
+  require(timeout.count() > 0, "the timeout must be positive, got {} ms", timeout.count());
+  for (auto device = devices_.begin(); device != devices_.end(); ++device) {
+    require(std::find(devices_.begin(), device, *device) == device, "{} is listed twice", device->name());
+    memory_resource(*device);  // throws for a device that this build cannot use
+  }
+  crew_ = std::make_unique<Crew>(devices_, timeout_);
+}
+
+ThreadedStrategy::~ThreadedStrategy() = default;
+
+ThreadedStrategy::Crew& ThreadedStrategy::crew_for_run() {
+  Crew* const around = Crew::of_this_thread();
+  return around ? around->inner() : *crew_;
+}
+
+void ThreadedStrategy::run_on_replicas(const std::function<void(int)>& job) {
+  crew_for_run().run(shared_from_this(), job);
+  has_stepped_ = true;
+}
+
+Meetings& ThreadedStrategy::meetings() {
+  Crew* const around = Crew::of_this_thread();
+  return around ? around->meetings() : crew_->meetings();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,120 @@
+#include <cstring>
+#include <type_traits>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/strategy/core/combine.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/core/thread_strategy.h>
+#include <lockstep/strategy/variable/distributed_variable.h>
+
+namespace lockstep {
+namespace {
+
+/// The value that all replicas assign to a variable without an aggregation.
+Tensor common_value(const std::string& variable, const PerReplica<Tensor>& values) {
+  const auto bytes = static_cast<std::size_t>(values[0].elements()) * size_of(values[0].dtype());
+  for (int replica = 1; replica < values.size(); ++replica)
+    require(std::memcmp(values[0].raw_data(), values[replica].raw_data(), bytes) == 0,
+            "variable '{}' has no aggregation, and replicas 0 and {} assign different values to it; give it "
+            "Aggregation::sum, mean or only_first_replica",
+            variable, replica);
+  return values[0];
+}
+
+Tensor aggregated(const VariableSpec& spec, const PerReplica<Tensor>& values) {
+  switch (spec.aggregation) {
+    case Aggregation::none:
+      return common_value(spec.name, values);
+    case Aggregation::only_first_replica:
+      return values[0];
+    case Aggregation::sum:
+      return combine(ReduceOp::sum, values.local_results());
+    case Aggregation::mean:
+      return combine(ReduceOp::mean, values.local_results());
+  }
+  fail<BrokenInvariant>("variable '{}' has an unknown aggregation", spec.name);
+}
+
+/// `variable` is written once for all replicas, when all of them are here.
+void write_together(VariableState& variable, AssignOp op, const Tensor& value, bool literal) {
+  const auto write = [&](const Strategy&, const PerReplica<Tensor>& values) {
+    variable.write(op, literal ? values[0] : aggregated(variable.spec(), values));
+  };
+  get_replica_context().merge_at("the assignment of variable '" + variable.spec().name + "'", write,
+                                 std::tuple(make_dense(value)));
+}
+
+void check_literal(const VariableSpec& spec) {
+  require(spec.aggregation != Aggregation::sum,
+          "variable '{}' is aggregated by sum, and a number that is the same on every replica cannot be summed; assign "
+          "a tensor, which counts once for each replica",
+          spec.name);
+}
+
+/// `value` in equal parts; the first part keeps what integers leave over.
+PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
+  std::vector<Tensor> shares;
+  visit_dtype(value.dtype(), [&]<class T>() {
+    using Number = std::conditional_t<std::is_integral_v<T>, T, float>;  // bfloat16 has no arithmetic of its own
+    std::vector<T> first = value.to_vector<T>();
+    std::vector<T> others = first;
+    for (T& element : others) element = T(static_cast<Number>(element) / static_cast<Number>(parts));
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if constexpr (std::is_integral_v<T>)
+        first[i] = T(first[i] - others[i] * T(parts - 1));
+      else
+        first[i] = others[i];
+    }
+    for (int part = 0; part < parts; ++part) shares.push_back(Tensor::from(part == 0 ? first : others, value.shape()));
+  });
+  return PerReplica<Tensor>(std::move(shares));
+}
+
+}  // namespace
+
+DistributedVariable::DistributedVariable(VariableSpec spec, const std::vector<LogicalDevice>& devices,
+                                         std::weak_ptr<const StrategyState> owner)
+    : VariableState(std::move(spec), devices), owner_(std::move(owner)) {}
+
+void DistributedVariable::check_strategy() const {
+  const auto& here = thread_strategy();
+  const bool own = !here || (!here.owner_before(owner_) && !owner_.owner_before(here));
+  require<LogicError>(own, "mixing different strategies: variable '{}' was made under another one", spec().name);
+}
+
+void MirroredVariable::write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) {
+  if (!literal) return write_together(*this, op, value, false);
+  check_literal(spec());
+  write_copy(replica, op, value);
+}
+
+Tensor SyncOnReadVariable::read() const {
+  require(spec().aggregation != Aggregation::none,
+          "variable '{}' has a value of its own on each replica and no aggregation: read it inside run()", spec().name);
+  const std::span<const Tensor> all = copies();
+  if (spec().aggregation == Aggregation::only_first_replica) return combine(ReduceOp::sum, all.first(1));
+  return combine(spec().aggregation == Aggregation::sum ? ReduceOp::sum : ReduceOp::mean, all);
+}
+
+void SyncOnReadVariable::write(AssignOp op, const Tensor& value) {
+  if (spec().aggregation != Aggregation::sum) return VariableState::write(op, value);
+  require(op == AssignOp::set,
+          "variable '{}' is the sum of one value for each replica: assign it, or add to it in a replica", spec().name);
+  const PerReplica<Tensor> shares = shares_of(value, static_cast<int>(copies().size()));
+  for (int replica = 0; replica < shares.size(); ++replica) write_copy(replica, op, shares[replica]);
+}
+
+void SyncOnReadVariable::write_in_replica(AssignOp op, const Tensor& value, bool /*literal*/, int replica) {
+  write_copy(replica, op, value);
+}
+
+void AggregatingVariable::write_in_replica(AssignOp op, const Tensor& value, bool literal, int /*replica*/) {
+  require(spec().aggregation != Aggregation::none,
+          "variable '{}' has one copy for all replicas: to assign it in a replica it must specify an aggregation",
+          spec().name);
+  if (literal) check_literal(spec());
+  write_together(*this, op, value, literal);
+}
+
+}  // namespace lockstep

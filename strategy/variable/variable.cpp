@@ -1,0 +1,96 @@
+#include <lockstep/kernels/backend.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/variable/variable.h>
+
+namespace lockstep {
+namespace {
+
+std::shared_ptr<VariableState> create(VariableSpec spec) {
+  if (current_context().in_replica() && has_strategy()) return get_replica_context().create_variable(std::move(spec));
+  return get_strategy().state()->create_variable(std::move(spec));
+}
+
+}  // namespace
+
+std::string_view name(Synchronization synchronization) {
+  constexpr std::string_view names[] = {"auto", "none", "on_write", "on_read"};
+  return names[static_cast<int>(synchronization)];
+}
+
+std::string_view name(Aggregation aggregation) {
+  constexpr std::string_view names[] = {"none", "sum", "mean", "only_first_replica"};
+  return names[static_cast<int>(aggregation)];
+}
+
+VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>& devices) : spec_(std::move(spec)) {
+  require(spec_.synchronization != Synchronization::none,
+          "variable '{}': synchronization none is not supported; use auto, on_write or on_read", spec_.name);
+  const bool floating = spec_.dtype == DType::f32 || spec_.dtype == DType::bf16;
+  require(floating || spec_.aggregation != Aggregation::mean,
+          "variable '{}' of {} cannot be aggregated by mean, which is for floating-point numbers", spec_.name,
+          lockstep::name(spec_.dtype));
+  const bool trainable = spec_.trainable.value_or(spec_.synchronization != Synchronization::on_read);
+  for (const LogicalDevice& device : devices) {
+    Tensor memory = Tensor::empty(spec_.shape, spec_.dtype, device);
+    if (copies_.empty())
+      spec_.initializer(memory);
+    else
+      copy(copies_.front(), memory);
+    copies_.push_back(trainable ? memory.as_parameter() : memory);
+  }
+}
+
+void VariableState::write(AssignOp op, const Tensor& value) {
+  for (int index = 0; index < static_cast<int>(copies_.size()); ++index) write_copy(index, op, value);
+}
+
+void VariableState::write_in_replica(AssignOp op, const Tensor& value, bool /*literal*/, int /*replica*/) {
+  require<LogicError>(current_context().replicas == 1,
+                      "variable '{}' was made outside the strategy's scope: {} replicas would write its one copy, in "
+                      "any order; make it inside scope()",
+                      spec_.name, current_context().replicas);
+  write(op, value);
+}
+
+void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
+  const Tensor& own = copies_.at(static_cast<std::size_t>(index));
+  if (op == AssignOp::set)
+    current_backend().convert(value, own);
+  else
+    current_backend().accumulate(value, op == AssignOp::add ? 1 : -1, own);
+}
+
+const Tensor& VariableState::copy_for(int index) const {
+  return copies_.size() == 1 ? copies_.front() : copies_.at(static_cast<std::size_t>(index));
+}
+
+void VariableState::move_copy(int index, const Tensor& memory) {
+  copy(copies_.at(index), memory);
+  copies_[index] = memory.in_place_of(copies_[index]);
+}
+
+Variable::Variable(VariableSpec spec) : state_(create(std::move(spec))) {}
+
+Tensor Variable::value() const {
+  state_->check_strategy();
+  const ExecutionContext& context = current_context();
+  if (context.in_update()) return state_->copy_for(context.update);
+  return context.in_replica() ? state_->copy_for(context.replica) : state_->read();
+}
+
+void Variable::write(AssignOp op, const Tensor& value, bool literal) const {
+  state_->check_strategy();
+  require(value.defined() && value.shape() == shape() && value.dtype() == dtype(),
+          "variable '{}' has shape {} of {}, cannot be assigned {}", name(), shape(), lockstep::name(dtype()), value);
+  const ExecutionContext& context = current_context();
+  if (context.in_update())
+    state_->write_copy(state_->copies().size() == 1 ? 0 : context.update, op, value);
+  else if (context.in_replica())
+    state_->write_in_replica(op, value, literal, context.replica);
+  else
+    state_->write(op, value);
+}
+
+void Variable::write_number(AssignOp op, double value) const { write(op, Tensor::full(shape(), value, dtype()), true); }
+
+}  // namespace lockstep

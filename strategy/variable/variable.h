@@ -1,0 +1,125 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// How the copies of a variable are kept together, in TensorFlow's words.
+enum class Synchronization {
+  automatic,  ///< on_write
+  none,       ///< refused: copies that nothing keeps together are not one variable
+  on_write,   ///< copies are equal: every write goes to all of them
+  on_read,    ///< copies are independent, and combined when read outside a replica
+};
+
+/// How the replicas' values are combined: those assigned to a variable on_write, those read from one on_read.
+enum class Aggregation { none, sum, mean, only_first_replica };
+
+std::string_view name(Synchronization synchronization);
+std::string_view name(Aggregation aggregation);
+
+/// Fills a dense host tensor of the variable's shape and dtype with initial values.
+using Initializer = std::function<void(const Tensor&)>;
+
+/// What a variable is made from.
+struct VariableSpec {
+  std::string name;
+  Shape shape;
+  Initializer initializer;
+  DType dtype = DType::f32;
+  std::optional<bool> trainable{};  ///< if not said: unless on_read
+  Synchronization synchronization = Synchronization::automatic;
+  Aggregation aggregation = Aggregation::none;
+};
+
+/// What an assignment makes of the value that is there.
+enum class AssignOp { set, add, sub };
+
+/// The copies of one variable and the rules of reading and writing them. This class is a plain variable, of no
+/// strategy; strategies derive theirs.
+class VariableState {
+ public:
+  /// One copy for each device: the first from the initializer, the others from the first.
+  /// Throws InvalidArgument for synchronization none, or the mean of integers.
+  VariableState(VariableSpec spec, const std::vector<LogicalDevice>& devices);
+  virtual ~VariableState() = default;
+
+  /// The value outside a replica.
+  virtual Tensor read() const { return copies_.front(); }
+  /// Assigns outside a replica.
+  virtual void write(AssignOp op, const Tensor& value);
+  /// Assigns on one replica, which all of them reach. `literal`: a number of the program, the same on every replica.
+  virtual void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica);
+  /// Whether one copy is meant for any number of replicas.
+  virtual bool serves_all_replicas() const { return false; }
+  /// Throws LogicError when the calling thread is under another strategy than the variable's.
+  virtual void check_strategy() const {}
+  /// Assigns to one copy alone.
+  void write_copy(int index, AssignOp op, const Tensor& value);
+
+  const VariableSpec& spec() const { return spec_; }
+  bool trainable() const { return copies_.front().is_parameter(); }
+  const std::vector<Tensor>& copies() const { return copies_; }
+  /// The copy that replica, or update, `index` works with; the only one where there is one.
+  const Tensor& copy_for(int index) const;
+  /// Moves copy `index` to other memory of the same shape; the value moves along, and tapes that have read the copy
+  /// before know it after.
+  void move_copy(int index, const Tensor& memory);
+
+ private:
+  VariableSpec spec_;
+  std::vector<Tensor> copies_;
+};
+
+/// A handle; copies of it are the same variable.
+class Variable {
+ public:
+  Variable() = default;
+  explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
+  /// Made by the strategy whose scope is open on this thread; outside any, one copy on the current device. In a
+  /// replica all replicas make it together, in the first step only: later it would be another one in every step.
+  explicit Variable(VariableSpec spec);
+
+  bool defined() const { return state_ != nullptr; }
+  const std::string& name() const { return state_->spec().name; }
+  const Shape& shape() const { return state_->spec().shape; }
+  DType dtype() const { return state_->spec().dtype; }
+  bool trainable() const { return state_->trainable(); }
+  Synchronization synchronization() const { return state_->spec().synchronization; }
+  Aggregation aggregation() const { return state_->spec().aggregation; }
+
+  /// In a replica or update its own copy, elsewhere the combined value. Shares memory with the variable where it can.
+  /// Throws LogicError under another strategy, InvalidArgument for one on_read that has no aggregation.
+  Tensor value() const;
+
+  /// Outside a replica: sets every copy so that `value` is read. In `Strategy::update`: the one copy. In a replica: its
+  /// own copy of one on_read; for one on_write, all replicas assign together, and every copy gets their combined
+  /// values (without an aggregation they have to be equal). Throws InvalidArgument on another shape or dtype,
+  /// LogicError under another strategy.
+  void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
+  /// Likewise, adding; what is combined over the replicas is the difference.
+  void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
+  void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
+  /// A number of the program, for every element. Is the same on every replica, so that it needs no combining, and
+  /// cannot be summed: InvalidArgument in a replica where the aggregation is sum.
+  void assign(double value) const { write_number(AssignOp::set, value); }
+  void assign_add(double delta) const { write_number(AssignOp::add, delta); }
+  void assign_sub(double delta) const { write_number(AssignOp::sub, delta); }
+
+  VariableState& state() const { return *state_; }
+  friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }
+
+ private:
+  void write(AssignOp op, const Tensor& value, bool literal) const;
+  void write_number(AssignOp op, double value) const;
+
+  std::shared_ptr<VariableState> state_;
+};
+
+}  // namespace lockstep
