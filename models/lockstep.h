@@ -18,6 +18,7 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/models/optimizers/adam.h>
@@ -32,9 +33,11 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/one_device/one_device_strategy.h>
 #include <lockstep/strategy/variable/variable.h>
 #include <lockstep/strategy/verify/verify.h>

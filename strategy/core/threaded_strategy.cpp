@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/thread/thread_team.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 #include <lockstep/strategy/core/threaded_strategy.h>
 
@@ -31,21 +32,29 @@ class ThreadedStrategy::Crew {
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
-  std::exception_ptr released_;                   ///< of a replica that another one's error ended
-  std::unique_ptr<Crew> inner_;                   ///< made by the one thread that merges
-  std::vector<std::unique_ptr<Worker>> workers_;  ///< last: they end before what they use
+  std::exception_ptr released_;  ///< of a replica that another one's error ended
+  std::unique_ptr<Crew> inner_;  ///< made by the one thread that merges
+  ThreadTeam threads_;           ///< last: they end before what they use
 };
+
+namespace {
+
+std::vector<ExecutionContext> contexts_of(const std::vector<LogicalDevice>& devices) {
+  std::vector<ExecutionContext> contexts;
+  const int replicas = static_cast<int>(devices.size());
+  for (int replica = 0; replica < replicas; ++replica)
+    contexts.push_back({.device = devices[replica], .replica = replica, .replicas = replicas});
+  return contexts;
+}
+
+}  // namespace
 
 ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout)
     : devices_(devices),
       timeout_(timeout),
-      meetings_{.group{static_cast<int>(devices.size()), timeout}, .collective{}} {
+      meetings_{.group{static_cast<int>(devices.size()), timeout}, .collective{}},
+      threads_(contexts_of(devices)) {
   meetings_.collective = make_collective(meetings_.group, devices_);
-  const int replicas = static_cast<int>(devices_.size());
-  for (int replica = 0; replica < replicas; ++replica) {
-    const ExecutionContext context{.device = devices_[replica], .replica = replica, .replicas = replicas};
-    workers_.push_back(std::make_unique<Worker>(context));
-  }
 }
 
 ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
@@ -60,10 +69,7 @@ ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
 
 void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job) {
   const std::lock_guard one_at_a_time(run_mutex_);
-  const int replicas = static_cast<int>(workers_.size());
-  for (int replica = 0; replica < replicas; ++replica)
-    workers_[replica]->submit([&, replica] { run_replica(strategy, job, replica); });
-  for (const auto& worker : workers_) worker->wait();
+  threads_.run([&](int replica) { run_replica(strategy, job, replica); });
   meetings_.group.rendezvous().reset();
   const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <vector>
 
-#include <lockstep/runtime/thread/worker.h>
 #include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep {

@@ -1,0 +1,46 @@
+#include <benchmark/benchmark.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+// What the strategy itself costs: a step that does nothing, a meeting, an all_reduce of one number. With more replicas
+// than cores the figures are the operating system's switching of threads.
+
+namespace lockstep {
+namespace {
+
+void run_an_empty_step(benchmark::State& state) {
+  const MirroredStrategy strategy(logical_cpus(static_cast<int>(state.range(0))));
+  for (auto _ : state) strategy.run([] {});
+}
+BENCHMARK(run_an_empty_step)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->UseRealTime();
+
+/// `times` calls in one step, so that the step's own cost does not show.
+template <class Call>
+void repeat_in_a_step(benchmark::State& state, const Call& call) {
+  constexpr int times = 100;
+  const MirroredStrategy strategy(logical_cpus(static_cast<int>(state.range(0))));
+  for (auto _ : state)
+    strategy.run([&] {
+      const ReplicaContext context = get_replica_context();
+      for (int i = 0; i < times; ++i) call(context);
+    });
+  state.counters["per_call"] = benchmark::Counter(static_cast<double>(state.iterations()) * times,
+                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void meet_100_times(benchmark::State& state) {
+  repeat_in_a_step(state, [](const ReplicaContext& context) { context.meet("the benchmark's meeting"); });
+}
+BENCHMARK(meet_100_times)->Arg(2)->Arg(4)->Arg(8)->UseRealTime();
+
+void all_reduce_a_number_100_times(benchmark::State& state) {
+  repeat_in_a_step(state, [](const ReplicaContext& context) {
+    benchmark::DoNotOptimize(context.all_reduce(ReduceOp::sum, Tensor::full({}, 1)));
+  });
+}
+BENCHMARK(all_reduce_a_number_100_times)->Arg(2)->Arg(4)->Arg(8)->UseRealTime();
+
+}  // namespace
+}  // namespace lockstep
