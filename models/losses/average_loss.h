@@ -5,8 +5,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The share of the global batch's loss that one replica's examples make, for custom training loops: the replicas' values
-// are summed (`reduce` with sum), and so are their gradients (`minimize` does that).
+// The share of the global batch's loss that one replica's examples make, for custom training loops: the replicas'
+// values are summed (`reduce` with sum), and so are their gradients (`minimize` does that).
 
 namespace lockstep {
 

@@ -61,7 +61,7 @@ void Strategy::update_copies(const Variable& variable, const std::function<void(
   }
 }
 
-bool has_strategy() { return thread_strategy() != nullptr; }
+bool has_strategy() { return thread_strategy() && thread_strategy() != default_strategy(); }
 
 bool in_cross_replica_context() {
   return has_strategy() && !current_context().in_replica() && !current_context().in_update();

@@ -130,7 +130,7 @@ class Strategy {
   std::shared_ptr<StrategyState> state_;
 };
 
-/// Whether a strategy's scope is open on this thread, or one of its replicas runs on it.
+/// Whether the scope of a strategy other than the default one is open on this thread, or one of its replicas runs on it.
 bool has_strategy();
 /// Whether this thread works for all replicas of a strategy: in its scope or in a merge.
 bool in_cross_replica_context();

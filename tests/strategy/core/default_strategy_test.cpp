@@ -30,6 +30,16 @@ TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
     test::expect_same_bits(context.all_reduce(op, x), x);
 }
 
+// Semantics 10: all calls are the identity, in its own scope too.
+TEST(DefaultStrategy, ItsScopeChangesNothing) {
+  const auto inside = get_strategy().scope();
+  EXPECT_FALSE(has_strategy());
+  EXPECT_FALSE(in_cross_replica_context());
+  EXPECT_EQ(get_replica_context().num_replicas_in_sync(), 1);
+  const auto nested = get_strategy().run([] { return get_strategy().run([] { return 7; })[0]; });
+  EXPECT_EQ(nested[0], 7);
+}
+
 TEST(DefaultStrategy, MakesPlainVariables) {
   const auto inside = get_strategy().scope();
   const Variable v({.name = "v",
