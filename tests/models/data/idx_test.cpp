@@ -44,7 +44,7 @@ TEST_F(Idx, ReadsPlainAndCompressedFiles) {
 
 TEST_F(Idx, ReadsFilesLongerThanItsBuffer) {
   std::string content;
-  for (int i = 0; i < 1'000'000; ++i) content += static_cast<char>(i * i % 251);
+  for (std::int64_t i = 0; i < 1'000'000; ++i) content += static_cast<char>(i * i % 251);
   for (const bool packed : {false, true}) {
     const std::string bytes = idx_bytes({1'000'000}, content);
     const Tensor values = read_idx(write(packed ? gzip(bytes) : bytes), 1);
