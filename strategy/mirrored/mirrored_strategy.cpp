@@ -17,7 +17,7 @@ class MirroredState final : public StrategyState, public std::enable_shared_from
   MirroredState(std::vector<LogicalDevice> devices, const MirroredOptions& options)
       : devices_(std::move(devices)),
         group_(static_cast<int>(devices_.size()), options.timeout),
-        collective_(make_collective(group_, devices_)) {
+        collective_(make_collective(group_, devices_, {options.cross_device_ops, options.bytes_per_pack})) {
     const int replicas = static_cast<int>(devices_.size());
     for (int replica = 0; replica < replicas; ++replica) {
       const ExecutionContext context{.device = devices_[replica], .replica = replica, .replicas = replicas};
