@@ -6,6 +6,7 @@
 #include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/random_key.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/kernels/update.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -96,7 +97,11 @@ class Backend {
   virtual void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) = 0;
 
   // Flat memory, cpu/update.cpp.
-  virtual void reduce(ReduceOp op, const ReduceViews& views) = 0;
+  /// Throw InvalidArgument for a mean of integers.
+  virtual void reduce(ReduceOp op, const ReduceViews<float>& views) = 0;
+  virtual void reduce(ReduceOp op, const ReduceViews<bfloat16>& views) = 0;
+  virtual void reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) = 0;
+  virtual void reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) = 0;
   virtual void update(const SgdStep& step, const UpdateViews& views) = 0;
   virtual void update(const AdamStep& step, const UpdateViews& views) = 0;
 };

@@ -2,26 +2,11 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-// Kernels on flat f32 memory that read every replica's copy and write every replica's copy: the reduction of gradients
+// Kernels on flat f32 memory that read every replica's gradients and write every replica's parameters: the reduction
 // and the optimizer's step in one pass. They know no tensors, so that memory of other frameworks can be updated too.
 
 namespace lockstep {
-
-enum class ReduceOp { sum, mean, max, min };
-
-constexpr std::string_view name(ReduceOp op) {
-  constexpr std::string_view names[] = {"sum", "mean", "max", "min"};
-  return names[static_cast<int>(op)];
-}
-
-/// out[k][i] = op over r of in[r][i], for every k; reduced in the order of r. An `out` may be one of the `in`.
-struct ReduceViews {
-  std::span<const float* const> in;
-  std::span<float* const> out;
-  std::int64_t count = 0;
-};
 
 /// Parameters of one range, all copies equal before and after.
 struct UpdateViews {

@@ -1,30 +1,99 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/core/bfloat16.h>
 #include <lockstep/runtime/core/host_device.h>
 
 // Reductions as a start value, a step and an end.
 
 namespace lockstep {
 
-/// The replicas' values of one element, in order. NaN wins over numbers in `max` and `min`.
-struct SumOfReplicas {
-  LOCKSTEP_HOST_DEVICE float combine(float a, float b) const { return a + b; }
-  LOCKSTEP_HOST_DEVICE float finish(float a, float) const { return a; }
+/// What values of T are combined in.
+template <class T>
+using Accumulator = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+
+namespace detail {
+/// The unsigned type that an integer is computed in, where overflow wraps around; a real type itself.
+template <class A, bool = std::is_integral_v<A>>
+struct Wrapping {
+  using type = A;
 };
-struct MeanOfReplicas {
-  LOCKSTEP_HOST_DEVICE float combine(float a, float b) const { return a + b; }
-  LOCKSTEP_HOST_DEVICE float finish(float a, float replicas) const { return a / replicas; }
+template <class A>
+struct Wrapping<A, true> {
+  using type = std::make_unsigned_t<A>;
+};
+}  // namespace detail
+
+// The replicas' values of one element, in order, as accumulators. NaN wins over numbers in `max` and `min`.
+
+struct SumOfReplicas {
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
+    using W = typename detail::Wrapping<A>::type;
+    return static_cast<A>(static_cast<W>(a) + static_cast<W>(b));
+  }
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
+    return a;
+  }
+};
+struct MeanOfReplicas : SumOfReplicas {
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A finish(A a, A terms) const {
+    return a / terms;
+  }
 };
 struct MaxOfReplicas {
-  LOCKSTEP_HOST_DEVICE float combine(float a, float b) const { return a >= b || a != a ? a : b; }
-  LOCKSTEP_HOST_DEVICE float finish(float a, float) const { return a; }
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
+    return a >= b || a != a ? a : b;
+  }
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
+    return a;
+  }
 };
 struct MinOfReplicas {
-  LOCKSTEP_HOST_DEVICE float combine(float a, float b) const { return a <= b || a != a ? a : b; }
-  LOCKSTEP_HOST_DEVICE float finish(float a, float) const { return a; }
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
+    return a <= b || a != a ? a : b;
+  }
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
+    return a;
+  }
 };
+struct ProductOfReplicas {
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A combine(A a, A b) const {
+    using W = typename detail::Wrapping<A>::type;
+    return static_cast<A>(static_cast<W>(a) * static_cast<W>(b));
+  }
+  template <class A>
+  LOCKSTEP_HOST_DEVICE A finish(A a, A) const {
+    return a;
+  }
+};
+
+/// Calls visit(functor) for an op.
+template <class Visit>
+void visit_reduce(ReduceOp op, Visit&& visit) {
+  switch (op) {
+    case ReduceOp::sum:
+      return visit(SumOfReplicas{});
+    case ReduceOp::mean:
+      return visit(MeanOfReplicas{});
+    case ReduceOp::max:
+      return visit(MaxOfReplicas{});
+    case ReduceOp::min:
+      return visit(MinOfReplicas{});
+    case ReduceOp::prod:
+      return visit(ProductOfReplicas{});
+  }
+}
 
 /// The largest value so far and where it stood first.
 struct Largest {

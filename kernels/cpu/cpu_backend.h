@@ -64,7 +64,10 @@ class CpuBackend final : public Backend {
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
 
   // update.cpp
-  void reduce(ReduceOp op, const ReduceViews& views) override;
+  void reduce(ReduceOp op, const ReduceViews<float>& views) override;
+  void reduce(ReduceOp op, const ReduceViews<bfloat16>& views) override;
+  void reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) override;
+  void reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) override;
   void update(const SgdStep& step, const UpdateViews& views) override;
   void update(const AdamStep& step, const UpdateViews& views) override;
 };

@@ -23,33 +23,41 @@ void for_each_tile(std::int64_t count, const Body& body) {
 }
 
 /// out[i] = in[0][first + i] op in[1][first + i] op ...
-template <class F>
-void combine_replicas(F f, std::span<const float* const> in, std::int64_t first, std::int64_t n, float* out) {
+template <class T, class F>
+void combine_replicas(F f, std::span<const T* const> in, std::int64_t first, std::int64_t n, Accumulator<T>* out) {
+  using A = Accumulator<T>;
+  const T* a = in[0] + first;
   if (in.size() == 1) {
-    std::copy_n(in[0] + first, n, out);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<A>(a[i]);
     return;
   }
-  const float* a = in[0] + first;
-  const float* b = in[1] + first;
-  for (std::int64_t i = 0; i < n; ++i) out[i] = f.combine(a[i], b[i]);
+  const T* b = in[1] + first;
+  for (std::int64_t i = 0; i < n; ++i) out[i] = f.combine(static_cast<A>(a[i]), static_cast<A>(b[i]));
   for (std::size_t r = 2; r < in.size(); ++r) {
-    const float* next = in[r] + first;
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f.combine(out[i], next[i]);
+    const T* next = in[r] + first;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f.combine(out[i], static_cast<A>(next[i]));
   }
 }
 
-void write_copies(const float* values, std::span<float* const> out, std::int64_t first, std::int64_t n) {
-  for (float* const copy : out) std::memcpy(copy + first, values, static_cast<std::size_t>(n) * sizeof(float));
+template <class T>
+void write_copies(const T* values, std::span<T* const> out, std::int64_t first, std::int64_t n) {
+  for (T* const copy : out) std::memcpy(copy + first, values, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-template <class F>
-void reduce_with(F f, const ReduceViews& views) {
-  const auto replicas = static_cast<float>(views.in.size());
-  for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
-    float result[tile];
-    combine_replicas(f, views.in, first, n, result);
-    for (std::int64_t i = 0; i < n; ++i) result[i] = f.finish(result[i], replicas);
-    write_copies(result, views.out, first, n);
+template <class T>
+void reduce_replicas(ReduceOp op, const ReduceViews<T>& views) {
+  require(!views.in.empty(), "a reduction needs at least one replica's values");
+  check_reducible(op, dtype_of<T>);
+  using A = Accumulator<T>;
+  const auto terms = static_cast<A>(views.terms > 0 ? views.terms : static_cast<std::int64_t>(views.in.size()));
+  visit_reduce(op, [&](auto f) {
+    for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
+      A combined[tile];
+      T result[tile];
+      combine_replicas<T>(f, views.in, first, n, combined);
+      for (std::int64_t i = 0; i < n; ++i) result[i] = static_cast<T>(f.finish(combined[i], terms));
+      write_copies<T>(result, views.out, first, n);
+    });
   });
 }
 
@@ -59,10 +67,10 @@ void update_with(const UpdateViews& views, const Step& step) {
   for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
     float gradient[tile];
     float w[tile];
-    combine_replicas(SumOfReplicas{}, views.gradients, first, n, gradient);
+    combine_replicas<float>(SumOfReplicas{}, views.gradients, first, n, gradient);
     std::copy_n(views.parameters[0] + first, n, w);
     step(w, gradient, first, n);
-    write_copies(w, views.parameters, first, n);
+    write_copies<float>(w, views.parameters, first, n);
   });
 }
 
@@ -76,19 +84,10 @@ void check_views(const char* rule, const UpdateViews& views, std::size_t slots) 
 
 }  // namespace
 
-void CpuBackend::reduce(ReduceOp op, const ReduceViews& views) {
-  require(!views.in.empty(), "a reduction needs at least one replica's values");
-  switch (op) {
-    case ReduceOp::sum:
-      return reduce_with(SumOfReplicas{}, views);
-    case ReduceOp::mean:
-      return reduce_with(MeanOfReplicas{}, views);
-    case ReduceOp::max:
-      return reduce_with(MaxOfReplicas{}, views);
-    case ReduceOp::min:
-      return reduce_with(MinOfReplicas{}, views);
-  }
-}
+void CpuBackend::reduce(ReduceOp op, const ReduceViews<float>& views) { reduce_replicas(op, views); }
+void CpuBackend::reduce(ReduceOp op, const ReduceViews<bfloat16>& views) { reduce_replicas(op, views); }
+void CpuBackend::reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) { reduce_replicas(op, views); }
+void CpuBackend::reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) { reduce_replicas(op, views); }
 
 void CpuBackend::update(const SgdStep& step, const UpdateViews& views) {
   const bool has_velocity = step.momentum != 0.0F;

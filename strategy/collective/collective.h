@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/kernels/update.h>
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/strategy/collective/cross_device_ops.h>
 #include <lockstep/strategy/core/replica_group.h>
 
 namespace lockstep {
@@ -28,22 +30,50 @@ struct FlatRange {
 /// An optimizer's step on one range.
 using UpdateFn = std::function<void(const UpdateViews&)>;
 
+/// What a replica gets from all_gather.
+struct Gathered {
+  Tensor value;
+  std::int64_t offset = 0;  ///< where the replica's own part begins, along the axis
+};
+
 /// How replicas combine their values. Every replica calls the same functions in the same order, from its own thread;
-/// each has to be reached by all. Results are reduced in replica order, so every replica gets the same bits.
+/// each has to be reached by all. Every replica gets the same bits; each way says in which order it adds. Where the
+/// replicas' arguments do not fit together, all of them get the same InvalidArgument, which names what each one
+/// brought, before anything is combined, and the collective stays usable.
 class Collective {
  public:
   virtual ~Collective() = default;
 
-  /// The combined tensor, on every replica. Throws InvalidArgument, on all of them and naming each one's shape, when
-  /// shapes, dtypes or ops differ; the collective stays usable.
-  virtual Tensor all_reduce(int replica, ReduceOp op, const Tensor& value) = 0;
+  /// Each tensor combined with those of its place on the other replicas: dense, in new memory (results of one call may
+  /// share it). f32, bf16 (added in f32, rounded once), i32 and i64; integers have no mean. Throws InvalidArgument when
+  /// number, ops, shapes or dtypes differ.
+  virtual std::vector<Tensor> all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) = 0;
+  Tensor all_reduce(int replica, ReduceOp op, const Tensor& value) {
+    return all_reduce(replica, op, std::span(&value, 1)).front();
+  }
+
+  /// The replicas' tensors of any dtype joined along `axis`, in replica order; a negative axis counts from the end.
+  /// Throws InvalidArgument for scalars, and when number, axes, dtypes, ranks or the sizes along other axes differ.
+  virtual std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) = 0;
+  Gathered all_gather(int replica, const Tensor& value, int axis) {
+    return all_gather(replica, std::span(&value, 1), axis).front();
+  }
 
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters.
+  /// Afterwards the gradients hold anything. Allocates nothing after the first call with ranges of these sizes.
   virtual void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                  const UpdateFn& update) = 0;
 };
 
-/// The collective for replicas on these devices. Throws Unsupported when there is none.
-std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& devices);
+struct CollectiveOptions {
+  CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;
+  /// Tensors that are combined in one call are copied together up to about this size, by dtype; 0: all into one.
+  std::int64_t bytes_per_pack = 0;
+};
+
+/// The collective for replicas on these devices. `automatic` is shared_memory on CPUs. Throws Unsupported when devices
+/// or build have none of that kind, InvalidArgument for a negative size.
+std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& devices,
+                                            const CollectiveOptions& options = {});
 
 }  // namespace lockstep

@@ -7,19 +7,21 @@ namespace lockstep {
 
 Tensor combine(ReduceOp op, std::span<const Tensor> values) {
   const Tensor& first = values.front();
-  std::vector<const float*> in;
   for (std::size_t replica = 0; replica < values.size(); ++replica) {
     const Tensor& value = values[replica];
-    require(value.defined() && value.dtype() == DType::f32 && value.is_dense(),
-            "the values to combine must be dense f32 tensors, replica {} has {}", replica, value);
-    require(value.shape() == first.shape(),
-            "the values to combine must have the same shape, replica 0 has {}, replica {} has {}", first, replica,
+    require(value.defined() && value.is_dense(), "the values to combine must be dense, replica {} has {}", replica,
             value);
-    in.push_back(value.data<float>());
+    require(value.shape() == first.shape() && value.dtype() == first.dtype(),
+            "the values to combine must have the same shape and dtype, replica 0 has {}, replica {} has {}", first,
+            replica, value);
   }
-  const Tensor result = Tensor::empty(first.shape());
-  float* const out = result.data<float>();
-  current_backend().reduce(op, {in, std::span(&out, 1), result.elements()});
+  const Tensor result = Tensor::empty(first.shape(), first.dtype());
+  visit_reducible(op, first.dtype(), [&]<class T>() {
+    std::vector<const T*> in;
+    for (const Tensor& value : values) in.push_back(value.data<T>());
+    T* const out = result.data<T>();
+    current_backend().reduce(op, ReduceViews<T>{.in = in, .out = std::span(&out, 1), .count = result.elements()});
+  });
   return result;
 }
 

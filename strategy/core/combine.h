@@ -2,14 +2,14 @@
 
 #include <span>
 
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 
 /// The replicas' values combined elementwise, in replica order, in new memory. For the one thread that works while no
 /// replica does; replicas use `ReplicaContext::all_reduce`.
-/// Throws InvalidArgument unless all are dense and of one shape and dtype.
+/// Throws InvalidArgument unless all are dense and of one shape and dtype, which the op takes (check_reducible).
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
 /// The values one after the other along `axis` (negative: from the end), in new memory. Throws InvalidArgument, with

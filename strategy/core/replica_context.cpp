@@ -1,24 +1,10 @@
 #include <string_view>
 
-#include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 #include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
-
-Tensor ReplicaContext::all_reduce(ReduceOp op, const Tensor& value) const {
-  const Tensor result = collective().all_reduce(replica_, op, value);
-  if (recording({value})) {
-    require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
-                         "all_reduce of {} has no gradient; use sum or mean", name(op));
-    record("all_reduce", {value}, result, [context = *this, op](BackwardContext& backward) {
-      pass_on(backward, 0, context.collective().all_reduce(context.replica_, op, backward.gradient(0)));
-    });
-  }
-  return result;
-}
 
 std::shared_ptr<VariableState> ReplicaContext::create_variable(VariableSpec spec) const {
   require<LogicError>(!strategy_->has_stepped(),

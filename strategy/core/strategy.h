@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/collective.h>
@@ -98,13 +98,14 @@ class Strategy {
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
-  /// Combines the values elementwise, in replica order; shapes must be equal. Only outside a replica. The mean of means
+  /// Combines the values elementwise, in replica order; shapes must be equal. The op may be given by name: "SUM". Only
+  /// outside a replica. The mean of means
   /// of uneven batches is not the mean: see the next, and `weighted_mean`.
-  Tensor reduce(ReduceOp op, const PerReplica<Tensor>& values) const;
+  Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   /// First over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along the axes
   /// may differ. The mean divides by the number of elements of all replicas, so that uneven and empty ones are exact.
   /// Op sum or mean; others throw Unsupported.
-  Tensor reduce(ReduceOp op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
+  Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
   /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples from the replicas' means.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
   /// The replicas' values one after the other along `axis`, along which their sizes may differ.
@@ -130,7 +131,8 @@ class Strategy {
   std::shared_ptr<StrategyState> state_;
 };
 
-/// Whether the scope of a strategy other than the default one is open on this thread, or one of its replicas runs on it.
+/// Whether the scope of a strategy other than the default one is open on this thread, or one of its replicas runs on
+/// it.
 bool has_strategy();
 /// Whether this thread works for all replicas of a strategy: in its scope or in a merge.
 bool in_cross_replica_context();

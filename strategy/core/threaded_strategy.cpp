@@ -11,7 +11,8 @@ namespace lockstep {
 /// has a crew of its own.
 class ThreadedStrategy::Crew {
  public:
-  Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout);
+  Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout,
+       const CollectiveOptions& collective);
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
   Meetings& meetings() { return meetings_; }
@@ -28,6 +29,7 @@ class ThreadedStrategy::Crew {
 
   std::vector<LogicalDevice> devices_;
   std::chrono::milliseconds timeout_;
+  CollectiveOptions collective_;
   Meetings meetings_;
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
@@ -49,12 +51,14 @@ std::vector<ExecutionContext> contexts_of(const std::vector<LogicalDevice>& devi
 
 }  // namespace
 
-ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout)
+ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout,
+                             const CollectiveOptions& collective)
     : devices_(devices),
       timeout_(timeout),
+      collective_(collective),
       meetings_{.group{static_cast<int>(devices.size()), timeout}, .collective{}},
       threads_(contexts_of(devices)) {
-  meetings_.collective = make_collective(meetings_.group, devices_);
+  meetings_.collective = make_collective(meetings_.group, devices_, collective_);
 }
 
 ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
@@ -63,7 +67,7 @@ ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
 }
 
 ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
-  if (!inner_) inner_ = std::make_unique<Crew>(devices_, timeout_);
+  if (!inner_) inner_ = std::make_unique<Crew>(devices_, timeout_, collective_);
   return *inner_;
 }
 
@@ -105,15 +109,16 @@ void ThreadedStrategy::Crew::keep(std::exception_ptr& first, int replica, const 
   meetings_.group.rendezvous().abort(fmt::format("replica {}: {}", replica, what));
 }
 
-ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout)
-    : devices_(std::move(devices)), timeout_(timeout) {
+ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout,
+                                   const CollectiveOptions& collective)
+    : devices_(std::move(devices)), timeout_(timeout), collective_(collective) {
   require(!devices_.empty(), "a strategy needs at least one device");
   require(timeout.count() > 0, "the timeout must be positive, got {} ms", timeout.count());
   for (auto device = devices_.begin(); device != devices_.end(); ++device) {
     require(std::find(devices_.begin(), device, *device) == device, "{} is listed twice", device->name());
     memory_resource(*device);  // throws for a device that this build cannot use
   }
-  crew_ = std::make_unique<Crew>(devices_, timeout_);
+  crew_ = std::make_unique<Crew>(devices_, timeout_, collective_);
 }
 
 ThreadedStrategy::~ThreadedStrategy() = default;

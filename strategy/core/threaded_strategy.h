@@ -14,8 +14,9 @@ namespace lockstep {
 class ThreadedStrategy : public StrategyState, public std::enable_shared_from_this<ThreadedStrategy> {
  public:
   /// Throws InvalidArgument for no device, for one listed twice, for one that this build cannot use, and for a timeout
-  /// that is not positive.
-  ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout);
+  /// that is not positive; what make_collective throws.
+  ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout,
+                   const CollectiveOptions& collective = {});
   ~ThreadedStrategy() override;
 
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
@@ -29,6 +30,7 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
 
   std::vector<LogicalDevice> devices_;
   std::chrono::milliseconds timeout_;
+  CollectiveOptions collective_;
   std::atomic<bool> has_stepped_ = false;
   std::unique_ptr<Crew> crew_;
 };

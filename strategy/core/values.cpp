@@ -16,12 +16,12 @@ void Strategy::check_values(const char* function, const PerReplica<Tensor>& valu
           values.size(), num_replicas_in_sync());
 }
 
-Tensor Strategy::reduce(ReduceOp op, const PerReplica<Tensor>& values) const {
+Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const {
   check_values("reduce", values);
   return combine(op, values.local_results());
 }
 
-Tensor Strategy::reduce(ReduceOp op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {
+Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {
   check_values("reduce", values);
   require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
                        "reduce() along an axis takes sum or mean, got {}; reduce each replica's value in run() first",

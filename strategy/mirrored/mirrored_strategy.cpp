@@ -8,7 +8,8 @@ namespace {
 
 class MirroredState final : public ThreadedStrategy {
  public:
-  using ThreadedStrategy::ThreadedStrategy;
+  MirroredState(std::vector<LogicalDevice> devices, const MirroredOptions& options)
+      : ThreadedStrategy(std::move(devices), options.timeout, {options.cross_device_ops, options.bytes_per_pack}) {}
 
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
     if (spec.synchronization == Synchronization::on_read)
@@ -22,7 +23,7 @@ class MirroredState final : public ThreadedStrategy {
 MirroredStrategy::MirroredStrategy() : MirroredStrategy(logical_cpus(2)) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options)
-    : Strategy(std::make_shared<MirroredState>(devices, options.timeout)) {}
+    : Strategy(std::make_shared<MirroredState>(devices, options)) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices)
     : MirroredStrategy(parse_devices(devices)) {}

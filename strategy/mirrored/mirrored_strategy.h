@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@ namespace lockstep {
 struct MirroredOptions {
   /// Longest wait of a replica for the others before the step fails with Timeout naming the late ones.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
+  /// How the replicas' values are combined; make_collective says what `automatic` stands for.
+  CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;
+  /// As CollectiveOptions::bytes_per_pack.
+  std::int64_t bytes_per_pack = 0;
 };
 
 /// Synchronous training on the devices of one machine: a copy of every variable on each device, a host thread for each

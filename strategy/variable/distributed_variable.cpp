@@ -11,11 +11,15 @@
 namespace lockstep {
 namespace {
 
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.elements()) * size_of(a.dtype())) == 0;
+}
+
 /// The value that all replicas assign to a variable without an aggregation.
 Tensor common_value(const std::string& variable, const PerReplica<Tensor>& values) {
-  const auto bytes = static_cast<std::size_t>(values[0].elements()) * size_of(values[0].dtype());
   for (int replica = 1; replica < values.size(); ++replica)
-    require(std::memcmp(values[0].raw_data(), values[replica].raw_data(), bytes) == 0,
+    require(same_bits(values[0], values[replica]),
             "variable '{}' has no aggregation, and replicas 0 and {} assign different values to it; give it "
             "Aggregation::sum, mean or only_first_replica",
             variable, replica);
@@ -52,6 +56,19 @@ void check_literal(const VariableSpec& spec) {
           spec.name);
 }
 
+/// The rows of all replicas, as a variable of this aggregation takes them.
+IndexedSlices aggregated(const VariableSpec& spec, const PerReplica<IndexedSlices>& slices) {
+  const PerReplica<Tensor> values = slices.transform([](const IndexedSlices& own) { return own.values; });
+  const PerReplica<Tensor> indices = slices.transform([](const IndexedSlices& own) { return own.indices; });
+  if (spec.aggregation == Aggregation::none)
+    return {common_value(spec.name, values), common_value(spec.name, indices), slices[0].dense_shape};
+  if (spec.aggregation == Aggregation::only_first_replica) return slices[0];
+  const Tensor joined = concatenate(values.local_results(), 0);
+  if (spec.aggregation == Aggregation::mean)
+    current_backend().affine(joined, 1.0F / static_cast<float>(slices.size()), 0, joined);
+  return {joined, concatenate(indices.local_results(), 0), slices[0].dense_shape};
+}
+
 /// `value` in equal parts; the first part keeps what integers leave over.
 PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
   std::vector<Tensor> shares;
@@ -83,6 +100,20 @@ void DistributedVariable::check_strategy() const {
   require<LogicError>(own, "mixing different strategies: variable '{}' was made under another one", spec().name);
 }
 
+void DistributedVariable::scatter_in_replica(ScatterOp op, const IndexedSlices& slices) {
+  const bool joins = spec().aggregation == Aggregation::sum || spec().aggregation == Aggregation::mean;
+  require<Unsupported>(!joins || op < ScatterOp::min,
+                       "{} in a replica is not supported for variable '{}' of aggregation {}, which has no meaning for "
+                       "it; use none or only_first_replica",
+                       lockstep::name(op), spec().name, lockstep::name(spec().aggregation));
+  check_shapes(slices);
+  const auto write = [&](const Strategy&, const PerReplica<IndexedSlices>& all) {
+    scatter(op, aggregated(spec(), all));
+  };
+  const IndexedSlices own{make_dense(slices.values), make_dense(slices.indices), slices.dense_shape};
+  get_replica_context().merge_at("the scattering into variable '" + spec().name + "'", write, std::tuple(own));
+}
+
 void MirroredVariable::write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) {
   if (!literal) return write_together(*this, op, value, false);
   check_literal(spec());
@@ -108,6 +139,13 @@ void SyncOnReadVariable::write(AssignOp op, const Tensor& value) {
 void SyncOnReadVariable::write_in_replica(AssignOp op, const Tensor& value, bool /*literal*/, int replica) {
   write_copy(replica, op, value);
 }
+
+void SyncOnReadVariable::scatter(ScatterOp op, const IndexedSlices&) {
+  fail<Unsupported>("{} is not supported for variable '{}', whose replicas have values of their own",
+                    lockstep::name(op), spec().name);
+}
+
+void SyncOnReadVariable::scatter_in_replica(ScatterOp op, const IndexedSlices& slices) { scatter(op, slices); }
 
 void AggregatingVariable::write_in_replica(AssignOp op, const Tensor& value, bool literal, int /*replica*/) {
   require(spec().aggregation != Aggregation::none,

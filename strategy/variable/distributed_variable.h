@@ -14,6 +14,7 @@ class DistributedVariable : public VariableState {
   DistributedVariable(VariableSpec spec, const std::vector<LogicalDevice>& devices,
                       std::weak_ptr<const StrategyState> owner);
   void check_strategy() const final;
+  void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
 
  private:
   std::weak_ptr<const StrategyState> owner_;
@@ -39,6 +40,9 @@ class SyncOnReadVariable final : public DistributedVariable {
   /// parts?
   void write(AssignOp op, const Tensor& value) override;
   void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) override;
+  /// Throw Unsupported: rows of which copy?
+  void scatter(ScatterOp op, const IndexedSlices& slices) override;
+  void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
 };
 
 /// One copy for all replicas, which they write together; synchronization on_read has no meaning for it.

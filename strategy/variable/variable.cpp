@@ -45,11 +45,24 @@ void VariableState::write(AssignOp op, const Tensor& value) {
 }
 
 void VariableState::write_in_replica(AssignOp op, const Tensor& value, bool /*literal*/, int /*replica*/) {
+  check_alone();
+  write(op, value);
+}
+
+void VariableState::scatter(ScatterOp op, const IndexedSlices& slices) {
+  for (const Tensor& own : copies_) lockstep::scatter(op, slices, own);
+}
+
+void VariableState::scatter_in_replica(ScatterOp op, const IndexedSlices& slices) {
+  check_alone();
+  scatter(op, slices);
+}
+
+void VariableState::check_alone() const {
   require<LogicError>(current_context().replicas == 1,
                       "variable '{}' was made outside the strategy's scope: {} replicas would write its one copy, in "
                       "any order; make it inside scope()",
                       spec_.name, current_context().replicas);
-  write(op, value);
 }
 
 void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
@@ -89,6 +102,17 @@ void Variable::write(AssignOp op, const Tensor& value, bool literal) const {
     state_->write_in_replica(op, value, literal, context.replica);
   else
     state_->write(op, value);
+}
+
+void Variable::scatter(ScatterOp op, const IndexedSlices& slices) const {
+  state_->check_strategy();
+  const ExecutionContext& context = current_context();
+  if (context.in_update())
+    lockstep::scatter(op, slices, state_->copy_for(context.update));
+  else if (context.in_replica())
+    state_->scatter_in_replica(op, slices);
+  else
+    state_->scatter(op, slices);
 }
 
 void Variable::write_number(AssignOp op, double value) const { write(op, Tensor::full(shape(), value, dtype()), true); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/strategy/variable/scatter.h>
 
 namespace lockstep {
 
@@ -56,6 +57,10 @@ class VariableState {
   virtual void write(AssignOp op, const Tensor& value);
   /// Assigns on one replica, which all of them reach. `literal`: a number of the program, the same on every replica.
   virtual void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica);
+  /// Writes rows outside a replica: to every copy.
+  virtual void scatter(ScatterOp op, const IndexedSlices& slices);
+  /// Writes rows on one replica, which all of them reach.
+  virtual void scatter_in_replica(ScatterOp op, const IndexedSlices& slices);
   /// Whether one copy is meant for any number of replicas.
   virtual bool serves_all_replicas() const { return false; }
   /// Throws LogicError when the calling thread is under another strategy than the variable's.
@@ -73,6 +78,9 @@ class VariableState {
   void move_copy(int index, const Tensor& memory);
 
  private:
+  /// Throws LogicError where several replicas would write the one copy of a plain variable.
+  void check_alone() const;
+
   VariableSpec spec_;
   std::vector<Tensor> copies_;
 };
@@ -112,12 +120,24 @@ class Variable {
   void assign_add(double delta) const { write_number(AssignOp::add, delta); }
   void assign_sub(double delta) const { write_number(AssignOp::sub, delta); }
 
+  /// Writes the rows that `slices` names. In a replica, all replicas' slices are first combined by the aggregation: sum
+  /// and mean join them, each row applied in replica order (for the mean divided by their number). Throws Unsupported
+  /// for a variable on_read, and for min, max and update under sum or mean.
+  void scatter_add(const IndexedSlices& slices) const { scatter(ScatterOp::add, slices); }
+  void scatter_sub(const IndexedSlices& slices) const { scatter(ScatterOp::sub, slices); }
+  void scatter_mul(const IndexedSlices& slices) const { scatter(ScatterOp::mul, slices); }
+  void scatter_div(const IndexedSlices& slices) const { scatter(ScatterOp::div, slices); }
+  void scatter_min(const IndexedSlices& slices) const { scatter(ScatterOp::min, slices); }
+  void scatter_max(const IndexedSlices& slices) const { scatter(ScatterOp::max, slices); }
+  void scatter_update(const IndexedSlices& slices) const { scatter(ScatterOp::update, slices); }
+
   VariableState& state() const { return *state_; }
   friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }
 
  private:
   void write(AssignOp op, const Tensor& value, bool literal) const;
   void write_number(AssignOp op, double value) const;
+  void scatter(ScatterOp op, const IndexedSlices& slices) const;
 
   std::shared_ptr<VariableState> state_;
 };

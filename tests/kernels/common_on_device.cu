@@ -30,9 +30,11 @@ __global__ void loss(F f, const float* x, const float* target, float* y, float* 
   dx[i] = f.gradient(x[i], target[i], 1.0F);
 }
 
-template <class F>
-__global__ void reduce(F f, const float* a, const float* b, float* y) {
-  y[threadIdx.x] = f.finish(f.combine(a[threadIdx.x], b[threadIdx.x]), 2.0F);
+template <class F, class T>
+__global__ void reduce(F f, const T* a, const T* b, T* y) {
+  using A = Accumulator<T>;
+  const A both = f.combine(static_cast<A>(a[threadIdx.x]), static_cast<A>(b[threadIdx.x]));
+  y[threadIdx.x] = static_cast<T>(f.finish(both, static_cast<A>(2)));
 }
 
 __global__ void largest(const float* x, int n, std::int64_t* y) {
@@ -71,10 +73,13 @@ void launch_all(float* f, bfloat16* b, std::int64_t* n) {
     visit_binary(static_cast<BinaryOp>(op), [&](auto functor) { binary<<<1, 1>>>(functor, f, f, f); });
   loss<<<1, 1>>>(BinaryCrossEntropyFromLogits{}, f, f, f, f);
   loss<<<1, 1>>>(BinaryCrossEntropyFromProbabilities{}, f, f, f, f);
-  reduce<<<1, 1>>>(SumOfReplicas{}, f, f, f);
-  reduce<<<1, 1>>>(MeanOfReplicas{}, f, f, f);
-  reduce<<<1, 1>>>(MaxOfReplicas{}, f, f, f);
-  reduce<<<1, 1>>>(MinOfReplicas{}, f, f, f);
+  for (int op = 0; op <= static_cast<int>(ReduceOp::prod); ++op) {
+    visit_reduce(static_cast<ReduceOp>(op), [&](auto functor) {
+      reduce<<<1, 1>>>(functor, f, f, f);
+      reduce<<<1, 1>>>(functor, b, b, b);
+      reduce<<<1, 1>>>(functor, n, n, n);
+    });
+  }
   largest<<<1, 1>>>(f, 1, n);
   convert<bfloat16><<<1, 1>>>(f, b);
   convert<float><<<1, 1>>>(b, f);

@@ -30,67 +30,6 @@ std::vector<T*> pointers(auto& vectors, std::int64_t from = 0) {
   return result;
 }
 
-void reduce(ReduceOp op, const Vectors& in, Vectors& out) {
-  const auto from = pointers<const float>(in);
-  const auto to = pointers<float>(out);
-  backend(DeviceKind::cpu).reduce(op, {from, to, static_cast<std::int64_t>(in[0].size())});
-}
-
-double reference_reduce(ReduceOp op, const Vectors& in, std::size_t i) {
-  double result = static_cast<double>(in[0][i]);
-  for (std::size_t r = 1; r < in.size(); ++r) {
-    const auto next = static_cast<double>(in[r][i]);
-    result = op == ReduceOp::max   ? std::max(result, next)
-             : op == ReduceOp::min ? std::min(result, next)
-                                   : result + next;
-  }
-  return op == ReduceOp::mean ? result / static_cast<double>(in.size()) : result;
-}
-
-TEST(Reduce, CombinesAnyNumberOfReplicasIntoAllOutputs) {
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min}) {
-    for (const std::size_t replicas : {1U, 2U, 3U, 5U, 8U}) {
-      for (const std::int64_t n : {0, 1, 31, 1024, 2500}) {
-        const Vectors in = random_vectors(replicas, n, 1);
-        Vectors out(replicas, std::vector<float>(static_cast<std::size_t>(n)));
-        reduce(op, in, out);
-        const double allowed =
-            tolerance(DType::f32, static_cast<std::int64_t>(replicas), static_cast<double>(replicas));
-        for (std::size_t i = 0; i < out[0].size(); ++i)
-          ASSERT_NEAR(static_cast<double>(out[0][i]), reference_reduce(op, in, i), allowed);
-        for (const auto& copy : out) ASSERT_EQ(copy, out[0]);
-      }
-    }
-  }
-}
-
-TEST(Reduce, WorksInPlace) {
-  const Vectors in = random_vectors(3, 3000, 1);
-  Vectors out(3, std::vector<float>(3000));
-  Vectors in_place = in;
-  reduce(ReduceOp::sum, in, out);
-  reduce(ReduceOp::sum, in_place, in_place);
-  EXPECT_EQ(in_place, out);
-}
-
-TEST(Reduce, AddsInTheOrderOfReplicas) {
-  const Vectors in = {{1e8F}, {-1e8F}, {1.0F}};
-  Vectors out(1, std::vector<float>(1));
-  reduce(ReduceOp::sum, in, out);
-  EXPECT_EQ(out[0][0], 1.0F);
-}
-
-TEST(Reduce, KeepsNan) {
-  const float nan = std::nanf("");
-  const Vectors in = {{nan, 1, 2}, {0, nan, 3}};
-  for (const ReduceOp op : {ReduceOp::max, ReduceOp::min}) {
-    Vectors out(2, std::vector<float>(3));
-    reduce(op, in, out);
-    EXPECT_TRUE(std::isnan(out[0][0]) && std::isnan(out[1][1]));
-    EXPECT_FALSE(std::isnan(out[0][2]));
-  }
-}
-
 /// One optimizer's memory for R replicas.
 struct Problem {
   Vectors gradients, parameters, state;
@@ -220,11 +159,6 @@ TEST(Update, ErrorsNameWhatIsMissing) {
             "SGD keeps 1 state slots for a parameter, got 0");
   EXPECT_EQ(error_of<InvalidArgument>([] { Problem(2, 2, 3).update(AdamStep{.t = 0}, 0, 3); }),
             "Adam counts its steps from 1, got step 0");
-  EXPECT_THAT(error_of<InvalidArgument>([] {
-                Problem(0, 0, 3);
-                backend(DeviceKind::cpu).reduce(ReduceOp::sum, {});
-              }),
-              ::testing::HasSubstr("at least one replica"));
 }
 
 TEST(BackendTable, NamesTheKindThatHasNoKernels) {

@@ -19,6 +19,16 @@ inline MirroredStrategy mirrored(int replicas, std::chrono::milliseconds timeout
   return MirroredStrategy(logical_cpus(replicas), {.timeout = timeout});
 }
 
+/// The ways of combining values that CPU replicas have.
+inline constexpr CrossDeviceOps host_cross_device_ops[] = {
+    CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy, CrossDeviceOps::reduction_to_one_device};
+
+inline MirroredStrategy mirrored(int replicas, CrossDeviceOps ops, std::int64_t bytes_per_pack = 0) {
+  return MirroredStrategy(
+      logical_cpus(replicas),
+      {.timeout = std::chrono::minutes(4), .cross_device_ops = ops, .bytes_per_pack = bytes_per_pack});
+}
+
 /// The replica whose thread calls.
 inline int this_replica() { return get_replica_context().replica_id_in_sync_group(); }
 

@@ -1,36 +1,20 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/collective/host_collective.h>
 
 namespace lockstep {
 
-/// For replicas that share one address space. Nothing is packed or sent: each replica reduces its share of the elements
-/// by reading every copy and writing every copy.
-class SharedMemoryCollective final : public Collective {
+/// Nothing is sent: each replica reduces its share of the elements by reading every copy and writing every copy. Adds
+/// in replica order: ((x0 + x1) + x2) + ...
+class SharedMemoryCollective final : public HostCollective {
  public:
-  explicit SharedMemoryCollective(ReplicaGroup& group);
+  SharedMemoryCollective(ReplicaGroup& group, std::int64_t bytes_per_pack) : HostCollective(group, bytes_per_pack) {}
 
-  Tensor all_reduce(int replica, ReduceOp op, const Tensor& value) override;
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                          const UpdateFn& update) override;
 
  private:
-  struct Post {  // what a replica brings to an all_reduce
-    ReduceOp op = ReduceOp::sum;
-    Tensor value;
-    Tensor result;
-  };
-  /// Why the posts cannot be combined; empty when they can.
-  std::string disagreement() const;
-
-  ReplicaGroup& group_;
-  std::vector<Post> posts_;
+  void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
 };
-
-/// Replica `replica`'s share of a range: consecutive, on cache-line borders, together the whole range.
-FlatRange shard_of(const FlatRange& range, int replica, int replicas);
 
 }  // namespace lockstep

@@ -26,7 +26,7 @@ TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
   EXPECT_EQ(context.replica_id_in_sync_group(), 0);
   EXPECT_EQ(context.num_replicas_in_sync(), 1);
   const Tensor x = test::random_tensor({5}, 1);
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min})
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod})
     test::expect_same_bits(context.all_reduce(op, x), x);
 }
 

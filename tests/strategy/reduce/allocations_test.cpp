@@ -13,9 +13,9 @@ namespace {
 
 // A perceptron trained by hand on two replicas, each on its own rows; of element-wise ops, which are this project's own
 // code on every thread.
-class TrainingByHand : public testing::Test {
+class TrainingByHand : public testing::TestWithParam<CrossDeviceOps> {
  protected:
-  const MirroredStrategy strategy_ = test::mirrored(2);
+  const MirroredStrategy strategy_ = test::mirrored(2, GetParam());
   const std::vector<Variable> variables_ = strategy_.scope([] {
     return std::vector{test::variable_of("weights", test::random_tensor({30}, 1)),
                        test::variable_of("bias", Tensor::zeros({1}))};
@@ -46,14 +46,14 @@ class TrainingByHand : public testing::Test {
   }
 };
 
-TEST_F(TrainingByHand, AsksTheSystemForNoMemoryAfterWarmUp) {
+TEST_P(TrainingByHand, AsksTheSystemForNoMemoryAfterWarmUp) {
   for (int number = 0; number < 3; ++number) step(number);
   const std::uint64_t after_warm_up = system_allocations();
   for (int number = 3; number < 10; ++number) step(number);
   EXPECT_EQ(system_allocations(), after_warm_up);
 }
 
-TEST_F(TrainingByHand, GivesTheSameBitsAgain) {
+TEST_P(TrainingByHand, GivesTheSameBitsAgain) {
   const auto run_again = [&] {
     for (int number = 0; number < 5; ++number) step(number);
     std::vector<std::vector<float>> weights;
@@ -68,6 +68,8 @@ TEST_F(TrainingByHand, GivesTheSameBitsAgain) {
   current_backend().fill(reducer_.state().front(), 0);
   EXPECT_EQ(run_again(), first);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, TrainingByHand, testing::ValuesIn(test::host_cross_device_ops));
 
 }  // namespace
 }  // namespace lockstep

@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/strategy/collective/flat_range.h>
+
+namespace lockstep {
+namespace {
+
+std::vector<float*> advanced(std::span<float* const> pointers, std::int64_t offset) {
+  std::vector<float*> result(pointers.begin(), pointers.end());
+  for (float*& pointer : result) pointer += offset;
+  return result;
+}
+
+}  // namespace
+
+FlatRange shard_of(const FlatRange& range, int share, int shares) {
+  constexpr std::int64_t line = 32;  // of the smallest elements in a cache line: two replicas never write to one line
+  const std::int64_t lines = (range.end - range.begin + line - 1) / line;
+  const auto border = [&](int i) { return std::min(range.end, range.begin + lines * i / shares * line); };
+  return {border(share), border(share + 1)};
+}
+
+void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tensor> out, const FlatRange& range,
+                  std::int64_t terms) {
+  visit_reducible(op, in.front().dtype(), [&]<class T>() {
+    std::vector<const T*> from;
+    std::vector<T*> to;
+    for (const Tensor& tensor : in) from.push_back(tensor.data<T>() + range.begin);
+    for (const Tensor& tensor : out) to.push_back(tensor.data<T>() + range.begin);
+    current_backend().reduce(op, ReduceViews<T>{from, to, range.end - range.begin, terms});
+  });
+}
+
+void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range) {
+  if (range.begin == range.end) return;
+  const std::vector<float*> gradients = advanced(views.gradients, range.begin);
+  const std::vector<const float*> read_only(gradients.begin(), gradients.end());
+  const std::vector<float*> parameters = advanced(views.parameters, range.begin);
+  const std::vector<float*> state = advanced(views.state, range.begin);
+  update({read_only, parameters, state, range.end - range.begin});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/strategy/collective/collective.h>
+
+// Work on a range of flat memory, which the host's ways of combining values are made of.
+
+namespace lockstep {
+
+/// Share `share` of a range that `shares` replicas divide: consecutive, on cache-line borders, together the whole
+/// range.
+FlatRange shard_of(const FlatRange& range, int share, int shares);
+
+/// Elements `range` of each `out` = op over the `in`, in their order. All are dense, of one dtype and one number of
+/// elements. `terms` as in ReduceViews.
+void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tensor> out, const FlatRange& range,
+                  std::int64_t terms = 0);
+
+/// Applies `update` to `range` of flat memory; nothing when it is empty.
+void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range);
+
+}  // namespace lockstep

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h>
+
+namespace lockstep {
+namespace {
+
+Tensor copied_here(const Tensor& value) {
+  const Tensor here = Tensor::empty(value.shape(), value.dtype());
+  copy(value, here);
+  return here;
+}
+
+/// One step on a range of the first replica's parameters, with all replicas' gradients brought to it.
+void step_on_one_device(const FlatViews& views, const FlatRange& range, const UpdateFn& update) {
+  const std::int64_t elements = range.end - range.begin;
+  std::vector<Tensor> brought;
+  std::vector<const float*> gradients;
+  std::vector<float*> state;
+  {
+    const PhaseTimer timer(Phase::reduce);
+    gradients.push_back(views.gradients.front() + range.begin);
+    for (const float* const gradient : views.gradients.subspan(1)) {
+      brought.push_back(Tensor::empty({elements}));
+      std::copy_n(gradient + range.begin, elements, brought.back().data<float>());
+      gradients.push_back(brought.back().data<float>());
+    }
+  }
+  const PhaseTimer timer(Phase::update);
+  float* const parameters = views.parameters.front() + range.begin;
+  for (float* const slot : views.state) state.push_back(slot + range.begin);
+  update({gradients, std::span(&parameters, 1), state, elements});
+}
+
+}  // namespace
+
+void ReductionToOneDeviceCollective::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {
+  if (replica == 0) {
+    for (const PackViews& pack : packs) {
+      std::vector<Tensor> here{pack.in.front()};
+      for (int other = 1; other < group().size(); ++other) here.push_back(copied_here(pack.in[other]));
+      reduce_range(op, here, std::span(pack.out).first(1), {0, pack.in.front().elements()});
+    }
+  }
+  group().meet(replica, "the result of reduction to one device");
+  if (replica == 0) return;
+  for (const PackViews& pack : packs) copy(pack.out.front(), pack.out[replica]);
+}
+
+void ReductionToOneDeviceCollective::reduce_and_update(int replica, const FlatViews& views,
+                                                       std::span<const FlatRange> ranges, const UpdateFn& update) {
+  const PhaseTimer timer(Phase::reduce);
+  group().meet(replica, "the reduction of gradients");
+  if (replica == 0)
+    for (const FlatRange& range : ranges)
+      if (range.begin < range.end) step_on_one_device(views, range, update);
+  group().meet(replica, "the result of reduction to one device");
+  if (replica != 0)
+    for (const FlatRange& range : ranges)
+      std::copy_n(views.parameters.front() + range.begin, range.end - range.begin,
+                  views.parameters[replica] + range.begin);
+  group().meet(replica, "the end of the update");
+}
+
+}  // namespace lockstep

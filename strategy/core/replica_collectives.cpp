@@ -1,0 +1,102 @@
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/strategy/core/replica_context.h>
+
+// The collectives of a replica, and their gradients.
+
+namespace lockstep {
+namespace {
+
+/// The shape and dtype of each of an op's outputs: keeping the outputs themselves would keep their memory.
+struct OutputForm {
+  Shape shape;
+  DType dtype = DType::f32;
+};
+std::vector<OutputForm> forms_of(const std::vector<Tensor>& outputs) {
+  std::vector<OutputForm> forms;
+  for (const Tensor& output : outputs) forms.push_back({output.shape(), output.dtype()});
+  return forms;
+}
+
+/// The gradients of the outputs that can have one, and which these are. Zeros stand in for outputs that nothing depends
+/// on here: on other replicas something may.
+struct OutputGradients {
+  OutputGradients(const BackwardContext& backward, const std::vector<OutputForm>& outputs) {
+    for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
+      const OutputForm& form = outputs[i];
+      if (form.dtype != DType::f32 && form.dtype != DType::bf16) continue;
+      const Tensor& own = backward.gradient(i);
+      places.push_back(i);
+      values.push_back(own.defined() ? own : Tensor::zeros(form.shape, form.dtype));
+    }
+  }
+  std::vector<int> places;
+  std::vector<Tensor> values;
+};
+
+}  // namespace
+
+Tensor ReplicaContext::all_reduce(ReduceOpOrName op, const Tensor& value) const {
+  return all_reduce(op, std::vector{value}).front();
+}
+
+std::vector<Tensor> ReplicaContext::all_reduce(ReduceOpOrName op, const std::vector<Tensor>& values) const {
+  const std::vector<Tensor> results = collective().all_reduce(replica_, op, values);
+  if (recording(values)) {
+    require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
+                         "all_reduce of {} has no gradient; use sum or mean", name(op));
+    record("all_reduce", values, results, [context = *this, op, forms = forms_of(results)](BackwardContext& backward) {
+      const OutputGradients incoming(backward, forms);
+      const auto reduced = context.collective().all_reduce(context.replica_, op, incoming.values);
+      for (std::size_t i = 0; i < reduced.size(); ++i) pass_on(backward, incoming.places[i], reduced[i]);
+    });
+  }
+  return results;
+}
+
+Tensor ReplicaContext::all_reduce(ReduceOpOrName op, double value) const {
+  return all_reduce(op, Tensor::full({}, value));
+}
+
+IndexedSlices ReplicaContext::all_reduce(ReduceOpOrName op, const IndexedSlices& value) const {
+  return std::get<IndexedSlices>(all_reduce(op, std::vector<DenseOrSparse>{value}).front());
+}
+
+std::vector<DenseOrSparse> ReplicaContext::all_reduce(ReduceOpOrName op,
+                                                      const std::vector<DenseOrSparse>& values) const {
+  return lockstep::all_reduce(collective(), replica_, op, values);
+}
+
+Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
+  return all_gather(std::vector{value}, axis).front();
+}
+
+std::vector<Tensor> ReplicaContext::all_gather(const std::vector<Tensor>& values, int axis) const {
+  std::vector<Tensor> results;
+  std::vector<std::int64_t> begins;  // of the own parts
+  std::vector<std::int64_t> ends;
+  for (const Gathered& gathered : collective().all_gather(replica_, values, axis)) {
+    begins.push_back(gathered.offset);
+    ends.push_back(gathered.offset + values[results.size()].dim(axis));
+    results.push_back(gathered.value);
+  }
+  if (recording(values)) {
+    record("all_gather", values, results,
+           [context = *this, begins, ends, axis, forms = forms_of(results)](BackwardContext& backward) {
+             const OutputGradients incoming(backward, forms);
+             const auto sums = context.collective().all_reduce(context.replica_, ReduceOp::sum, incoming.values);
+             for (std::size_t i = 0; i < sums.size(); ++i) {
+               const int place = incoming.places[i];
+               pass_on(backward, place, sums[i].slice_view(axis, begins[place], ends[place]));
+             }
+           });
+  }
+  return results;
+}
+
+void ReplicaContext::all_gather(const IndexedSlices& value, int) const {
+  fail<Unsupported>("all_gather does not support IndexedSlices, got {}; gather to_dense() of it, or all_reduce it",
+                    value.text());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// What scattering makes of each row that it names, in the order of the indices, so that duplicates accumulate.
+enum class ScatterOp { add, sub, mul, div, min, max, update };
+
+/// "scatter_add" and so on.
+std::string_view name(ScatterOp op);
+
+/// Row slices.indices[i] of `to` becomes row op slices.values[i]; `update` replaces it. In place; f32, and i32 and i64
+/// too for add, sub, min, max and update. Throws InvalidArgument for slices of another shape or dtype than `to`, and
+/// for an index outside it, before anything is written.
+void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
+
+}  // namespace lockstep

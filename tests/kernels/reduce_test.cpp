@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <support/expect_error.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/common/elementwise.h>
+
+namespace lockstep::test {
+namespace {
+
+constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod};
+
+template <class T>
+using Vectors = std::vector<std::vector<T>>;
+
+/// out[k] = op over the `in`.
+template <class T>
+void reduce(ReduceOp op, const Vectors<T>& in, Vectors<T>& out, std::int64_t terms = 0) {
+  std::vector<const T*> from;
+  std::vector<T*> to;
+  for (const auto& v : in) from.push_back(v.data());
+  for (auto& v : out) to.push_back(v.data());
+  const auto count = static_cast<std::int64_t>(in.empty() ? 0 : in[0].size());
+  backend(DeviceKind::cpu).reduce(op, ReduceViews<T>{from, to, count, terms});
+}
+
+template <class T>
+std::vector<T> reduced(ReduceOp op, const Vectors<T>& in) {
+  Vectors<T> out(1, std::vector<T>(in[0].size()));
+  reduce(op, in, out);
+  return out[0];
+}
+
+/// Numbers from -20 to 20 in steps of 1/8 (of 1 for integers), which all dtypes hold exactly.
+template <class T>
+Vectors<T> numbers(std::size_t replicas, std::int64_t n) {
+  Vectors<T> result;
+  for (std::size_t r = 0; r < replicas; ++r) {
+    std::vector<T> values;
+    for (const double value : random_tensor({n}, 1 + static_cast<unsigned>(r), -160, 160).to_vector<double>())
+      values.push_back(convert_element<T>(
+          static_cast<float>(std::is_integral_v<T> ? std::round(value / 8) : std::round(value) / 8)));
+    result.push_back(std::move(values));
+  }
+  return result;
+}
+
+template <class T>
+double reference(ReduceOp op, const Vectors<T>& in, std::size_t i) {
+  double result = convert_element<double>(in[0][i]);
+  for (std::size_t r = 1; r < in.size(); ++r) {
+    const double next = convert_element<double>(in[r][i]);
+    result = op == ReduceOp::max    ? std::max(result, next)
+             : op == ReduceOp::min  ? std::min(result, next)
+             : op == ReduceOp::prod ? result * next
+                                    : result + next;
+  }
+  return op == ReduceOp::mean ? result / static_cast<double>(in.size()) : result;
+}
+
+template <class T>
+void expect_reference(ReduceOp op, std::size_t replicas, std::int64_t n) {
+  const Vectors<T> in = numbers<T>(replicas, n);
+  Vectors<T> out(replicas, std::vector<T>(static_cast<std::size_t>(n)));
+  reduce(op, in, out);
+  for (std::size_t i = 0; i < out[0].size(); ++i) {
+    const double expected = reference(op, in, i);
+    // Products round once for each factor; sums of these numbers are exact but for the last rounding.
+    const double allowed = tolerance(dtype_of<T>, static_cast<std::int64_t>(replicas), std::abs(expected));
+    ASSERT_NEAR(convert_element<double>(out[0][i]), expected, allowed) << name(op) << " of " << replicas << " at " << i;
+    for (const auto& copy : out)
+      ASSERT_EQ(convert_element<double>(copy[i]), convert_element<double>(out[0][i])) << "copies differ at " << i;
+  }
+}
+
+TEST(Reduce, CombinesAnyNumberOfReplicasIntoAllOutputs) {
+  for (const ReduceOp op : all_ops)
+    for (const std::size_t replicas : {1U, 2U, 3U, 5U, 8U})
+      for (const std::int64_t n : {0, 1, 31, 1024, 2500}) {
+        expect_reference<float>(op, replicas, n);
+        expect_reference<bfloat16>(op, replicas, n);
+        if (op == ReduceOp::mean) continue;
+        if (op != ReduceOp::prod || replicas <= 5) expect_reference<std::int32_t>(op, replicas, n);  // 20^8 overflows
+        expect_reference<std::int64_t>(op, replicas, n);
+      }
+}
+
+TEST(Reduce, WorksInPlace) {
+  Vectors<float> in_place = numbers<float>(3, 3000);
+  const std::vector<float> sum = reduced(ReduceOp::sum, in_place);
+  reduce(ReduceOp::sum, Vectors<float>(in_place), in_place);
+  for (const auto& copy : in_place) EXPECT_EQ(copy, sum);
+}
+
+TEST(Reduce, AddsInTheOrderOfReplicas) {
+  EXPECT_EQ(reduced<float>(ReduceOp::sum, {{1e8F}, {-1e8F}, {1.0F}})[0], 1.0F);
+  EXPECT_EQ(reduced<float>(ReduceOp::sum, {{1.0F}, {1e8F}, {-1e8F}})[0], 0.0F);
+}
+
+TEST(Reduce, RoundsBfloat16Once) {
+  // 256 + 1 + 1 = 258 is a bf16; added step by step in bf16 each 257 would go back to 256.
+  const std::vector<bfloat16> small{bfloat16(1.0F)};
+  EXPECT_EQ(static_cast<float>(reduced<bfloat16>(ReduceOp::sum, {{bfloat16(256.0F)}, small, small})[0]), 258.0F);
+}
+
+TEST(Reduce, IntegersWrapAround) {
+  const auto most = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(reduced<std::int32_t>(ReduceOp::sum, {{most}, {1}})[0], std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(reduced<std::int64_t>(ReduceOp::prod, {{std::int64_t{1} << 62}, {4}})[0], 0);
+  EXPECT_EQ(reduced<std::int64_t>(ReduceOp::sum, {{(std::int64_t{1} << 53) + 1}, {1}})[0], (std::int64_t{1} << 53) + 2);
+}
+
+TEST(Reduce, AMeanOfPartialSumsDividesByTheNumberOfTerms) {
+  const Vectors<float> sums = {{3, 6}, {4, 6}};
+  Vectors<float> out(2, std::vector<float>(2));
+  reduce(ReduceOp::mean, sums, out, 5);
+  EXPECT_EQ(out[1], (std::vector<float>{7.0F / 5.0F, 12.0F / 5.0F}));
+}
+
+TEST(Reduce, KeepsNan) {
+  const float nan = std::nanf("");
+  for (const ReduceOp op : all_ops) {
+    const std::vector<float> result = reduced<float>(op, {{nan, 1, 2}, {0, nan, 3}});
+    EXPECT_TRUE(std::isnan(result[0]) && std::isnan(result[1])) << name(op);
+    EXPECT_FALSE(std::isnan(result[2])) << name(op);
+  }
+}
+
+TEST(Reduce, RefusesWhatHasNoResult) {
+  // semantics 12: mean of an integer
+  Vectors<std::int32_t> integers(2, std::vector<std::int32_t>(1));
+  EXPECT_ERROR(InvalidArgument, "the mean of i32 values need not be a whole number",
+               reduce(ReduceOp::mean, integers, integers));
+  EXPECT_ERROR(InvalidArgument, "at least one replica",
+               backend(DeviceKind::cpu).reduce(ReduceOp::sum, ReduceViews<float>{}));
+  EXPECT_ERROR(InvalidArgument, "got u8", check_reducible(ReduceOp::sum, DType::u8));
+}
+
+TEST(ParseReduceOp, TakesNamesInAnyCase) {
+  // TF case 29: ops given as text
+  for (const ReduceOp op : all_ops) EXPECT_EQ(parse_reduce_op(name(op)), op);
+  EXPECT_EQ(parse_reduce_op("SUM"), ReduceOp::sum);
+  EXPECT_EQ(parse_reduce_op("Mean"), ReduceOp::mean);
+  // semantics 12: reduce_op unknown
+  EXPECT_ERROR(InvalidArgument, "'average' is no reduction; choose sum, mean, max, min or prod",
+               parse_reduce_op("average"));
+}
+
+}  // namespace
+}  // namespace lockstep::test
