@@ -14,6 +14,7 @@
 #include <lockstep/strategy/core/merge_point.h>
 #include <lockstep/strategy/core/per_replica.h>
 #include <lockstep/strategy/core/structure.h>
+#include <lockstep/strategy/input/input_options.h>
 #include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
@@ -99,8 +100,7 @@ class Strategy {
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
   /// Combines the values elementwise, in replica order; shapes must be equal. The op may be given by name: "SUM". Only
-  /// outside a replica. The mean of means
-  /// of uneven batches is not the mean: see the next, and `weighted_mean`.
+  /// outside a replica. The mean of means of uneven batches is not the mean: see the next, and `weighted_mean`.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   /// First over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along the axes
   /// may differ. The mean divides by the number of elements of all replicas, so that uneven and empty ones are exact.
@@ -117,8 +117,12 @@ class Strategy {
   auto values_from_function(Make&& make) const;
 
   /// `batches` holds global batches, as Dataset::batch makes them; each is split over the replicas. Include
-  /// <lockstep/strategy/input/distributed_dataset.h>.
-  DistributedDataset distribute(const Dataset& batches) const;
+  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for options that do not fit.
+  DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
+  /// `per_replica_batches` is called once, or once for each replica (InputOptions), for data sets whose elements are
+  /// per-replica batches: each step deals one to each replica, and takes that many times a batch's rows.
+  DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
+                                              const InputOptions& options = {}) const;
 
   const std::shared_ptr<StrategyState>& state() const { return state_; }
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
@@ -151,9 +155,11 @@ auto Strategy::run(Step&& step, const Args&... args) const {
                 "replicas write side by side, which std::vector<bool> cannot: return int");
   if constexpr (std::is_void_v<Result>) {
     state_->run_on_replicas([&]([[maybe_unused]] int replica) { step(value_for_replica(args, replica)...); });
+    (after_step(args, state_->group()), ...);
   } else {
     std::vector<Result> results(static_cast<std::size_t>(num_replicas_in_sync()));
     state_->run_on_replicas([&](int replica) { results[replica] = step(value_for_replica(args, replica)...); });
+    (after_step(args, state_->group()), ...);
     return PerReplica<Result>(std::move(results));
   }
 }

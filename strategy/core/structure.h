@@ -166,6 +166,12 @@ int replicas_of(const T& value) {
   return detail::OverReplicas<T>::count(value);
 }
 
+class ReplicaGroup;
+
+/// Called by `Strategy::run` with each argument after a step that all replicas ended. Most have no use for it.
+template <class T>
+void after_step(const T&, const ReplicaGroup&) {}
+
 /// A structure for each replica as one structure of PerReplica leaves: regroup of {a, {b}} by replica is {PerReplica a,
 /// {PerReplica b}}. Throws InvalidArgument when lengths or keys differ over the replicas, naming both.
 template <class T>

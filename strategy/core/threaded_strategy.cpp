@@ -85,7 +85,7 @@ void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& s
   thread_strategy() = strategy;
   of_this_thread() = this;
   try {
-    job(replica);
+    meetings_.group.run_timed(replica, job);
     meetings_.group.rendezvous().finish(replica);
   } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
     keep(released_, replica, error.what());
