@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
-#include <lockstep/strategy/core/per_replica.h>
+#include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/input/share_measurement.h>
 
 namespace lockstep {
