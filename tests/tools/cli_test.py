@@ -92,6 +92,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--dropout", "1", says=["--dropout", "below 1"])
         self.refuse("train", "--momentum", "0.9", "--optimizer", "adam", says="--momentum belongs to")
         self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says="does not suit")
+        self.refuse("train", "--cross-device-ops", "ring", says=["--cross-device-ops", "ring", "hierarchical-copy"])
         self.refuse("train", "--devices", "CPU:0,CPU:0", says="named twice")
         self.refuse("train", "--devices", "TPU:0", says="TPU:0")
         self.refuse("train", "--devices", "GPU:99", says="GPU:99")
@@ -191,6 +192,18 @@ class Training(Case):
         first = losses("a", 1)
         self.assertEqual(first, losses("b", 1))
         self.assertNotEqual(first, losses("c", 2))
+
+    def test_cross_device_ops(self):
+        def losses(name):
+            self.succeed("train", *TINY, "--cross-device-ops", name, "--step-log", self.path / name)
+            return [json.loads(line)["loss"] for line in (self.path / name).read_text().splitlines()]
+
+        # Two replicas are added in one order by each of them.
+        for name in ["shared-memory", "hierarchical-copy", "reduction-to-one-device"]:
+            self.assertEqual(losses(name), losses("auto"), name)
+        done = run("train", *TINY, "--cross-device-ops", "nccl")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'nccl' combine the values of GPU replicas", done.stderr)
 
 
 class Terminal(Case):

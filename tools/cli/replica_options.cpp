@@ -3,7 +3,7 @@
 #include <charconv>
 #include <chrono>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <lockstep/runtime/device/registry.h>
 
@@ -27,12 +27,19 @@ void ReplicaOptions::add_to(CLI::App& command) {
           ->check(whole_number_from(1));
   command.add_option("--devices", devices, "devices by name, e.g. CPU:0,CPU:1")->delimiter(',')->excludes(count);
   command.add_option("--strategy", strategy, "how replicas are kept together")->check(CLI::IsMember({"mirrored"}));
+  std::vector<std::string> ways;
+  for (const CrossDeviceOps ops : all_cross_device_ops) ways.emplace_back(name(ops));
+  command
+      .add_option("--cross-device-ops", cross_device_ops,
+                  fmt::format("how replicas combine their values: {} (default auto)", fmt::join(ways, ", ")))
+      ->check(CLI::IsMember(ways));
   command.add_option("--timeout", timeout_s, "longest wait for a replica, in seconds (default 600)")
       ->check(whole_number_from(1));
 }
 
 MirroredStrategy ReplicaOptions::make_strategy() const {
-  const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s)};
+  const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s),
+                                .cross_device_ops = parse_cross_device_ops(cross_device_ops)};
   if (!devices.empty()) return MirroredStrategy(parse_devices(devices), options);
   return MirroredStrategy(logical_cpus(replicas > 0 ? replicas : 2), options);
 }

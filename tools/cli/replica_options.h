@@ -14,10 +14,11 @@ struct ReplicaOptions {
   int replicas = 0;  ///< 0: not given
   std::vector<std::string> devices{};
   std::string strategy = "mirrored";
+  std::string cross_device_ops = "auto";
   std::int64_t timeout_s = 600;
 
   void add_to(CLI::App& command);
-  /// Throws InvalidArgument for devices that cannot be used.
+  /// Throws InvalidArgument for devices that cannot be used, Unsupported for cross-device ops that they do not have.
   MirroredStrategy make_strategy() const;
 };
 
