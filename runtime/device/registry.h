@@ -20,7 +20,8 @@ std::string why_no_gpu();
 std::vector<LogicalDevice> logical_cpus(int count);
 inline constexpr int max_logical_cpus = 64;
 
-/// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1".
+/// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1", each
+/// with a limit of its memory, if wanted: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes).
 /// CPUs of the list share the cores evenly. Throws InvalidArgument for text that names no device, for a device that
 /// this machine does not have (the ones it has are listed), and for a device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
