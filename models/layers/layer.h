@@ -40,6 +40,8 @@ class LayerImpl {
 
   /// Keras' name of the class, e.g. "Conv2D".
   virtual std::string_view class_name() const = 0;
+  /// Where Keras' weight files hold this layer's variables, within its group.
+  virtual std::string_view weights_group() const { return "vars"; }
   /// Throws InvalidArgument for inputs that the layer, or what it has been built for, cannot take.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
