@@ -108,7 +108,10 @@ void save_weights(const Network& network, const std::string& path) {
   check_outside_replica("save_weights");
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
   add_empty_group(file, model_group, "functional");
-  add_empty_group(file, layers_group + "/input_layer/vars", "input_layer");
+  for (std::size_t i = 0; i < network.inputs().size(); ++i) {
+    const std::string key = i == 0 ? "input_layer" : fmt::format("input_layer_{}", i);
+    add_empty_group(file, fmt::format("{}/{}/vars", layers_group, key), network.inputs()[i].name);
+  }
   for (const LayerGroup& group : layer_groups(network)) {
     add_empty_group(file, group.vars(), group.layer->name());
     for (std::size_t i = 0; i < group.variables().size(); ++i) {

@@ -17,9 +17,14 @@ void Model::State::require_own_scope(const char* caller) const {
 }
 
 Model::Model(const Symbol& input, const Symbol& output, const ModelOptions& options)
-    : state_(std::make_shared<State>(input, output, options)) {}
+    : Model(std::vector{input}, output, options) {}
+
+Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options)
+    : state_(std::make_shared<State>(inputs, output, options)) {}
 
 Tensor Model::operator()(const Tensor& x, Mode mode) const { return state_->network(x, mode); }
+
+Tensor Model::operator()(const std::vector<Tensor>& xs, Mode mode) const { return state_->network(xs, mode); }
 
 void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics) {
   std::set<std::string> names{"loss"};

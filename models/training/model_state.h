@@ -18,8 +18,8 @@ class Model::State {
     std::vector<Metric> metrics;
   };
 
-  State(const Symbol& input, const Symbol& output, const ModelOptions& options)
-      : network(input, output, options.seed), name(options.name), trainable(network.trainable_variables()) {}
+  State(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options)
+      : network(inputs, output, options.seed), name(options.name), trainable(network.trainable_variables()) {}
 
   /// Throws LogicError, naming `caller`, before compile.
   const Compiled& require_compiled(const char* caller) const;
