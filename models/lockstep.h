@@ -7,6 +7,7 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/data/fashion_mnist.h>
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/graph/network.h>

@@ -66,6 +66,8 @@ class LayerImpl {
   explicit LayerImpl(std::string name) : name_(std::move(name)) {}
   /// What `build` does for this kind of layer.
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
+  /// Lists variables that other layers have made, for a layer that runs those.
+  void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
   /// Makes a variable "layer/name" and lists it among `variables()`.
   Variable add_weight(VariableSpec spec);
 

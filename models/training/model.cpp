@@ -22,6 +22,10 @@ Model::Model(const Symbol& input, const Symbol& output, const ModelOptions& opti
 Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options)
     : state_(std::make_shared<State>(inputs, output, options)) {}
 
+Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options,
+             const Model& saved_as)
+    : state_(std::make_shared<State>(inputs, output, options, saved_as.state_)) {}
+
 Tensor Model::operator()(const Tensor& x, Mode mode) const { return state_->network(x, mode); }
 
 Tensor Model::operator()(const std::vector<Tensor>& xs, Mode mode) const { return state_->network(xs, mode); }
@@ -41,8 +45,8 @@ const Optimizer& Model::optimizer() const { return state_->require_compiled("opt
 
 void Model::stop_training() { state_->stop = true; }
 
-void Model::save_weights(const std::string& path) const { lockstep::save_weights(network(), path); }
+void Model::save_weights(const std::string& path) const { lockstep::save_weights(state_->saved_network(), path); }
 
-void Model::load_weights(const std::string& path) { lockstep::load_weights(network(), path); }
+void Model::load_weights(const std::string& path) { lockstep::load_weights(state_->saved_network(), path); }
 
 }  // namespace lockstep

@@ -80,6 +80,10 @@ class Model {
 
   class State;  ///< models/training/model_state.h, for the sources there
 
+ protected:
+  /// A model of another one's layers, which it saves and loads its weights through.
+  Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options, const Model& saved_as);
+
  private:
   std::shared_ptr<State> state_;
 };
