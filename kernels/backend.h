@@ -96,6 +96,15 @@ class Backend {
   virtual void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) = 0;
   virtual void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) = 0;
 
+  // One time step of an LSTM, cpu/lstm.cpp. gates, recurrent and dsums are (n, 4 units), the gates i, f, c, o side by
+  // side; the others (n, units).
+  /// `gates` holds the inputs' part of the gates' sums, to which `recurrent` is added, and then the gates themselves.
+  virtual void lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
+                         const Tensor& h) = 0;
+  /// dsums from dh and dc; dc becomes the gradient of c_before.
+  virtual void lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
+                                  const Tensor& dc, const Tensor& dsums) = 0;
+
   // Flat memory, cpu/update.cpp.
   /// Throw InvalidArgument for a mean of integers.
   virtual void reduce(ReduceOp op, const ReduceViews<float>& views) = 0;

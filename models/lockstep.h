@@ -6,6 +6,8 @@
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/data/fashion_mnist.h>
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/graph/network.h>
@@ -16,6 +18,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/losses/average_loss.h>
@@ -33,6 +36,7 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/strategy.h>

@@ -63,6 +63,12 @@ class CpuBackend final : public Backend {
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
 
+  // lstm.cpp
+  void lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
+                 const Tensor& h) override;
+  void lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
+                          const Tensor& dc, const Tensor& dsums) override;
+
   // update.cpp
   void reduce(ReduceOp op, const ReduceViews<float>& views) override;
   void reduce(ReduceOp op, const ReduceViews<bfloat16>& views) override;

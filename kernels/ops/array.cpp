@@ -3,6 +3,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 namespace {
@@ -52,9 +53,11 @@ Tensor flatten(const Tensor& x) {
   return reshape(x, {x.dim(0), rest});
 }
 
-Tensor concat(std::span<const Tensor> parts, int axis) {
-  require(!parts.empty(), "concat needs at least one tensor");
-  for (const Tensor& part : parts) require(part.defined(), "concat takes tensors, got an undefined one");
+Tensor concat(std::span<const Tensor> operands, int axis) {
+  require(!operands.empty(), "concat needs at least one tensor");
+  for (const Tensor& part : operands) require(part.defined(), "concat takes tensors, got an undefined one");
+  std::vector<Tensor> parts;
+  for (const Tensor& part : operands) parts.push_back(to_current_device(part));
   axis = parts[0].shape().normalize_axis(axis);
   const Shape shape = joined_shape(parts, axis);
   std::vector<std::int64_t> sizes;
@@ -91,7 +94,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   return y;
 }
 
-Tensor dense_copy(const Tensor& x) {
+Tensor dense_copy(const Tensor& operand) {
+  const Tensor x = to_current_device(operand);
   if (x.is_dense()) return x;
   const Tensor y = make_dense(x);
   if (recording({x})) record("dense_copy", {x}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });

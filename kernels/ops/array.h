@@ -4,7 +4,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Ops that move elements without changing them. All are differentiable; f32 unless said.
+// Ops that move elements without changing them; those that make views leave them on their device. All are
+// differentiable; f32 unless said.
 
 namespace lockstep {
 
@@ -16,7 +17,7 @@ Tensor flatten(const Tensor& x);
 Tensor concat(std::span<const Tensor> parts, int axis);
 /// Elements [begin, end) of `axis`, as a view.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
-/// A dense tensor of the same elements: x itself when it is dense.
+/// A dense tensor of the same elements, where the calling thread computes: x itself when it is that.
 Tensor dense_copy(const Tensor& x);
 
 }  // namespace lockstep

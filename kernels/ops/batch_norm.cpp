@@ -1,6 +1,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/batch_norm.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 namespace {
@@ -66,9 +67,9 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
 
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchNormOptions& options) {
   check_operands("batch_norm", x, gamma, beta, options.out);
-  const Saved saved{.x = is_rows(x) ? x : dense_copy(x),
-                    .gamma = gamma,
-                    .beta = beta,
+  const Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
+                    .gamma = to_current_device(gamma),
+                    .beta = to_current_device(beta),
                     .mean = Tensor::empty(gamma.shape()),
                     .variance = Tensor::empty(gamma.shape()),
                     .epsilon = options.epsilon,
@@ -83,11 +84,11 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
   check_operands("batch_norm_inference", x, gamma, beta, options.out);
   check_vector("batch_norm_inference", "the mean", mean, x);
   check_vector("batch_norm_inference", "the variance", variance, x);
-  const Saved saved{.x = is_rows(x) ? x : dense_copy(x),
-                    .gamma = gamma,
-                    .beta = beta,
-                    .mean = mean,
-                    .variance = variance,
+  const Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
+                    .gamma = to_current_device(gamma),
+                    .beta = to_current_device(beta),
+                    .mean = to_current_device(mean),
+                    .variance = to_current_device(variance),
                     .epsilon = options.epsilon,
                     .relu = options.relu,
                     .batch_statistics = false};

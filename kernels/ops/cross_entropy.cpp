@@ -1,6 +1,7 @@
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 namespace {
@@ -22,19 +23,21 @@ Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   require(fits, "sparse_softmax_cross_entropy takes labels (n) or (n, 1) for logits (n, classes), got {} for {}",
           labels, logits);
   const Tensor result = Tensor::empty(labels.shape(), DType::i64);
-  current_backend().convert(labels, result);
+  current_backend().convert(to_current_device(labels), result);
   return result.view({labels.elements()});
 }
 
-Tensor binary_loss(const char* op, bool from_logits, const Tensor& x, const Tensor& targets) {
-  require_f32(op, x);
-  require(targets.defined() && targets.shape() == x.shape(), "{} takes targets of the shape of {}, got {}", op, x,
-          targets);
+Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, const Tensor& targets) {
+  require_f32(op, predictions);
+  require(targets.defined() && targets.shape() == predictions.shape(), "{} takes targets of the shape of {}, got {}",
+          op, predictions, targets);
+  const Tensor x = to_current_device(predictions);
   const Tensor in = make_dense(x);
-  Tensor target = make_dense(targets);
+  Tensor target = make_dense(to_current_device(targets));
   if (target.dtype() != DType::f32) {
-    target = Tensor::empty(x.shape());
-    current_backend().convert(targets, target);
+    const Tensor converted = Tensor::empty(x.shape());
+    current_backend().convert(target, converted);
+    target = converted;
   }
   const Tensor loss = Tensor::empty(x.shape());
   current_backend().binary_cross_entropy(from_logits, in, target, loss);
@@ -50,9 +53,10 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& x, const Tens
 
 }  // namespace
 
-Tensor softmax(const Tensor& logits) {
-  require_f32("softmax", logits);
-  require(logits.rank() >= 1, "softmax needs at least one axis, got {}", logits);
+Tensor softmax(const Tensor& x) {
+  require_f32("softmax", x);
+  require(x.rank() >= 1, "softmax needs at least one axis, got {}", x);
+  const Tensor logits = to_current_device(x);
   const Tensor y = Tensor::empty(logits.shape());
   current_backend().softmax(as_matrix(make_dense(logits)), as_matrix(y));
   if (recording({logits})) {
@@ -65,9 +69,10 @@ Tensor softmax(const Tensor& logits) {
   return y;
 }
 
-Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels) {
-  require_f32("sparse_softmax_cross_entropy", logits);
-  require(logits.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", logits);
+Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) {
+  require_f32("sparse_softmax_cross_entropy", x);
+  require(x.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", x);
+  const Tensor logits = to_current_device(x);
   const Tensor label = class_labels(logits, labels);
   const Tensor loss = Tensor::empty({logits.dim(0)});
   const Tensor probabilities = Tensor::empty(logits.shape());

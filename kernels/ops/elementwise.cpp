@@ -4,6 +4,7 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/sum_axes.h>
+#include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 namespace {
@@ -101,17 +102,20 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
 
-Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
-  require_f32(name_of(op), a);
-  require_f32(name_of(op), b);
+Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) {
+  require_f32(name_of(op), left);
+  require_f32(name_of(op), right);
+  const Tensor a = to_current_device(left);
+  const Tensor b = to_current_device(right);
   const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a, b));
   apply(op, a, b, y);
   if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
   return y;
 }
 
-Tensor unary(UnaryOp op, const Tensor& x) {
-  require_f32(name_of(op), x);
+Tensor unary(UnaryOp op, const Tensor& operand) {
+  require_f32(name_of(op), operand);
+  const Tensor x = to_current_device(operand);
   const Tensor in = make_dense(x);
   const Tensor y = Tensor::empty(x.shape());
   current_backend().unary(op, in, y);
@@ -132,16 +136,18 @@ Tensor subtract(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subt
 Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
 Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
 
-Tensor add(const Tensor& a, double b) {
-  require_f32("add", a);
+Tensor add(const Tensor& x, double b) {
+  require_f32("add", x);
+  const Tensor a = to_current_device(x);
   const Tensor y = Tensor::empty(a.shape());
   current_backend().affine(make_dense(a), 1, static_cast<float>(b), y);
   if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
   return y;
 }
 
-Tensor multiply(const Tensor& a, double b) {
-  require_f32("multiply", a);
+Tensor multiply(const Tensor& x, double b) {
+  require_f32("multiply", x);
+  const Tensor a = to_current_device(x);
   const auto factor = static_cast<float>(b);
   const Tensor y = Tensor::empty(a.shape());
   current_backend().affine(make_dense(a), factor, 0, y);
@@ -178,9 +184,10 @@ Tensor activate(const Tensor& x, Activation activation) {
   fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
 }
 
-Tensor cast(const Tensor& x, DType dtype) {
-  require(x.defined(), "cast takes a tensor, got an undefined one");
-  if (x.dtype() == dtype) return x;
+Tensor cast(const Tensor& operand, DType dtype) {
+  require(operand.defined(), "cast takes a tensor, got an undefined one");
+  if (operand.dtype() == dtype) return operand;
+  const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(x.shape(), dtype);
   current_backend().convert(x, y);
   const auto real = [](DType t) { return t == DType::f32 || t == DType::bf16; };

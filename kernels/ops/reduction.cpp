@@ -2,6 +2,7 @@
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/sum_axes.h>
+#include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 namespace {
@@ -79,8 +80,9 @@ void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
 }
 
 /// Sum over `axes`, divided by the number of elements in each sum if `mean`.
-Tensor reduce(const char* op, const Tensor& x, AxisSet axes, bool keepdims, bool mean) {
-  require_f32(op, x);
+Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims, bool mean) {
+  require_f32(op, operand);
+  const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims));
   const std::int64_t count = summed_count(x.shape(), axes);
   sum_axes(x, axes, y);
@@ -152,7 +154,7 @@ Tensor argmax(const Tensor& x) {
   for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));
   const Tensor y = Tensor::empty(shape, DType::i64);
   require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x);
-  current_backend().argmax(make_dense(x).view({y.elements(), x.dim(-1)}), y);
+  current_backend().argmax(make_dense(to_current_device(x)).view({y.elements(), x.dim(-1)}), y);
   return y;
 }
 

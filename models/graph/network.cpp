@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/summary.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep {
 namespace {
@@ -30,33 +34,73 @@ Shape batched(std::int64_t rows, const Shape& shape) {
   return result;
 }
 
+std::string names_of(const std::vector<NetworkInput>& inputs) {
+  std::vector<std::string> names;
+  for (const NetworkInput& input : inputs) names.push_back(input.name);
+  return fmt::format("'{}'", fmt::join(names, "', '"));
+}
+
+/// A result of a run, with its copies on the devices that have read it.
+struct Placed {
+  Tensor value{};
+  std::vector<Tensor> copies{};
+
+  /// The value as the calling thread's device reads it.
+  Tensor here() {
+    const LogicalDevice& device = current_context().device;
+    if (value.device() == device) return value;
+    const auto found = std::ranges::find_if(copies, [&](const Tensor& copy) { return copy.device() == device; });
+    if (found != copies.end()) return *found;
+    return copies.emplace_back(to_device(value, device));
+  }
+};
+
 }  // namespace
 
-Network::Network(const Symbol& input, const Symbol& output, std::uint64_t seed)
-    : strategy_(get_strategy()),
-      input_shape_(input.shape()),
-      output_shape_(output.shape()),
-      input_name_(input.node().name) {
+Network::Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed)
+    : strategy_(get_strategy()), output_shape_(output.shape()) {
   require<LogicError>(!current_context().in_replica(), "a model is made outside the replicas, in the strategy's scope");
-  add_calls(input, output);
+  add_inputs(inputs);
+  add_calls(inputs, output);
+  placed_ = std::ranges::any_of(calls_, [](const GraphCall& call) { return call.device.has_value(); });
+  require<LogicError>(!placed_ || !has_strategy(),
+                      "this model has layers placed by with_device: make it outside of the strategy's scope, which "
+                      "says itself where weights are");
   name_layers();
   build_layers(seed);
   steps_ = plan_steps(calls_, layers_);
 }
 
-void Network::add_calls(const Symbol& input, const Symbol& output) {
-  std::unordered_map<const Symbol::Node*, int> call_of{{&input.node(), -1}};
+void Network::add_inputs(const std::vector<Symbol>& inputs) {
+  require(!inputs.empty(), "a model needs at least one input");
+  std::set<std::string> taken;
+  for (const Symbol& input : inputs) {
+    require(input.node().layer == nullptr, "a model's inputs are what Input() gives, got a layer's result of shape {}",
+            input.shape());
+    std::string name = input.node().name;
+    for (int number = 1; !taken.insert(name).second; ++number) name = fmt::format("{}_{}", input.node().name, number);
+    inputs_.push_back({.name = std::move(name), .shape = input.shape()});
+  }
+}
+
+void Network::add_calls(const std::vector<Symbol>& inputs, const Symbol& output) {
+  std::unordered_map<const Symbol::Node*, int> call_of;
   std::unordered_map<const LayerImpl*, int> layer_of;
   const std::vector<const Symbol::Node*> nodes = ancestors(output);
-  require(std::ranges::find(nodes, &input.node()) != nodes.end() && nodes.size() > 1,
-          "the model's output does not depend on its input '{}'", input_name_);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Symbol::Node* input = &inputs[i].node();
+    require(std::ranges::find(nodes, input) != nodes.end() && input != &output.node(),
+            "the model's output does not depend on its input '{}'", inputs_[i].name);
+    require(call_of.emplace(input, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
+            inputs_[i].name);
+  }
   for (const Symbol::Node* node : nodes) {
-    if (node == &input.node()) continue;
-    require(node->layer != nullptr, "the model's output depends on '{}' besides its input '{}'; a model has one input",
-            node->name, input_name_);
+    if (call_of.contains(node)) continue;
+    require(node->layer != nullptr, "the model's output depends on '{}' besides its input {}: give that, too",
+            node->name, names_of(inputs_));
     const auto [layer, added] = layer_of.try_emplace(node->layer.get(), static_cast<int>(layers_.size()));
     if (added) layers_.emplace_back(node->layer);
-    GraphCall call{.layer = layer->second, .inputs = {}, .shape = node->shape};
+    GraphCall call{.layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device};
     for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(&from.node()));
     call_of[node] = static_cast<int>(calls_.size());
     calls_.push_back(std::move(call));
@@ -64,7 +108,8 @@ void Network::add_calls(const Symbol& input, const Symbol& output) {
 }
 
 void Network::name_layers() {
-  std::set<std::string> taken{input_name_};
+  std::set<std::string> taken;
+  for (const NetworkInput& input : inputs_) taken.insert(input.name);
   for (const Layer& layer : layers_)
     require(layer.name().empty() || taken.insert(layer.name()).second, "two layers of the model are named '{}'",
             layer.name());
@@ -85,8 +130,12 @@ void Network::build_layers(std::uint64_t seed) {
   for (const GraphCall& call : calls_) {
     LayerImpl& layer = layers_[call.layer].impl();
     std::vector<Shape> inputs;
-    for (const int from : call.inputs) inputs.push_back(from < 0 ? input_shape_ : calls_[from].shape);
-    if (!layer.is_built()) layer.build(inputs, {.seed = seed, .stream = static_cast<std::uint32_t>(call.layer)});
+    for (const int from : call.inputs) inputs.push_back(from < 0 ? inputs_[-1 - from].shape : calls_[from].shape);
+    if (!layer.is_built()) {
+      std::optional<DeviceScope> there;
+      if (call.device) there.emplace(*call.device);
+      layer.build(inputs, {.seed = seed, .stream = static_cast<std::uint32_t>(call.layer)});
+    }
     layer.output_shape(inputs);  // throws when a layer that is shared was built for other inputs
     for (const Variable& variable : layer.variables())
       require(variable.state().copies().size() == strategy_.devices().size(),
@@ -95,37 +144,61 @@ void Network::build_layers(std::uint64_t seed) {
   }
 }
 
-Tensor Network::operator()(const Tensor& x, Mode mode) const {
-  check_call(x, mode);
-  std::vector<Tensor> results(steps_.size());
+struct Network::Run {
+  Mode mode = Mode::inference;
+  bool placed = false;  ///< layers run on their devices, those without one on `home`
+  LogicalDevice home{};
+  std::vector<Placed> given{};
+  std::vector<Placed> results{};  ///< by step
+
+  Tensor read(int from) {
+    Placed& source = from < 0 ? given[-1 - from] : results[from];
+    return placed ? source.here() : source.value;
+  }
+};
+
+Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
+  check_call(xs, mode);
+  // As in Keras, a model that is called in a DeviceScope runs there, wherever its layers were placed at first.
+  const ExecutionContext& context = current_context();
+  Run run{.mode = mode, .placed = placed_ && !context.placed, .home = context.device};
+  for (const Tensor& x : xs) run.given.push_back({.value = x});
+  run.results.resize(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const PlanStep& step = steps_[i];
-    std::vector<Tensor> inputs;
-    for (const int from : step.inputs) inputs.push_back(from < 0 ? x : results[from]);
-    LayerCall call{.mode = mode, .fused_relu = step.fused_relu};
-    if (step.concat >= 0) {
-      Tensor& whole = results[step.concat];
-      if (!whole.defined()) whole = Tensor::empty(batched(x.dim(0), steps_[step.concat].shape));
-      call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
-    }
-    results[i] = run_step(step, inputs, std::move(call));
-    for (const int done : step.last_reads) results[done] = Tensor();
+    run.results[i].value = run_step(step, run);
+    for (const int done : step.last_reads) run.results[done] = {};
   }
-  return results.back();
+  return run.results.back().value;
 }
 
-void Network::check_call(const Tensor& x, Mode mode) const {
-  require(x.defined() && x.rank() >= 1 && x.shape() == batched(x.dim(0), input_shape_),
-          "the model takes batches of {}, got {}", input_shape_, x);
+void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
+  require(xs.size() == inputs_.size(), "the model takes {} inputs, {}, got {}", inputs_.size(), names_of(inputs_),
+          xs.size());
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    const Tensor& x = xs[i];
+    require(x.defined() && x.rank() >= 1 && x.shape() == batched(xs[0].dim(0), inputs_[i].shape),
+            "the model takes batches of {}, got {}", inputs_[i].shape, x);
+  }
   require<LogicError>(
       mode == Mode::inference || current_context().in_replica() || strategy_.num_replicas_in_sync() == 1,
       "a model on {} replicas trains inside strategy.run(), each replica on its own weights",
       strategy_.num_replicas_in_sync());
 }
 
-Tensor Network::run_step(const PlanStep& step, std::span<const Tensor> inputs, LayerCall call) const {
+Tensor Network::run_step(const PlanStep& step, Run& run) const {
   LayerImpl& layer = layers_[step.layer].impl();
+  std::optional<DeviceScope> there;
+  if (run.placed) there.emplace(step.device.value_or(run.home));
   try {
+    std::vector<Tensor> inputs;
+    for (const int from : step.inputs) inputs.push_back(run.read(from));
+    LayerCall call{.mode = run.mode, .fused_relu = step.fused_relu};
+    if (step.concat >= 0) {
+      Tensor& whole = run.results[step.concat].value;
+      if (!whole.defined()) whole = Tensor::empty(batched(run.given[0].value.dim(0), steps_[step.concat].shape));
+      call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
+    }
     return layer.call(inputs, call);
   } catch (Error& error) {
     error.add_context(fmt::format("layer '{}'", layer.name()));
@@ -155,7 +228,7 @@ std::int64_t Network::count_params() const {
 }
 
 std::string Network::summary(const std::string& name) const {
-  return summary_table({.name = name, .input_name = input_name_, .input_shape = input_shape_}, calls_, layers_);
+  return summary_table({.name = name, .inputs = inputs_}, calls_, layers_);
 }
 
 }  // namespace lockstep

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -11,20 +10,30 @@
 
 namespace lockstep {
 
-/// Layers connected from one input to one output, and the plan of running them. At construction it names the layers as
-/// Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the same seed gives the same
-/// initial weights. Layers run in the order in which they were called on symbols.
+/// Layers connected from one or several inputs to one output, and the plan of running them. At construction it names
+/// the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the same seed
+/// gives the same initial weights. Layers run in the order in which they were called on symbols.
+///
+/// Model parallelism: a layer called on symbols in a DeviceScope runs on the scope's device, where it also keeps its
+/// weights if that was its first call; the others run on the caller's device. What a layer reads from another device is
+/// copied there, once for all its readers there. A network that is called in a DeviceScope runs there as a whole.
+/// Placement is for models outside of strategies' scopes.
 class Network {
  public:
-  /// Throws InvalidArgument when `output` does not depend on `input`, or on another input, when two layers have one
-  /// name, or when a layer has been built for other shapes or another strategy; LogicError inside a replica.
-  Network(const Symbol& input, const Symbol& output, std::uint64_t seed);
+  /// Throws InvalidArgument when `output` does not depend on an input, or on others than the given, when two layers
+  /// have one name, or when a layer has been built for other shapes or another strategy; LogicError inside a replica,
+  /// and for placed layers in a strategy's scope.
+  Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed);
+  Network(const Symbol& input, const Symbol& output, std::uint64_t seed) : Network(std::vector{input}, output, seed) {}
 
-  /// x (n, input shape) -> (n, output shape), on the calling replica's copy of the weights. Throws InvalidArgument for
-  /// another shape, LogicError for training outside the replicas when there are several.
-  Tensor operator()(const Tensor& x, Mode mode) const;
+  /// x (n, input shape) for each input -> (n, output shape), on the calling replica's copy of the weights. Throws
+  /// InvalidArgument for another number or shape, LogicError for training outside the replicas when there are several.
+  Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
+  Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
-  const Shape& input_shape() const { return input_shape_; }
+  const std::vector<NetworkInput>& inputs() const { return inputs_; }
+  /// Of the first input.
+  const Shape& input_shape() const { return inputs_.front().shape; }
   const Shape& output_shape() const { return output_shape_; }
   /// Each layer once, in the order of first use, the input not counted.
   const std::vector<Layer>& layers() const { return layers_; }
@@ -39,19 +48,21 @@ class Network {
   const Strategy& strategy() const { return strategy_; }
 
  private:
-  void add_calls(const Symbol& input, const Symbol& output);
+  void add_inputs(const std::vector<Symbol>& inputs);
+  void add_calls(const std::vector<Symbol>& inputs, const Symbol& output);
   void name_layers();
   void build_layers(std::uint64_t seed);
-  void check_call(const Tensor& x, Mode mode) const;
-  Tensor run_step(const PlanStep& step, std::span<const Tensor> inputs, LayerCall call) const;
+  void check_call(const std::vector<Tensor>& xs, Mode mode) const;
+  struct Run;  ///< one call of the network
+  Tensor run_step(const PlanStep& step, Run& run) const;
 
   Strategy strategy_;
-  Shape input_shape_;
+  std::vector<NetworkInput> inputs_;
   Shape output_shape_;
-  std::string input_name_;
   std::vector<Layer> layers_;
   std::vector<GraphCall> calls_;
   std::vector<PlanStep> steps_;
+  bool placed_ = false;  ///< some layer is
 };
 
 }  // namespace lockstep

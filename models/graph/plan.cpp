@@ -23,13 +23,13 @@ std::vector<PlanStep> fuse_relus(const std::vector<GraphCall>& calls, const std:
   for (const GraphCall& call : calls) {
     const int source = call.inputs[0];
     if (layers[call.layer].impl().is_relu() && source >= 0 && readers[source] == 1 &&
-        layers[calls[source].layer].impl().can_fuse_relu()) {
+        layers[calls[source].layer].impl().can_fuse_relu() && calls[source].device == call.device) {
       steps[step_of[source]].fused_relu = true;
       step_of.push_back(step_of[source]);
       continue;
     }
-    PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape};
-    for (const int input : call.inputs) step.inputs.push_back(input < 0 ? -1 : step_of[input]);
+    PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape, .device = call.device};
+    for (const int input : call.inputs) step.inputs.push_back(input < 0 ? input : step_of[input]);
     step_of.push_back(static_cast<int>(steps.size()));
     steps.push_back(std::move(step));
   }
@@ -42,7 +42,8 @@ void write_into_concatenations(std::vector<PlanStep>& steps, const std::vector<L
     const std::vector<int>& parts = steps[concat].inputs;
     const bool in_place =
         layers[steps[concat].layer].impl().joins_last_axis() && std::ranges::all_of(parts, [&](int part) {
-          return part >= 0 && readers[part] == 1 && layers[steps[part].layer].impl().can_write_to();
+          return part >= 0 && readers[part] == 1 && steps[part].device == steps[concat].device &&
+                 layers[steps[part].layer].impl().can_write_to();
         });
     if (!in_place) continue;
     std::int64_t begin = 0;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <lockstep/models/layers/layer.h>
@@ -9,18 +11,26 @@
 
 namespace lockstep {
 
+/// An input of a network.
+struct NetworkInput {
+  std::string name;
+  Shape shape;  ///< without the batch axis
+};
+
 /// One call of a layer.
 struct GraphCall {
-  int layer = 0;            ///< which of the network's layers
-  std::vector<int> inputs;  ///< numbers of earlier calls; -1 for the network's input
-  Shape shape;              ///< of the result, without the batch axis
+  int layer = 0;                          ///< which of the network's layers
+  std::vector<int> inputs;                ///< numbers of earlier calls; -1 - i for the network's input i
+  Shape shape;                            ///< of the result, without the batch axis
+  std::optional<LogicalDevice> device{};  ///< where it runs, when it was placed
 };
 
 /// One call as it is carried out.
 struct PlanStep {
   int layer = 0;
-  std::vector<int> inputs;  ///< numbers of earlier steps; -1 for the network's input
+  std::vector<int> inputs;  ///< numbers of earlier steps; -1 - i for the network's input i
   Shape shape;
+  std::optional<LogicalDevice> device{};  ///< as its call's
   bool fused_relu = false;
   int concat = -1;                ///< the step whose result this one writes its slice of
   std::int64_t concat_begin = 0;  ///< where that slice begins in the last axis
@@ -28,8 +38,9 @@ struct PlanStep {
 };
 
 /// The steps that do the work of `calls`, in their order; the last one's result is the last call's. What is gained:
-/// - a ReLU that alone reads a result of a layer that can do it in the same pass is no step of its own;
-/// - when all inputs of a concatenation come from layers that can write into a slice of it, and nobody else reads them,
+/// - on one device, a ReLU that alone reads a result of a layer that can do it in the same pass is no step of its own;
+/// - when all inputs of a concatenation come, on its device, from layers that can write into a slice of it, and nobody
+/// else reads them,
 ///   they do so, and nothing is left to be copied;
 /// - results are let go of as soon as nobody needs them.
 std::vector<PlanStep> plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers);

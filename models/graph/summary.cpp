@@ -62,12 +62,15 @@ std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall
       row = {fmt::format("{} ({})", layer.name(), layer.impl().class_name()), batch_of(call.shape),
              with_separators(layer.impl().count_params()), ""};
     for (const int from : call.inputs) {
-      const std::string source = from < 0 ? fmt::format("{}[0][0]", head.input_name) : result_name[from];
+      const std::string source = from < 0 ? fmt::format("{}[0][0]", head.inputs[-1 - from].name) : result_name[from];
       row[3] += row[3].empty() ? source : ", " + source;
     }
     result_name.push_back(fmt::format("{}[{}][0]", layer.name(), time));
   }
-  rows.insert(rows.begin(), {fmt::format("{} (InputLayer)", head.input_name), batch_of(head.input_shape), "0", "-"});
+  std::vector<Row> input_rows;
+  for (const NetworkInput& input : head.inputs)
+    input_rows.push_back({fmt::format("{} (InputLayer)", input.name), batch_of(input.shape), "0", "-"});
+  rows.insert(rows.begin(), input_rows.begin(), input_rows.end());
   return rows;
 }
 

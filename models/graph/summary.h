@@ -9,8 +9,7 @@ namespace lockstep {
 
 struct SummaryHead {
   std::string name;  ///< of the model
-  std::string input_name;
-  Shape input_shape;
+  std::vector<NetworkInput> inputs;
 };
 
 /// Keras' table of a model, and the totals of its parameters.

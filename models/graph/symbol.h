@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ class Symbol {
     std::vector<Symbol> inputs;
     Shape shape;  ///< without the batch axis
     std::string name;
-    std::uint64_t number;  ///< symbols made later have larger ones
+    std::uint64_t number;                   ///< symbols made later have larger ones
+    std::optional<LogicalDevice> device{};  ///< where the layer is to run, when it was called in a DeviceScope
   };
 
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}

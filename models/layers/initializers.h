@@ -11,6 +11,10 @@ namespace lockstep {
 /// kernels. The last two axes are in and out; the axes before them, as of a convolution's window, multiply both fans.
 /// Throws InvalidArgument, when used, for a shape of less than two axes.
 Initializer glorot_uniform(const RandomKey& key);
+/// A matrix with orthonormal rows or, if it has more rows than columns, columns, of uniform distribution (Saxe et al.
+/// 2014), Keras' default for recurrent kernels: the Q of a Gaussian matrix' QR factorization whose R has a positive
+/// diagonal (Mezzadri 2007). The last axis is the columns. Throws as glorot_uniform.
+Initializer orthogonal(const RandomKey& key);
 Initializer zeros();
 Initializer ones();
 

@@ -40,6 +40,8 @@ class LayerImpl {
 
   /// Keras' name of the class, e.g. "Conv2D".
   virtual std::string_view class_name() const = 0;
+  /// Where Keras' weight files hold this layer's variables, within its group.
+  virtual std::string_view weights_group() const { return "vars"; }
   /// Throws InvalidArgument for inputs that the layer, or what it has been built for, cannot take.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
@@ -64,6 +66,8 @@ class LayerImpl {
   explicit LayerImpl(std::string name) : name_(std::move(name)) {}
   /// What `build` does for this kind of layer.
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
+  /// Lists variables that other layers have made, for a layer that runs those.
+  void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
   /// Makes a variable "layer/name" and lists it among `variables()`.
   Variable add_weight(VariableSpec spec);
 

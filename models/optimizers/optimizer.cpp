@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -21,46 +22,96 @@ class Optimizer::State {
   }
   std::int64_t iterations(int replica) const { return iterations_.empty() ? 0 : iterations_.at(replica); }
 
-  /// The reducer for these variables, made at the first step.
-  GradientReducer& reducer_for(const ReplicaContext& context, const std::vector<Variable>& variables);
+  /// Makes what steps on these variables need, at the first one.
+  void prepare(const ReplicaContext& context, const std::vector<Variable>& variables);
+  void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
+  void load(const ReplicaContext& context, std::span<const Tensor> gradients);
   void step(const ReplicaContext& context);
 
  private:
+  /// The variables that lie on the same devices: on one set under a strategy, on several in a model that is spread over
+  /// devices by with_device. Their arena, and the optimizer's state for them, lie there too.
+  struct Group {
+    std::vector<LogicalDevice> devices{};
+    std::vector<std::size_t> members{};  ///< numbers of variables
+    std::unique_ptr<GradientReducer> reducer{};
+  };
+
   void build(const ReplicaContext& context, const std::vector<Variable>& variables);
 
   std::unique_ptr<const Rule> rule_;
   double learning_rate_ = 0;
   // Written by replica 0 between two meetings of all, so that every replica finds the same.
-  std::unique_ptr<GradientReducer> reducer_;
+  std::vector<Variable> variables_;
+  std::vector<Group> groups_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
   std::vector<std::int64_t> iterations_;  ///< by replica, so that each counts without the others; equal between steps
 };
 
-GradientReducer& Optimizer::State::reducer_for(const ReplicaContext& context, const std::vector<Variable>& variables) {
-  if (!reducer_) {
+void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables) {
+  if (groups_.empty()) {
     context.meet("the start of the optimizer's first step");
-    if (context.replica_id_in_sync_group() == 0) build(context, variables);
+    if (context.replica_id_in_sync_group() == 0) {
+      build(context, variables);
+      iterations_.assign(static_cast<std::size_t>(context.num_replicas_in_sync()), 0);
+      strategy_ = has_strategy() ? context.strategy().state() : nullptr;
+    }
     context.meet("the building of the optimizer");
   }
   const auto strategy = has_strategy() ? context.strategy().state() : nullptr;
   require<LogicError>(strategy == strategy_, "this optimizer has been used under another strategy; make one for each");
-  require(variables == reducer_->arena().variables(),
+  require(variables == variables_,
           "an optimizer belongs to the {} variables of its first step, in their order; make another one for these {}",
-          reducer_->arena().variables().size(), variables.size());
-  return *reducer_;
+          variables_.size(), variables.size());
 }
 
 void Optimizer::State::build(const ReplicaContext& context, const std::vector<Variable>& variables) {
-  const std::vector<LogicalDevice>& devices = context.strategy().devices();
-  auto reducer = std::make_unique<GradientReducer>(variables, rule_->state_slots(), devices);
-  iterations_.assign(devices.size(), 0);
-  strategy_ = has_strategy() ? context.strategy().state() : nullptr;
-  reducer_ = std::move(reducer);
+  require(!variables.empty(), "there are no trainable variables to optimize");
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    // Only outside of strategies are variables where they were placed.
+    std::vector<LogicalDevice> devices = context.strategy().devices();
+    const std::vector<Tensor>& copies = variables[i].state().copies();
+    if (!has_strategy() && copies.size() == 1) devices = {copies.front().device()};
+    auto group = std::ranges::find(groups, devices, &Group::devices);
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{.devices = std::move(devices)});
+    group->members.push_back(i);
+  }
+  for (Group& group : groups) {
+    std::vector<Variable> members;
+    for (const std::size_t member : group.members) members.push_back(variables[member]);
+    group.reducer = std::make_unique<GradientReducer>(std::move(members), rule_->state_slots(), group.devices);
+  }
+  variables_ = variables;
+  groups_ = std::move(groups);
+}
+
+void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
+  if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss);
+  std::vector<Tensor> sources;
+  for (const Variable& variable : variables_) sources.push_back(variable.value());
+  load(context, tape.gradient(loss, sources));
+}
+
+void Optimizer::State::load(const ReplicaContext& context, std::span<const Tensor> gradients) {
+  if (groups_.size() == 1) return groups_.front().reducer->load(context, gradients);
+  require(gradients.size() == variables_.size(), "{} gradients were given for {} variables", gradients.size(),
+          variables_.size());
+  const auto defined = [](const Tensor& gradient) { return gradient.defined(); };
+  const bool any = std::ranges::any_of(gradients, defined);
+  for (const Group& group : groups_) {
+    std::vector<Tensor> members;
+    for (const std::size_t member : group.members) members.push_back(gradients[member]);
+    // What one device holds need not have been used, as long as something has.
+    if (any && std::ranges::none_of(members, defined))
+      members.front() = Tensor::zeros(variables_[group.members.front()].shape());
+    group.reducer->load(context, members);
+  }
 }
 
 void Optimizer::State::step(const ReplicaContext& context) {
   std::int64_t& done = iterations_[static_cast<std::size_t>(context.replica_id_in_sync_group())];
-  reducer_->apply(context, rule_->step(learning_rate_, done + 1));
+  for (const Group& group : groups_) group.reducer->apply(context, rule_->step(learning_rate_, done + 1));
   ++done;
 }
 
@@ -69,20 +120,20 @@ Optimizer::Optimizer(double learning_rate, std::unique_ptr<const Rule> rule)
 
 void Optimizer::minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const {
   const ReplicaContext context = get_replica_context();
-  GradientReducer& reducer = state_->reducer_for(context, variables);
+  state_->prepare(context, variables);
   {
     const PhaseTimer timer(Phase::compute);
-    reducer.backward(context, tape, loss);
+    state_->load(context, tape, loss);
   }
   state_->step(context);
 }
 
 void Optimizer::apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const {
   const ReplicaContext context = get_replica_context();
-  GradientReducer& reducer = state_->reducer_for(context, variables);
+  state_->prepare(context, variables);
   {
     const PhaseTimer timer(Phase::compute);
-    reducer.load(context, gradients);
+    state_->load(context, gradients);
   }
   state_->step(context);
 }

@@ -16,7 +16,8 @@ namespace {
 // The layout, which Keras' saving_lib.py defines: the variables of a layer are the data sets "0", "1", ... of the group
 // "layers/<key>/vars". The key is the class in snake case, with a count for its second, third, ... layer in the order
 // of `model.layers`, and is independent of the layer's name, which is an attribute. Layers without weights and the
-// model itself have such a group, too, which stays empty.
+// model itself have such a group, too, which stays empty. A recurrent layer has its weights in the group of its cell,
+// "layers/<key>/cell/vars".
 
 const std::string layers_group = "layers";
 const std::string model_group = "vars";
@@ -25,7 +26,7 @@ struct LayerGroup {
   std::string path;  ///< "layers/conv2d_1"
   const Layer* layer;
 
-  std::string vars() const { return path + "/vars"; }
+  std::string vars() const { return fmt::format("{}/{}", path, layer->impl().weights_group()); }
   std::string dataset(std::size_t variable) const { return fmt::format("{}/{}", vars(), variable); }
   const std::vector<Variable>& variables() const { return layer->impl().variables(); }
 };
@@ -72,13 +73,17 @@ void check_nothing_else(const hdf5::Reader& file, const std::vector<LayerGroup>&
                         file.names_in(vars).size());
   };
   check(model_group);
-  for (const std::string& layer : file.names_in(layers_group)) {
-    const std::string path = layers_group + "/" + layer;
+  const auto check_layer = [&](const std::string& path, bool is_cell) {
     check(path + "/vars");
     for (const std::string& part : file.names_in(path)) {
-      require<InputError>(part == "vars" || part == "seed_generator", "{}: has a layer that the model lacks: {:?}",
-                          file.path(), path + "/" + part);
+      require<InputError>(part == "vars" || part == "seed_generator" || (part == "cell" && !is_cell),
+                          "{}: has a layer that the model lacks: {:?}", file.path(), path + "/" + part);
     }
+  };
+  for (const std::string& layer : file.names_in(layers_group)) {
+    const std::string path = layers_group + "/" + layer;
+    check_layer(path, false);
+    check_layer(path + "/cell", true);
   }
 }
 
@@ -103,7 +108,10 @@ void save_weights(const Network& network, const std::string& path) {
   check_outside_replica("save_weights");
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
   add_empty_group(file, model_group, "functional");
-  add_empty_group(file, layers_group + "/input_layer/vars", "input_layer");
+  for (std::size_t i = 0; i < network.inputs().size(); ++i) {
+    const std::string key = i == 0 ? "input_layer" : fmt::format("input_layer_{}", i);
+    add_empty_group(file, fmt::format("{}/{}/vars", layers_group, key), network.inputs()[i].name);
+  }
   for (const LayerGroup& group : layer_groups(network)) {
     add_empty_group(file, group.vars(), group.layer->name());
     for (std::size_t i = 0; i < group.variables().size(); ++i) {

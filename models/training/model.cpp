@@ -17,9 +17,18 @@ void Model::State::require_own_scope(const char* caller) const {
 }
 
 Model::Model(const Symbol& input, const Symbol& output, const ModelOptions& options)
-    : state_(std::make_shared<State>(input, output, options)) {}
+    : Model(std::vector{input}, output, options) {}
+
+Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options)
+    : state_(std::make_shared<State>(inputs, output, options)) {}
+
+Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options,
+             const Model& saved_as)
+    : state_(std::make_shared<State>(inputs, output, options, saved_as.state_)) {}
 
 Tensor Model::operator()(const Tensor& x, Mode mode) const { return state_->network(x, mode); }
+
+Tensor Model::operator()(const std::vector<Tensor>& xs, Mode mode) const { return state_->network(xs, mode); }
 
 void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics) {
   std::set<std::string> names{"loss"};
@@ -36,8 +45,8 @@ const Optimizer& Model::optimizer() const { return state_->require_compiled("opt
 
 void Model::stop_training() { state_->stop = true; }
 
-void Model::save_weights(const std::string& path) const { lockstep::save_weights(network(), path); }
+void Model::save_weights(const std::string& path) const { lockstep::save_weights(state_->saved_network(), path); }
 
-void Model::load_weights(const std::string& path) { lockstep::load_weights(network(), path); }
+void Model::load_weights(const std::string& path) { lockstep::load_weights(state_->saved_network(), path); }
 
 }  // namespace lockstep

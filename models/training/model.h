@@ -39,9 +39,12 @@ class Model {
  public:
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
+  /// From several inputs. Such a model is trained with a loop of one's own: fit and the like feed one.
+  Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
 
   /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes.
   Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
+  Tensor operator()(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
 
   /// Sets what fit and evaluate use. Throws InvalidArgument when two of the values have one name.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {});
@@ -76,6 +79,10 @@ class Model {
   void load_weights(const std::string& path);
 
   class State;  ///< models/training/model_state.h, for the sources there
+
+ protected:
+  /// A model of another one's layers, which it saves and loads its weights through.
+  Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options, const Model& saved_as);
 
  private:
   std::shared_ptr<State> state_;

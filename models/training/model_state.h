@@ -18,17 +18,23 @@ class Model::State {
     std::vector<Metric> metrics;
   };
 
-  State(const Symbol& input, const Symbol& output, const ModelOptions& options)
-      : network(input, output, options.seed), name(options.name), trainable(network.trainable_variables()) {}
+  State(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options,
+        std::shared_ptr<const State> saved = nullptr)
+      : network(inputs, output, options.seed),
+        name(options.name),
+        trainable(network.trainable_variables()),
+        saved_as(std::move(saved)) {}
 
   /// Throws LogicError, naming `caller`, before compile.
   const Compiled& require_compiled(const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
   void require_own_scope(const char* caller) const;
+  const Network& saved_network() const { return saved_as ? saved_as->saved_network() : network; }
 
   const Network network;
   const std::string name;
   const std::vector<Variable> trainable;
+  const std::shared_ptr<const State> saved_as;  ///< whose files this model's weights are saved in; null: its own
   std::optional<Compiled> compiled;
   std::atomic<bool> stop{false};
 };

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep {
 namespace {
@@ -36,7 +37,8 @@ int GradientTape::node_of(const Tensor& tensor) {
 void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                              const BackwardFn& backward) {
   const int number = static_cast<int>(entries_.size());
-  Entry entry{op, {}, {}, backward};
+  Entry entry{op, {}, {}, backward, {}};
+  if (current_context().placed) entry.device = current_context().device;
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
     if (node >= 0 && nodes_[node].first_use < 0) nodes_[node].first_use = number;
@@ -103,6 +105,8 @@ void GradientTape::run_entry(Entry& entry) {
                                    [&](int node) { return nodes_[node].gradient.defined(); });
   if (reached) {
     BackwardContext context(*this, entry);
+    std::optional<DeviceScope> there;
+    if (entry.device) there.emplace(*entry.device);
     try {
       entry.backward(context);
     } catch (Error& error) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -61,6 +62,7 @@ class GradientTape {
     std::vector<int> inputs;  // nodes; -1 when not tracked
     std::vector<int> outputs;
     BackwardFn backward;
+    std::optional<LogicalDevice> device;  // where the op was placed by a DeviceScope, if it was
   };
 
   bool tracks(const Tensor& tensor) const;

@@ -29,6 +29,9 @@ struct LogicalDevice {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
   int cores = 1;  ///< host threads that this device's ops may use
+  /// Bytes that its tensors may take, kept blocks included; 0: as much as there is. The last limit that was given for a
+  /// device holds.
+  std::size_t memory_limit = 0;
 
   /// "CPU:0".
   std::string name() const;

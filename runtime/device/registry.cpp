@@ -2,6 +2,8 @@
 #include <cctype>
 #include <charconv>
 #include <fstream>
+#include <limits>
+#include <system_error>
 
 #include <fmt/ranges.h>
 #include <sched.h>
@@ -30,9 +32,22 @@ Device describe_cpu() {
   return cpu;
 }
 
+/// The bytes of "64MiB".
+std::size_t parse_memory_limit(std::string_view text, std::string_view device) {
+  std::size_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+  require(error == std::errc() && count > 0 && shift >= 0 && count <= std::numeric_limits<std::size_t>::max() >> shift,
+          "'{}' has no memory limit after its @; write for example CPU:1@64MiB", device);
+  return count << shift;
+}
+
 /// "CPU:1" out of any of the accepted spellings.
 LogicalDevice parse_device(std::string_view text) {
-  std::string_view rest = text;
+  const std::size_t at = std::min(text.find('@'), text.size());
+  const std::size_t limit = at < text.size() ? parse_memory_limit(text.substr(at + 1), text) : 0;
+  std::string_view rest = text.substr(0, at);
   if (rest.starts_with('/')) rest.remove_prefix(1);
   std::string upper(rest);
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -44,7 +59,7 @@ LogicalDevice parse_device(std::string_view text) {
   const bool has_number = canonical.size() > 4 && std::from_chars(canonical.data() + 4, end, index).ptr == end;
   require((kind == "CPU:" || kind == "GPU:") && has_number && index >= 0,
           "'{}' names no device; write for example CPU:0 or GPU:1", text);
-  return {kind == "CPU:" ? DeviceKind::cpu : DeviceKind::gpu, index, 1};
+  return {kind == "CPU:" ? DeviceKind::cpu : DeviceKind::gpu, index, 1, limit};
 }
 
 void require_exists(const LogicalDevice& device) {

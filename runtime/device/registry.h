@@ -23,7 +23,8 @@ inline constexpr int max_logical_cpus = 64;
 /// cores than there are. Throws InvalidArgument for fewer than one core, or more than max_logical_cpus devices or none.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 
-/// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1".
+/// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1", each
+/// with a limit of its memory, if wanted: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes).
 /// CPUs of the list share the cores evenly. Throws InvalidArgument for text that names no device, for a device that
 /// this machine does not have (the ones it has are listed), and for a device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);

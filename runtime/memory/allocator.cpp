@@ -37,7 +37,7 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
       kept->second.pop_back();
     }
   }
-  if (data == nullptr) data = system_allocate(size);
+  if (data == nullptr) data = system_allocate(size, bytes);
   {
     const std::lock_guard lock(mutex_);
     stats_.bytes_in_use += size;
@@ -46,17 +46,40 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   return std::make_shared<Buffer>(shared_from_this(), data, size);
 }
 
-void* CachingAllocator::system_allocate(std::size_t bytes) {
-  void* data = nullptr;
+bool CachingAllocator::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (stats_.memory_limit > 0 && stats_.bytes_reserved + bytes > stats_.memory_limit) return false;
+  stats_.bytes_reserved += bytes;
+  return true;
+}
+
+void* CachingAllocator::ask_system(std::size_t bytes) {
   try {
-    data = resource_.allocate(bytes);
+    return resource_.allocate(bytes);
   } catch (const OutOfMemory&) {
     release_cache();
-    data = resource_.allocate(bytes);
+    return resource_.allocate(bytes);
+  }
+}
+
+void* CachingAllocator::system_allocate(std::size_t bytes, std::size_t wanted) {
+  if (!reserve(bytes)) {
+    release_cache();
+    const AllocatorStats now = stats();
+    require<OutOfMemory>(reserve(bytes), "{} has no room for {} bytes: {} bytes of its limit of {} are in use",
+                         device_.name(), wanted, now.bytes_in_use, now.memory_limit);
+  }
+  void* data = nullptr;
+  try {
+    data = ask_system(bytes);
+  } catch (OutOfMemory& error) {
+    const std::lock_guard lock(mutex_);
+    stats_.bytes_reserved -= bytes;
+    error.add_context(fmt::format("{} with {} bytes in use", device_.name(), stats_.bytes_in_use));
+    throw;
   }
   const std::lock_guard lock(mutex_);
   ++stats_.system_allocations;
-  stats_.bytes_reserved += bytes;
   // Room for the block's return is made now, so that giving back, in a destructor, cannot fail.
   auto& kept = free_[bytes];
   kept.reserve(kept.capacity() + 1);
@@ -88,12 +111,18 @@ void CachingAllocator::reset_peak() {
   stats_.bytes_peak = stats_.bytes_in_use;
 }
 
+void CachingAllocator::set_memory_limit(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  stats_.memory_limit = bytes;
+}
+
 CachingAllocator& allocator(const LogicalDevice& device) {
   static std::mutex mutex;
   static std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>> allocators;
   const std::lock_guard lock(mutex);
   auto& found = allocators[{device.kind, device.index}];
   if (!found) found = std::make_shared<CachingAllocator>(device, memory_resource(device));
+  if (device.memory_limit > 0) found->set_memory_limit(device.memory_limit);
   return *found;
 }
 

@@ -36,6 +36,7 @@ struct AllocatorStats {
   std::size_t bytes_in_use = 0;
   std::size_t bytes_peak = 0;      ///< highest bytes_in_use
   std::size_t bytes_reserved = 0;  ///< in use and kept for reuse
+  std::size_t memory_limit = 0;    ///< of bytes_reserved; 0: none but the system's
 };
 
 /// Reuses freed blocks, so that a step whose shapes repeat asks the system for nothing. A freed block is handed out
@@ -45,19 +46,25 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
-  /// A block of at least `bytes` bytes. When the system has none left, kept blocks are released and it is asked once
-  /// more.
+  /// A block of at least `bytes` bytes. When the system, or the limit, has none left, kept blocks are released and it
+  /// is asked once more. Throws OutOfMemory naming the device, what was asked for, what is in use and the limit.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Gives every kept block back to the system.
   void release_cache();
   AllocatorStats stats() const;
   void reset_peak();
+  /// Bytes that may be held in all, rounding and kept blocks included; 0: no limit but the system's. Does not touch
+  /// what is in use already.
+  void set_memory_limit(std::size_t bytes);
   const LogicalDevice& device() const { return device_; }
 
  private:
   friend class Buffer;
   void take_back(void* data, std::size_t bytes) noexcept;
-  void* system_allocate(std::size_t bytes);
+  /// Counts `bytes` as reserved; false when that would pass the limit.
+  bool reserve(std::size_t bytes);
+  void* system_allocate(std::size_t bytes, std::size_t wanted);
+  void* ask_system(std::size_t bytes);
 
   LogicalDevice device_;
   MemoryResource& resource_;

@@ -57,8 +57,13 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& devic
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
     fail("shape {} of {} has more bytes than 64 bits count", shape, lockstep::name(dtype));
-  auto buffer = allocator(device).allocate(static_cast<std::size_t>(bytes));
-  return {std::move(buffer), 0, shape, shape.dense_strides(), dtype};
+  try {
+    auto buffer = allocator(device).allocate(static_cast<std::size_t>(bytes));
+    return {std::move(buffer), 0, shape, shape.dense_strides(), dtype};
+  } catch (OutOfMemory& error) {
+    error.add_context(fmt::format("a tensor of {} {}", lockstep::name(dtype), shape));
+    throw;
+  }
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype) {

@@ -4,6 +4,7 @@
 #include <lockstep/kernels/common/cross_entropy.h>
 #include <lockstep/kernels/common/dropout.h>
 #include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/common/lstm.h>
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/philox.h>
 #include <lockstep/kernels/common/reduction.h>
@@ -63,6 +64,12 @@ __global__ void adam(AdamRule rule, const float* gradient, float* w, float* m, f
   w[i] = rule(w[i], gradient[i], m[i], v[i]);
 }
 
+__global__ void lstm(const float* sums, float* state, float* gradient) {
+  const LstmUnit unit = lstm_unit(sums[0], sums[1], sums[2], sums[3], state[0]);
+  gradient[0] = lstm_unit_gradient(unit, state[0], state[1], state[2]).c_before;
+  state[0] = unit.c;
+}
+
 }  // namespace
 
 /// Makes every kernel above be compiled for the device.
@@ -87,6 +94,7 @@ void launch_all(float* f, bfloat16* b, std::int64_t* n) {
   dropout<<<1, 1>>>(DropoutRule(0.5F), RandomKey{}, f, f);
   sgd<<<1, 1>>>(SgdRule(SgdStep{}), f, f, f);
   adam<<<1, 1>>>(AdamRule(AdamStep{}), f, f, f, f);
+  lstm<<<1, 1>>>(f, f, f);
 }
 
 }  // namespace lockstep

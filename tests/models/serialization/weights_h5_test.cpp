@@ -13,6 +13,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/weights_h5.h>
@@ -93,6 +94,28 @@ TEST_F(WeightsH5, HasTheLayoutOfKeras) {
   EXPECT_THAT(file.names_in("layers/conv2d/vars"), ElementsAre("0", "1"));
   EXPECT_EQ(file.shape_of("layers/conv2d/vars/0"), Shape({3, 3, 3, 4}));
   EXPECT_EQ(file.shape_of("layers/dense/vars/0"), Shape({36, 3}));
+}
+
+TEST_F(WeightsH5, HoldsARecurrentLayersWeightsInItsCell) {
+  const auto model = [](std::uint64_t seed) {
+    const Symbol input = Input({5, 4});
+    return Network(input, LSTM({.units = 3})(input), seed);
+  };
+  const Network saved = model(1);
+  save_weights(saved, file_);
+  {
+    const hdf5::Reader file(file_);
+    EXPECT_THAT(file.names_in("layers"), ElementsAre("input_layer", "lstm"));
+    EXPECT_THAT(file.names_in("layers/lstm"), ElementsAre("cell"));
+    EXPECT_THAT(file.names_in("layers/lstm/cell/vars"), ElementsAre("0", "1", "2"));
+    EXPECT_EQ(file.shape_of("layers/lstm/cell/vars/1"), Shape({3, 12}));
+  }
+  const Network loaded = model(2);
+  load_weights(loaded, file_);
+  EXPECT_EQ(weights_of(loaded), weights_of(saved));
+  const Symbol input = Input({5, 4});
+  EXPECT_THAT(load_failure(Network(input, Flatten()(input), 0)),
+              HasSubstr("weights that the model lacks: group \"layers/lstm/cell/vars\" has 3"));
 }
 
 TEST_F(WeightsH5, CountsLayersInTheOrderOfKeras) {

@@ -78,6 +78,17 @@ TEST(Registry, KeepsTheOrderOfTheListAndSharesTheCores) {
   for (const LogicalDevice& device : devices) EXPECT_EQ(device.cores, std::max(1, available_cores() / 2));
 }
 
+TEST(Registry, ParsesAMemoryLimit) {
+  const std::vector<LogicalDevice> devices = parse({"CPU:1@64MiB", "/cpu:2@3KiB", "CPU:3@1000", "CPU:4@2GiB", "CPU:5"});
+  const std::size_t expected[] = {std::size_t{64} << 20, 3072, 1000, std::size_t{2} << 30, 0};
+  for (std::size_t i = 0; i < devices.size(); ++i) EXPECT_EQ(devices[i].memory_limit, expected[i]);
+  EXPECT_EQ(devices[0].name(), "CPU:1");
+  for (const char* text : {"CPU:1@", "CPU:1@0", "CPU:1@MiB", "CPU:1@-5", "CPU:1@5MB", "CPU:1@5 MiB",
+                           "CPU:1@99999999999999999999", "CPU:1@99999999999GiB"})
+    EXPECT_THAT([&] { parse({text}); }, ThrowsMessage<InvalidArgument>(HasSubstr("has no memory limit after its @")))
+        << text;
+}
+
 TEST(Registry, RejectsTextThatNamesNoDevice) {
   for (const char* text : {"", "CPU", "CPU:", "CPU:x", "CPU:-1", "CPU:1x", "CPU:1.5", "CPU: 1", "TPU:0", "0", "/",
                            "CPU:99999999999", "//CPU:0", "/job:worker/CPU:0"})

@@ -137,6 +137,47 @@ TEST_F(Allocator, GivesEachThreadItsOwnBlocks) {
   EXPECT_EQ(allocator->stats().bytes_reserved, system.given());
 }
 
+TEST_F(Allocator, RefusesWhatPassesItsLimit) {
+  allocator->set_memory_limit(2 * megabyte);
+  const auto used = allocator->allocate(megabyte);
+  EXPECT_NO_THROW((void)allocator->allocate(megabyte));
+  try {
+    (void)allocator->allocate(megabyte + 100);
+    FAIL() << "no error";
+  } catch (const OutOfMemory& error) {
+    EXPECT_STREQ(error.what(), "CPU:0 has no room for 1048676 bytes: 1048576 bytes of its limit of 2097152 are in use");
+  }
+  EXPECT_EQ(allocator->stats().bytes_in_use, megabyte);
+  EXPECT_EQ(allocator->stats().bytes_reserved, megabyte) << "the kept block was released, the refused one not counted";
+  EXPECT_EQ(system.given(), megabyte);
+  EXPECT_NO_THROW((void)allocator->allocate(megabyte)) << "smaller work goes on";
+  allocator->set_memory_limit(0);
+  EXPECT_NO_THROW((void)allocator->allocate(3 * megabyte));
+}
+
+TEST_F(Allocator, KeptBlocksOfOtherSizesMakeRoom) {
+  allocator->set_memory_limit(2 * megabyte);
+  for (const std::size_t bytes : {2 * megabyte, megabyte, megabyte / 2}) (void)allocator->allocate(bytes);
+  EXPECT_NO_THROW((void)allocator->allocate(2 * megabyte));
+  EXPECT_LE(allocator->stats().bytes_reserved, 2 * megabyte);
+}
+
+TEST(DeviceAllocator, TakesTheLimitOfADeviceThatHasOne) {
+  const LogicalDevice limited{.kind = DeviceKind::cpu, .index = 9, .memory_limit = megabyte};
+  EXPECT_EQ(allocator(limited).stats().memory_limit, megabyte);
+  const LogicalDevice by_name{.kind = DeviceKind::cpu, .index = 9};
+  try {
+    (void)Tensor::empty({512, 1024}, DType::f32, by_name);
+    FAIL() << "no error";
+  } catch (const OutOfMemory& error) {
+    EXPECT_STREQ(error.what(),
+                 "a tensor of f32 (512, 1024): CPU:9 has no room for 2097152 bytes: 0 bytes of its limit of 1048576 "
+                 "are in use");
+  }
+  allocator(by_name).set_memory_limit(0);
+  EXPECT_NO_THROW((void)Tensor::empty({512, 1024}, DType::f32, by_name));
+}
+
 TEST(DeviceAllocator, IsOnePerLogicalDevice) {
   const LogicalDevice first{DeviceKind::cpu, 0};
   const LogicalDevice second{DeviceKind::cpu, 1};

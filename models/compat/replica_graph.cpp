@@ -1,0 +1,101 @@
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/models/compat/replica_graph.h>
+#include <lockstep/runtime/thread/device_scope.h>
+#include <lockstep/strategy/input/batch_split.h>
+
+namespace lockstep {
+namespace {
+
+/// One replica's rows of the batch, as a view.
+class BatchSlice final : public LayerImpl {
+ public:
+  BatchSlice(std::string name, int replica, int replicas, bool legacy_split)
+      : LayerImpl(std::move(name)), replica_(replica), replicas_(replicas), legacy_split_(legacy_split) {}
+
+  std::string_view class_name() const override { return "Lambda"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const auto [begin, end] = rows(inputs[0].dim(0));
+    return slice(inputs[0], 0, begin, end);
+  }
+
+ private:
+  std::pair<std::int64_t, std::int64_t> rows(std::int64_t all) const {
+    if (!legacy_split_) {
+      const std::vector<std::int64_t> counts = split_rows(all, replicas_);
+      const std::int64_t begin = std::accumulate(counts.begin(), counts.begin() + replica_, std::int64_t{0});
+      return {begin, begin + counts[static_cast<std::size_t>(replica_)]};
+    }
+    const std::int64_t step = all / replicas_;
+    return {replica_ * step, replica_ == replicas_ - 1 ? all : (replica_ + 1) * step};
+  }
+
+  int replica_;
+  int replicas_;
+  bool legacy_split_;
+};
+
+/// A whole model as a layer.
+class Functional final : public LayerImpl {
+ public:
+  explicit Functional(const Model& model) : LayerImpl(model.name()), model_(model) {}
+
+  std::string_view class_name() const override { return "Functional"; }
+  Shape output_shape(std::span<const Shape>) const override { return model_.network().output_shape(); }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return model_(std::vector(inputs.begin(), inputs.end()), call.mode);
+  }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed&) override { adopt_weights(model_.variables()); }
+
+  Model model_;
+};
+
+/// Joins parts of a batch.
+class BatchConcatenate final : public LayerImpl {
+ public:
+  explicit BatchConcatenate(std::string name) : LayerImpl(std::move(name)) {}
+
+  std::string_view class_name() const override { return "Concatenate"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
+};
+
+template <class Impl, class... Args>
+Layer layer(Args&&... args) {
+  return Layer(std::make_shared<Impl>(std::forward<Args>(args)...));
+}
+
+/// The name of the layer that gives the model's output.
+const std::string& output_name(const Network& network) {
+  return network.layers()[static_cast<std::size_t>(network.calls().back().layer)].name();
+}
+
+}  // namespace
+
+ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan) {
+  const Network& network = template_model.network();
+  std::vector<Symbol> inputs;
+  for (const NetworkInput& input : network.inputs()) inputs.push_back(Input(input.shape, input.name));
+  const Layer model = layer<Functional>(template_model);
+  const int replicas = static_cast<int>(plan.devices.size());
+  std::vector<Symbol> outputs;
+  for (int replica = 0; replica < replicas; ++replica) {
+    std::vector<Symbol> parts;  // cut where the whole batch is, so that only a part of it travels
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::string name = fmt::format("replica_{}/{}", replica, network.inputs()[i].name);
+      parts.push_back(layer<BatchSlice>(name, replica, replicas, plan.legacy_split)(inputs[i]));
+    }
+    outputs.push_back(with_device(plan.devices[static_cast<std::size_t>(replica)], [&] { return model(parts); }));
+  }
+  const Layer join = layer<BatchConcatenate>(output_name(network));
+  return {inputs, with_device(plan.merge_device, [&] { return join(outputs); })};
+}
+
+}  // namespace lockstep

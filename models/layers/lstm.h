@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct LstmOptions {
+  std::int64_t units = 0;
+  bool return_sequences = false;  ///< h of every time step instead of the last one's
+  bool unit_forget_bias = true;   ///< the forget gate's bias starts at 1 (Jozefowicz et al. 2015)
+  std::string name{};
+};
+
+/// Keras' LSTM with its default activations: (time, features) -> (units) or, with `return_sequences`, (time, units).
+/// Weights, with the gates in the order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units),
+/// which starts orthogonal, and bias (4 units).
+struct LSTM : Layer {
+  /// Throws InvalidArgument for units below 1.
+  explicit LSTM(const LstmOptions& options);
+};
+
+}  // namespace lockstep

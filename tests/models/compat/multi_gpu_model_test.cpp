@@ -1,0 +1,269 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/small_problem.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/compat/multi_gpu_model.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/runtime/thread/device_scope.h>
+
+// Section 13 of the contract, sentence by sentence.
+
+namespace lockstep::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> two_cpus{"CPU:0", "CPU:1"};
+const std::vector<std::string> three_cpus{"CPU:1", "CPU:2", "CPU:3"};
+
+/// Where a model ran and on how many rows, call by call.
+struct Observer final : LayerImpl {
+  Observer() : LayerImpl("observer") {}
+  std::string_view class_name() const override { return "Observer"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    calls.push_back(fmt::format("{} on {}", inputs[0].dim(0), inputs[0].device().name()));
+    return inputs[0];
+  }
+  std::vector<std::string> calls;
+};
+
+/// A model that says how it was called.
+struct Observed {
+  std::shared_ptr<Observer> observer = std::make_shared<Observer>();
+  Model model = [&] {
+    const Symbol input = Input({8});
+    return Model(input, Dense({.units = 3})(Layer(observer)(input)), {.seed = 5});
+  }();
+
+  std::vector<std::string> calls_for(std::int64_t rows, const MultiGpuOptions& options) {
+    observer->calls.clear();
+    multi_gpu_model(model, options)(random_tensor({rows, 8}, 1));
+    return observer->calls;
+  }
+};
+
+Model single_model() { return small_model(get_strategy()); }
+
+void compile(Model& model) {
+  model.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}), SparseCategoricalCrossentropy{{.from_logits = true}},
+                {Accuracy{}});
+}
+
+// semantics 13: gpus
+TEST(MultiGpuModel, NeedsTwoGpus) {
+  const Model model = single_model();
+  for (const int gpus : {1, 0, -1})
+    EXPECT_ERROR(InvalidArgument, fmt::format("gpus >= 2, got {}", gpus), multi_gpu_model(model, {.gpus = gpus}));
+  EXPECT_ERROR(InvalidArgument, "len(gpus) >= 2, got [3]", multi_gpu_model(model, {.gpus = {3}}));
+  EXPECT_ERROR(InvalidArgument, "len(devices) >= 2, got [CPU:0]", multi_gpu_model(model, {.devices = {"CPU:0"}}));
+}
+
+// semantics 13: gpus
+TEST(MultiGpuModel, NamesWantedAndAvailableDevices) {
+  const Model model = single_model();
+  const std::string error = error_of<InvalidArgument>([&] { multi_gpu_model(model, {.gpus = {0, 4096}}); });
+  EXPECT_THAT(error, HasSubstr("expects the devices [CPU:0, GPU:0, GPU:4096], this machine has [CPU:0"));
+  EXPECT_THAT(error, HasSubstr("try reducing gpus"));
+  EXPECT_ERROR(InvalidArgument, "GPU:98, GPU:99]", multi_gpu_model(model, {.gpus = 100}));
+}
+
+// semantics 13: "Missing GPUs with gpus=None therefore also raise ValueError"
+TEST(MultiGpuModel, WithoutGpusAllOfThemAreTooFew) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "this machine has a GPU";
+  EXPECT_ERROR(InvalidArgument, "gpus >= 2, got 0, as many as there are", multi_gpu_model(single_model()));
+}
+
+// semantics 13: gpus. Logical CPUs stand in only when the user says so.
+TEST(MultiGpuModel, RunsOnNamedDevicesInTheirOrder) {
+  Observed observed;
+  EXPECT_THAT(observed.calls_for(4, {.devices = {"CPU:2", "/cpu:1"}}), ElementsAre("2 on CPU:2", "2 on CPU:1"));
+  // "Duplicates in a list are not checked."
+  EXPECT_THAT(observed.calls_for(4, {.devices = {"CPU:2", "CPU:2"}}), ElementsAre("2 on CPU:2", "2 on CPU:2"));
+  EXPECT_ERROR(InvalidArgument, "CPU:64 does not exist", observed.calls_for(4, {.devices = {"CPU:0", "CPU:64"}}));
+  EXPECT_ERROR(InvalidArgument, "gpus or devices, got both", observed.calls_for(4, {.gpus = 2, .devices = two_cpus}));
+}
+
+// The seeds' programs make the template under the CPU, where its weights stay; its replicas run on their devices.
+TEST(MultiGpuModel, TheTemplateMayBeMadeUnderTheCpu) {
+  Observed observed = with_device("/cpu:0", [] { return Observed(); });
+  EXPECT_THAT(observed.calls_for(4, {.devices = {"CPU:1", "CPU:2"}}), ElementsAre("2 on CPU:1", "2 on CPU:2"));
+  EXPECT_EQ(observed.model.variables()[0].value().device().name(), "CPU:0");
+}
+
+// semantics 13: "step = B // n ... the last takes all the rest"
+TEST(MultiGpuModel, TheLastReplicaTakesTheRest) {
+  Observed observed;
+  EXPECT_THAT(observed.calls_for(8, {.devices = three_cpus}), ElementsAre("2 on CPU:1", "2 on CPU:2", "4 on CPU:3"));
+  EXPECT_THAT(observed.calls_for(2, {.devices = three_cpus}), ElementsAre("0 on CPU:1", "0 on CPU:2", "2 on CPU:3"));
+  EXPECT_THAT(observed.calls_for(8, {.legacy_split = false, .devices = three_cpus}),
+              ElementsAre("3 on CPU:1", "3 on CPU:2", "2 on CPU:3"));
+}
+
+// semantics 13: "Each input is sliced on its own", and the seeds' siamese models: one sub-model on two inputs.
+TEST(MultiGpuModel, SlicesEachInput) {
+  const Symbol a = Input({8}, "a");
+  const Symbol b = Input({8}, "b");
+  const Dense shared({.units = 4});
+  const Model model({a, b}, Dense({.units = 2})(Concatenate()({shared(a), shared(b)})), {.seed = 1});
+  const ParallelModel parallel = multi_gpu_model(model, {.devices = three_cpus});
+  ASSERT_EQ(parallel.network().inputs().size(), 2U);
+  EXPECT_EQ(parallel.network().inputs()[1].name, "b");
+  const std::vector<Tensor> x{random_tensor({7, 8}, 1), random_tensor({7, 8}, 2)};
+  expect_close(parallel(x), model(x).to_vector<double>(), 8);
+}
+
+// semantics 13: "Outputs are concatenated ... on the CPU (cpu_merge) or on the first GPU"
+TEST(MultiGpuModel, JoinsOnTheCpuOrTheFirstDevice) {
+  const Model model = single_model();
+  const Tensor x = random_tensor({4, 8}, 1);
+  EXPECT_EQ(multi_gpu_model(model, {.devices = three_cpus})(x).device().name(), "CPU:0");
+  EXPECT_EQ(multi_gpu_model(model, {.cpu_merge = false, .devices = three_cpus})(x).device().name(), "CPU:1");
+}
+
+// semantics 13: "all share the template's weights"
+TEST(MultiGpuModel, SharesTheTemplatesWeights) {
+  const Model model = single_model();
+  const ParallelModel parallel = multi_gpu_model(model, {.devices = three_cpus});
+  EXPECT_EQ(parallel.variables(), model.variables());
+  EXPECT_EQ(parallel.count_params(), model.count_params());
+}
+
+// semantics 13: "One backward over the merged batch: loss is over the whole batch, no 1/R rule; the optimizer runs
+// once". Uneven batches and batches of less rows than replicas. Gradients are sums over the rows in another grouping.
+TEST(MultiGpuModel, TrainsAsTheSingleModel) {
+  const Dataset data = SmallProblem(50).dataset().batch(16);
+  Model single = single_model();
+  const History expected = single.fit(data, {.epochs = 3});
+  for (const bool legacy : {true, false}) {
+    const Model model = single_model();
+    ParallelModel parallel = multi_gpu_model(model, {.legacy_split = legacy, .devices = three_cpus});
+    compile(parallel);
+    const History history = parallel.fit(data, {.epochs = 3});
+    for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+      const double loss = expected.values.at("loss")[epoch];
+      EXPECT_NEAR(history.values.at("loss")[epoch], loss, tolerance(DType::f32, 16 * 12, loss));
+      EXPECT_EQ(history.values.at("accuracy")[epoch], expected.values.at("accuracy")[epoch]);
+    }
+    const auto weights = weights_of(single);
+    for (std::size_t i = 0; i < weights.size(); ++i) expect_close(model.variables()[i].value(), weights[i], 16 * 12);
+    EXPECT_EQ(parallel.optimizer().iterations(), 12);
+  }
+}
+
+// semantics 13: "stateful updates (BN) are those of the shared layers, applied by every replica on the one copy"; an
+// empty slice, where Keras' batch norm turned to NaN, changes nothing.
+TEST(MultiGpuModel, EveryReplicaUpdatesTheOneCopyOfMovingStatistics) {
+  const Symbol input = Input({1});
+  const Model model(input, BatchNormalization({.momentum = 0.5})(input));
+  const ParallelModel parallel = multi_gpu_model(model, {.devices = two_cpus});
+  const Tensor x = Tensor::from(std::vector<float>{0, 2, 10, 12, 14}, {5, 1});
+  parallel(x, Mode::train);
+  EXPECT_FLOAT_EQ(model.variables()[2].value().item<float>(), (0 * 0.5F + 1 * 0.5F) * 0.5F + 12 * 0.5F);
+  parallel(Tensor::from(std::vector<float>{4.25}, {1, 1}), Mode::train);
+  EXPECT_FLOAT_EQ(model.variables()[2].value().item<float>(), 6.25F * 0.5F + 4.25F * 0.5F);
+}
+
+// semantics 13: names
+TEST(MultiGpuModel, KeepsNames) {
+  const Symbol input = Input({8}, "pixels");
+  const Model model(input, Dense({.units = 3, .name = "classes"})(Dense({.units = 4})(input)), {.name = "template"});
+  const ParallelModel parallel = multi_gpu_model(model, {.devices = two_cpus});
+  EXPECT_EQ(parallel.network().inputs().at(0).name, "pixels");
+  std::vector<std::string> names;
+  for (const Layer& layer : parallel.network().layers()) names.push_back(layer.name());
+  EXPECT_THAT(names, ElementsAre("replica_0/pixels", "template", "replica_1/pixels", "classes"));
+  EXPECT_THAT(parallel.summary(), HasSubstr("template (Functional)"));
+  EXPECT_EQ(parallel.template_model().name(), "template");
+  EXPECT_EQ(parallel.devices().size(), 2U);
+}
+
+// semantics 13: "save of the parallel model delegates to the template"
+TEST(MultiGpuModel, SavesAndLoadsThroughTheTemplate) {
+  const TemporaryFolder folder;
+  Model model = single_model();
+  ParallelModel parallel = multi_gpu_model(model, {.devices = two_cpus});
+  Model& as_callbacks_see_it = parallel;
+  model.save_weights(folder / "template.weights.h5");
+  as_callbacks_see_it.save_weights(folder / "parallel.weights.h5");
+  EXPECT_EQ(contents_of(folder / "parallel.weights.h5"), contents_of(folder / "template.weights.h5"));
+  const auto saved = weights_of(model);
+  model.variables()[0].assign(random_tensor({8, 16}, 77));
+  parallel.load_weights(folder / "template.weights.h5");
+  EXPECT_EQ(weights_of(model), saved);
+}
+
+// semantics 13: cpu_relocation: the object that the caller holds is the one that is trained
+TEST(MultiGpuModel, RelocationMovesTheTemplatesOwnWeights) {
+  const Model model = with_device("CPU:2", [] {
+    const Symbol input = Input({8});
+    return Model(input, Dense({.units = 3})(input), {.seed = 5});
+  });
+  const auto weights = weights_of(model);
+  EXPECT_EQ(model.variables()[0].value().device().name(), "CPU:2");
+  ParallelModel parallel = multi_gpu_model(model, {.cpu_relocation = true, .devices = two_cpus});
+  for (const Variable& variable : model.variables()) EXPECT_EQ(variable.value().device().name(), "CPU:0");
+  EXPECT_EQ(weights_of(model), weights);
+  compile(parallel);
+  parallel.fit(SmallProblem(16).dataset().batch(8));
+  EXPECT_NE(weights_of(model), weights);
+  EXPECT_EQ(weights_of(model), weights_of(parallel));
+}
+
+// semantics 13: "predict/evaluate with B not divisible by n must give exactly the single-device result in order"
+TEST(MultiGpuModel, PredictsAndEvaluatesAsTheSingleModel) {
+  Model model = single_model();
+  const Dataset data = SmallProblem(23).dataset().batch(7);
+  const Tensor expected = model.predict(data);
+  const Logs evaluated = model.evaluate(data);
+  for (const auto& devices : {two_cpus, three_cpus}) {
+    ParallelModel parallel = multi_gpu_model(model, {.devices = devices});
+    compile(parallel);
+    const Tensor predicted = parallel.predict(data);
+    ASSERT_EQ(predicted.shape(), expected.shape());
+    expect_close(predicted, expected.to_vector<double>(), 16);
+    EXPECT_NEAR(parallel.evaluate(data).at("loss"), evaluated.at("loss"),
+                tolerance(DType::f32, 16, evaluated.at("loss")));
+    EXPECT_EQ(parallel.evaluate(data).at("accuracy"), evaluated.at("accuracy"));
+  }
+}
+
+// semantics 13: "Optimizer state belongs to the parallel model"
+TEST(MultiGpuModel, HasItsOwnOptimizer) {
+  const Symbol input = Input({8});
+  Model model(input, Dense({.units = 3})(input));
+  ParallelModel parallel = multi_gpu_model(model, {.devices = two_cpus});
+  EXPECT_THROW(parallel.optimizer(), LogicError);
+  compile(parallel);
+  EXPECT_NO_THROW(parallel.optimizer());
+  EXPECT_THROW(model.optimizer(), LogicError);
+}
+
+TEST(MultiGpuModel, IsForModelsOutsideOfStrategies) {
+  const MirroredStrategy strategy = mirrored(2);
+  const Model mirrored_model = small_model(strategy);
+  EXPECT_ERROR(LogicError, "has 2 replicas already", multi_gpu_model(mirrored_model, {.devices = two_cpus}));
+  const Model model = single_model();
+  EXPECT_ERROR(LogicError, "called in a strategy's scope",
+               strategy.scope([&] { multi_gpu_model(model, {.devices = two_cpus}); }));
+}
+
+// The program of the make_parallel seed, smaller.
+TEST(MakeParallel, IsTheSamePiece) {
+  const Dataset data = SmallProblem(20).dataset().batch(10);
+  Observed observed;
+  ParallelModel parallel = make_parallel(observed.model, 3, three_cpus);
+  compile(parallel);
+  parallel.fit(data);
+  EXPECT_THAT(observed.observer->calls,
+              ElementsAre("3 on CPU:1", "3 on CPU:2", "4 on CPU:3", "3 on CPU:1", "3 on CPU:2", "4 on CPU:3"));
+  EXPECT_ERROR(InvalidArgument, "gpu_count 2 and 3 devices", make_parallel(observed.model, 2, three_cpus));
+  EXPECT_ERROR(InvalidArgument, "try reducing gpus", make_parallel(observed.model, 4096));
+}
+
+}  // namespace
+}  // namespace lockstep::test
