@@ -39,6 +39,7 @@ class BatchStage final : public Stage {
     const bool partial = *elements % rows_ != 0 && !drop_remainder_;
     return *elements / rows_ + (partial ? 1 : 0);
   }
+  std::int64_t dropped_rows() const override { return drop_remainder_ ? input_->size().value_or(0) % rows_ : 0; }
 
  private:
   StagePtr input_;

@@ -90,6 +90,8 @@ Dataset Dataset::prefetch(std::int64_t count) const {
 
 std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 
+std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
+
 DatasetIterator Dataset::epoch(std::uint64_t number) const { return DatasetIterator(stage_, number); }
 
 }  // namespace lockstep

@@ -80,7 +80,8 @@ class Dataset {
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {});
 
   /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
-  /// threads. After batch() an element is a whole batch. A lockstep::Error that it throws gets the element's number.
+  /// threads. After batch() an element is a whole batch. What it throws reaches the reader with the element's number: a
+  /// lockstep::Error keeps its type, another exception becomes an InputError with that one nested in it.
   Dataset map(std::function<Example(const Example&)> transform) const;
   /// Another order in every epoch, which depends on the seed and the epoch's number alone, on any machine.
   /// Throws InvalidArgument for a buffer of less than one element.
@@ -99,6 +100,8 @@ class Dataset {
 
   /// Number of elements (of batches, after batch()); nothing when the set never ends.
   std::optional<std::int64_t> size() const;
+  /// Examples that batch() with drop_remainder leaves out of a pass; of one repetition when the set never ends.
+  std::int64_t dropped_rows() const;
   /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 

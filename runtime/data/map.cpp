@@ -1,5 +1,7 @@
 #include <deque>
 #include <exception>
+#include <source_location>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -61,12 +63,30 @@ class MapCursor final : public Cursor {
     if (result.error) return;
     try {
       result.example = transform_(result.example);
-    } catch (Error& error) {
-      error.add_context(fmt::format("map of element {}", number));
-      result.error = std::current_exception();
     } catch (...) {
-      result.error = std::current_exception();
+      result.error = named(number);
     }
+  }
+
+  /// The exception in hand with the element's number: a lockstep::Error as it is, another as an InputError around it.
+  static std::exception_ptr named(std::int64_t number) noexcept {
+    try {
+      try {
+        throw;
+      } catch (Error& error) {
+        error.add_context(fmt::format("map of element {}", number));
+        throw;
+      } catch (const std::exception& error) {
+        throw_around_it(fmt::format("map of element {}: {}", number, error.what()));
+      } catch (...) {
+        throw_around_it(fmt::format("map of element {}: an exception of unknown type", number));
+      }
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+  [[noreturn]] static void throw_around_it(std::string message) {
+    std::throw_with_nested(InputError(std::move(message), std::source_location::current()));
   }
 
   std::unique_ptr<Cursor> input_;
@@ -84,6 +104,7 @@ class Map final : public Stage {
     return std::make_unique<MapCursor>(input_->open(epoch), transform_);
   }
   std::optional<std::int64_t> size() const override { return input_->size(); }
+  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
 
  private:
   StagePtr input_;

@@ -49,6 +49,7 @@ class Repeat final : public Stage {
     if (!elements || !count_ || __builtin_mul_overflow(*elements, *count_, &total)) return std::nullopt;
     return total;
   }
+  std::int64_t dropped_rows() const override { return input_->dropped_rows() * count_.value_or(1); }
 
  private:
   StagePtr input_;

@@ -45,6 +45,7 @@ class Shuffle final : public Stage {
     return std::make_unique<ShuffleCursor>(input_->open(epoch), buffer, ShuffleDraws(seed_, epoch));
   }
   std::optional<std::int64_t> size() const override { return input_->size(); }
+  std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
 
  private:
   StagePtr input_;

@@ -29,6 +29,8 @@ class Stage {
   virtual std::unique_ptr<Cursor> open(std::uint64_t epoch) const = 0;
   /// Nothing when it never ends.
   virtual std::optional<std::int64_t> size() const = 0;
+  /// Rows that `batch` with drop_remainder leaves out of a pass; of one repetition when it never ends.
+  virtual std::int64_t dropped_rows() const { return 0; }
   /// This stage with its elements in the order of a whole shuffle, when it can do that without holding them.
   virtual std::shared_ptr<const Stage> shuffled(std::uint64_t) const { return nullptr; }
 };

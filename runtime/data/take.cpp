@@ -36,6 +36,10 @@ class Take final : public Stage {
     return std::make_unique<TakeCursor>(input_->open(epoch), count_);
   }
   std::optional<std::int64_t> size() const override { return std::min(count_, input_->size().value_or(count_)); }
+  std::int64_t dropped_rows() const override {
+    const std::optional<std::int64_t> elements = input_->size();
+    return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // else it ends before the remainder
+  }
 
  private:
   StagePtr input_;

@@ -89,6 +89,15 @@ std::vector<LogicalDevice> logical_cpus(int count) {
   return devices;
 }
 
+std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores) {
+  std::vector<LogicalDevice> devices = logical_cpus(static_cast<int>(cores.size()));
+  for (std::size_t index = 0; index < cores.size(); ++index) {
+    require(cores[index] >= 1, "{} needs at least one core, got {}", devices[index].name(), cores[index]);
+    devices[index].cores = cores[index];
+  }
+  return devices;
+}
+
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names) {
   std::vector<LogicalDevice> devices;
   for (const std::string& text : names) {

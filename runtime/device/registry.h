@@ -19,6 +19,9 @@ std::string why_no_gpu();
 /// Throws InvalidArgument unless 1 <= count <= max_logical_cpus.
 std::vector<LogicalDevice> logical_cpus(int count);
 inline constexpr int max_logical_cpus = 64;
+/// Logical CPUs CPU:0, CPU:1, .. with so many of the cores each: replicas of unequal speed. They may add up to more
+/// cores than there are. Throws InvalidArgument for fewer than one core, or more than max_logical_cpus devices or none.
+std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 
 /// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1".
 /// CPUs of the list share the cores evenly. Throws InvalidArgument for text that names no device, for a device that

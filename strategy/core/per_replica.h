@@ -44,4 +44,10 @@ int replicas_of(const PerReplica<T>& value) {
   return value.size();
 }
 
+class ReplicaGroup;
+
+/// Called by `Strategy::run` with each argument after a step that all replicas ended. Most have no use for it.
+template <class T>
+void after_step(const T&, const ReplicaGroup&) {}
+
 }  // namespace lockstep

@@ -13,6 +13,7 @@
 #include <lockstep/runtime/variable/variable.h>
 #include <lockstep/strategy/collective/collective.h>
 #include <lockstep/strategy/core/per_replica.h>
+#include <lockstep/strategy/input/input_options.h>
 
 namespace lockstep {
 
@@ -76,8 +77,12 @@ class Strategy {
   Tensor reduce(ReduceOp op, const PerReplica<Tensor>& values) const;
 
   /// `batches` holds global batches, as Dataset::batch makes them; each is split over the replicas. Include
-  /// <lockstep/strategy/input/distributed_dataset.h>.
-  DistributedDataset distribute(const Dataset& batches) const;
+  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for options that do not fit.
+  DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
+  /// `per_replica_batches` is called once, or once for each replica (InputOptions), for data sets whose elements are
+  /// per-replica batches: each step deals one to each replica, and takes that many times a batch's rows.
+  DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
+                                              const InputOptions& options = {}) const;
 
   const std::shared_ptr<StrategyState>& state() const { return state_; }
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
@@ -102,9 +107,11 @@ auto Strategy::run(Step&& step, const Args&... args) const {
                 "replicas write side by side, which std::vector<bool> cannot: return int");
   if constexpr (std::is_void_v<Result>) {
     state_->run_on_replicas([&]([[maybe_unused]] int replica) { step(value_for_replica(args, replica)...); });
+    (after_step(args, state_->group()), ...);
   } else {
     std::vector<Result> results(static_cast<std::size_t>(num_replicas_in_sync()));
     state_->run_on_replicas([&](int replica) { results[replica] = step(value_for_replica(args, replica)...); });
+    (after_step(args, state_->group()), ...);
     return PerReplica<Result>(std::move(results));
   }
 }

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <utility>
+
+#include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/thread/background_queue.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/input/batch_split.h>
@@ -6,32 +11,130 @@
 namespace lockstep {
 namespace {
 
-std::int64_t rows_of(const Batch& batch) {
-  require(batch.x.rank() >= 1, "a scalar cannot be split over replicas: call batch() on the data set first");
-  require(!batch.y.defined() || (batch.y.rank() >= 1 && batch.y.dim(0) == batch.x.dim(0)),
-          "x and y of a batch must have equally many rows, got {} and {}", batch.x, batch.y);
-  return batch.x.dim(0);
+using NextBatch = DistributionRecipe::NextBatch;
+
+void check_buffer(std::int64_t size) {
+  require(size >= 0, "per_replica_buffer_size must not be negative, got {}", size);
+}
+
+void warn_of_dropped(std::int64_t rows) {
+  if (rows > 0) log_warning("drop_remainder leaves {} example(s) out of every pass over a data set", rows);
+}
+
+/// Cuts the batches of a pass over global batches.
+NextBatch split(const Dataset& batches, std::uint64_t epoch, int replicas, const std::vector<double>& shares) {
+  return [pass = std::make_shared<DatasetIterator>(batches.epoch(epoch)), replicas,
+          shares]() -> std::optional<DistributedBatch> {
+    const std::optional<Batch> global = pass->next();
+    if (!global) return std::nullopt;
+    return DistributedBatch(*global, replicas, shares);
+  };
+}
+
+/// Gives each replica the next batch: of its own set, or in turn of the one that there is. No batch is lost when there
+/// are fewer than replicas at the end.
+NextBatch deal(const std::vector<Dataset>& sets, std::uint64_t epoch, int replicas) {
+  const auto passes = std::make_shared<std::vector<DatasetIterator>>();
+  for (const Dataset& set : sets) passes->push_back(set.epoch(epoch));
+  return [passes, replicas]() -> std::optional<DistributedBatch> {
+    std::vector<std::optional<Batch>> parts;
+    for (int replica = 0; replica < replicas; ++replica)
+      parts.push_back((*passes)[static_cast<std::size_t>(replica) % passes->size()].next());
+    if (std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }))
+      return std::nullopt;
+    return DistributedBatch(parts);
+  };
+}
+
+/// Number of steps that `deal` makes of a pass.
+std::optional<std::int64_t> steps_of(const std::vector<Dataset>& sets, int replicas) {
+  std::int64_t longest = 0;
+  for (const Dataset& set : sets) {
+    const std::optional<std::int64_t> size = set.size();
+    if (!size) return std::nullopt;
+    longest = std::max(longest, *size);
+  }
+  const std::int64_t dealt_at_once = sets.size() == 1 ? replicas : 1;
+  return (longest + dealt_at_once - 1) / dealt_at_once;
 }
 
 }  // namespace
 
-DistributedBatch::DistributedBatch(const Batch& global, int replicas) : global_size_(rows_of(global)) {
-  for (int replica = 0; replica < replicas; ++replica) {
-    const auto [begin, end] = split_rows(global_size_, replica, replicas);
-    Batch part{.x = global.x.slice_view(0, begin, end)};
-    if (global.y.defined()) part.y = global.y.slice_view(0, begin, end);
-    parts_.push_back(std::move(part));
+DistributedIterator::DistributedIterator(std::shared_ptr<const DistributionRecipe> recipe, std::uint64_t epoch)
+    : recipe_(std::move(recipe)) {
+  begin_epoch(epoch);
+}
+
+void DistributedIterator::begin_epoch(std::uint64_t number) {
+  pass_ = nullptr;  // the old pass makes room for the new one
+  NextBatch pass = recipe_->open(number);
+  if (recipe_->per_replica_buffer_size == 0) {
+    pass_ = std::move(pass);
+    return;
   }
+  using Buffers = BackgroundQueue<DistributedBatch>;
+  pass_ = [buffers = std::make_shared<Buffers>(recipe_->per_replica_buffer_size, std::move(pass))] {
+    return buffers->next();
+  };
 }
 
 std::optional<DistributedBatch> DistributedIterator::next() {
   require<LogicError>(!current_context().in_replica(), "a distributed data set is iterated outside replicas");
   const PhaseTimer timer(Phase::input);
-  const std::optional<Batch> global = pass_.next();
-  if (!global) return std::nullopt;
-  return DistributedBatch(*global, replicas_);
+  // Empty while the call runs: what fails is at its end.
+  NextBatch pass = std::exchange(pass_, nullptr);
+  if (!pass) return std::nullopt;
+  std::optional<DistributedBatch> batch = pass();
+  if (!batch) return std::nullopt;
+  pass_ = std::move(pass);
+  if (const auto& measurement = recipe_->measurement) {
+    // Only now: batches that were made ahead must not keep the old shares.
+    if (!measurement->shares().empty())
+      batch = DistributedBatch(batch->global(), recipe_->replicas, measurement->shares());
+    batch->measure_with(measurement);
+  }
+  return batch;
 }
 
-DistributedDataset Strategy::distribute(const Dataset& batches) const { return {batches, num_replicas_in_sync()}; }
+DistributedDataset Strategy::distribute(const Dataset& batches, const DistributeOptions& options) const {
+  const int replicas = num_replicas_in_sync();
+  check_buffer(options.per_replica_buffer_size);
+  check_shares(options.shares, replicas);
+  require(options.measure_steps >= 0, "measure_steps must not be negative, got {}", options.measure_steps);
+  require(options.shares.empty() || options.measure_steps == 0,
+          "batch shares are either given or measured, not both: leave shares or measure_steps out");
+  warn_of_dropped(batches.dropped_rows());
+  DistributionRecipe recipe{.open = [batches, replicas, shares = options.shares](
+                                        std::uint64_t epoch) { return split(batches, epoch, replicas, shares); },
+                            .size = batches.size(),
+                            .dropped_rows = batches.dropped_rows(),
+                            .replicas = replicas,
+                            .per_replica_buffer_size = options.per_replica_buffer_size,
+                            .shares = options.shares};
+  if (options.measure_steps > 0 && replicas > 1)
+    recipe.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);
+  return DistributedDataset(std::move(recipe));
+}
+
+DistributedDataset Strategy::distribute_from_function(
+    const std::function<Dataset(const InputContext&)>& per_replica_batches, const InputOptions& options) const {
+  require(per_replica_batches != nullptr, "distribute_from_function() needs a function");
+  check_buffer(options.per_replica_buffer_size);
+  const int replicas = num_replicas_in_sync();
+  const int pipelines = options.replication_mode == ReplicationMode::per_replica ? replicas : 1;
+  std::vector<Dataset> sets;
+  std::int64_t dropped_rows = 0;
+  for (int id = 0; id < pipelines; ++id) {
+    sets.push_back(per_replica_batches(
+        {.num_input_pipelines = pipelines, .input_pipeline_id = id, .num_replicas_in_sync = replicas}));
+    dropped_rows += sets.back().dropped_rows();
+  }
+  warn_of_dropped(dropped_rows);
+  return DistributedDataset({.open = [sets, replicas](std::uint64_t epoch) { return deal(sets, epoch, replicas); },
+                             .size = steps_of(sets, replicas),
+                             .dropped_rows = dropped_rows,
+                             .replicas = replicas,
+                             .per_replica_buffer_size = options.per_replica_buffer_size});
+}
 
 }  // namespace lockstep

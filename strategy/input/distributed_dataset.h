@@ -1,44 +1,43 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
-#include <lockstep/strategy/core/per_replica.h>
 #include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/input/distributed_batch.h>
 
 namespace lockstep {
 
-/// One global batch, cut for the replicas; an argument for `Strategy::run`, whose step gets its own `const Batch&`.
-/// When there are fewer rows than replicas, the last ones get a batch of no rows.
-class DistributedBatch {
- public:
-  /// Views of the batch's rows. Throws InvalidArgument for examples that were not batched.
-  DistributedBatch(const Batch& global, int replicas);
+/// What a distributed data set is made of; shared by its passes.
+struct DistributionRecipe {
+  using NextBatch = std::function<std::optional<DistributedBatch>()>;
 
-  /// Rows of all replicas together: what the losses' sum is divided by.
-  std::int64_t global_size() const { return global_size_; }
-  const std::vector<Batch>& local_results() const { return parts_; }
-
- private:
-  std::int64_t global_size_;
-  std::vector<Batch> parts_;
+  std::function<NextBatch(std::uint64_t epoch)> open;  ///< starts a pass
+  std::optional<std::int64_t> size{};
+  std::int64_t dropped_rows = 0;
+  int replicas = 1;
+  std::int64_t per_replica_buffer_size = 0;
+  std::vector<double> shares{};  ///< given ones
+  std::shared_ptr<ShareMeasurement> measurement{};
 };
 
-inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) {
-  return batch.local_results().at(static_cast<std::size_t>(replica));
-}
-inline int replicas_of(const DistributedBatch& batch) { return static_cast<int>(batch.local_results().size()); }
-
-/// One pass over a distributed data set.
+/// Goes over a distributed data set, pass by pass; may be dropped at any batch.
 class DistributedIterator {
  public:
-  DistributedIterator(DatasetIterator pass, int replicas) : pass_(std::move(pass)), replicas_(replicas) {}
+  DistributedIterator(std::shared_ptr<const DistributionRecipe> recipe, std::uint64_t epoch);
+  DistributedIterator(DistributedIterator&&) = default;
+  DistributedIterator& operator=(DistributedIterator&&) = default;
 
-  /// The next global batch; nothing at the end. Throws LogicError inside a replica.
+  /// The next global batch; nothing at the end of the pass, however often asked. Throws LogicError inside a replica,
+  /// and what the data set throws, after the batches before it; the pass is at its end then.
   std::optional<DistributedBatch> next();
+  /// Goes to the start of pass `number`, from wherever this one is.
+  void begin_epoch(std::uint64_t number);
 
   /// For range-for: an input iterator over what `next` gives.
   class Step;
@@ -46,8 +45,8 @@ class DistributedIterator {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  DatasetIterator pass_;
-  int replicas_;
+  std::shared_ptr<const DistributionRecipe> recipe_;
+  DistributionRecipe::NextBatch pass_;  ///< empty at the end
 };
 
 class DistributedIterator::Step {
@@ -67,19 +66,26 @@ class DistributedIterator::Step {
 
 inline DistributedIterator::Step DistributedIterator::begin() { return Step(*this); }
 
-/// A data set of global batches, each of which all replicas work on together.
+/// A data set of global batches, each of which all replicas work on together. Made by Strategy::distribute and
+/// distribute_from_function.
 class DistributedDataset {
  public:
-  DistributedDataset(Dataset batches, int replicas) : batches_(std::move(batches)), replicas_(replicas) {}
+  explicit DistributedDataset(DistributionRecipe recipe)
+      : recipe_(std::make_shared<const DistributionRecipe>(std::move(recipe))) {}
 
   /// Number of global steps in a pass; nothing when the set never ends.
-  std::optional<std::int64_t> size() const { return batches_.size(); }
+  std::optional<std::int64_t> size() const { return recipe_->size; }
+  /// Examples that a pass leaves out; see Dataset::dropped_rows.
+  std::int64_t dropped_rows() const { return recipe_->dropped_rows; }
+  /// The replicas' shares of a batch, as given or measured; none while they are equal.
+  const std::vector<double>& shares() const {
+    return recipe_->measurement ? recipe_->measurement->shares() : recipe_->shares;
+  }
   /// Pass `number`, from 0, as Dataset::epoch.
-  DistributedIterator epoch(std::uint64_t number = 0) const { return {batches_.epoch(number), replicas_}; }
+  DistributedIterator epoch(std::uint64_t number = 0) const { return DistributedIterator(recipe_, number); }
 
  private:
-  Dataset batches_;
-  int replicas_;
+  std::shared_ptr<const DistributionRecipe> recipe_;
 };
 
 }  // namespace lockstep

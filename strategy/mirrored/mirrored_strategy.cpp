@@ -71,7 +71,7 @@ void MirroredState::run_replica(const std::function<void(int)>& job, int replica
     group_.rendezvous().abort(fmt::format("replica {}: {}", replica, what));
   };
   try {
-    job(replica);
+    group_.run_timed(replica, job);
     group_.rendezvous().finish(replica);
   } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
     keep(released_, error.what());

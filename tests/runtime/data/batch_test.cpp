@@ -58,6 +58,20 @@ TEST(DatasetBatch, OfATensorInOrderIsAView) {
   EXPECT_EQ(pass.next().value().x.data<float>(), x.data<float>() + 8);
 }
 
+TEST(DatasetBatch, SaysWhatItDrops) {
+  const Dataset whole = numbers(11).batch(4);
+  const Dataset cut = numbers(11).batch(4, /*drop_remainder=*/true);
+  EXPECT_EQ(whole.dropped_rows(), 0);
+  EXPECT_EQ(numbers(12).batch(4, true).dropped_rows(), 0);
+  EXPECT_EQ(cut.dropped_rows(), 3);
+  EXPECT_EQ(cut.map(test::negated).shuffle({.buffer = 1}).prefetch().dropped_rows(), 3);
+  EXPECT_EQ(cut.repeat(2).dropped_rows(), 6);
+  EXPECT_EQ(cut.repeat().dropped_rows(), 3) << "of one repetition";
+  EXPECT_EQ(numbers(11).repeat().batch(4, true).dropped_rows(), 0);
+  EXPECT_EQ(cut.take(2).dropped_rows(), 3);
+  EXPECT_EQ(cut.take(1).dropped_rows(), 0) << "it ends before the remainder";
+}
+
 TEST(DatasetBatch, OfAShuffledTensorIsACopy) {
   const Tensor x = Tensor::zeros({6, 2});
   const Batch batch = Dataset::from_tensors(x).shuffle().batch(6).epoch().next().value();

@@ -66,9 +66,17 @@ TEST_P(DatasetMap, NamesTheElementThatFailedAndKeepsTheErrorsType) {
   EXPECT_FALSE(pass.next()) << "a pass that failed is at its end";
 }
 
-TEST_P(DatasetMap, LetsOtherExceptionsThrough) {
+TEST_P(DatasetMap, PutsAnInputErrorWithTheElementAroundOtherExceptions) {
   DatasetIterator pass = numbers(3).map([](const Example&) -> Example { throw std::runtime_error("plain"); }).epoch();
-  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<std::runtime_error>("plain"));
+  try {
+    (void)pass.next();
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "map of element 0: plain");
+    EXPECT_THROW(std::rethrow_if_nested(error), std::runtime_error);
+  }
+  pass = numbers(3).map([](const Example&) -> Example { throw 42; }).epoch();
+  EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 0: an exception of unknown type"));
 }
 
 TEST_P(DatasetMap, DeliversWhatCameBeforeAnErrorOfItsInput) {

@@ -47,6 +47,21 @@ TEST(Registry, RejectsCountsOfLogicalCpusThatMakeNoSense) {
     EXPECT_THAT([&] { (void)logical_cpus(count); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(count))));
 }
 
+TEST(Registry, LogicalCpusMayHaveUnequalShares) {
+  const std::vector<LogicalDevice> devices = logical_cpus_with_cores(std::vector{1, 2, 1});
+  ASSERT_EQ(devices.size(), 3U);
+  for (int index = 0; index < 3; ++index) {
+    EXPECT_EQ(devices[index], (LogicalDevice{DeviceKind::cpu, index}));
+    EXPECT_EQ(devices[index].cores, index == 1 ? 2 : 1);
+  }
+  EXPECT_THAT(
+      [] {
+        (void)logical_cpus_with_cores(std::vector{2, 0});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("CPU:1 needs at least one core, got 0")));
+  EXPECT_THROW((void)logical_cpus_with_cores(std::vector<int>{}), InvalidArgument);
+}
+
 TEST(Registry, ParsesEverySpelling) {
   for (const char* text : {"CPU:3", "cpu:3", "/cpu:3", "/CPU:3", "/device:CPU:3", "/device:cpu:3", "Cpu:3"}) {
     const std::vector<LogicalDevice> devices = parse({text});

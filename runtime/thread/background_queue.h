@@ -1,0 +1,87 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+
+/// Makes values ahead on one thread of its own, in the context of the thread that made the queue, on one core: the
+/// others belong to the replicas. Going away, it waits for the value in hand only.
+template <class T>
+class BackgroundQueue {
+ public:
+  /// Gives nothing at the end; what it throws is its end, too.
+  using Make = std::function<std::optional<T>()>;
+
+  /// Keeps up to `capacity` >= 1 values, besides the one in hand.
+  BackgroundQueue(std::int64_t capacity, Make make)
+      : capacity_(static_cast<std::size_t>(capacity)),
+        make_(std::move(make)),
+        thread_([this, context = current_context()](const std::stop_token& stop) { produce(stop, context); }) {}
+
+  /// The next value; nothing at the end, however often asked. Throws what `make` threw, once, after the values before.
+  std::optional<T> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !queue_.empty() || ended_; });
+    if (queue_.empty()) {
+      if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+      return std::nullopt;
+    }
+    std::optional<T> value = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    changed_.notify_all();
+    return value;
+  }
+
+ private:
+  void produce(const std::stop_token& stop, const ExecutionContext& context) {
+    const ContextScope where(context);
+    const ComputeThreadsScope one(1);
+    std::exception_ptr error;
+    try {
+      while (produce_one(stop)) {
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  /// False when there is nothing more to be made.
+  bool produce_one(const std::stop_token& stop) {
+    std::optional<T> value = make_();
+    if (!value) return false;
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait(lock, stop, [&] { return queue_.size() < capacity_; })) return false;
+    queue_.push_back(std::move(*value));
+    lock.unlock();
+    changed_.notify_all();
+    return !stop.stop_requested();
+  }
+
+  std::size_t capacity_;
+  Make make_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<T> queue_;
+  bool ended_ = false;
+  std::exception_ptr error_;
+  std::jthread thread_;  ///< last: it starts when the rest is there, and is stopped and joined before the rest goes
+};
+
+}  // namespace lockstep

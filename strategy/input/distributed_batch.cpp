@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/strategy/core/replica_group.h>
+#include <lockstep/strategy/input/batch_split.h>
+#include <lockstep/strategy/input/distributed_batch.h>
+
+namespace lockstep {
+namespace {
+
+std::int64_t rows_of(const Batch& batch) {
+  require(batch.x.rank() >= 1 && (!batch.y.defined() || batch.y.rank() >= 1),
+          "the rows of a batch are split over replicas, a scalar has none: call batch() on the data set first");
+  require(!batch.y.defined() || batch.y.dim(0) == batch.x.dim(0),
+          "x and y of a batch must have equally many rows, got {} and {}", batch.x, batch.y);
+  return batch.x.dim(0);
+}
+
+Batch rows_view(const Batch& batch, std::int64_t begin, std::int64_t end) {
+  Batch rows{.x = batch.x.slice_view(0, begin, end)};
+  if (batch.y.defined()) rows.y = batch.y.slice_view(0, begin, end);
+  return rows;
+}
+
+}  // namespace
+
+DistributedBatch::DistributedBatch(const Batch& global, int replicas, std::span<const double> shares)
+    : global_(global), global_size_(rows_of(global)) {
+  std::int64_t begin = 0;
+  for (const std::int64_t size : split_rows(global_size_, replicas, shares)) {
+    parts_.push_back(rows_view(global, begin, begin + size));
+    begin += size;
+  }
+}
+
+DistributedBatch::DistributedBatch(const std::vector<std::optional<Batch>>& parts) {
+  const auto some = std::find_if(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); });
+  require<BrokenInvariant>(some != parts.end(), "a step was dealt to {} replicas without a batch", parts.size());
+  for (const std::optional<Batch>& part : parts) {
+    global_size_ += rows_of(part ? *part : **some) * (part ? 1 : 0);
+    parts_.push_back(part ? *part : rows_view(**some, 0, 0));
+  }
+}
+
+void after_step(const DistributedBatch& batch, const ReplicaGroup& group) {
+  if (!batch.measurement()) return;
+  std::vector<std::int64_t> rows;
+  std::vector<double> busy_s;
+  for (int replica = 0; replica < replicas_of(batch); ++replica) {
+    rows.push_back(value_for_replica(batch, replica).size());
+    busy_s.push_back(std::chrono::duration<double>(group.busy(replica)).count());
+  }
+  batch.measurement()->add_step(rows, busy_s);
+}
+
+}  // namespace lockstep

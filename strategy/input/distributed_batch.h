@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <lockstep/runtime/data/dataset.h>
+#include <lockstep/strategy/core/per_replica.h>
+#include <lockstep/strategy/input/share_measurement.h>
+
+namespace lockstep {
+
+/// One global batch, cut for the replicas; an argument for `Strategy::run`, whose step gets its own `const Batch&`.
+/// When there are fewer rows than replicas, some of them get a batch of no rows.
+class DistributedBatch {
+ public:
+  /// Views of the batch's rows, as split_rows deals them. Throws InvalidArgument for examples that were not batched.
+  DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {});
+  /// Each replica's own batch; one of no rows for those without. Precondition: one replica has one. Throws
+  /// InvalidArgument for examples that were not batched.
+  explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
+
+  /// Rows of all replicas together: what the losses' sum is divided by.
+  std::int64_t global_size() const { return global_size_; }
+  const std::vector<Batch>& local_results() const { return parts_; }
+
+  /// The batch it was cut from; without x when it was not.
+  const Batch& global() const { return global_; }
+  /// Steps on this batch count as steps of the measurement.
+  void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }
+  const std::shared_ptr<ShareMeasurement>& measurement() const { return measurement_; }
+
+ private:
+  Batch global_{};
+  std::int64_t global_size_ = 0;
+  std::vector<Batch> parts_;
+  std::shared_ptr<ShareMeasurement> measurement_{};
+};
+
+inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) {
+  return batch.local_results().at(static_cast<std::size_t>(replica));
+}
+inline int replicas_of(const DistributedBatch& batch) { return static_cast<int>(batch.local_results().size()); }
+/// Tells the measurement, if there is one, what the step took.
+void after_step(const DistributedBatch& batch, const ReplicaGroup& group);
+
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// How Strategy::distribute splits global batches. Holds for the one data set it is given with.
+struct DistributeOptions {
+  /// Batches that are made and split ahead, in the background, for each replica; 0: none, on the caller's thread.
+  std::int64_t per_replica_buffer_size = 2;
+  /// For replicas of unequal speed: each one's share of a batch, of whatever sum. None: equal ones.
+  std::vector<double> shares{};
+  /// Instead of given shares: splits evenly for one step, which warms up, and so many more, and from then on by the
+  /// speeds of the replicas in these. A step is a run() that is given a batch. 0: not measured.
+  std::int64_t measure_steps = 0;
+};
+
+/// What one call of a function given to Strategy::distribute_from_function is to make its data set for.
+struct InputContext {
+  int num_input_pipelines = 1;
+  int input_pipeline_id = 0;
+  int num_replicas_in_sync = 1;
+
+  /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument when it is no whole number.
+  std::int64_t get_per_replica_batch_size(std::int64_t global_batch_size) const;
+  /// "input pipeline id 1, total: 3".
+  std::string text() const;
+};
+
+enum class ReplicationMode {
+  per_worker,   ///< one data set, whose batches are dealt to the replicas in turn
+  per_replica,  ///< one data set for each replica
+};
+
+/// How Strategy::distribute_from_function asks for data. Holds for the one call it is given with.
+struct InputOptions {
+  /// Batches that are made ahead, in the background, for each replica; 0: none, on the caller's thread.
+  std::int64_t per_replica_buffer_size = 2;
+  ReplicationMode replication_mode = ReplicationMode::per_worker;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <support/replicas.h>
+
+#include <lockstep/strategy/core/replica_group.h>
+
+namespace lockstep {
+namespace {
+
+using namespace std::chrono_literals;
+using test::this_replica;
+
+TEST(ReplicaGroup, CountsAReplicasOwnTimeWithoutItsWaits) {
+  const MirroredStrategy strategy = test::mirrored(3);
+  const ReplicaGroup& group = strategy.state()->group();
+  for (const int slow : {1, 2}) {
+    strategy.run([&] {
+      const ReplicaContext context = get_replica_context();
+      for (int part = 0; part < 2; ++part) {
+        if (this_replica() == slow) std::this_thread::sleep_for(20ms);
+        context.meet("the middle");
+      }
+    });
+    EXPECT_GE(group.busy(slow), 40ms);
+    // The others were in the step as long, and waited for most of it.
+    for (const int fast : {0, 3 - slow}) EXPECT_LT(group.busy(fast), group.busy(slow)) << "replica " << fast;
+  }
+}
+
+TEST(ReplicaGroup, KnowsTheLastStepOnly) {
+  const MirroredStrategy strategy = test::mirrored(2);
+  strategy.run([] { std::this_thread::sleep_for(30ms); });
+  const auto long_step = strategy.state()->group().busy(0);
+  EXPECT_GE(long_step, 30ms);
+  // One of several empty steps is short, however busy the machine.
+  auto shortest = long_step;
+  for (int i = 0; i < 20; ++i) {
+    strategy.run([] {});
+    shortest = std::min(shortest, strategy.state()->group().busy(0));
+  }
+  EXPECT_LT(shortest, long_step);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+
+#include <lockstep/strategy/input/distributed_batch.h>
+
+#include "input_testing.h"
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(DistributedBatch, OfXAloneHasNoY) {
+  const DistributedBatch batch({.x = Tensor::zeros({3, 2})}, 2);
+  EXPECT_FALSE(batch.local_results()[0].y.defined());
+}
+
+TEST(DistributedBatch, FollowsTheShares) {
+  const DistributedBatch batch({.x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5}, {6})}, 2,
+                               std::vector<double>{1, 2});
+  EXPECT_THAT(test::parts_of(batch), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3, 4, 5)));
+}
+
+// semantics 6: replicas without rows get tensors of no rows, of the right dtype and trailing shape.
+TEST(DistributedBatch, AReplicaWithoutABatchGetsOneOfNoRows) {
+  const Batch only{.x = Tensor::zeros({2, 5}), .y = Tensor::zeros({2, 1}, DType::i64)};
+  const DistributedBatch batch(std::vector<std::optional<Batch>>{std::nullopt, only});
+  EXPECT_EQ(batch.global_size(), 2);
+  const Batch& none = batch.local_results()[0];
+  EXPECT_EQ(none.x.shape(), (Shape{0, 5}));
+  EXPECT_EQ(none.y.shape(), (Shape{0, 1}));
+  EXPECT_EQ(none.y.dtype(), DType::i64);
+}
+
+TEST(DistributedBatch, RefusesWhatIsNoBatch) {
+  EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({})}, 2));
+  EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({})}, 2));
+  EXPECT_ERROR(InvalidArgument, "equally many rows",
+               DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({2})}, 2));
+}
+
+}  // namespace
+}  // namespace lockstep
