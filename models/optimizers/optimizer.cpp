@@ -1,10 +1,13 @@
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/optimizers/rule.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
 
@@ -27,9 +30,12 @@ class Optimizer::State {
 
  private:
   void build(const ReplicaContext& context, const std::vector<Variable>& variables);
+  void verify_order(int replicas) const;
 
   std::unique_ptr<const Rule> rule_;
   double learning_rate_ = 0;
+  std::mutex first_step_mutex_;
+  std::map<int, std::vector<Variable>> first_step_;  ///< what each replica came with
   // Written by replica 0 between two meetings of all, so that every replica finds the same.
   std::unique_ptr<GradientReducer> reducer_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
@@ -38,7 +44,12 @@ class Optimizer::State {
 
 GradientReducer& Optimizer::State::reducer_for(const ReplicaContext& context, const std::vector<Variable>& variables) {
   if (!reducer_) {
+    {
+      const std::lock_guard lock(first_step_mutex_);
+      first_step_[context.replica_id_in_sync_group()] = variables;
+    }
     context.meet("the start of the optimizer's first step");
+    verify_order(context.num_replicas_in_sync());
     if (context.replica_id_in_sync_group() == 0) build(context, variables);
     context.meet("the building of the optimizer");
   }
@@ -48,6 +59,12 @@ GradientReducer& Optimizer::State::reducer_for(const ReplicaContext& context, co
           "an optimizer belongs to the {} variables of its first step, in their order; make another one for these {}",
           reducer_->arena().variables().size(), variables.size());
   return *reducer_;
+}
+
+void Optimizer::State::verify_order(int replicas) const {
+  std::vector<const std::vector<Variable>*> by_replica;
+  for (int replica = 0; replica < replicas; ++replica) by_replica.push_back(&first_step_.at(replica));
+  verify_same_order(by_replica);
 }
 
 void Optimizer::State::build(const ReplicaContext& context, const std::vector<Variable>& variables) {
