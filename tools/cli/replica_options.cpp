@@ -34,7 +34,7 @@ void ReplicaOptions::add_to(CLI::App& command) {
 MirroredStrategy ReplicaOptions::make_strategy() const {
   const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s)};
   if (!devices.empty()) return MirroredStrategy(parse_devices(devices), options);
-  return MirroredStrategy(logical_cpus(replicas > 0 ? replicas : 2), options);
+  return MirroredStrategy(logical_cpus(count()), options);
 }
 
 }  // namespace lockstep::cli
