@@ -1,3 +1,4 @@
+#include <numeric>
 #include <utility>
 
 #include <fmt/core.h>

@@ -6,6 +6,7 @@
 #include <lockstep/models/optimizers/rule.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
 
@@ -37,11 +38,16 @@ class Optimizer::State {
     std::unique_ptr<GradientReducer> reducer{};
   };
 
+  /// What a replica came with, as a whole: a vector would be regrouped.
+  struct Order {
+    std::vector<Variable> variables;
+  };
+
   void build(const ReplicaContext& context, const std::vector<Variable>& variables);
 
   std::unique_ptr<const Rule> rule_;
   double learning_rate_ = 0;
-  // Written by replica 0 between two meetings of all, so that every replica finds the same.
+  // Written when all replicas meet for the first step.
   std::vector<Variable> variables_;
   std::vector<Group> groups_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
@@ -50,13 +56,13 @@ class Optimizer::State {
 
 void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables) {
   if (groups_.empty()) {
-    context.meet("the start of the optimizer's first step");
-    if (context.replica_id_in_sync_group() == 0) {
+    const auto first_step = [&](const Strategy&, const PerReplica<Order>& orders) {
+      verify_same_order(orders.transform([](const Order& order) { return &order.variables; }).local_results());
       build(context, variables);
       iterations_.assign(static_cast<std::size_t>(context.num_replicas_in_sync()), 0);
       strategy_ = has_strategy() ? context.strategy().state() : nullptr;
-    }
-    context.meet("the building of the optimizer");
+    };
+    context.merge_at("the optimizer's first step", first_step, std::tuple(Order{variables}));
   }
   const auto strategy = has_strategy() ? context.strategy().state() : nullptr;
   require<LogicError>(strategy == strategy_, "this optimizer has been used under another strategy; make one for each");

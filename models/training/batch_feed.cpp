@@ -2,8 +2,9 @@
 
 namespace lockstep {
 
-BatchFeed::BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch)
-    : data_(strategy.distribute(batches)),
+BatchFeed::BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
+                     const DistributeOptions& options)
+    : data_(strategy.distribute(batches, options)),
       replicas_(strategy.num_replicas_in_sync()),
       follow_on_(steps_per_epoch.has_value()) {
   const std::optional<std::int64_t> size = batches.size();
@@ -17,15 +18,14 @@ BatchFeed::BatchFeed(const Strategy& strategy, const Dataset& batches, std::opti
 void BatchFeed::begin_epoch(int epoch) {
   left_ = steps_;
   if (follow_on_ && pass_) return;
-  pass_number_ = static_cast<std::uint64_t>(epoch);
-  pass_ = data_.epoch(pass_number_);
+  start_pass(static_cast<std::uint64_t>(epoch));
 }
 
 std::optional<DistributedBatch> BatchFeed::next() {
   if (left_ == 0) return std::nullopt;
   std::optional<DistributedBatch> batch = pass_->next();
   if (!batch && follow_on_) {
-    pass_ = data_.epoch(++pass_number_);
+    start_pass(pass_number_ + 1);
     batch = pass_->next();
   }
   require<BrokenInvariant>(batch.has_value(), "a data set of {} batches ended {} before", data_.size().value_or(0),
@@ -34,6 +34,14 @@ std::optional<DistributedBatch> BatchFeed::next() {
   checked_ = true;
   --left_;
   return batch;
+}
+
+void BatchFeed::start_pass(std::uint64_t number) {
+  pass_number_ = number;
+  if (pass_)
+    pass_->begin_epoch(number);
+  else
+    pass_ = data_.epoch(number);
 }
 
 void BatchFeed::check_enough(const DistributedBatch& first) const {

@@ -11,8 +11,10 @@ namespace lockstep {
 /// batches each, passes following one another.
 class BatchFeed {
  public:
-  /// Throws InvalidArgument for an empty data set, and for one without end when `steps_per_epoch` is not given.
-  BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch);
+  /// Throws InvalidArgument for an empty data set, for one without end when `steps_per_epoch` is not given, and for
+  /// options that do not fit the strategy.
+  BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
+            const DistributeOptions& options);
 
   std::int64_t steps_in_epoch() const { return steps_; }
   void begin_epoch(int epoch);
@@ -21,6 +23,7 @@ class BatchFeed {
   std::optional<DistributedBatch> next();
 
  private:
+  void start_pass(std::uint64_t number);
   void check_enough(const DistributedBatch& first) const;
 
   DistributedDataset data_;

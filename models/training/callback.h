@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <lockstep/runtime/trace/step_clock.h>
 
@@ -20,6 +21,7 @@ struct StepReport {
   double loss = 0;  ///< of this step
   double learning_rate = 0;
   std::int64_t examples = 0;
+  std::vector<std::int64_t> rows{};  ///< the examples of each replica
   double step_ms = 0;
   StepClock::Split split_ms{};  ///< input: of the caller's thread; the others: of replica 0's
   Logs running{};               ///< means since the epoch's start

@@ -29,7 +29,7 @@ class TrainingRun {
         state_(state),
         compiled_(state.require_compiled("fit()")),
         options_(options),
-        feed_(model.strategy(), batches, options.steps_per_epoch) {}
+        feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute) {}
 
   History run();
 
@@ -84,7 +84,11 @@ bool TrainingRun::run_step(std::int64_t step_in_epoch, Totals& epoch_totals) {
   const PerReplica<ReplicaStep> replicas =
       model_.strategy().run([&](const Batch& local) { return step_on_replica(local, batch->global_size()); }, *batch);
   Totals totals;
-  for (const ReplicaStep& replica : replicas.local_results()) totals += replica.totals;
+  std::vector<std::int64_t> rows;
+  for (const ReplicaStep& replica : replicas.local_results()) {
+    totals += replica.totals;
+    rows.push_back(replica.totals.examples);
+  }
   epoch_totals += totals;
 
   StepReport report{.step = steps_done_++,
@@ -92,6 +96,7 @@ bool TrainingRun::run_step(std::int64_t step_in_epoch, Totals& epoch_totals) {
                     .loss = totals.loss / static_cast<double>(totals.examples),
                     .learning_rate = compiled_.optimizer.learning_rate(),
                     .examples = totals.examples,
+                    .rows = std::move(rows),
                     .step_ms = 1e3 * seconds_since(start),
                     .split_ms = replicas[0].split_ms,
                     .running = epoch_totals.means(compiled_.metrics)};

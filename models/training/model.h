@@ -14,6 +14,7 @@
 #include <lockstep/models/training/callback.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/data/dataset.h>
+#include <lockstep/strategy/input/input_options.h>
 
 namespace lockstep {
 
@@ -29,8 +30,11 @@ struct FitOptions {
   std::optional<std::int64_t> steps_per_epoch{};
   std::optional<Dataset> validation{};  ///< batched
   std::vector<std::shared_ptr<Callback>> callbacks{};
-  /// Compares all copies of every mirrored variable every so many steps; 0: never.
+  /// Compares all copies of every mirrored variable every so many steps; 0: never. On a difference fit ends with
+  /// BrokenInvariant; see verify_mirrored.
   std::int64_t verify_every = 0;
+  /// How batches are split over the replicas: for replicas of unequal speed. Results are equal up to rounding.
+  DistributeOptions distribute{};
 };
 
 /// A functional model with Keras' training loop over all replicas of the strategy in whose scope it was made. A handle:

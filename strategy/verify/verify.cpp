@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 #include <lockstep/strategy/verify/verify.h>
 
@@ -13,7 +15,25 @@ void compare(const Variable& variable, int replica, std::span<const float> first
                         variable.name(), i, first[i], other[i], replica);
 }
 
+/// "'dense/kernel' (8, 16)".
+std::string text_at(const std::vector<Variable>& variables, std::size_t position) {
+  if (position >= variables.size()) return fmt::format("nothing after {} variable(s)", variables.size());
+  return fmt::format("'{}' {}", variables[position].name(), variables[position].shape());
+}
+
 }  // namespace
+
+void verify_same_order(std::span<const std::vector<Variable>* const> by_replica) {
+  const std::vector<Variable>& first = *by_replica.front();
+  for (std::size_t replica = 1; replica < by_replica.size(); ++replica) {
+    const std::vector<Variable>& other = *by_replica[replica];
+    const auto [in_first, in_other] = std::mismatch(first.begin(), first.end(), other.begin(), other.end());
+    if (in_first == first.end() && in_other == other.end()) continue;
+    const auto position = static_cast<std::size_t>(in_first - first.begin());
+    fail("the replicas' gradients are in different orders: at position {} replica 0 has {}, replica {} has {}",
+         position, text_at(first, position), replica, text_at(other, position));
+  }
+}
 
 void verify_mirrored(std::span<const Variable> variables) {
   for (const Variable& variable : variables) {

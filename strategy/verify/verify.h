@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include <lockstep/strategy/variable/variable.h>
 
@@ -9,5 +10,9 @@ namespace lockstep {
 /// Compares all copies of every mirrored variable bit by bit; variables that are combined on reading are passed over.
 /// Throws BrokenInvariant naming variable, replica, element and both values of the first difference. Outside a replica.
 void verify_mirrored(std::span<const Variable> variables);
+
+/// The variables with which each replica, in replica order, comes to an optimizer's first step: their gradients are
+/// added up by position. Throws InvalidArgument naming the first difference: replica, position, both names and shapes.
+void verify_same_order(std::span<const std::vector<Variable>* const> by_replica);
 
 }  // namespace lockstep

@@ -97,6 +97,11 @@ class BadCommandLine(Case):
         self.refuse("train", "--devices", "TPU:0", says="TPU:0")
         self.refuse("train", "--devices", "GPU:99", says="GPU:99")
 
+    def test_batch_shares(self):
+        for shares in ["2,x", "2,,1", "0,1", "2,-1", "fast", ","]:
+            self.refuse("train", "--batch-shares", shares, says=["--batch-shares", shares, "positive numbers"])
+        self.refuse("train", "--batch-shares", "3,2,1", "--replicas", "2", says=["--batch-shares", "3", "2 replica(s)"])
+
     def test_more_replicas_than_examples(self):
         self.refuse("train", "--data", "synthetic:3", "--replicas", "4", says=["4 replicas", "3"])
         self.refuse("bench", "--batch-size", "1", "--replicas", "2", says=["--batch-size", "2 replicas"])
@@ -183,6 +188,14 @@ class Training(Case):
         self.assertEqual((self.path / "p.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertEqual(sorted(self.path.iterdir()), sorted(self.path / name for name in names.values()))
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
+
+    def test_batch_shares(self):
+        def rows(shares):
+            self.succeed("train", *TINY, "--batch-shares", shares, "--step-log", self.path / "s.jsonl")
+            return [json.loads(line)["rows"] for line in (self.path / "s.jsonl").read_text().splitlines()]
+
+        self.assertEqual(rows("3,1"), [[3, 1], [3, 1]])
+        self.assertEqual(rows("auto"), [[2, 2], [2, 2]])  # the steps in which it would measure
 
     def test_same_seed_same_losses(self):
         def losses(name, seed):

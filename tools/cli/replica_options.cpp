@@ -41,7 +41,7 @@ MirroredStrategy ReplicaOptions::make_strategy() const {
   const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s),
                                 .cross_device_ops = parse_cross_device_ops(cross_device_ops)};
   if (!devices.empty()) return MirroredStrategy(parse_devices(devices), options);
-  return MirroredStrategy(logical_cpus(replicas > 0 ? replicas : 2), options);
+  return MirroredStrategy(logical_cpus(count()), options);
 }
 
 }  // namespace lockstep::cli

@@ -18,6 +18,8 @@ struct ReplicaOptions {
   std::int64_t timeout_s = 600;
 
   void add_to(CLI::App& command);
+  /// How many replicas there will be.
+  int count() const { return devices.empty() ? (replicas > 0 ? replicas : 2) : static_cast<int>(devices.size()); }
   /// Throws InvalidArgument for devices that cannot be used, Unsupported for cross-device ops that they do not have.
   MirroredStrategy make_strategy() const;
 };

@@ -16,6 +16,7 @@ void StepLog::on_step_end(Model&, const StepReport& report) {
                                     {"loss", report.loss},
                                     {"learning_rate", report.learning_rate},
                                     {"examples", report.examples},
+                                    {"rows", report.rows},
                                     {"step_ms", report.step_ms},
                                     {"input_ms", ms(Phase::input)},
                                     {"compute_ms", ms(Phase::compute)},

@@ -43,6 +43,7 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
                        const std::shared_ptr<RunRecord>& record) {
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
   fit.verify_every = options.verify_every;
+  fit.distribute = options.distribute_options();
   if (options.schedule == "poly")
     fit.callbacks.push_back(
         std::make_shared<LearningRateScheduler>(poly_decay(optimizer.learning_rate(), options.epochs)));

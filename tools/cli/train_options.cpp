@@ -1,7 +1,9 @@
 #include "train_options.h"
 
+#include <charconv>
 #include <cmath>
 #include <fstream>
+#include <sstream>
 
 #include "output_file.h"
 #include "plot.h"
@@ -48,7 +50,29 @@ void TrainOptions::add_to(CLI::App& command) {
   command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");
   command.add_option("--verify-every", verify_every, "compare all copies of every variable every N steps")
       ->check(whole_number_from(1));
+  command.add_option(
+      "--batch-shares", batch_shares,
+      "of a global batch, by replica, for replicas of unequal speed, e.g. 2,1; or auto: measured over the "
+      "first steps (default equal)");
   add_output_options(command, *this);
+}
+
+DistributeOptions TrainOptions::distribute_options() const {
+  constexpr std::int64_t measured_steps = 10;
+  if (batch_shares.empty()) return {};
+  if (batch_shares == "auto") return {.measure_steps = measured_steps};
+  DistributeOptions options;
+  std::istringstream list(batch_shares);
+  for (std::string text; std::getline(list, text, ',');) {
+    double share = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+    require(error == std::errc() && stop == text.data() + text.size() && std::isfinite(share) && share > 0,
+            "--batch-shares: must be auto or positive numbers, e.g. 2,1, got '{}'", batch_shares);
+    options.shares.push_back(share);
+  }
+  const auto given = static_cast<int>(options.shares.size());
+  require(given == replicas.count(), "--batch-shares: {} are given for {} replica(s)", given, replicas.count());
+  return options;
 }
 
 void TrainOptions::check() const {
@@ -59,6 +83,7 @@ void TrainOptions::check() const {
   require(!dropout || (*dropout >= 0 && *dropout < 1), "--dropout: must be at least 0 and below 1, got {}",
           dropout.value_or(0));
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
+  (void)distribute_options();
   require(save.empty() || save.ends_with(".weights.h5"), "--save {}: the name must end in .weights.h5", save);
   if (!save.empty()) require_writable(save, "--save");
   if (!history.empty()) require_writable(history, "--history");

@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <lockstep/strategy/input/input_options.h>
+
 #include "data_source.h"
 #include "replica_options.h"
 
@@ -26,11 +28,14 @@ struct TrainOptions {
   std::optional<double> dropout{};
   std::string weights{}, save{}, history{}, step_log{}, plot{};
   std::int64_t verify_every = 0;
+  std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
   bool json = false;
 
   void add_to(CLI::App& command);
   /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
   void check() const;
+  /// What --batch-shares says. Throws InvalidArgument for what is neither numbers nor auto.
+  DistributeOptions distribute_options() const;
 };
 
 }  // namespace lockstep::cli

@@ -97,6 +97,43 @@ TEST_P(OptimizerOn, AVariableThatTheLossDoesNotUseStays) {
   test::expect_same_bits(variables[1].value(), before);
 }
 
+TEST_P(OptimizerOn, VariablesInAnotherOrderOnSomeReplicaAreRefusedBeforeTheFirstReduction) {
+  if (replicas_ == 1) return;
+  const auto variables = make_variables();
+  const std::vector<double> before = variables[0].value().to_vector<double>();
+  const SGD optimizer;
+  const auto disordered = [&] {
+    strategy_.run([&] {
+      GradientTape tape;
+      const Tensor loss = loss_of(variables[0], variables[1]);
+      const bool last = this_replica() == replicas_ - 1;
+      optimizer.minimize(tape, loss, last ? std::vector{variables[1], variables[0]} : variables);
+    });
+  };
+  const std::string difference =
+      fmt::format("at position 0 replica 0 has 'a' (33), replica {} has 'b' (4, 5)", replicas_ - 1);
+  EXPECT_THAT(disordered, ThrowsMessage<InvalidArgument>(HasSubstr(difference)));
+  EXPECT_EQ(variables[0].value().to_vector<double>(), before);
+  minimize(optimizer, variables);  // the optimizer has not been bound to anything
+  EXPECT_EQ(optimizer.iterations(), 1);
+}
+
+TEST_P(OptimizerOn, ReplicasThatUseNoVariableTakePart) {
+  const auto variables = make_variables();
+  const SGD optimizer{{.learning_rate = 1}};
+  const std::vector<double> before = variables[0].value().to_vector<double>();
+  strategy_.run([&] {
+    std::vector<Tensor> gradients(2);
+    if (this_replica() == 0) gradients[0] = Tensor::full({33}, 0.5);
+    optimizer.apply_gradients(gradients, variables);
+  });
+  std::vector<double> expected;
+  for (const double value : before) expected.push_back(value - 0.5);
+  test::expect_close(variables[0].value(), expected);
+  EXPECT_THAT([&] { strategy_.run([&] { optimizer.apply_gradients(std::vector<Tensor>(2), variables); }); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("no gradients provided")));
+}
+
 TEST_P(OptimizerOn, TheLearningRateIsSetOutsideReplicas) {
   const SGD optimizer;
   optimizer.set_learning_rate(0.5);

@@ -12,6 +12,7 @@ namespace lockstep {
 namespace {
 
 using test::this_replica;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -60,16 +61,37 @@ TEST_P(GradientReducerOf, AddsUpAllUsesOfAVariable) {
     test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, 4));
 }
 
+// semantics 8: all None -> "no gradients provided".
 TEST_P(GradientReducerOf, ALossOfOtherVariablesIsRefused) {
   const Variable other = strategy_.scope([] { return test::variable_of("other", Tensor::zeros({2})); });
   EXPECT_THAT(
       [&] {
         strategy_.run([&] {
+          const ReplicaContext context = get_replica_context();
           GradientTape tape;
-          reducer_.backward(get_replica_context(), tape, sum(other.value()));
+          reducer_.backward(context, tape, sum(other.value()));
+          reducer_.apply(context, take_plain_step);
         });
       },
-      ThrowsMessage<InvalidArgument>(HasSubstr("depends on none of the 2 variables")));
+      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("no gradients provided"), HasSubstr("any of the 2 variables"))));
+  for (const Tensor& copy : used_.state().copies()) test::expect_same_bits(copy, Tensor::full({20}, 5));
+}
+
+// semantics 8: None on one replica only is an assertion in TensorFlow; better: treat as zero.
+TEST_P(GradientReducerOf, WhatSomeReplicasDoNotUseCountsAsZeroThere) {
+  strategy_.run([&] {
+    const ReplicaContext context = get_replica_context();
+    const int replica = context.replica_id_in_sync_group();
+    std::vector<Tensor> gradients{Tensor(), Tensor()};  // the last replica has none at all, unless it is alone
+    if (replica == 0) gradients[0] = Tensor::full({20}, 2);
+    if (replica == 1 && replicas_ > 2) gradients[1] = Tensor::full({3}, 3);
+    reducer_.load(context, gradients);
+    reducer_.apply(context, take_plain_step);
+  });
+  for (int replica = 0; replica < replicas_; ++replica) {
+    test::expect_same_bits(used_.state().copies()[replica], Tensor::full({20}, 3));
+    test::expect_same_bits(unused_.state().copies()[replica], Tensor::full({3}, replicas_ > 2 ? 3 : 6));
+  }
 }
 
 TEST_P(GradientReducerOf, LoadTakesGradientsAndCountsMissingOnesAsZero) {
@@ -89,11 +111,24 @@ TEST_P(GradientReducerOf, LoadRefusesGradientsThatDoNotFit) {
   };
   EXPECT_THAT(loading({Tensor::zeros({20})}),
               ThrowsMessage<InvalidArgument>(HasSubstr("1 gradients were given for 2")));
-  EXPECT_THAT(loading({Tensor(), Tensor()}), ThrowsMessage<InvalidArgument>(HasSubstr("no gradients provided")));
-  EXPECT_THAT(
-      loading({Tensor::zeros({21}), Tensor()}),
-      ThrowsMessage<InvalidArgument>(testing::AllOf(HasSubstr("'used'"), HasSubstr("(20)"), HasSubstr("(21)"))));
+  EXPECT_THAT(loading({Tensor::zeros({21}), Tensor()}),
+              ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("replica "), HasSubstr("gradient 0, of 'used',"),
+                                                   HasSubstr("(20)"), HasSubstr("(21)"))));
   EXPECT_THROW(loading({Tensor::zeros({20}, DType::i32), Tensor()})(), InvalidArgument);
+}
+
+TEST_P(GradientReducerOf, NoGradientsAtAllAreRefusedAndNothingIsUpdated) {
+  const auto step = [&](const Tensor& gradient) {
+    strategy_.run([&] {
+      const ReplicaContext context = get_replica_context();
+      reducer_.load(context, std::vector{gradient, Tensor()});
+      reducer_.apply(context, take_plain_step);
+    });
+  };
+  step(Tensor::full({20}, 0));
+  EXPECT_THAT([&] { step(Tensor()); }, ThrowsMessage<InvalidArgument>(HasSubstr("no gradients provided")));
+  step(Tensor::full({20}, 0));
+  for (const Tensor& copy : used_.state().copies()) test::expect_same_bits(copy, Tensor::full({20}, 5));
 }
 
 TEST_P(GradientReducerOf, ApplySumsOverReplicasAndUpdatesEveryCopy) {

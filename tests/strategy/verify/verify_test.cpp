@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/errors.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
 
@@ -66,6 +67,42 @@ TEST_P(VerifyMirrored, PassesOverVariablesCombinedOnReading) {
   });
   strategy_.run([&] { current_backend().fill(apart.value(), static_cast<float>(test::this_replica())); });
   EXPECT_NO_THROW(verify_mirrored(std::vector{apart}));
+}
+
+/// The message about lists of variables by their numbers, as the replicas have them.
+class VerifySameOrder : public testing::Test {
+ protected:
+  std::string difference(const std::vector<std::vector<int>>& numbers) const {
+    std::vector<std::vector<Variable>> lists;
+    std::vector<const std::vector<Variable>*> by_replica;
+    for (const std::vector<int>& list : numbers) {
+      lists.emplace_back();
+      for (const int number : list) lists.back().push_back(all_[static_cast<std::size_t>(number)]);
+    }
+    for (const auto& list : lists) by_replica.push_back(&list);
+    return test::error_of<InvalidArgument>([&] { verify_same_order(by_replica); });
+  }
+
+  const std::vector<Variable> all_{test::variable_of("w", Tensor::zeros({2, 3})),
+                                   test::variable_of("b", Tensor::zeros({3})),
+                                   test::variable_of("c", Tensor::zeros({3}))};
+};
+
+// The issue: "a shape-and-order check of the gradients before the first reduction that names the first difference".
+TEST_F(VerifySameOrder, NamesTheFirstDifference) {
+  EXPECT_EQ(
+      difference({{0, 1, 2}, {0, 1, 2}, {0, 2, 1}}),
+      "the replicas' gradients are in different orders: at position 1 replica 0 has 'b' (3), replica 2 has 'c' (3)");
+  EXPECT_THAT(difference({{0, 1}, {1, 0}, {1, 0}}),
+              HasSubstr("at position 0 replica 0 has 'w' (2, 3), replica 1 has 'b' (3)"));
+  EXPECT_THAT(difference({{0, 1}, {0}}),
+              HasSubstr("at position 1 replica 0 has 'b' (3), replica 1 has nothing after 1 variable(s)"));
+  EXPECT_THAT(difference({{0}, {0, 2}}), HasSubstr("replica 0 has nothing after 1 variable(s), replica 1 has 'c' (3)"));
+}
+
+TEST_F(VerifySameOrder, PassesEqualLists) {
+  const std::vector<Variable> copy = all_;
+  EXPECT_NO_THROW(verify_same_order(std::vector{&all_, &copy, &all_}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, VerifyMirrored, testing::ValuesIn(test::replica_counts));
