@@ -10,7 +10,7 @@ struct ExecutionContext {
   LogicalDevice device;
   int replica = -1;  ///< -1 outside a replica
   int replicas = 1;
-  int update = -1;  ///< the copy that `Strategy::update` works on; -1 outside one
+  int update = -1;      ///< the copy that `Strategy::update` works on; -1 outside one
   bool placed = false;  ///< inside a DeviceScope: what ops read is moved to `device`
 
   bool in_replica() const { return replica >= 0; }

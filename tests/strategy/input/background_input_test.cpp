@@ -95,7 +95,7 @@ class MapErrors : public testing::TestWithParam<std::int64_t> {
   const MirroredStrategy strategy_ = mirrored(3);
 };
 
-// The issue: "exceptions of the user's map function reaching the caller with the example's index".
+// Exceptions of the user's map function reach the caller with the example's index.
 TEST_P(MapErrors, ReachTheCallerWithTheExamplesNumberAfterTheBatchesBefore) {
   const DistributedDataset data = failing([] { fail<Unsupported>("an unknown color"); });
   DistributedIterator pass = data.epoch();

@@ -88,7 +88,7 @@ class VerifySameOrder : public testing::Test {
                                    test::variable_of("c", Tensor::zeros({3}))};
 };
 
-// The issue: "a shape-and-order check of the gradients before the first reduction that names the first difference".
+// A check of shapes and order before the first reduction names the first difference.
 TEST_F(VerifySameOrder, NamesTheFirstDifference) {
   EXPECT_EQ(
       difference({{0, 1, 2}, {0, 1, 2}, {0, 2, 1}}),
