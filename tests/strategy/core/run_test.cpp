@@ -7,6 +7,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
@@ -24,6 +25,7 @@ class Run : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
+// TF case 12
 TEST_P(Run, GivesTheResultsInReplicaOrder) {
   const PerReplica<int> ids = strategy_.run([] { return this_replica(); });
   ASSERT_EQ(ids.size(), replicas_);
@@ -65,6 +67,31 @@ TEST_P(Run, CutsArgumentsByReplicaAndPassesOthersWhole) {
       },
       offsets, plain);
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(results[replica], 101 * replica);
+}
+
+// TF case 21
+TEST_P(Run, GivesANumberToEveryReplicaAndTakesStructuresBack) {
+  const auto squares = strategy_.run([](const Tensor& x) { return square(x).item<float>(); }, Tensor::full({}, 2));
+  EXPECT_THAT(squares.local_results(), testing::Each(4));
+  const auto ids = strategy_.run([] { return this_replica(); });
+  const auto pairs = strategy_.run([](int id) { return std::vector{id - 1, id + 1}; }, ids);
+  for (int replica = 0; replica < replicas_; ++replica)
+    EXPECT_EQ(pairs[replica], (std::vector{replica - 1, replica + 1}));
+}
+
+// TF case 22
+TEST_P(Run, HasItsEffectsWhenNobodyTakesTheResult) {
+  const Variable v = strategy_.scope([] {
+    return Variable({.name = "v",
+                     .shape = {},
+                     .initializer = [](const Tensor& out) { copy(Tensor::zeros({}), out); },
+                     .aggregation = Aggregation::mean});
+  });
+  strategy_.run([&] {
+    v.assign_add(Tensor::full({}, 1));
+    return 0;
+  });
+  EXPECT_EQ(v.value().item<float>(), 1);
 }
 
 TEST_P(Run, CutsADistributedBatch) {

@@ -30,6 +30,16 @@ TEST(OneDeviceStrategy, RunsOnTheCallingThreadAndTheDevice) {
   EXPECT_FALSE(has_strategy());
 }
 
+// TF case 14. TensorFlow's results of one replica are bare values: here they are PerReplica, as for any number.
+TEST(OneDeviceStrategy, FeedsResultsIntoTheNextRun) {
+  const OneDeviceStrategy strategy("CPU:0");
+  const auto four = strategy.run([] { return 4.0; });
+  const auto pair = strategy.run([](double x) { return std::vector{2 * x, x * x}; }, four);
+  EXPECT_EQ(pair[0], (std::vector{8.0, 16.0}));
+  const auto sum = strategy.run([](const std::vector<double>& x) { return x[0] + 2 * x[1] + 2; }, pair);
+  EXPECT_EQ(sum[0], 42);
+}
+
 TEST(OneDeviceStrategy, GivesStepsTheDevicesShareOfTheCores) {
   const OneDeviceStrategy strategy(LogicalDevice{DeviceKind::cpu, 0, 1});
   EXPECT_THAT(strategy.run([] { return compute_threads(); }).local_results(), ElementsAre(1));

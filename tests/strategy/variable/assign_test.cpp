@@ -155,6 +155,40 @@ TEST_P(Assign, OnReadOutsideReplicasSetsWhatIsRead) {
   EXPECT_EQ(average.value().item<float>(), 3);
 }
 
+// TF case 68: values in expressions
+TEST_P(Assign, TheValueInAnExpressionIsThatOfTheContext) {
+  const Variable v = scalar(strategy_, Synchronization::on_read, Aggregation::mean);
+  const auto seen = strategy_.run([&] {
+    v.assign(number(this_replica()));
+    return (v.value() + 1.0).item<float>();
+  });
+  for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(seen[replica], static_cast<float>(replica + 1));
+  EXPECT_EQ((v.value() + 1.0).item<float>(), (n_ - 1) / 2 + 1);
+}
+
+// TF cases 79 and 80: what is saved is the value that is read, and restoring assigns it, so that checkpoints move
+// between any numbers of replicas and none.
+TEST_P(Assign, ASavedValueIsRestoredIntoVariablesOfAnyStrategy) {
+  for (const Synchronization synchronization : syncs)
+    for (const Aggregation aggregation : aggregations) {
+      if (synchronization == Synchronization::on_read && aggregation == Aggregation::none) continue;
+      const Variable saved = scalar(strategy_, synchronization, aggregation);
+      saved.assign(2);
+      const Variable plain = scalar(get_strategy(), synchronization, aggregation);
+      plain.assign(saved.value());
+      EXPECT_EQ(plain.value().item<float>(), 2);
+      const Variable other = scalar(mirrored(4), synchronization, aggregation);
+      other.assign(saved.value());
+      EXPECT_EQ(other.value().item<float>(), 2);
+    }
+  const Variable apart = scalar(strategy_, Synchronization::on_write, Aggregation::none);
+  strategy_.update(
+      apart, [](const Variable& own, double value) { own.assign(value); },
+      test::per_replica(replicas_, [](int replica) { return 3.0 + replica; }));
+  const Tensor read = apart.value();
+  EXPECT_EQ(read.item<float>(), 3) << "of copies set apart by hand the first is saved";
+}
+
 // Probe P6: TensorFlow divides with truncation, so that a saved and restored 7 reads 6.
 TEST_P(Assign, AnIntegerSumKeepsItsRemainder) {
   const Variable v = scalar(strategy_, Synchronization::on_read, Aggregation::sum, 0, DType::i64);
