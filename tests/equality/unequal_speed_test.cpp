@@ -1,6 +1,7 @@
 // Replicas of unequal speed: an MLP over logical CPUs of one and two threads trains alike however its batches are
 // split.
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -34,8 +35,9 @@ Tensor targets(const Tensor& x) {
   return Tensor::from(targets, {x.dim(0), 1});
 }
 
-std::vector<StepReport> train(const DistributeOptions& distribute, const Loss& loss = BinaryCrossentropy()) {
-  const MirroredStrategy strategy(logical_cpus_with_cores(std::vector{1, 2}), {});
+std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOptions& distribute,
+                              const Loss& loss = BinaryCrossentropy()) {
+  const MirroredStrategy strategy(logical_cpus_with_cores(cores), {});
   const auto scope = strategy.scope();
   Model model = zoo::mlp({.inputs = features, .hidden = {40, 20, 10, 5}, .seed = 3});
   model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), loss);
@@ -56,7 +58,7 @@ void expect_same_curve(const std::vector<StepReport>& actual, const std::vector<
 }
 
 TEST(UnequalSpeed, GivenSharesTrainAsTheEvenSplit) {
-  const std::vector<StepReport> even = train({});
+  const std::vector<StepReport> even = train({1, 2}, {});
   EXPECT_GT(std::abs(even.back().loss - even.front().loss), 0.01 * even.front().loss)
       << "a model that learns nothing proves nothing";
   EXPECT_THAT(even.front().rows, testing::ElementsAre(16, 15));
@@ -65,7 +67,7 @@ TEST(UnequalSpeed, GivenSharesTrainAsTheEvenSplit) {
     std::vector<std::int64_t> rows;
   };
   for (const auto& [shares, split] : std::vector<Case>{{{1, 2}, {10, 21}}, {{9, 1}, {28, 3}}, {{100, 1}, {31, 0}}}) {
-    const std::vector<StepReport> weighted = train({.shares = shares});
+    const std::vector<StepReport> weighted = train({1, 2}, {.shares = shares});
     EXPECT_EQ(weighted.front().rows, split);
     expect_same_curve(weighted, even);
   }
@@ -73,19 +75,22 @@ TEST(UnequalSpeed, GivenSharesTrainAsTheEvenSplit) {
 
 TEST(UnequalSpeed, MeasuredSharesTrainAsTheEvenSplit) {
   const BinaryCrossentropy loss;
-  // Replica 0 is made slow, by more than the other can be on a machine that has other work too.
+  constexpr int measured_steps = 4;  // the first one, which does not count, and three that do
+  std::atomic<int> steps_of_0 = 0;
+  // Replica 0 is made slow, by far more than the other can be on a machine that has other work too.
   const Loss slow_on_0("slow_on_0", [&](const Tensor& y_true, const Tensor& y_pred) {
-    if (this_replica() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(4) * y_pred.dim(0));
+    if (this_replica() == 0 && steps_of_0++ < measured_steps)
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
     return loss(y_true, y_pred);
   });
-  const std::vector<StepReport> measured = train({.measure_steps = 3}, slow_on_0);
+  const std::vector<StepReport> measured = train({1, 1}, {.measure_steps = measured_steps - 1}, slow_on_0);
   for (std::size_t step = 0; step < measured.size(); ++step) {
-    if (step < 4)
+    if (step < measured_steps)
       EXPECT_EQ(measured[step].rows[0], 16) << "step " << step;
     else
       EXPECT_LT(measured[step].rows[0], measured[step].rows[1]) << "step " << step;
   }
-  expect_same_curve(measured, train({}));
+  expect_same_curve(measured, train({1, 1}, {}));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(ShareMeasurement, NeedsAStep) { EXPECT_ERROR(InvalidArgument, "at least 1 s
 
 /// A step in which replica 1 needs long for each row, and all meet at the end: alike long for all of them.
 void limping_step(const Batch& local) {
-  if (this_replica() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5) * local.size());
+  if (this_replica() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(25) * local.size());
   get_replica_context().meet("the end of the step");
 }
 
