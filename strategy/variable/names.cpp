@@ -1,12 +1,30 @@
-#include <regex>
+#include <algorithm>
+#include <string_view>
 
 #include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
+namespace {
+
+/// "foo" of "foo_12"; "foo" and "foo_a" themselves.
+std::string_view without_suffix(std::string_view part) {
+  const std::size_t last = part.find_last_not_of("0123456789");
+  const bool has_suffix = last != std::string_view::npos && part[last] == '_' && last + 1 < part.size();
+  return has_suffix ? part.substr(0, last) : part;
+}
+
+}  // namespace
 
 std::string canonical_name(const std::string& name) {
-  static const std::regex suffix("_\\d+(?=/|$)");
-  return name.empty() ? "Variable" : std::regex_replace(name, suffix, "");
+  if (name.empty()) return "Variable";
+  std::string result;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    result += without_suffix(std::string_view(name).substr(begin, end - begin));
+    if (end == name.size()) return result;
+    result += '/';
+    begin = end + 1;
+  }
 }
 
 }  // namespace lockstep
