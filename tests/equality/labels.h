@@ -14,4 +14,13 @@ inline Tensor cyclic_labels(std::int64_t rows, std::int64_t classes) {
   return Tensor::from(labels, {rows});
 }
 
+/// Of x (n, features): whether the first feature is larger than the second, as 1 or 0, (n, 1).
+inline Tensor larger_first_feature(const Tensor& x) {
+  std::vector<float> labels;
+  const std::vector<float> values = x.to_vector<float>();
+  for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(x.dim(1)))
+    labels.push_back(values[at] > values[at + 1] ? 1.0F : 0.0F);
+  return Tensor::from(labels, {x.dim(0), 1});
+}
+
 }  // namespace lockstep::test

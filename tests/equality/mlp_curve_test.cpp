@@ -9,6 +9,8 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/zoo/mlp.h>
 
+#include "labels.h"
+
 namespace lockstep::test {
 namespace {
 
@@ -21,15 +23,6 @@ struct LossCurve : Callback {
   std::vector<double> losses;
 };
 
-/// Whether the first feature is larger than the second.
-Tensor targets(const Tensor& x) {
-  std::vector<float> targets;
-  const std::vector<float> values = x.to_vector<float>();
-  for (std::size_t at = 0; at < values.size(); at += features)
-    targets.push_back(values[at] > values[at + 1] ? 1.0F : 0.0F);
-  return Tensor::from(targets, {x.dim(0), 1});
-}
-
 std::vector<double> loss_curve(int replicas) {
   const MirroredStrategy strategy = mirrored(replicas);
   const auto scope = strategy.scope();
@@ -37,7 +30,7 @@ std::vector<double> loss_curve(int replicas) {
   model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), BinaryCrossentropy());
   const Tensor x = random_tensor({steps * rows, features}, 1);
   const auto curve = std::make_shared<LossCurve>();
-  model.fit(Dataset::from_tensors(x, targets(x)).batch(rows), {.callbacks = {curve}});
+  model.fit(Dataset::from_tensors(x, larger_first_feature(x)).batch(rows), {.callbacks = {curve}});
   return curve->losses;
 }
 

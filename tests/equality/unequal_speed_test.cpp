@@ -14,6 +14,8 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/zoo/mlp.h>
 
+#include "labels.h"
+
 namespace lockstep::test {
 namespace {
 
@@ -26,15 +28,6 @@ struct StepRecorder : Callback {
   std::vector<StepReport> steps;
 };
 
-/// Whether the first feature is larger than the second.
-Tensor targets(const Tensor& x) {
-  std::vector<float> targets;
-  const std::vector<float> values = x.to_vector<float>();
-  for (std::size_t at = 0; at < values.size(); at += features)
-    targets.push_back(values[at] > values[at + 1] ? 1.0F : 0.0F);
-  return Tensor::from(targets, {x.dim(0), 1});
-}
-
 std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOptions& distribute,
                               const Loss& loss = BinaryCrossentropy()) {
   const MirroredStrategy strategy(logical_cpus_with_cores(cores), {});
@@ -43,7 +36,8 @@ std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOpt
   model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), loss);
   const Tensor x = random_tensor({steps * rows, features}, 1);
   const auto recorder = std::make_shared<StepRecorder>();
-  model.fit(Dataset::from_tensors(x, targets(x)).batch(rows), {.callbacks = {recorder}, .distribute = distribute});
+  model.fit(Dataset::from_tensors(x, larger_first_feature(x)).batch(rows),
+            {.callbacks = {recorder}, .distribute = distribute});
   return recorder->steps;
 }
 
