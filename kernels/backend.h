@@ -50,6 +50,13 @@ class Backend {
   /// y (rows) i64 = index of the first largest of x (rows, n).
   virtual void argmax(const Tensor& x, const Tensor& y) = 0;
 
+  // Rows by index, cpu/rows.cpp. Indices are i64.
+  /// y (n, inner) = rows indices (n) of x (rows, inner). Returns the first place of an index outside, or -1.
+  virtual std::int64_t gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) = 0;
+  /// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Returns as
+  /// gather_rows; what is outside is left out.
+  virtual std::int64_t scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) = 0;
+
   // Losses, cpu/cross_entropy.cpp.
   virtual void softmax(const Tensor& logits, const Tensor& y) = 0;
   /// dx = y * (dy - sum(dy * y)) by row.

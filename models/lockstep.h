@@ -5,6 +5,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/embedding.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
@@ -17,6 +18,7 @@
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>

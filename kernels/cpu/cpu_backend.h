@@ -25,6 +25,10 @@ class CpuBackend final : public Backend {
   void sum_middle(const Tensor& x, const Tensor& y) override;
   void argmax(const Tensor& x, const Tensor& y) override;
 
+  // rows.cpp
+  std::int64_t gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) override;
+  std::int64_t scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) override;
+
   // cross_entropy.cpp
   void softmax(const Tensor& logits, const Tensor& y) override;
   void softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) override;

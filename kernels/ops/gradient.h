@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -18,6 +19,10 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
     const Tensor destination = c.destination(input);
     const Tensor out = destination.defined() ? destination : Tensor::empty(shape, dtype);
     compute(out);
+    if (const IndexedSlices& rows = c.rows(input); rows.values.defined()) {
+      scatter_add(rows, out);
+      c.set_rows(input, {});
+    }
     c.set(input, out, true);
     return;
   }
@@ -36,7 +41,7 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);
-  if (!so_far.defined() && !c.destination(input).defined())
+  if (!so_far.defined() && !c.destination(input).defined() && !c.rows(input).values.defined())
     c.set(input, gradient, false);
   else if (so_far.defined() && c.owns_contributed(input))
     current_backend().accumulate(gradient, 1, so_far);
@@ -44,6 +49,20 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
     contribute(
         c, input, gradient.shape(), [&](const Tensor& out) { current_backend().convert(gradient, out); },
         gradient.dtype());
+}
+
+/// Gives input `input` a gradient that is 0 outside of these rows.
+inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& rows) {
+  if (!c.needs(input)) return;
+  if (c.takes_rows(input)) return c.set_rows(input, joined(c.rows(input), rows));
+  if (c.contributed(input).defined() && c.owns_contributed(input)) return scatter_add(rows, c.contributed(input));
+  contribute(
+      c, input, rows.dense_shape,
+      [&](const Tensor& out) {
+        current_backend().fill(out, 0);
+        scatter_add(rows, out);
+      },
+      rows.values.dtype());
 }
 
 }  // namespace lockstep

@@ -1,38 +1,78 @@
+#include <algorithm>
+#include <array>
+
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
+namespace {
 
-std::string IndexedSlices::text() const {
-  if (!values.defined() || !indices.defined()) return "undefined IndexedSlices";
-  return fmt::format("{} rows of {} {}", indices.elements(), name(values.dtype()), dense_shape);
+/// A dense tensor as (rows, the rest).
+Tensor as_rows(const Tensor& x) {
+  const std::int64_t rows = x.dim(0);
+  std::int64_t width = 1;
+  for (int axis = 1; axis < x.rank(); ++axis) width *= x.dim(axis);
+  return x.view({rows, width});
 }
 
-void check_shapes(const IndexedSlices& slices) {
-  require(slices.values.defined() && slices.indices.defined(), "IndexedSlices need values and indices, got {} and {}",
-          slices.values, slices.indices);
-  require(slices.indices.rank() == 1 && slices.indices.dtype() == DType::i64,
-          "IndexedSlices need indices of one axis of i64, got {}", slices.indices);
-  Shape expected = slices.dense_shape;
-  require(expected.rank() >= 1, "IndexedSlices stand for a tensor of at least one axis, got the shape {}", expected);
-  expected[0] = slices.indices.dim(0);
-  require(slices.values.shape() == expected, "{} indices of rows of {} need values of {}, got {}", expected[0],
-          slices.dense_shape, expected, slices.values);
+void check_addable(const IndexedSlices& slices) {
+  check_shapes(slices);
+  const DType dtype = slices.values.dtype();
+  require(dtype == DType::f32 || dtype == DType::bf16, "only rows of f32 and bf16 add up, got {}", slices.values);
+}
+
+/// The distinct indices in increasing order.
+std::vector<std::int64_t> distinct(std::vector<std::int64_t> indices) {
+  std::ranges::sort(indices);
+  const auto rest = std::ranges::unique(indices);
+  indices.erase(rest.begin(), rest.end());
+  return indices;
+}
+
+}  // namespace
+
+void scatter_add(const IndexedSlices& slices, const Tensor& to) {
+  check_addable(slices);
+  require(to.shape() == slices.dense_shape && to.dtype() == slices.values.dtype(), "{} cannot be added to {}",
+          slices.text(), to);
+  const Tensor indices = make_dense(slices.indices);
+  const std::int64_t outside =
+      current_backend().scatter_add_rows(as_rows(make_dense(slices.values)), indices, as_rows(to));
+  require(outside < 0, "index {} at place {} is outside {}",
+          outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
+          slices.text());
 }
 
 Tensor to_dense(const IndexedSlices& slices) {
-  check_shapes(slices);
-  const DType dtype = slices.values.dtype();
-  require(dtype == DType::f32 || dtype == DType::bf16, "to_dense adds up f32 and bf16 rows, got {}", slices.values);
-  const Tensor dense = Tensor::zeros(slices.dense_shape, dtype);
-  const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const std::int64_t row = indices[i];
-    require(row >= 0 && row < slices.dense_shape[0], "index {} at place {} is outside {}", row, i, slices.text());
-    const auto at = static_cast<std::int64_t>(i);
-    current_backend().accumulate(slices.values.slice_view(0, at, at + 1), 1, dense.slice_view(0, row, row + 1));
-  }
+  check_addable(slices);
+  const Tensor dense = Tensor::zeros(slices.dense_shape, slices.values.dtype());
+  scatter_add(slices, dense);
   return dense;
+}
+
+IndexedSlices sum_duplicates(const IndexedSlices& slices) {
+  check_addable(slices);
+  const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
+  if (std::ranges::adjacent_find(indices, std::ranges::greater_equal{}) == indices.end()) return slices;
+  const std::vector<std::int64_t> rows = distinct(indices);
+  std::vector<std::int64_t> places;
+  for (const std::int64_t index : indices) places.push_back(std::ranges::lower_bound(rows, index) - rows.begin());
+  const auto count = static_cast<std::int64_t>(rows.size());
+  Shape shape = slices.dense_shape;
+  shape[0] = count;
+  const IndexedSlices at_places{slices.values, Tensor::from(places, {slices.indices.elements()}), shape};
+  return {to_dense(at_places), Tensor::from(rows, {count}), slices.dense_shape};
+}
+
+IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b) {
+  if (!a.values.defined()) return b;
+  require(a.dense_shape == b.dense_shape && a.values.dtype() == b.values.dtype(), "{} and {} are not of one tensor",
+          a.text(), b.text());
+  const NoGradientScope no_recording;
+  return {concat(std::array{a.values, b.values}, 0), concat(std::array{a.indices, b.indices}, 0), a.dense_shape};
 }
 
 }  // namespace lockstep

@@ -29,6 +29,21 @@ float glorot_limit(const Shape& kernel) {
   return static_cast<float>(std::sqrt(6.0 / fans));
 }
 
+/// Uniform in [-limit, limit).
+void fill_symmetric(const RandomKey& key, float limit, const Tensor& values) {
+  const RandomSequence sequence(key);
+  const std::span<float> out = values.span<float>();
+  const auto count = static_cast<std::int64_t>(out.size());
+  parallel_for((count + block_size - 1) / block_size, blocks_per_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const PhiloxBlock random = sequence.block(static_cast<std::uint64_t>(block));
+      const std::int64_t first = block * block_size;
+      const std::int64_t used = std::min(block_size, count - first);
+      for (std::int64_t i = 0; i < used; ++i) out[first + i] = symmetric(random.word[i], limit);
+    }
+  });
+}
+
 /// A tall matrix, held by columns.
 struct Columns {
   std::int64_t rows = 0;
@@ -98,20 +113,12 @@ Columns orthonormal_columns(Columns matrix) {
 }  // namespace
 
 Initializer glorot_uniform(const RandomKey& key) {
-  return [key](const Tensor& values) {
-    const float limit = glorot_limit(values.shape());
-    const RandomSequence sequence(key);
-    const std::span<float> out = values.span<float>();
-    const auto count = static_cast<std::int64_t>(out.size());
-    parallel_for((count + block_size - 1) / block_size, blocks_per_chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t block = begin; block < end; ++block) {
-        const PhiloxBlock random = sequence.block(static_cast<std::uint64_t>(block));
-        const std::int64_t first = block * block_size;
-        const std::int64_t used = std::min(block_size, count - first);
-        for (std::int64_t i = 0; i < used; ++i) out[first + i] = symmetric(random.word[i], limit);
-      }
-    });
-  };
+  return [key](const Tensor& values) { fill_symmetric(key, glorot_limit(values.shape()), values); };
+}
+
+Initializer random_uniform(const RandomKey& key, double limit) {
+  require(limit >= 0, "random_uniform needs a limit of at least 0, got {}", limit);
+  return [key, limit](const Tensor& values) { fill_symmetric(key, static_cast<float>(limit), values); };
 }
 
 Initializer orthogonal(const RandomKey& key) {

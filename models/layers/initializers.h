@@ -11,6 +11,8 @@ namespace lockstep {
 /// kernels. The last two axes are in and out; the axes before them, as of a convolution's window, multiply both fans.
 /// Throws InvalidArgument, when used, for a shape of less than two axes.
 Initializer glorot_uniform(const RandomKey& key);
+/// Uniform in [-limit, limit), Keras' default for embeddings. Throws InvalidArgument for a limit below 0.
+Initializer random_uniform(const RandomKey& key, double limit = 0.05);
 /// A matrix with orthonormal rows or, if it has more rows than columns, columns, of uniform distribution (Saxe et al.
 /// 2014), Keras' default for recurrent kernels: the Q of a Gaussian matrix' QR factorization whose R has a positive
 /// diagonal (Mezzadri 2007). The last axis is the columns. Throws as glorot_uniform.

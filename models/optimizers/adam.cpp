@@ -14,6 +14,7 @@ class AdaptiveMoments final : public Optimizer::Rule {
   }
 
   int state_slots() const override { return 2; }
+  bool moves_without_gradient() const override { return true; }
 
   UpdateFn step(double learning_rate, std::int64_t t) const override {
     const AdamStep step{.learning_rate = static_cast<float>(learning_rate),

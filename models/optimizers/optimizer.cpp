@@ -23,10 +23,11 @@ class Optimizer::State {
   }
   std::int64_t iterations(int replica) const { return iterations_.empty() ? 0 : iterations_.at(replica); }
 
-  /// Makes what steps on these variables need, at the first one.
-  void prepare(const ReplicaContext& context, const std::vector<Variable>& variables);
+  /// Makes what steps on these variables need, at the first one. `by_rows(i)`: what is known here of the i-th gradient.
+  template <class ByRows>
+  void prepare(const ReplicaContext& context, const std::vector<Variable>& variables, const ByRows& by_rows);
   void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
-  void load(const ReplicaContext& context, std::span<const Tensor> gradients);
+  void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
   void step(const ReplicaContext& context);
 
  private:
@@ -41,9 +42,10 @@ class Optimizer::State {
   /// What a replica came with, as a whole: a vector would be regrouped.
   struct Order {
     std::vector<Variable> variables;
+    std::vector<bool> by_rows;
   };
 
-  void build(const ReplicaContext& context, const std::vector<Variable>& variables);
+  void build(const ReplicaContext& context, const std::vector<Variable>& variables, const std::vector<bool>& by_rows);
 
   std::unique_ptr<const Rule> rule_;
   double learning_rate_ = 0;
@@ -54,15 +56,24 @@ class Optimizer::State {
   std::vector<std::int64_t> iterations_;  ///< by replica, so that each counts without the others; equal between steps
 };
 
-void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables) {
+template <class ByRows>
+void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
+                               const ByRows& by_rows) {
   if (groups_.empty()) {
+    Order own{variables, {}};
+    for (std::size_t i = 0; i < variables.size(); ++i) own.by_rows.push_back(by_rows(i));
     const auto first_step = [&](const Strategy&, const PerReplica<Order>& orders) {
       verify_same_order(orders.transform([](const Order& order) { return &order.variables; }).local_results());
-      build(context, variables);
+      // What some replica looks up rows of is exchanged as rows; where another one's gradient turns out to be dense,
+      // the reducer sees to that.
+      std::vector<bool> rows(variables.size());
+      for (const Order& order : orders.local_results())
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = rows[i] || order.by_rows[i];
+      build(context, variables, rows);
       iterations_.assign(static_cast<std::size_t>(context.num_replicas_in_sync()), 0);
       strategy_ = has_strategy() ? context.strategy().state() : nullptr;
     };
-    context.merge_at("the optimizer's first step", first_step, std::tuple(Order{variables}));
+    context.merge_at("the optimizer's first step", first_step, std::tuple(own));
   }
   const auto strategy = has_strategy() ? context.strategy().state() : nullptr;
   require<LogicError>(strategy == strategy_, "this optimizer has been used under another strategy; make one for each");
@@ -71,7 +82,8 @@ void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<
           variables_.size(), variables.size());
 }
 
-void Optimizer::State::build(const ReplicaContext& context, const std::vector<Variable>& variables) {
+void Optimizer::State::build(const ReplicaContext& context, const std::vector<Variable>& variables,
+                             const std::vector<bool>& by_rows) {
   require(!variables.empty(), "there are no trainable variables to optimize");
   std::vector<Group> groups;
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -85,8 +97,12 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   }
   for (Group& group : groups) {
     std::vector<Variable> members;
-    for (const std::size_t member : group.members) members.push_back(variables[member]);
-    group.reducer = std::make_unique<GradientReducer>(std::move(members), rule_->state_slots(), group.devices);
+    RowOptions rows{.by_rows = {}, .every_row = rule_->moves_without_gradient()};
+    for (const std::size_t member : group.members) {
+      members.push_back(variables[member]);
+      rows.by_rows.push_back(by_rows[member]);
+    }
+    group.reducer = std::make_unique<GradientReducer>(std::move(members), rule_->state_slots(), group.devices, rows);
   }
   variables_ = variables;
   groups_ = std::move(groups);
@@ -96,20 +112,19 @@ void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, c
   if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss);
   std::vector<Tensor> sources;
   for (const Variable& variable : variables_) sources.push_back(variable.value());
-  load(context, tape.gradient(loss, sources));
+  load(context, tape.gradient_or_slices(loss, sources));
 }
 
-void Optimizer::State::load(const ReplicaContext& context, std::span<const Tensor> gradients) {
+void Optimizer::State::load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients) {
   if (groups_.size() == 1) return groups_.front().reducer->load(context, gradients);
   require(gradients.size() == variables_.size(), "{} gradients were given for {} variables", gradients.size(),
           variables_.size());
-  const auto defined = [](const Tensor& gradient) { return gradient.defined(); };
-  const bool any = std::ranges::any_of(gradients, defined);
+  const bool any = std::ranges::any_of(gradients, is_defined);
   for (const Group& group : groups_) {
-    std::vector<Tensor> members;
+    std::vector<DenseOrSparse> members;
     for (const std::size_t member : group.members) members.push_back(gradients[member]);
     // What one device holds need not have been used, as long as something has.
-    if (any && std::ranges::none_of(members, defined))
+    if (any && std::ranges::none_of(members, is_defined))
       members.front() = Tensor::zeros(variables_[group.members.front()].shape());
     group.reducer->load(context, members);
   }
@@ -126,7 +141,7 @@ Optimizer::Optimizer(double learning_rate, std::unique_ptr<const Rule> rule)
 
 void Optimizer::minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const {
   const ReplicaContext context = get_replica_context();
-  state_->prepare(context, variables);
+  state_->prepare(context, variables, [&](std::size_t i) { return tape.only_rows_read(variables[i].value()); });
   {
     const PhaseTimer timer(Phase::compute);
     state_->load(context, tape, loss);
@@ -135,8 +150,17 @@ void Optimizer::minimize(GradientTape& tape, const Tensor& loss, const std::vect
 }
 
 void Optimizer::apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const {
+  const std::vector<DenseOrSparse> dense(gradients.begin(), gradients.end());
+  apply_gradients(dense, variables);
+}
+
+void Optimizer::apply_gradients(std::span<const DenseOrSparse> gradients,
+                                const std::vector<Variable>& variables) const {
   const ReplicaContext context = get_replica_context();
-  state_->prepare(context, variables);
+  const auto by_rows = [&](std::size_t i) {
+    return i < gradients.size() && std::holds_alternative<IndexedSlices>(gradients[i]);
+  };
+  state_->prepare(context, variables, by_rows);
   {
     const PhaseTimer timer(Phase::compute);
     state_->load(context, gradients);

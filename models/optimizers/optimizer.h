@@ -16,13 +16,15 @@ namespace lockstep {
 class Optimizer {
  public:
   /// This replica's gradients of `loss` (its share of the global loss: they are SUMmed over the replicas), reduced and
-  /// applied to every copy of the variables. Uses the tape up. In a replica, or outside every strategy.
+  /// applied to every copy of the variables. Uses the tape up. In a replica, or outside every strategy. The gradients
+  /// of variables that the first step's tape only looked up rows of are exchanged as IndexedSlices from then on.
   /// A replica that does not use a variable adds nothing to its gradient. Throws InvalidArgument for variables other
   /// than the first step's or in another order on some replica, and when no replica has a gradient of any; LogicError
   /// under a strategy other than its.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
   /// The same for gradients that are there already, one for each variable; undefined ones count as 0.
   void apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const;
+  void apply_gradients(std::span<const DenseOrSparse> gradients, const std::vector<Variable>& variables) const;
 
   double learning_rate() const;
   /// Throws InvalidArgument unless finite and >= 0, LogicError in a replica.

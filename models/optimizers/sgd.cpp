@@ -14,6 +14,7 @@ class Descent final : public Optimizer::Rule {
   }
 
   int state_slots() const override { return static_cast<float>(options_.momentum) == 0.0F ? 0 : 1; }
+  bool moves_without_gradient() const override { return options_.momentum != 0 || options_.weight_decay != 0; }
 
   UpdateFn step(double learning_rate, std::int64_t) const override {
     const SgdStep step{.learning_rate = static_cast<float>(learning_rate),

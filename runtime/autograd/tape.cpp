@@ -35,29 +35,48 @@ int GradientTape::node_of(const Tensor& tensor) {
 }
 
 void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                             const BackwardFn& backward) {
+                             const BackwardFn& backward, Reads reads) {
   const int number = static_cast<int>(entries_.size());
   Entry entry{op, {}, {}, backward, {}};
   if (current_context().placed) entry.device = current_context().device;
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
-    if (node >= 0 && nodes_[node].first_use < 0) nodes_[node].first_use = number;
     entry.inputs.push_back(node);
+    if (node < 0) continue;
+    if (nodes_[node].first_use < 0) nodes_[node].first_use = number;
+    nodes_[node].read_as_whole |= reads == Reads::whole;
   }
-  for (const Tensor& output : outputs) entry.outputs.push_back(node_of(output));
+  for (const Tensor& output : outputs) {
+    entry.outputs.push_back(node_of(output));
+    nodes_[entry.outputs.back()].computed = true;
+  }
   entries_.push_back(std::move(entry));
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources) {
   std::vector<Slot> slots;
-  for (const Tensor& source : sources) slots.push_back({source, {}});
-  run(target, slots, [](int, bool) {});
-  std::vector<Tensor> gradients;
-  for (const Tensor& source : sources) {
-    const auto found = node_by_id_.find(source.id());
-    gradients.push_back(found == node_by_id_.end() ? Tensor() : nodes_[found->second].gradient);
-  }
+  for (const Tensor& source : sources) slots.push_back({.source = source});
+  std::vector<Tensor> gradients(sources.size());
+  run(target, slots, [&](int slot, const DenseOrSparse& gradient) {
+    gradients[static_cast<std::size_t>(slot)] = std::get<Tensor>(gradient);
+  });
   return gradients;
+}
+
+std::vector<DenseOrSparse> GradientTape::gradient_or_slices(const Tensor& target, std::span<const Tensor> sources) {
+  std::vector<Slot> slots;
+  for (const Tensor& source : sources) slots.push_back({.source = source, .may_be_rows = true});
+  std::vector<DenseOrSparse> gradients(sources.size());
+  run(target, slots,
+      [&](int slot, const DenseOrSparse& gradient) { gradients[static_cast<std::size_t>(slot)] = gradient; });
+  return gradients;
+}
+
+bool GradientTape::only_rows_read(const Tensor& source) const {
+  const auto found = node_by_id_.find(source.id());
+  if (found == node_by_id_.end()) return false;
+  const Node& node = nodes_[found->second];
+  return node.first_use >= 0 && !node.read_as_whole;
 }
 
 void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
@@ -79,10 +98,14 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
     node.slot = slot;
     node.keep = true;
     node.destination = slots[slot].destination;
+    node.may_be_rows = slots[slot].may_be_rows && !node.computed;
     final_after[node.first_use < 0 ? entries_.size() : static_cast<std::size_t>(node.first_use)].push_back(slot);
   }
   const auto report = [&](std::size_t entry) {
-    for (const int slot : final_after[entry]) final(slot, nodes_[node_of(slots[slot].source)].gradient.defined());
+    for (const int slot : final_after[entry]) {
+      const Node& node = nodes_[node_of(slots[slot].source)];
+      final(slot, node.rows.values.defined() ? DenseOrSparse(node.rows) : DenseOrSparse(node.gradient));
+    }
   };
 
   Node& seed = nodes_[node_of(target)];
@@ -143,6 +166,15 @@ void BackwardContext::set(int input, const Tensor& gradient, bool owned) {
   node.owned = owned;
 }
 
+bool BackwardContext::takes_rows(int input) const {
+  const GradientTape::Node& node = input_node(input);
+  return node.may_be_rows && !node.gradient.defined();
+}
+
+const IndexedSlices& BackwardContext::rows(int input) const { return input_node(input).rows; }
+
+void BackwardContext::set_rows(int input, const IndexedSlices& rows) { input_node(input).rows = rows; }
+
 bool recording(std::span<const Tensor> inputs) {
   if (recording_paused > 0) return false;
   for (const GradientTape* tape : open_tapes)
@@ -151,11 +183,12 @@ bool recording(std::span<const Tensor> inputs) {
   return false;
 }
 
-void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward) {
+void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
+            Reads reads) {
   for (GradientTape* tape : open_tapes) {
     const bool tracked =
         std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });
-    if (tracked) tape->add_entry(op, inputs, outputs, backward);
+    if (tracked) tape->add_entry(op, inputs, outputs, backward, reads);
   }
 }
 

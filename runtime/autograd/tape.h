@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -15,6 +16,8 @@ namespace lockstep {
 class BackwardContext;
 /// Given the gradients of an op's outputs, contributes those of its inputs.
 using BackwardFn = std::function<void(BackwardContext&)>;
+/// Whether an op reads its inputs as a whole or looks up rows of them, so that their gradients can be IndexedSlices.
+enum class Reads { whole, rows };
 
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Knows no op: ops
 /// say how they are differentiated (`record`). Trainable parameters are watched without being asked. Not for other
@@ -31,15 +34,21 @@ class GradientTape {
   /// d(sum of target)/d(source) for each source; undefined where the target does not depend on it.
   /// Throws LogicError when the tape has been used up, or the target was not recorded on it.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources);
+  /// The same, but the gradient of a source that no op computed, and of which only rows were looked up, stays
+  /// IndexedSlices.
+  std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
+  /// Whether all ops that have read `source` so far looked up rows of it; false when none has.
+  bool only_rows_read(const Tensor& source) const;
 
-  /// A source and the memory that its gradient is to be written to.
+  /// A source and how its gradient is wanted.
   struct Slot {
     Tensor source;
-    Tensor destination;
+    Tensor destination{};      ///< the memory to write it to; undefined: new memory
+    bool may_be_rows = false;  ///< it may be IndexedSlices, if the source is none that an op computed
   };
-  /// Called with a slot's number as soon as nothing more will be added to its gradient; `reached` is false when the
-  /// target does not depend on the source, whose destination is then untouched. Every slot is reported once.
-  using FinalHook = std::function<void(int slot, bool reached)>;
+  /// Called with a slot's number and gradient as soon as nothing more will be added to it. The gradient is undefined
+  /// when the target does not depend on the source, whose destination is then untouched. Every slot is reported once.
+  using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
   /// Like `gradient`, into memory of the caller's.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
@@ -47,15 +56,19 @@ class GradientTape {
   friend class BackwardContext;
   friend bool recording(std::span<const Tensor> inputs);
   friend void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                     BackwardFn backward);
+                     BackwardFn backward, Reads reads);
 
-  struct Node {          // a tensor that the tape tracks
-    Tensor gradient;     // what has been contributed so far
-    bool owned = false;  // the tape may add to `gradient` in place
-    Tensor destination;  // where a source's gradient goes, if the caller said so
-    int first_use = -1;  // the earliest op that read it: the last one to contribute
-    int slot = -1;       // its number among the sources
-    bool keep = false;   // a source: its gradient outlives the op that made the tensor
+  struct Node {                  // a tensor that the tape tracks
+    Tensor gradient;             // what has been contributed so far
+    bool owned = false;          // the tape may add to `gradient` in place
+    IndexedSlices rows;          // what has been contributed so far as rows, instead of `gradient`
+    bool may_be_rows = false;    // a source: the caller takes rows
+    Tensor destination;          // where a source's gradient goes, if the caller said so
+    int first_use = -1;          // the earliest op that read it: the last one to contribute
+    bool read_as_whole = false;  // by some op
+    bool computed = false;       // by an op on the tape, which needs the whole gradient
+    int slot = -1;               // its number among the sources
+    bool keep = false;           // a source: its gradient outlives the op that made the tensor
   };
   struct Entry {
     const char* op;
@@ -68,7 +81,7 @@ class GradientTape {
   bool tracks(const Tensor& tensor) const;
   int node_of(const Tensor& tensor);
   void add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                 const BackwardFn& backward);
+                 const BackwardFn& backward, Reads reads);
   void stop();
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
   void run_entry(Entry& entry);
@@ -95,6 +108,13 @@ class BackwardContext {
   /// Sets all contributions to input i. `owned`: nobody else reads or writes this memory, so it may be added to later.
   void set(int input, const Tensor& gradient, bool owned);
 
+  /// Whether input i's gradient may be given as rows: its source's caller takes them, and nothing else is there yet.
+  bool takes_rows(int input) const;
+  /// The rows contributed to input i so far; undefined tensors when there are none.
+  const IndexedSlices& rows(int input) const;
+  /// Sets all rows of input i, which are then its only contributions; or none, once they are part of what `set` gets.
+  void set_rows(int input, const IndexedSlices& rows);
+
  private:
   friend class GradientTape;
   BackwardContext(GradientTape& tape, const GradientTape::Entry& entry) : tape_(tape), entry_(entry) {}
@@ -110,9 +130,11 @@ inline bool recording(std::initializer_list<Tensor> inputs) {
   return recording(std::span(inputs.begin(), inputs.size()));
 }
 /// Puts an op on every tape that tracks one of its inputs. `op` is a string literal, named in errors.
-void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward);
-inline void record(const char* op, std::initializer_list<Tensor> inputs, const Tensor& output, BackwardFn backward) {
-  record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward));
+void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
+            Reads reads = Reads::whole);
+inline void record(const char* op, std::initializer_list<Tensor> inputs, const Tensor& output, BackwardFn backward,
+                   Reads reads = Reads::whole) {
+  record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);
 }
 
 /// No tape of this thread records while one of these lives.

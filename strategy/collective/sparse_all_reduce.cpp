@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/flat_range.h>

@@ -1,16 +1,12 @@
 #pragma once
 
 #include <span>
-#include <variant>
 #include <vector>
 
-#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/strategy/collective/collective.h>
 
 namespace lockstep {
-
-/// A gradient as an op leaves it.
-using DenseOrSparse = std::variant<Tensor, IndexedSlices>;
 
 /// Each value combined with those of its place on the other replicas. Sparse on every replica: the rows of all, joined
 /// in replica order and not added up; they may differ in number. Their ops are sum, and mean, which divides the values

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {

@@ -74,7 +74,7 @@ TEST(Gradient, GoesToTheBoundDestination) {
     GradientTape tape;
     for (const auto& slot : slots) tape.watch(slot.source);
     const Tensor y = pass_on_first ? (a * 2.0) + (a + b + c) : (a + b + c) + (a * 2.0);
-    tape.backward(sum(y), slots, [](int, bool) {});
+    tape.backward(sum(y), slots, [](int, const DenseOrSparse&) {});
     EXPECT_THAT(arena.to_vector<float>(), ElementsAre(3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 2, 2, 2));
   }
 }
@@ -89,7 +89,7 @@ TEST(Gradient, PassedOnStridedFillsADenseDestination) {
   tape.watch(b);
   const std::vector<Tensor> parts = {a, b};
   const std::vector<GradientTape::Slot> slots = {{b, destination}};
-  tape.backward(sum(concat(parts, 1) * weights), slots, [](int, bool) {});
+  tape.backward(sum(concat(parts, 1) * weights), slots, [](int, const DenseOrSparse&) {});
   expect_same_bits(destination, weights.slice_view(1, 3, 5));
 }
 
@@ -103,7 +103,8 @@ TEST(Gradient, IsReportedFinalWhenItsFirstUserHasRun) {
   const Tensor y = ((a * 2.0) * b) * c * b;  // b is used twice: final only after its earlier use
   const std::vector<GradientTape::Slot> slots = {{a, {}}, {b, {}}, {c, {}}, {unused, {}}};
   std::vector<std::pair<int, bool>> reported;
-  tape.backward(sum(y), slots, [&](int slot, bool reached) { reported.emplace_back(slot, reached); });
+  tape.backward(sum(y), slots,
+                [&](int slot, const DenseOrSparse& gradient) { reported.emplace_back(slot, is_defined(gradient)); });
   EXPECT_THAT(reported, ElementsAre(std::pair(3, false), std::pair(2, true), std::pair(1, true), std::pair(0, true)));
 }
 
@@ -117,7 +118,8 @@ TEST(Gradient, ReportsSourcesThatTheTargetDoesNotDependOn) {
   const Tensor unread = b * 2.0;  // recorded, but the target does not use it
   const std::vector<GradientTape::Slot> slots = {{a, {}}, {b, destination}};
   std::vector<std::pair<int, bool>> reported;
-  tape.backward(sum(a * 1.0), slots, [&](int slot, bool reached) { reported.emplace_back(slot, reached); });
+  tape.backward(sum(a * 1.0), slots,
+                [&](int slot, const DenseOrSparse& gradient) { reported.emplace_back(slot, is_defined(gradient)); });
   EXPECT_THAT(reported, ::testing::UnorderedElementsAre(std::pair(0, true), std::pair(1, false)));
   EXPECT_THAT(destination.to_vector<float>(), Each(77.0F));
 }

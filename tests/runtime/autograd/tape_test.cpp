@@ -252,7 +252,7 @@ TEST(TapeBackward, WritesGradientsToTheMemoryOfTheCaller) {
   const std::vector<GradientTape::Slot> slots{{a, gradients.slice_view(0, 0, 1)}, {b, gradients.slice_view(0, 1, 2)}};
   GradientTape tape;
   const Tensor y = multiply(square(a), multiply(a, b));  // a^3 b
-  tape.backward(y, slots, [](int, bool) {});
+  tape.backward(y, slots, [](int, const DenseOrSparse&) {});
   EXPECT_THAT(read(gradients), ElementsAre(3 * 4 * 5, 8));
 }
 
@@ -266,10 +266,10 @@ TEST(TapeBackward, ReportsASlotOnceAndAsSoonAsItIsFinal) {
   const Tensor squared = square(a);                    // reads a first: final last
   const Tensor y = multiply(multiply(squared, a), b);  // b: read once, by the last op
   Reports reports;
-  tape.backward(y, slots, [&](int slot, bool reached) {
-    reports.emplace_back(slot, reached);
+  tape.backward(y, slots, [&](int slot, const DenseOrSparse& gradient) {
+    reports.emplace_back(slot, is_defined(gradient));
     const std::vector<float> expected{3 * 4 * 5, 8};
-    if (reached) {
+    if (is_defined(gradient)) {
       EXPECT_EQ(read(slots[slot].destination), std::vector{expected.at(static_cast<std::size_t>(slot))});
     }
   });
@@ -283,7 +283,8 @@ TEST(TapeBackward, WritesOnesWhereTheTargetIsItselfASource) {
   GradientTape tape;
   tape.watch(a);
   Reports reports;
-  tape.backward(a, slots, [&](int slot, bool reached) { reports.emplace_back(slot, reached); });
+  tape.backward(a, slots,
+                [&](int slot, const DenseOrSparse& gradient) { reports.emplace_back(slot, is_defined(gradient)); });
   EXPECT_THAT(reports, ElementsAre(Pair(0, true)));
   EXPECT_THAT(read(slots[0].destination), ElementsAre(1, 1));
 }
@@ -296,7 +297,8 @@ TEST(TapeBackward, DoesNotReportASlotOfADeadBranchAsReached) {
   const Tensor dead = square(b);
   const Tensor y = square(a);
   Reports reports;
-  tape.backward(y, slots, [&](int slot, bool reached) { reports.emplace_back(slot, reached); });
+  tape.backward(y, slots,
+                [&](int slot, const DenseOrSparse& gradient) { reports.emplace_back(slot, is_defined(gradient)); });
   EXPECT_THAT(reports, testing::UnorderedElementsAre(Pair(0, true), Pair(1, false)));
   EXPECT_THAT(read(slots[1].destination), ElementsAre(-1));
   EXPECT_TRUE(dead.defined());
@@ -308,7 +310,8 @@ TEST(TapeBackward, AnExceptionOfTheHookReachesTheCaller) {
   {
     GradientTape tape;
     const Tensor y = square(a);
-    EXPECT_THROW(tape.backward(y, slots, [](int, bool) { throw std::runtime_error("hook"); }), std::runtime_error);
+    EXPECT_THROW(tape.backward(y, slots, [](int, const DenseOrSparse&) { throw std::runtime_error("hook"); }),
+                 std::runtime_error);
   }
   GradientTape next;
   EXPECT_TRUE(recording({a})) << "recording goes on after a failed pass";

@@ -82,7 +82,7 @@ TEST_P(GradientReducerOf, WhatSomeReplicasDoNotUseCountsAsZeroThere) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
     const int replica = context.replica_id_in_sync_group();
-    std::vector<Tensor> gradients{Tensor(), Tensor()};  // the last replica has none at all, unless it is alone
+    std::vector<DenseOrSparse> gradients{Tensor(), Tensor()};  // the last replica has none at all, unless it is alone
     if (replica == 0) gradients[0] = Tensor::full({20}, 2);
     if (replica == 1 && replicas_ > 2) gradients[1] = Tensor::full({3}, 3);
     reducer_.load(context, gradients);
@@ -97,7 +97,7 @@ TEST_P(GradientReducerOf, WhatSomeReplicasDoNotUseCountsAsZeroThere) {
 TEST_P(GradientReducerOf, LoadTakesGradientsAndCountsMissingOnesAsZero) {
   fill_gradients(99);
   strategy_.run([&] {
-    reducer_.load(get_replica_context(), std::vector{Tensor::full({20}, this_replica() + 1), Tensor()});
+    reducer_.load(get_replica_context(), std::vector<DenseOrSparse>{Tensor::full({20}, this_replica() + 1), Tensor()});
   });
   for (int replica = 0; replica < replicas_; ++replica) {
     test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, replica + 1));
@@ -106,7 +106,7 @@ TEST_P(GradientReducerOf, LoadTakesGradientsAndCountsMissingOnesAsZero) {
 }
 
 TEST_P(GradientReducerOf, LoadRefusesGradientsThatDoNotFit) {
-  const auto loading = [&](std::vector<Tensor> gradients) {
+  const auto loading = [&](std::vector<DenseOrSparse> gradients) {
     return [this, gradients] { strategy_.run([&] { reducer_.load(get_replica_context(), gradients); }); };
   };
   EXPECT_THAT(loading({Tensor::zeros({20})}),
@@ -121,7 +121,7 @@ TEST_P(GradientReducerOf, NoGradientsAtAllAreRefusedAndNothingIsUpdated) {
   const auto step = [&](const Tensor& gradient) {
     strategy_.run([&] {
       const ReplicaContext context = get_replica_context();
-      reducer_.load(context, std::vector{gradient, Tensor()});
+      reducer_.load(context, std::vector<DenseOrSparse>{gradient, Tensor()});
       reducer_.apply(context, take_plain_step);
     });
   };
@@ -134,7 +134,7 @@ TEST_P(GradientReducerOf, NoGradientsAtAllAreRefusedAndNothingIsUpdated) {
 TEST_P(GradientReducerOf, ApplySumsOverReplicasAndUpdatesEveryCopy) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
-    reducer_.load(context, std::vector{Tensor::full({20}, this_replica()), Tensor::full({3}, 1)});
+    reducer_.load(context, std::vector<DenseOrSparse>{Tensor::full({20}, this_replica()), Tensor::full({3}, 1)});
     reducer_.apply(context, take_plain_step);
   });
   for (int replica = 0; replica < replicas_; ++replica) {
@@ -169,9 +169,11 @@ TEST_P(GradientReducerOf, StateStartsAtZeroAndIsHeldOnce) {
 TEST_P(GradientReducerOf, VariablesTakenOverAreNoticed) {
   const GradientReducer other({used_}, 0, strategy_.devices());
   EXPECT_THAT(
-      [&] { strategy_.run([&] {
-              reducer_.load(get_replica_context(), std::vector{Tensor::zeros({20}), Tensor()});
-            }); },
+      [&] {
+        strategy_.run([&] {
+          reducer_.load(get_replica_context(), std::vector<DenseOrSparse>{Tensor::zeros({20}), Tensor()});
+        });
+      },
       ThrowsMessage<LogicError>(HasSubstr("taken over by another optimizer")));
 }
 

@@ -1,0 +1,48 @@
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/embedding.h>
+#include <lockstep/models/layers/embedding.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_checks.h>
+
+namespace lockstep {
+namespace {
+
+class EmbeddingImpl final : public LayerImpl {
+ public:
+  explicit EmbeddingImpl(const EmbeddingOptions& options)
+      : LayerImpl(options.name), input_dim_(options.input_dim), output_dim_(options.output_dim) {
+    require(input_dim_ >= 1 && output_dim_ >= 1,
+            "Embedding needs an input_dim and an output_dim of at least 1, got {} "
+            "and {}",
+            input_dim_, output_dim_);
+  }
+
+  std::string_view class_name() const override { return "Embedding"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    Shape shape = only_input(class_name(), inputs);
+    shape.push_back(output_dim_);
+    return shape;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& ids = inputs[0];
+    return embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids);
+  }
+
+ private:
+  void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
+    embeddings_ = add_weight(
+        {.name = "embeddings", .shape = {input_dim_, output_dim_}, .initializer = random_uniform(seed.key(0))});
+  }
+
+  std::int64_t input_dim_;
+  std::int64_t output_dim_;
+  Variable embeddings_;
+};
+
+}  // namespace
+
+Embedding::Embedding(const EmbeddingOptions& options) : Layer(std::make_shared<EmbeddingImpl>(options)) {}
+
+}  // namespace lockstep

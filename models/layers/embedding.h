@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct EmbeddingOptions {
+  std::int64_t input_dim = 0;   ///< number of ids
+  std::int64_t output_dim = 0;  ///< length of an id's vector
+  std::string name{};
+};
+
+/// Keras' Embedding: ids of any shape, also as f32 (Keras cuts off what is behind the point), to (shape of ids,
+/// output_dim). One weight, embeddings (input_dim, output_dim), which starts uniform in [-0.05, 0.05). Its gradient is
+/// the rows that were looked up, which optimizers exchange and apply as such.
+struct Embedding : Layer {
+  /// Throws InvalidArgument for sizes below 1.
+  explicit Embedding(const EmbeddingOptions& options);
+};
+
+}  // namespace lockstep

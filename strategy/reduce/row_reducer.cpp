@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/reduce/row_reducer.h>
+
+namespace lockstep {
+namespace {
+
+/// Rows [first, first + count) of a table, whose gradients are rows [place, place + count) of a buffer.
+struct Run {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t place = 0;
+};
+
+/// Part `share` of the `shares` about equal ones of [0, count).
+std::pair<std::int64_t, std::int64_t> part(std::int64_t count, int share, int shares) {
+  return {count * share / shares, count * (share + 1) / shares};
+}
+
+/// The runs of consecutive rows among `indices`, part `share` of the distinct ones.
+std::vector<Run> runs_of(std::vector<std::int64_t> indices, int share, int shares) {
+  std::ranges::sort(indices);
+  indices.erase(std::ranges::unique(indices).begin(), indices.end());
+  const auto [begin, end] = part(static_cast<std::int64_t>(indices.size()), share, shares);
+  std::vector<Run> runs;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t row = indices[static_cast<std::size_t>(i)];
+    if (runs.empty() || runs.back().first + runs.back().count != row) runs.push_back({row, 0, i - begin});
+    ++runs.back().count;
+  }
+  return runs;
+}
+
+/// Where the buffer holds `row`'s gradient, or -1.
+std::int64_t place_of(std::int64_t row, const std::vector<Run>& runs) {
+  const auto after = std::ranges::upper_bound(runs, row, {}, &Run::first);
+  if (after == runs.begin()) return -1;
+  const Run& run = *std::prev(after);
+  return row < run.first + run.count ? run.place + row - run.first : -1;
+}
+
+/// The gradients of the rows in `runs`, which take up `rows` rows, added up in the order of the slices.
+Tensor gradients_of(const std::vector<Run>& runs, std::int64_t rows, const IndexedSlices& slices, std::int64_t width) {
+  const Tensor gradients = Tensor::zeros({rows, width});
+  std::vector<std::int64_t> places;
+  for (const std::int64_t index : slices.indices.span<std::int64_t>()) places.push_back(place_of(index, runs));
+  const auto count = static_cast<std::int64_t>(places.size());
+  current_backend().scatter_add_rows(slices.values.view({count, width}), Tensor::from(places, {count}), gradients);
+  return gradients;
+}
+
+std::vector<float*> moved(std::vector<float*> pointers, std::int64_t offset) {
+  for (float*& pointer : pointers) pointer += offset;
+  return pointers;
+}
+
+std::int64_t width_of(const Shape& shape) {
+  std::int64_t width = 1;
+  for (int axis = 1; axis < shape.rank(); ++axis) width *= shape[axis];
+  return width;
+}
+
+}  // namespace
+
+RowReducer::RowReducer(std::vector<Variable> tables, int state_slots, bool every_row,
+                       const std::vector<LogicalDevice>& devices)
+    : every_row_(every_row) {
+  for (Variable& variable : tables) {
+    Table table{.variable = std::move(variable), .state = {}, .gradients = {}};
+    for (int slot = 0; slot < state_slots; ++slot) {
+      table.state.push_back(Tensor::empty(table.variable.shape(), DType::f32, devices.front()));
+      backend(devices.front().kind).fill(table.state.back(), 0);
+    }
+    table.gradients.resize(devices.size());
+    tables_.push_back(std::move(table));
+  }
+}
+
+void RowReducer::load(int replica, int table, const DenseOrSparse& gradient) {
+  Table& of = tables_[static_cast<std::size_t>(table)];
+  const Shape& shape = of.variable.shape();
+  DenseOrSparse& own = of.gradients[static_cast<std::size_t>(replica)];
+  if (const auto* const rows = std::get_if<IndexedSlices>(&gradient)) {
+    own = sum_duplicates(*rows);
+  } else if (is_defined(gradient)) {
+    own = gradient;
+  } else {
+    Shape no_rows = shape;
+    no_rows[0] = 0;
+    own = IndexedSlices{Tensor::empty(no_rows), Tensor::empty({0}, DType::i64), shape};
+  }
+}
+
+void RowReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
+  const int replica = context.replica_id_in_sync_group();
+  std::vector<DenseOrSparse> gradients;
+  {
+    const PhaseTimer timer(Phase::reduce);
+    for (Table& table : tables_) gradients.push_back(std::exchange(table.gradients[replica], Tensor()));
+    gradients = lockstep::all_reduce(context.collective(), replica, ReduceOp::sum, gradients);
+  }
+  {
+    const PhaseTimer timer(Phase::update);
+    for (std::size_t i = 0; i < tables_.size(); ++i)
+      update_share(tables_[i], replica, context.num_replicas_in_sync(), gradients[i], update);
+  }
+  const PhaseTimer timer(Phase::reduce);
+  context.meet("the end of the update of rows");
+}
+
+void RowReducer::update_share(Table& table, int replica, int replicas, const DenseOrSparse& gradient,
+                              const UpdateFn& update) {
+  const Shape& shape = table.variable.shape();
+  const std::int64_t width = width_of(shape);
+  const auto* const slices = std::get_if<IndexedSlices>(&gradient);
+  const auto [begin, end] = part(shape[0], replica, replicas);
+  std::vector<Run> runs{{begin, end - begin, 0}};
+  if (slices && !every_row_) runs = runs_of(slices->indices.to_vector<std::int64_t>(), replica, replicas);
+  if (runs.empty() || width == 0) return;
+
+  const std::int64_t rows = runs.back().place + runs.back().count;
+  const Tensor gradients =
+      slices ? gradients_of(runs, rows, *slices, width) : std::get<Tensor>(gradient).slice_view(0, begin, end);
+  std::vector<float*> parameters;
+  for (const Tensor& copy : table.variable.state().copies()) parameters.push_back(copy.data<float>());
+  std::vector<float*> state;
+  for (const Tensor& slot : table.state) state.push_back(slot.data<float>());
+  for (const Run& run : runs) {
+    if (run.count == 0) continue;
+    const float* const from = gradients.data<float>() + run.place * width;
+    const std::int64_t offset = run.first * width;
+    update({std::span(&from, 1), moved(parameters, offset), moved(state, offset), run.count * width});
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lockstep/runtime/tensor/indexed_slices.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/variable/variable.h>
+
+namespace lockstep {
+
+/// The part of a GradientReducer for parameters of which a step looks up rows, such as embedding tables: their
+/// gradients are exchanged as IndexedSlices and never made dense as a whole, and replica by replica each updates its
+/// share of the rows in every copy. Rows are added up in the order of the replicas: to the same bits as dense gradients
+/// where those are.
+class RowReducer {
+ public:
+  /// `every_row`: a step also moves rows whose gradient is 0, as one with momentum does.
+  RowReducer(std::vector<Variable> tables, int state_slots, bool every_row, const std::vector<LogicalDevice>& devices);
+
+  /// This replica's gradient of table number `table`: rows, none, or, of a table that was read as a whole too, dense.
+  void load(int replica, int table, const DenseOrSparse& gradient);
+  /// Sums the replicas' gradients and updates every copy. Every replica has to call it.
+  void apply(const ReplicaContext& context, const UpdateFn& update);
+
+ private:
+  struct Table {
+    Variable variable;
+    std::vector<Tensor> state;             ///< (rows, width) for each slot, held once
+    std::vector<DenseOrSparse> gradients;  ///< by replica
+  };
+
+  void update_share(Table& table, int replica, int replicas, const DenseOrSparse& gradient, const UpdateFn& update);
+
+  std::vector<Table> tables_;
+  bool every_row_;
+};
+
+}  // namespace lockstep
