@@ -118,8 +118,9 @@ class Backend {
   virtual void reduce(ReduceOp op, const ReduceViews<bfloat16>& views) = 0;
   virtual void reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) = 0;
   virtual void reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) = 0;
-  virtual void update(const SgdStep& step, const UpdateViews& views) = 0;
-  virtual void update(const AdamStep& step, const UpdateViews& views) = 0;
+  virtual void update(const OptimizerStep& step, const UpdateViews& views) = 0;
+  /// Sum of squares, in f64; `count` alone decides the order of addition.
+  virtual double squared_norm(const float* x, std::int64_t count) = 0;
 };
 
 /// The op table of a kind of device. Throws Unsupported naming the kind when this build has none.

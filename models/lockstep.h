@@ -26,8 +26,12 @@
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/models/metrics/metric.h>
+#include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/optimizers/rmsprop.h>
+#include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 #include <lockstep/models/training/model.h>

@@ -78,8 +78,8 @@ class CpuBackend final : public Backend {
   void reduce(ReduceOp op, const ReduceViews<bfloat16>& views) override;
   void reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) override;
   void reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) override;
-  void update(const SgdStep& step, const UpdateViews& views) override;
-  void update(const AdamStep& step, const UpdateViews& views) override;
+  void update(const OptimizerStep& step, const UpdateViews& views) override;
+  double squared_norm(const float* x, std::int64_t count) override;
 };
 
 }  // namespace lockstep

@@ -1,5 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/reduction.h>
@@ -61,25 +66,54 @@ void reduce_replicas(ReduceOp op, const ReduceViews<T>& views) {
   });
 }
 
-/// One pass of an optimizer: step(w, gradients, first, n) makes a tile's new parameters from the old ones, in place.
-template <class Step>
-void update_with(const UpdateViews& views, const Step& step) {
+/// Sum of squares in f64, by lanes so that it can be vectorized.
+double squares(const float* x, std::int64_t n) {
+  constexpr std::int64_t lanes = 8;
+  double lane[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+  for (std::int64_t l = 0; i + l < n; ++l) lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+  return std::accumulate(lane, lane + lanes, 0.0);
+}
+
+/// One pass of an optimizer, whose first `Rule::slots` slots are its rule's.
+template <class Rule>
+void update_with(const OptimizerStep& step, const Rule& rule, const UpdateViews& views) {
+  const bool changes_gradient = step.gradient_scale != 1.0F || step.clip_value < std::numeric_limits<float>::infinity();
   for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
     float gradient[tile];
     float w[tile];
     combine_replicas<float>(SumOfReplicas{}, views.gradients, first, n, gradient);
-    std::copy_n(views.parameters[0] + first, n, w);
-    step(w, gradient, first, n);
+    if (changes_gradient)
+      for (std::int64_t i = 0; i < n; ++i) gradient[i] = scaled_and_clipped(step, gradient[i]);
+    const float* const before = views.parameters[0] + first;
+    for (std::int64_t i = 0; i < n; ++i) w[i] = decayed(step, before[i]);
+    [&]<std::size_t... Slot>(std::index_sequence<Slot...>) {
+      const std::array<float*, Rule::slots> state{views.state[Slot] + first...};
+      for (std::int64_t i = 0; i < n; ++i) w[i] = rule(w[i], gradient[i], state[Slot][i]...);
+    }
+    (std::make_index_sequence<Rule::slots>());
+    if (step.average != OptimizerStep::Average::none) {
+      float* const average = views.state[Rule::slots] + first;
+      for (std::int64_t i = 0; i < n; ++i) average[i] = averaged(step, average[i], w[i]);
+      if (step.average == OptimizerStep::Average::overwrite) std::copy_n(average, n, w);
+    }
     write_copies<float>(w, views.parameters, first, n);
   });
 }
 
-void check_views(const char* rule, const UpdateViews& views, std::size_t slots) {
+void check_views(const OptimizerStep& step, const UpdateViews& views) {
   require(!views.gradients.empty() && !views.parameters.empty(),
-          "{} needs at least one replica's gradients and parameters, got {} and {}", rule, views.gradients.size(),
+          "an update needs at least one replica's gradients and parameters, got {} and {}", views.gradients.size(),
           views.parameters.size());
-  require(views.state.size() == slots, "{} keeps {} state slots for a parameter, got {}", rule, slots,
+  const auto slots = static_cast<std::size_t>(state_slots(step));
+  require(views.state.size() == slots, "this update keeps {} state slots for a parameter, got {}", slots,
           views.state.size());
+  const auto* const adam = std::get_if<AdamStep>(&step.rule);
+  const auto* const lamb = std::get_if<LambDirectionStep>(&step.rule);
+  const std::int64_t t = adam ? adam->t : lamb ? lamb->t : 1;
+  require(t >= 1, "steps are counted from 1, got step {}", t);
 }
 
 }  // namespace
@@ -89,31 +123,21 @@ void CpuBackend::reduce(ReduceOp op, const ReduceViews<bfloat16>& views) { reduc
 void CpuBackend::reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) { reduce_replicas(op, views); }
 void CpuBackend::reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) { reduce_replicas(op, views); }
 
-void CpuBackend::update(const SgdStep& step, const UpdateViews& views) {
-  const bool has_velocity = step.momentum != 0.0F;
-  check_views("SGD", views, has_velocity ? 1 : 0);
-  const SgdRule rule(step);
-  if (!has_velocity) {
-    update_with(views, [&](float* w, const float* gradient, std::int64_t, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; ++i) w[i] = rule(w[i], gradient[i]);
-    });
-    return;
-  }
-  update_with(views, [&](float* w, const float* gradient, std::int64_t first, std::int64_t n) {
-    float* velocity = views.state[0] + first;
-    for (std::int64_t i = 0; i < n; ++i) w[i] = rule(w[i], gradient[i], velocity[i]);
-  });
+void CpuBackend::update(const OptimizerStep& step, const UpdateViews& views) {
+  check_views(step, views);
+  visit_rule(step.rule, [&](const auto& rule) { update_with(step, rule, views); });
 }
 
-void CpuBackend::update(const AdamStep& step, const UpdateViews& views) {
-  require(step.t >= 1, "Adam counts its steps from 1, got step {}", step.t);
-  check_views("Adam", views, 2);
-  const AdamRule rule(step);
-  update_with(views, [&](float* w, const float* gradient, std::int64_t first, std::int64_t n) {
-    float* m = views.state[0] + first;
-    float* v = views.state[1] + first;
-    for (std::int64_t i = 0; i < n; ++i) w[i] = rule(w[i], gradient[i], m[i], v[i]);
+double CpuBackend::squared_norm(const float* x, std::int64_t count) {
+  constexpr std::int64_t block = 16384;  // so that the order of addition does not depend on the threads
+  std::vector<double> sums(static_cast<std::size_t>((count + block - 1) / block));
+  parallel_for(static_cast<std::int64_t>(sums.size()), 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t last = std::min(count, (i + 1) * block);
+      sums[static_cast<std::size_t>(i)] = squares(x + i * block, last - i * block);
+    }
   });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace lockstep

@@ -1,4 +1,3 @@
-#include <lockstep/kernels/backend.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/rule.h>
 
@@ -13,24 +12,44 @@ class AdaptiveMoments final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Adam must be positive, got {}", options.epsilon);
   }
 
-  int state_slots() const override { return 2; }
-  bool moves_without_gradient() const override { return true; }
-
-  UpdateFn step(double learning_rate, std::int64_t t) const override {
-    const AdamStep step{.learning_rate = static_cast<float>(learning_rate),
-                        .beta_1 = options_.beta_1,
-                        .beta_2 = options_.beta_2,
-                        .epsilon = static_cast<float>(options_.epsilon),
-                        .t = t};
-    return [step](const UpdateViews& views) { current_backend().update(step, views); };
+  std::vector<Slot> slots() const override {
+    std::vector<Slot> slots{{.name = "momentum"}, {.name = "velocity"}};
+    if (options_.amsgrad) slots.push_back({.name = "velocity_hat"});
+    return slots;
   }
+  OptimizerStep step(float learning_rate, std::int64_t t) const override {
+    return AdamStep{.learning_rate = learning_rate,
+                    .beta_1 = options_.beta_1,
+                    .beta_2 = options_.beta_2,
+                    .epsilon = static_cast<float>(options_.epsilon),
+                    .amsgrad = options_.amsgrad,
+                    .t = t};
+  }
+  bool moves_without_gradient() const override { return true; }
 
  private:
   AdamOptions options_;
 };
 
+OptimizerOptions with_decay(OptimizerOptions common, double weight_decay) {
+  require(common.weight_decay == 0, "AdamW has a weight_decay of its own, {}: set that one, not {} for all optimizers",
+          weight_decay, common.weight_decay);
+  common.weight_decay = weight_decay;
+  return common;
+}
+
 }  // namespace
 
-Adam::Adam(const AdamOptions& options) : Optimizer(options.learning_rate, std::make_unique<AdaptiveMoments>(options)) {}
+Adam::Adam(const AdamOptions& options, const OptimizerOptions& common)
+    : Optimizer(options.learning_rate, std::make_unique<AdaptiveMoments>(options), common) {}
+
+AdamW::AdamW(const AdamWOptions& options, const OptimizerOptions& common)
+    : Optimizer(options.learning_rate,
+                std::make_unique<AdaptiveMoments>(AdamOptions{.learning_rate = options.learning_rate,
+                                                              .beta_1 = options.beta_1,
+                                                              .beta_2 = options.beta_2,
+                                                              .epsilon = options.epsilon,
+                                                              .amsgrad = options.amsgrad}),
+                with_decay(common, options.weight_decay)) {}
 
 }  // namespace lockstep

@@ -5,16 +5,32 @@
 namespace lockstep {
 
 struct AdamOptions {
-  double learning_rate = 0.001;
+  LearningRate learning_rate = 0.001;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
   double epsilon = 1e-7;  ///< above 0
+  bool amsgrad = false;   ///< the second moment in the formula never falls
 };
 
 /// Kingma and Ba 2015 as keras.optimizers.Adam; the formula stands at AdamStep.
 struct Adam : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
-  explicit Adam(const AdamOptions& options = {});
+  explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
+};
+
+struct AdamWOptions {
+  LearningRate learning_rate = 0.001;
+  double weight_decay = 0.004;
+  double beta_1 = 0.9;    ///< in [0, 1)
+  double beta_2 = 0.999;  ///< in [0, 1)
+  double epsilon = 1e-7;  ///< above 0
+  bool amsgrad = false;
+};
+
+/// Adam with weight decay (Loshchilov and Hutter 2019) as keras.optimizers.AdamW.
+struct AdamW : Optimizer {
+  /// Throws InvalidArgument for a value out of its range, and for a weight decay in `common`.
+  explicit AdamW(const AdamWOptions& options = {}, const OptimizerOptions& common = {});
 };
 
 }  // namespace lockstep

@@ -3,13 +3,47 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/strategy/reduce/reducer.h>
 #include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
+
+/// What all optimizers can do besides their rule, in Keras' words; 0 means not at all.
+struct OptimizerOptions {
+  double weight_decay = 0;  ///< share of each parameter that a step takes off, times the learning rate
+  /// Variables whose names contain one of these do not decay, e.g. {"bias", "gamma", "beta"}.
+  std::vector<std::string> exclude_from_weight_decay{};
+
+  // At most one of these. What is clipped is the gradient of the global batch, the sum over the replicas.
+  double clipvalue = 0;        ///< each gradient is brought into [-clipvalue, clipvalue]
+  double clipnorm = 0;         ///< the largest norm that each variable's gradient may have; larger ones are scaled
+  double global_clipnorm = 0;  ///< the largest norm that all gradients together may have
+
+  /// Steps whose gradients are averaged to one update; only then do the replicas exchange them. A scheduled learning
+  /// rate counts steps, iterations() counts updates.
+  int gradient_accumulation_steps = 1;
+
+  /// A moving average of the parameters is kept, which finalize_variable_values takes over.
+  bool use_ema = false;
+  double ema_momentum = 0.99;       ///< of the average, in [0, 1]
+  int ema_overwrite_frequency = 0;  ///< updates after which the parameters become their average, each time
+};
+
+/// What an optimizer knows after its steps: what it takes to go on from there. Gradients that have been accumulated for
+/// the next update are not part of it.
+struct OptimizerState {
+  std::int64_t steps = 0;
+  double learning_rate = 0;  ///< of the next step
+  struct Slot {
+    std::string name;            ///< Keras' name of what is kept, e.g. "momentum"
+    std::vector<Tensor> values;  ///< by variable, in the order of the optimizer's
+  };
+  std::vector<Slot> slots{};
+};
 
 /// A rule that moves parameters along their gradients, in Keras' words. A handle: copies are the same optimizer. It
 /// belongs to the variables of its first step; under a strategy every replica calls it, in the same order.
@@ -17,7 +51,8 @@ class Optimizer {
  public:
   /// This replica's gradients of `loss` (its share of the global loss: they are SUMmed over the replicas), reduced and
   /// applied to every copy of the variables. Uses the tape up. In a replica, or outside every strategy. The gradients
-  /// of variables that the first step's tape only looked up rows of are exchanged as IndexedSlices from then on.
+  /// of variables that the first step's tape only looked up rows of are exchanged as IndexedSlices from then on, unless
+  /// the step needs norms.
   /// A replica that does not use a variable adds nothing to its gradient. Throws InvalidArgument for variables other
   /// than the first step's or in another order on some replica, and when no replica has a gradient of any; LogicError
   /// under a strategy other than its.
@@ -26,17 +61,29 @@ class Optimizer {
   void apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const;
   void apply_gradients(std::span<const DenseOrSparse> gradients, const std::vector<Variable>& variables) const;
 
+  /// Of the next step.
   double learning_rate() const;
-  /// Throws InvalidArgument unless finite and >= 0, LogicError in a replica.
+  /// Throws InvalidArgument unless finite and >= 0, LogicError in a replica and where the rate follows a schedule.
   void set_learning_rate(double rate) const;
-  /// Steps done.
+  /// Updates done.
   std::int64_t iterations() const;
+
+  // Not in a replica: these throw LogicError there.
+
+  /// With `use_ema`, gives every variable its average; else does nothing. What Keras does after the last epoch.
+  void finalize_variable_values() const;
+  /// A copy of what it knows.
+  OptimizerState state() const;
+  /// Goes on from there, with the variables of its first step, which may be still to come and may be under another
+  /// strategy. Throws InvalidArgument, now or in the first step, where number, names or shapes are not its own, and
+  /// then knows what it knew before.
+  void load_state(const OptimizerState& state) const;
 
   class Rule;
 
  protected:
-  /// Throws as set_learning_rate.
-  Optimizer(double learning_rate, std::unique_ptr<const Rule> rule);
+  /// Throws as set_learning_rate, and InvalidArgument for options out of their range.
+  Optimizer(const LearningRate& learning_rate, std::unique_ptr<const Rule> rule, const OptimizerOptions& options);
 
  private:
   class State;

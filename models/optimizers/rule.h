@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include <lockstep/kernels/update.h>
 #include <lockstep/models/optimizers/optimizer.h>
 
 namespace lockstep {
@@ -10,13 +13,20 @@ namespace lockstep {
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;
-  /// How many values it keeps for each parameter; they start at 0.
-  virtual int state_slots() const = 0;
+  /// A value that it keeps for each parameter.
+  struct Slot {
+    std::string name;  ///< Keras' name, e.g. "momentum"
+    float start = 0;
+  };
+  virtual std::vector<Slot> slots() const = 0;
+  /// Step number `t`, from 1. Of a rule that scales by norms, the direction that is written in the parameters' place.
+  virtual OptimizerStep step(float learning_rate, std::int64_t t) const = 0;
   /// Whether a step may move a parameter whose gradient is 0; if not, rows of a table that nobody looked up are left
   /// alone.
   virtual bool moves_without_gradient() const = 0;
-  /// Step number `t`, from 1, on the calling thread's device.
-  virtual UpdateFn step(double learning_rate, std::int64_t t) const = 0;
+  /// Whether each variable moves along its direction by the learning rate times the ratio of its norm and the
+  /// direction's, or the learning rate where one of them is 0.
+  virtual bool scales_by_norms() const { return false; }
 };
 
 }  // namespace lockstep

@@ -1,4 +1,3 @@
-#include <lockstep/kernels/backend.h>
 #include <lockstep/models/optimizers/rule.h>
 #include <lockstep/models/optimizers/sgd.h>
 
@@ -7,29 +6,29 @@ namespace {
 
 class Descent final : public Optimizer::Rule {
  public:
-  explicit Descent(const SgdOptions& options) : options_(options) {
+  explicit Descent(const SgdOptions& options)
+      : momentum_(static_cast<float>(options.momentum)), nesterov_(options.nesterov) {
     require(0 <= options.momentum && options.momentum <= 1, "the momentum of SGD must lie in [0, 1], got {}",
             options.momentum);
-    require(options.weight_decay >= 0, "the weight decay must not be negative, got {}", options.weight_decay);
   }
 
-  int state_slots() const override { return static_cast<float>(options_.momentum) == 0.0F ? 0 : 1; }
-  bool moves_without_gradient() const override { return options_.momentum != 0 || options_.weight_decay != 0; }
-
-  UpdateFn step(double learning_rate, std::int64_t) const override {
-    const SgdStep step{.learning_rate = static_cast<float>(learning_rate),
-                       .momentum = static_cast<float>(options_.momentum),
-                       .nesterov = options_.nesterov,
-                       .weight_decay = static_cast<float>(options_.weight_decay)};
-    return [step](const UpdateViews& views) { current_backend().update(step, views); };
+  std::vector<Slot> slots() const override {
+    if (momentum_ == 0.0F) return {};
+    return {{.name = "momentum"}};
   }
+  OptimizerStep step(float learning_rate, std::int64_t) const override {
+    return SgdStep{.learning_rate = learning_rate, .momentum = momentum_, .nesterov = nesterov_};
+  }
+  bool moves_without_gradient() const override { return momentum_ != 0.0F; }
 
  private:
-  SgdOptions options_;
+  float momentum_;
+  bool nesterov_;
 };
 
 }  // namespace
 
-SGD::SGD(const SgdOptions& options) : Optimizer(options.learning_rate, std::make_unique<Descent>(options)) {}
+SGD::SGD(const SgdOptions& options, const OptimizerOptions& common)
+    : Optimizer(options.learning_rate, std::make_unique<Descent>(options), common) {}
 
 }  // namespace lockstep

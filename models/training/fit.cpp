@@ -57,6 +57,7 @@ History TrainingRun::run() {
   state_.stop = false;
   tell(&Callback::on_train_begin);
   for (int epoch = options_.initial_epoch; epoch < options_.epochs && !state_.stop; ++epoch) run_epoch(epoch);
+  compiled_.optimizer.finalize_variable_values();
   tell(&Callback::on_train_end);
   return std::move(history_);
 }

@@ -26,6 +26,11 @@ class ParameterArena {
   std::int64_t elements() const { return elements_; }
   /// Padded length of each parameter in the order of the layout, for plan_buckets.
   std::vector<std::int64_t> sizes_in_order() const;
+  /// Where variable number `variable` lies in each buffer, without padding.
+  FlatRange range_of(int variable) const {
+    const auto i = static_cast<std::size_t>(variable);
+    return {offsets_[i], offsets_[i] + variables_[i].shape().elements()};
+  }
   /// Where replica `replica`'s gradients go, in the order of `variables()`.
   std::span<const GradientTape::Slot> slots(int replica) const { return slots_[replica]; }
   /// False once another arena has taken one of the variables over.
@@ -33,6 +38,8 @@ class ParameterArena {
 
   std::span<float* const> parameters() const { return parameter_pointers_; }
   std::span<float* const> gradients() const { return gradient_pointers_; }
+  /// Replica `replica`'s gradients as one tensor.
+  const Tensor& gradients_of(int replica) const { return gradients_[static_cast<std::size_t>(replica)]; }
 
  private:
   void move_in(int copy);

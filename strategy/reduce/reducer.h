@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,10 +13,13 @@
 
 namespace lockstep {
 
-/// How a reducer treats the parameters of which a step looks up rows.
-struct RowOptions {
-  std::vector<bool> by_rows{};  ///< for each variable whether its gradients are rows; empty: none's are
-  bool every_row = true;        ///< a step also moves rows whose gradient is 0
+struct ReducerOptions {
+  /// The start of each value that the optimizer keeps for each parameter.
+  std::vector<float> slots{};
+  /// For each variable whether its gradients are rows of it; empty: none's are.
+  std::vector<bool> by_rows{};
+  /// A step also moves rows whose gradient is 0.
+  bool every_row = true;
 };
 
 /// From a loss to updated parameters: gradients into the arena, summed over the replicas bucket by bucket, the update
@@ -23,13 +27,15 @@ struct RowOptions {
 /// functions, in the same order.
 class GradientReducer {
  public:
-  /// `state_slots`: how many values the optimizer keeps for each parameter; they start at 0.
-  GradientReducer(std::vector<Variable> variables, int state_slots, const std::vector<LogicalDevice>& devices,
-                  const RowOptions& options = {});
+  GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
+                  const ReducerOptions& options = {});
 
+  const std::vector<Variable>& variables() const { return variables_; }
   /// Of the variables whose gradients are dense. Throws std::bad_optional_access when there are none.
   const ParameterArena& arena() const { return arena_.value(); }
-  const std::vector<Tensor>& state() const { return state_; }
+  /// Value number `slot` of every parameter of variable number `variable`: a view, in the variable's shape. Not while
+  /// replicas take a step.
+  Tensor state(std::size_t variable, std::size_t slot) const;
 
   /// This replica's gradients of `loss`, into the arena. A variable that the loss does not depend on gets 0, as on
   /// replicas that do not use it.
@@ -37,9 +43,23 @@ class GradientReducer {
   /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
   /// gradients are dense are made dense. Throws InvalidArgument on a wrong number or shape.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
+  /// Keeps this replica's gradients, to be added to the next ones. Meets nobody.
+  void accumulate(const ReplicaContext& context);
   /// Sums the replicas' gradients and applies `update` to every copy. Throws InvalidArgument, and updates nothing, when
   /// no replica has a gradient of any variable.
   void apply(const ReplicaContext& context, const UpdateFn& update);
+
+  // The same in parts, for steps that depend on the norms of whole variables, none of whose gradients may be rows.
+
+  /// Gives every replica the sum of all replicas' gradients in place of its own. Throws as apply.
+  void sum_gradients(const ReplicaContext& context);
+  enum class Of { gradients, parameters };
+  /// The sum of squares of each variable's gradient or value, on every replica; after sum_gradients.
+  std::vector<double> squared_norms(const ReplicaContext& context, Of of);
+  /// Applies `update` of a variable's number to this replica's part of every variable: to all copies of the parameters
+  /// or, where `to` says so, of the gradients. Returns when all replicas have.
+  void update_by_variable(const ReplicaContext& context, Of to,
+                          const std::function<void(std::size_t variable, const UpdateViews&)>& update);
 
  private:
   /// A variable's number in the arena or among the tables.
@@ -48,10 +68,14 @@ class GradientReducer {
     int number = 0;
   };
 
+  void add_arena(std::vector<Variable> variables, const std::vector<float>& slots,
+                 const std::vector<LogicalDevice>& devices);
   void add_slots(int replicas);
   void check_arena() const;
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
+  /// Adds what has been kept to this replica's gradients.
+  void add_accumulated(int replica);
   void check_fits(std::size_t variable, const DenseOrSparse& gradient) const;
   void check_some_gradient() const;
 
@@ -63,11 +87,15 @@ class GradientReducer {
   std::vector<Tensor> state_;       ///< of the arena
   std::vector<float*> state_pointers_;
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
-  /// Whether a replica has a gradient at all. On a cache line of its own, since only the replica's thread writes it.
-  struct alignas(64) HasGradient {
-    bool any = false;
+  std::vector<double> squared_norms_[2];                ///< by variable; of gradients and of parameters
+
+  /// What only the replica's thread writes, on cache lines of its own.
+  struct alignas(64) Own {
+    bool has_gradient = false;  ///< of any variable, in any step since the last update
+    Tensor accumulated{};       ///< like its gradients in the arena
+    bool has_accumulated = false;
   };
-  std::vector<HasGradient> has_gradient_;  ///< by replica
+  std::vector<Own> own_;  ///< by replica
 };
 
 }  // namespace lockstep

@@ -63,18 +63,35 @@ std::int64_t width_of(const Shape& shape) {
   return width;
 }
 
+/// The sum of two gradients of one table; the first may be undefined.
+DenseOrSparse plus(const DenseOrSparse& a, const DenseOrSparse& b) {
+  if (!is_defined(a)) return b;
+  const auto* const rows_a = std::get_if<IndexedSlices>(&a);
+  const auto* const rows_b = std::get_if<IndexedSlices>(&b);
+  if (rows_a && rows_b) return sum_duplicates(joined(*rows_a, *rows_b));
+  const Tensor sum = Tensor::zeros(rows_a ? rows_a->dense_shape : std::get<Tensor>(a).shape());
+  for (const DenseOrSparse* const part : {&a, &b}) {
+    if (const auto* const rows = std::get_if<IndexedSlices>(part))
+      scatter_add(*rows, sum);
+    else
+      current_backend().accumulate(std::get<Tensor>(*part), 1, sum);
+  }
+  return sum;
+}
+
 }  // namespace
 
-RowReducer::RowReducer(std::vector<Variable> tables, int state_slots, bool every_row,
+RowReducer::RowReducer(std::vector<Variable> tables, const std::vector<float>& slots, bool every_row,
                        const std::vector<LogicalDevice>& devices)
     : every_row_(every_row) {
   for (Variable& variable : tables) {
-    Table table{.variable = std::move(variable), .state = {}, .gradients = {}};
-    for (int slot = 0; slot < state_slots; ++slot) {
+    Table table{.variable = std::move(variable), .state = {}, .gradients = {}, .accumulated = {}};
+    for (const float start : slots) {
       table.state.push_back(Tensor::empty(table.variable.shape(), DType::f32, devices.front()));
-      backend(devices.front().kind).fill(table.state.back(), 0);
+      backend(devices.front().kind).fill(table.state.back(), start);
     }
     table.gradients.resize(devices.size());
+    table.accumulated.resize(devices.size());
     tables_.push_back(std::move(table));
   }
 }
@@ -94,12 +111,21 @@ void RowReducer::load(int replica, int table, const DenseOrSparse& gradient) {
   }
 }
 
+void RowReducer::accumulate(int replica) {
+  for (Table& table : tables_) {
+    DenseOrSparse& sum = table.accumulated[static_cast<std::size_t>(replica)];
+    sum = plus(sum, table.gradients[static_cast<std::size_t>(replica)]);
+  }
+}
+
 void RowReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
   const int replica = context.replica_id_in_sync_group();
   std::vector<DenseOrSparse> gradients;
   {
     const PhaseTimer timer(Phase::reduce);
-    for (Table& table : tables_) gradients.push_back(std::exchange(table.gradients[replica], Tensor()));
+    for (Table& table : tables_)
+      gradients.push_back(
+          plus(std::exchange(table.accumulated[replica], Tensor()), std::exchange(table.gradients[replica], Tensor())));
     gradients = lockstep::all_reduce(context.collective(), replica, ReduceOp::sum, gradients);
   }
   {

@@ -16,18 +16,26 @@ namespace lockstep {
 class RowReducer {
  public:
   /// `every_row`: a step also moves rows whose gradient is 0, as one with momentum does.
-  RowReducer(std::vector<Variable> tables, int state_slots, bool every_row, const std::vector<LogicalDevice>& devices);
+  RowReducer(std::vector<Variable> tables, const std::vector<float>& slots, bool every_row,
+             const std::vector<LogicalDevice>& devices);
 
+  /// As GradientReducer::state.
+  const Tensor& state(int table, std::size_t slot) const {
+    return tables_[static_cast<std::size_t>(table)].state.at(slot);
+  }
   /// This replica's gradient of table number `table`: rows, none, or, of a table that was read as a whole too, dense.
   void load(int replica, int table, const DenseOrSparse& gradient);
+  /// Keeps this replica's gradients, to be added to the next ones.
+  void accumulate(int replica);
   /// Sums the replicas' gradients and updates every copy. Every replica has to call it.
   void apply(const ReplicaContext& context, const UpdateFn& update);
 
  private:
   struct Table {
     Variable variable;
-    std::vector<Tensor> state;             ///< (rows, width) for each slot, held once
-    std::vector<DenseOrSparse> gradients;  ///< by replica
+    std::vector<Tensor> state;               ///< (rows, width) for each slot, held once
+    std::vector<DenseOrSparse> gradients;    ///< by replica
+    std::vector<DenseOrSparse> accumulated;  ///< by replica; undefined: nothing
   };
 
   void update_share(Table& table, int replica, int replicas, const DenseOrSparse& gradient, const UpdateFn& update);

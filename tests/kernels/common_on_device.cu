@@ -54,14 +54,16 @@ __global__ void dropout(DropoutRule f, RandomKey key, const float* x, float* y) 
   for (int w = 0; w < 4; ++w) y[threadIdx.x * 4 + w] = f(x[threadIdx.x * 4 + w], block.word[w]);
 }
 
-__global__ void sgd(SgdRule rule, const float* gradient, float* w, float* velocity) {
+template <class Rule>
+__global__ void update(Rule rule, OptimizerStep step, const float* gradients, float* w, float* state, float* average) {
   const int i = static_cast<int>(threadIdx.x);
-  w[i] = rule(rule(w[i], gradient[i]), gradient[i], velocity[i]);
-}
-
-__global__ void adam(AdamRule rule, const float* gradient, float* w, float* m, float* v) {
-  const int i = static_cast<int>(threadIdx.x);
-  w[i] = rule(w[i], gradient[i], m[i], v[i]);
+  const float gradient = scaled_and_clipped(step, gradients[i]);
+  const float before = decayed(step, w[i]);
+  if constexpr (Rule::slots == 0) w[i] = rule(before, gradient);
+  if constexpr (Rule::slots == 1) w[i] = rule(before, gradient, state[i]);
+  if constexpr (Rule::slots == 2) w[i] = rule(before, gradient, state[i], state[i + 1]);
+  if constexpr (Rule::slots == 3) w[i] = rule(before, gradient, state[i], state[i + 1], state[i + 2]);
+  average[i] = averaged(step, average[i], w[i]);
 }
 
 __global__ void lstm(const float* sums, float* state, float* gradient) {
@@ -92,8 +94,12 @@ void launch_all(float* f, bfloat16* b, std::int64_t* n) {
   convert<float><<<1, 1>>>(b, f);
   convert<std::int64_t><<<1, 1>>>(b, n);
   dropout<<<1, 1>>>(DropoutRule(0.5F), RandomKey{}, f, f);
-  sgd<<<1, 1>>>(SgdRule(SgdStep{}), f, f, f);
-  adam<<<1, 1>>>(AdamRule(AdamStep{}), f, f, f, f);
+  const OptimizerStep::Rule rules[] = {SgdStep{},     SgdStep{.momentum = 1},
+                                       AdamStep{},    AdamStep{.amsgrad = true},
+                                       RmspropStep{}, RmspropStep{.momentum = 1, .centered = true},
+                                       AdagradStep{}, LambDirectionStep{}};
+  for (const OptimizerStep::Rule& of : rules)
+    visit_rule(of, [&](auto rule) { update<<<1, 1>>>(rule, OptimizerStep(of), f, f, f, f); });
   lstm<<<1, 1>>>(f, f, f);
 }
 

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -41,8 +45,7 @@ struct Problem {
 
   std::int64_t size() const { return static_cast<std::int64_t>(parameters[0].size()); }
 
-  template <class Step>
-  void update(const Step& step, std::int64_t begin, std::int64_t end) {
+  void update(const OptimizerStep& step, std::int64_t begin, std::int64_t end) {
     const auto g = pointers<const float>(std::as_const(gradients), begin);
     const auto w = pointers<float>(parameters, begin);
     const auto s = pointers<float>(state, begin);
@@ -56,41 +59,78 @@ double gradient_sum(const Problem& p, std::size_t i) {
   return sum;
 }
 
-std::size_t slots_of(const SgdStep& step) { return step.momentum != 0 ? 1 : 0; }
-std::size_t slots_of(const AdamStep&) { return 2; }
-
-/// keras/src/optimizers/sgd.py, update_step, after the decoupled weight decay of base_optimizer.py.
-double reference_step(const SgdStep& s, double w, double g, std::vector<double>& slots) {
-  const auto rate = static_cast<double>(s.learning_rate);
-  const auto momentum = static_cast<double>(s.momentum);
-  w -= w * static_cast<double>(s.weight_decay) * rate;
+/// One parameter under a rule of keras/src/optimizers, update_step, in double precision.
+double reference_rule(const SgdStep& s, double w, double g, std::vector<double>& slots) {
+  const double rate = s.learning_rate;
+  const double momentum = s.momentum;
   if (momentum == 0) return w - rate * g;
   slots[0] = slots[0] * momentum - g * rate;
   return s.nesterov ? w + slots[0] * momentum - g * rate : w + slots[0];
 }
 
-/// keras/src/optimizers/adam.py, update_step.
-double reference_step(const AdamStep& s, double w, double g, std::vector<double>& slots) {
+double reference_rule(const AdamStep& s, double w, double g, std::vector<double>& slots) {
   const auto t = static_cast<double>(s.t);
   const double alpha =
       static_cast<double>(s.learning_rate) * std::sqrt(1 - std::pow(s.beta_2, t)) / (1 - std::pow(s.beta_1, t));
   slots[0] += (g - slots[0]) * (1 - s.beta_1);
   slots[1] += (g * g - slots[1]) * (1 - s.beta_2);
-  return w - slots[0] * alpha / (std::sqrt(slots[1]) + static_cast<double>(s.epsilon));
+  if (s.amsgrad) slots[2] = std::max(slots[2], slots[1]);
+  return w - slots[0] * alpha / (std::sqrt(slots[s.amsgrad ? 2 : 1]) + static_cast<double>(s.epsilon));
+}
+
+double reference_rule(const RmspropStep& s, double w, double g, std::vector<double>& slots) {
+  const double momentum = s.momentum;
+  slots[0] = s.rho * slots[0] + (1 - s.rho) * g * g;
+  double denominator = slots[0] + static_cast<double>(s.epsilon);
+  if (s.centered) {
+    double& average = slots[momentum != 0 ? 2 : 1];
+    average = s.rho * average + (1 - s.rho) * g;
+    denominator -= average * average;
+  }
+  const double increment = static_cast<double>(s.learning_rate) * g / std::sqrt(denominator);
+  if (momentum == 0) return w - increment;
+  slots[1] = momentum * slots[1] + increment;
+  return w - slots[1];
+}
+
+double reference_rule(const AdagradStep& s, double w, double g, std::vector<double>& slots) {
+  slots[0] += g * g;
+  return w - static_cast<double>(s.learning_rate) * g / std::sqrt(slots[0] + static_cast<double>(s.epsilon));
+}
+
+double reference_rule(const LambDirectionStep& s, double, double g, std::vector<double>& slots) {
+  const auto t = static_cast<double>(s.t);
+  slots[0] += (g - slots[0]) * (1 - s.beta_1);
+  slots[1] += (g * g - slots[1]) * (1 - s.beta_2);
+  return slots[0] / (1 - std::pow(s.beta_1, t)) /
+         (std::sqrt(slots[1] / (1 - std::pow(s.beta_2, t))) + static_cast<double>(s.epsilon));
+}
+
+/// A whole step; keras/src/optimizers/base_optimizer.py has what is around the rule.
+double reference_step(const OptimizerStep& step, double w, double g, std::vector<double>& slots) {
+  const double most = step.clip_value;
+  g = std::clamp(g * static_cast<double>(step.gradient_scale), -most, most);
+  w -= w * static_cast<double>(step.decay);
+  w = std::visit([&](const auto& rule) { return reference_rule(rule, w, g, slots); }, step.rule);
+  if (step.average == OptimizerStep::Average::none) return w;
+  double& average = slots[static_cast<std::size_t>(state_slots(step)) - 1];
+  const double momentum = step.average_momentum;
+  average = momentum * average + (1 - momentum) * w;
+  return step.average == OptimizerStep::Average::overwrite ? average : w;
 }
 
 /// `step_at(t)` gives the options of step t = 1, 2, ...
-template <class StepAt>
-void expect_reference(const StepAt& step_at) {
+void expect_reference(const std::function<OptimizerStep(int t)>& step_at) {
   const int steps = 5;
+  const auto slots_of = static_cast<std::size_t>(state_slots(step_at(1)));
   for (const std::size_t replicas : {1U, 2U, 5U}) {
     for (const std::int64_t n : {0, 1, 1500}) {
-      Problem problem(replicas, slots_of(step_at(1)), n);
+      Problem problem(replicas, slots_of, n);
       const std::vector<float> start = problem.parameters[0];
       for (int t = 1; t <= steps; ++t) problem.update(step_at(t), 0, n);
       for (std::size_t i = 0; i < start.size(); ++i) {
         auto w = static_cast<double>(start[i]);
-        std::vector<double> slots(2);
+        std::vector<double> slots(slots_of);
         for (int t = 1; t <= steps; ++t) w = reference_step(step_at(t), w, gradient_sum(problem, i), slots);
         const auto terms = static_cast<double>(replicas) + 1;  // the parameter and the gradients, each at most 1
         ASSERT_NEAR(static_cast<double>(problem.parameters[0][i]), w, tolerance(DType::f32, steps, terms));
@@ -104,14 +144,73 @@ TEST(Sgd, FollowsKeras) {
   expect_reference([](int) { return SgdStep{.learning_rate = 0.1F}; });
   expect_reference([](int) { return SgdStep{.learning_rate = 0.1F, .momentum = 0.9F}; });
   expect_reference([](int) { return SgdStep{.learning_rate = 0.1F, .momentum = 0.9F, .nesterov = true}; });
-  expect_reference([](int) { return SgdStep{.learning_rate = 0.1F, .weight_decay = 0.05F}; });
-  expect_reference(
-      [](int) { return SgdStep{.learning_rate = 0.1F, .momentum = 0.5F, .nesterov = true, .weight_decay = 0.05F}; });
 }
 
 TEST(Adam, FollowsKeras) {
   expect_reference([](int t) { return AdamStep{.learning_rate = 0.01F, .t = t}; });
   expect_reference([](int t) { return AdamStep{.beta_1 = 0.5, .beta_2 = 0.9, .epsilon = 1e-3F, .t = t}; });
+  expect_reference([](int t) { return AdamStep{.learning_rate = 0.01F, .amsgrad = true, .t = t}; });
+}
+
+TEST(Rmsprop, FollowsKeras) {
+  for (const float momentum : {0.0F, 0.9F})
+    for (const bool centered : {false, true})
+      expect_reference([&](int) {
+        return RmspropStep{.learning_rate = 0.01F, .momentum = momentum, .epsilon = 1e-3F, .centered = centered};
+      });
+}
+
+TEST(Adagrad, FollowsKeras) {
+  expect_reference([](int) { return AdagradStep{.learning_rate = 0.1F, .epsilon = 1e-3F}; });
+}
+
+TEST(LambDirection, FollowsKeras) {
+  expect_reference([](int t) { return LambDirectionStep{.epsilon = 1e-3F, .t = t}; });
+}
+
+TEST(Update, DoesWhatAllRulesHaveInCommon) {
+  const auto with = [](const OptimizerStep::Rule& rule, auto set) {
+    return [=](int t) {
+      OptimizerStep step(rule);
+      set(step, t);
+      return step;
+    };
+  };
+  const std::array<OptimizerStep::Rule, 2> rules{SgdStep{.learning_rate = 0.1F, .momentum = 0.9F},
+                                                 RmspropStep{.learning_rate = 0.01F, .epsilon = 1e-3F}};
+  for (const OptimizerStep::Rule& rule : rules) {
+    expect_reference(with(rule, [](OptimizerStep& step, int) { step.decay = 0.05F; }));
+    expect_reference(with(rule, [](OptimizerStep& step, int) { step.gradient_scale = 0.25F; }));
+    expect_reference(with(rule, [](OptimizerStep& step, int) { step.clip_value = 0.3F; }));
+    expect_reference(with(rule, [](OptimizerStep& step, int t) {
+      step.gradient_scale = 0.5F;
+      step.clip_value = 0.2F;
+      step.decay = 0.1F;
+      step.average = t % 2 == 0 ? OptimizerStep::Average::overwrite : OptimizerStep::Average::keep;
+      step.average_momentum = t == 1 ? 0.0F : 0.75F;
+    }));
+  }
+}
+
+TEST(Update, LetsNanThroughTheClipping) {
+  Problem problem(1, 0, 1);
+  problem.gradients[0][0] = std::numeric_limits<float>::quiet_NaN();
+  OptimizerStep step(SgdStep{});
+  step.clip_value = 1;
+  problem.update(step, 0, 1);
+  EXPECT_TRUE(std::isnan(problem.parameters[0][0]));
+}
+
+TEST(SquaredNorm, IsTheSameOnAnyNumberOfThreads) {
+  for (const std::int64_t n : {0, 1, 7, 16384, 100'001}) {
+    const std::vector<float> x = random_tensor({n}, 3).to_vector<float>();
+    double expected = 0;
+    for (const float value : x) expected += static_cast<double>(value) * static_cast<double>(value);
+    const double once = backend(DeviceKind::cpu).squared_norm(x.data(), n);
+    EXPECT_NEAR(once, expected, 1e-15 * static_cast<double>(n) * expected + 1e-300);
+    const ComputeThreadsScope three(3);
+    EXPECT_EQ(backend(DeviceKind::cpu).squared_norm(x.data(), n), once);
+  }
 }
 
 TEST(Adam, MovesEveryParameterByTheLearningRateInTheFirstStep) {
@@ -123,19 +222,19 @@ TEST(Adam, MovesEveryParameterByTheLearningRateInTheFirstStep) {
     EXPECT_NEAR(static_cast<double>(start[i] - problem.parameters[0][i]), 0.25, tolerance(DType::f32, 1, 1));
 }
 
-template <class Step>
-void expect_bits_of_any_cut(const Step& step) {
+void expect_bits_of_any_cut(const OptimizerStep& step) {
   const std::int64_t n = 100'001;
-  Problem whole(3, slots_of(step), n);
+  const auto slots = static_cast<std::size_t>(state_slots(step));
+  Problem whole(3, slots, n);
   {
     const ComputeThreadsScope one(1);
     whole.update(step, 0, n);
   }
-  Problem cut = Problem(3, slots_of(step), n);
+  Problem cut = Problem(3, slots, n);
   for (const auto& [begin, end] :
        {std::pair{0, 1}, std::pair{1, 1030}, std::pair{1030, 70'003}, std::pair{70'003, 100'001}})
     cut.update(step, begin, end);
-  Problem threaded = Problem(3, slots_of(step), n);
+  Problem threaded = Problem(3, slots, n);
   {
     const ComputeThreadsScope three(3);
     threaded.update(step, 0, n);
@@ -147,18 +246,21 @@ void expect_bits_of_any_cut(const Step& step) {
 }
 
 TEST(Update, SameBitsHoweverTheRangeIsCut) {
-  expect_bits_of_any_cut(SgdStep{.weight_decay = 0.1F});
+  expect_bits_of_any_cut(SgdStep{});
   expect_bits_of_any_cut(SgdStep{.momentum = 0.9F, .nesterov = true});
   expect_bits_of_any_cut(AdamStep{.t = 3});
+  OptimizerStep averaged(RmspropStep{.momentum = 0.5F, .centered = true});
+  averaged.average = OptimizerStep::Average::keep;
+  expect_bits_of_any_cut(averaged);
 }
 
 TEST(Update, ErrorsNameWhatIsMissing) {
   EXPECT_EQ(error_of<InvalidArgument>([] { Problem(2, 1, 3).update(AdamStep{}, 0, 3); }),
-            "Adam keeps 2 state slots for a parameter, got 1");
+            "this update keeps 2 state slots for a parameter, got 1");
   EXPECT_EQ(error_of<InvalidArgument>([] { Problem(2, 0, 3).update(SgdStep{.momentum = 0.9F}, 0, 3); }),
-            "SGD keeps 1 state slots for a parameter, got 0");
+            "this update keeps 1 state slots for a parameter, got 0");
   EXPECT_EQ(error_of<InvalidArgument>([] { Problem(2, 2, 3).update(AdamStep{.t = 0}, 0, 3); }),
-            "Adam counts its steps from 1, got step 0");
+            "steps are counted from 1, got step 0");
 }
 
 TEST(BackendTable, NamesTheKindThatHasNoKernels) {

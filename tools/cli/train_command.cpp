@@ -23,11 +23,11 @@ constexpr int interrupted = 130;
 Optimizer make_optimizer(const TrainOptions& options) {
   if (options.optimizer == "adam") {
     AdamOptions adam;
-    adam.learning_rate = options.learning_rate.value_or(adam.learning_rate);
+    if (options.learning_rate) adam.learning_rate = *options.learning_rate;
     return Adam(adam);
   }
   SgdOptions sgd{.momentum = options.momentum};
-  sgd.learning_rate = options.learning_rate.value_or(sgd.learning_rate);
+  if (options.learning_rate) sgd.learning_rate = *options.learning_rate;
   return SGD(sgd);
 }
 

@@ -11,7 +11,7 @@ void LearningRateScheduler::on_epoch_begin(Model& model, const EpochPlan& plan) 
   optimizer.set_learning_rate(schedule_(plan.epoch, optimizer.learning_rate()));
 }
 
-LearningRateSchedule poly_decay(double initial, int epochs, double power) {
+EpochSchedule poly_decay(double initial, int epochs, double power) {
   require(epochs >= 1, "poly_decay needs at least 1 epoch, got {}", epochs);
   return [=](int epoch, double) {
     return initial * std::pow(std::max(0.0, 1.0 - static_cast<double>(epoch) / epochs), power);

@@ -7,20 +7,20 @@
 namespace lockstep {
 
 /// The learning rate to use from an epoch's start on, given the one in use.
-using LearningRateSchedule = std::function<double(int epoch, double current)>;
+using EpochSchedule = std::function<double(int epoch, double current)>;
 
 /// Sets the optimizer's learning rate at the start of each epoch.
 class LearningRateScheduler final : public Callback {
  public:
-  explicit LearningRateScheduler(LearningRateSchedule schedule) : schedule_(std::move(schedule)) {}
+  explicit LearningRateScheduler(EpochSchedule schedule) : schedule_(std::move(schedule)) {}
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
 
  private:
-  LearningRateSchedule schedule_;
+  EpochSchedule schedule_;
 };
 
 /// initial * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0.
 /// Throws InvalidArgument for epochs < 1.
-LearningRateSchedule poly_decay(double initial, int epochs, double power = 1.0);
+EpochSchedule poly_decay(double initial, int epochs, double power = 1.0);
 
 }  // namespace lockstep

@@ -72,7 +72,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::ValuesIn(test::replica_counts),
                      testing::Values(Case{"SGD", [] { return SGD({.learning_rate = 0.1}); }},
                                      Case{"Momentum", [] { return SGD({.learning_rate = 0.1, .momentum = 0.9}); }},
-                                     Case{"Decay", [] { return SGD({.learning_rate = 0.1, .weight_decay = 0.1}); }},
+                                     Case{"Decay", [] { return SGD({.learning_rate = 0.1}, {.weight_decay = 0.1}); }},
+                                     Case{"Accumulating",
+                                          [] {
+                                            return SGD({.learning_rate = 0.1}, {.gradient_accumulation_steps = 2});
+                                          }},
                                      Case{"Adam", [] { return Adam({.learning_rate = 0.1}); }})),
     [](const auto& info) { return std::get<1>(info.param).name + std::to_string(std::get<0>(info.param)); });
 

@@ -91,7 +91,7 @@ TEST_F(Callbacks, LearningRateSchedulerSetsTheRateOfEachEpoch) {
 }
 
 TEST(PolyDecay, FallsFromTheInitialRateToZero) {
-  const LearningRateSchedule linear = poly_decay(5e-3, 70);
+  const EpochSchedule linear = poly_decay(5e-3, 70);
   EXPECT_DOUBLE_EQ(linear(0, 123), 5e-3);
   EXPECT_DOUBLE_EQ(linear(35, 123), 2.5e-3);
   EXPECT_DOUBLE_EQ(linear(69, 123), 5e-3 * (1 - 69.0 / 70));

@@ -73,7 +73,7 @@ TEST_P(CentralStorage, UpdateRunsOnce) {
 TEST_P(CentralStorage, TrainsLikeMirrored) {
   const auto trained = [&](const Strategy& strategy) {
     const Variable v = strategy.scope([] { return test::variable_of("v", test::random_tensor({37}, 3)); });
-    GradientReducer reducer({v}, 0, strategy.devices());
+    GradientReducer reducer({v}, strategy.devices());
     const UpdateFn update = [](const UpdateViews& views) {
       current_backend().update(SgdStep{.learning_rate = 0.5F}, views);
     };

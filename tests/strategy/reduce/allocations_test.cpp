@@ -20,7 +20,7 @@ class TrainingByHand : public testing::TestWithParam<CrossDeviceOps> {
     return std::vector{test::variable_of("weights", test::random_tensor({30}, 1)),
                        test::variable_of("bias", Tensor::zeros({1}))};
   });
-  GradientReducer reducer_{variables_, 1, strategy_.devices()};
+  GradientReducer reducer_{variables_, strategy_.devices(), {.slots = {0}}};
 
   void step(int number) {
     const Tensor x = test::random_tensor({64, 30}, 100U + number);
@@ -65,7 +65,7 @@ TEST_P(TrainingByHand, GivesTheSameBitsAgain) {
     start.push_back(Tensor::from(variable.value().to_vector<float>(), variable.shape()));
   const auto first = run_again();
   for (std::size_t i = 0; i < start.size(); ++i) variables_[i].assign(start[i]);
-  current_backend().fill(reducer_.state().front(), 0);
+  for (std::size_t i = 0; i < variables_.size(); ++i) current_backend().fill(reducer_.state(i, 0), 0);
   EXPECT_EQ(run_again(), first);
 }
 

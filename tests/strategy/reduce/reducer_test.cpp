@@ -25,7 +25,7 @@ class GradientReducerOf : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = test::mirrored(replicas_);
   const Variable used_ = strategy_.scope([] { return test::variable_of("used", Tensor::full({20}, 5)); });
   const Variable unused_ = strategy_.scope([] { return test::variable_of("unused", Tensor::full({3}, 6)); });
-  GradientReducer reducer_{{used_, unused_}, 0, strategy_.devices()};
+  GradientReducer reducer_{{used_, unused_}, strategy_.devices()};
   const float sum_of_ids_ = static_cast<float>(replicas_ * (replicas_ - 1) / 2);
 
   const Tensor& gradient(int replica, int variable) const {
@@ -151,7 +151,7 @@ TEST_P(GradientReducerOf, ForwardBeforeTheArenaWasMadeIsDifferentiatedToo) {
     GradientTape tape;
     const Tensor loss = sum(square(v.value()));
     context.meet("before");
-    if (this_replica() == 0) late = std::make_unique<GradientReducer>(std::vector{v}, 0, strategy_.devices());
+    if (this_replica() == 0) late = std::make_unique<GradientReducer>(std::vector{v}, strategy_.devices());
     context.meet("after");
     late->backward(context, tape, loss);
     late->apply(context, take_plain_step);
@@ -159,15 +159,65 @@ TEST_P(GradientReducerOf, ForwardBeforeTheArenaWasMadeIsDifferentiatedToo) {
   for (const Tensor& copy : v.state().copies()) test::expect_same_bits(copy, Tensor::full({4}, 3 - 6 * replicas_));
 }
 
-TEST_P(GradientReducerOf, StateStartsAtZeroAndIsHeldOnce) {
-  const GradientReducer with_state({strategy_.scope([] { return test::variable_of("v", Tensor::zeros({4})); })}, 2,
-                                   strategy_.devices());
-  ASSERT_EQ(with_state.state().size(), 2U);
-  for (const Tensor& slot : with_state.state()) test::expect_same_bits(slot, Tensor::zeros({16}));
+TEST_P(GradientReducerOf, StateStartsAsAsked) {
+  const Variable v = strategy_.scope([] { return test::variable_of("v", Tensor::zeros({2, 2})); });
+  const Variable table = strategy_.scope([] { return test::variable_of("table", Tensor::zeros({3, 2})); });
+  const GradientReducer with_state({v, table}, strategy_.devices(), {.slots = {0, 0.5}, .by_rows = {false, true}});
+  test::expect_same_bits(with_state.state(0, 0), Tensor::zeros({2, 2}));
+  test::expect_same_bits(with_state.state(0, 1), Tensor::full({2, 2}, 0.5));
+  test::expect_same_bits(with_state.state(1, 1), Tensor::full({3, 2}, 0.5));
+}
+
+// Replica r has gradients r + 1, then 10: their sums over two steps and all replicas are applied at once.
+TEST_P(GradientReducerOf, AccumulatesGradientsOverSteps) {
+  const Variable table = strategy_.scope([] { return test::variable_of("table", Tensor::zeros({3, 1})); });
+  GradientReducer reducer({used_, table}, strategy_.devices(), {.by_rows = {false, true}, .every_row = false});
+  const auto gradients = [](float value, std::int64_t row) {
+    const IndexedSlices rows{
+        Tensor::full({1, 1}, value), Tensor::full({1}, static_cast<double>(row), DType::i64), {3, 1}};
+    return std::vector<DenseOrSparse>{Tensor::full({20}, value), rows};
+  };
+  for (int update = 1; update <= 2; ++update) {
+    strategy_.run([&] {
+      const ReplicaContext context = get_replica_context();
+      reducer.load(context, gradients(static_cast<float>(this_replica() + 1), 0));
+      reducer.accumulate(context);
+      reducer.load(context, gradients(10, 2));
+      reducer.apply(context, take_plain_step);
+    });
+    const float first = sum_of_ids_ + static_cast<float>(replicas_);
+    const float second = 10.0F * static_cast<float>(replicas_);
+    const auto times = static_cast<float>(update);
+    for (const Tensor& copy : used_.state().copies())
+      test::expect_same_bits(copy, Tensor::full({20}, 5 - times * (first + second)));
+    for (const Tensor& copy : table.state().copies())
+      EXPECT_EQ(copy.to_vector<float>(), (std::vector<float>{-times * first, 0, -times * second}));
+  }
+}
+
+TEST_P(GradientReducerOf, GivesTheNormsOfWholeVariablesAndUpdatesByVariable) {
+  strategy_.run([&] {
+    const ReplicaContext context = get_replica_context();
+    reducer_.load(context, std::vector<DenseOrSparse>{Tensor::full({20}, this_replica() + 1), Tensor::full({3}, 1)});
+    reducer_.sum_gradients(context);
+    const double first = sum_of_ids_ + replicas_;
+    EXPECT_EQ(reducer_.squared_norms(context, GradientReducer::Of::gradients),
+              (std::vector<double>{20 * first * first, 3.0 * replicas_ * replicas_}));
+    EXPECT_EQ(reducer_.squared_norms(context, GradientReducer::Of::parameters), (std::vector<double>{20 * 25, 3 * 36}));
+    reducer_.update_by_variable(context, GradientReducer::Of::parameters,
+                                [](std::size_t variable, const UpdateViews& views) {
+                                  OptimizerStep step(plain_step);
+                                  step.gradient_scale = variable == 0 ? 0.5F : 0;
+                                  current_backend().update(step, views);
+                                });
+  });
+  for (const Tensor& copy : used_.state().copies())
+    test::expect_same_bits(copy, Tensor::full({20}, 5 - 0.5 * (sum_of_ids_ + replicas_)));
+  for (const Tensor& copy : unused_.state().copies()) test::expect_same_bits(copy, Tensor::full({3}, 6));
 }
 
 TEST_P(GradientReducerOf, VariablesTakenOverAreNoticed) {
-  const GradientReducer other({used_}, 0, strategy_.devices());
+  const GradientReducer other({used_}, strategy_.devices());
   EXPECT_THAT(
       [&] {
         strategy_.run([&] {

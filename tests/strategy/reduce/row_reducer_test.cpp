@@ -44,12 +44,13 @@ class Tables : public testing::TestWithParam<int> {
 
   /// The table after three steps of `step` on gradients that replica r has `count(r)` rows of, as rows or made dense.
   template <class Step, class Count>
-  Tensor trained(const Strategy& strategy, const Step& step, int state_slots, bool every_row, bool by_rows,
+  Tensor trained(const Strategy& strategy, const Step& step, std::size_t state_slots, bool every_row, bool by_rows,
                  const Count& count) const {
     const Variable v = table(strategy);
     const Variable b = bias(strategy);
-    GradientReducer reducer({v, b}, state_slots, strategy.devices(),
-                            {.by_rows = {by_rows, false}, .every_row = every_row});
+    GradientReducer reducer(
+        {v, b}, strategy.devices(),
+        {.slots = std::vector<float>(state_slots), .by_rows = {by_rows, false}, .every_row = every_row});
     for (std::uint64_t number = 0; number < 3; ++number) {
       strategy.run([&] {
         const ReplicaContext context = get_replica_context();
@@ -101,7 +102,7 @@ TEST_P(Tables, TakeWhateverGradientAReplicaHas) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
   const Variable v = table(strategy);
   const Tensor before = v.value() * 1.0;
-  GradientReducer reducer({v}, 0, strategy.devices(), {.by_rows = {true}, .every_row = false});
+  GradientReducer reducer({v}, strategy.devices(), {.by_rows = {true}, .every_row = false});
   strategy.run([&] {
     const ReplicaContext context = get_replica_context();
     GradientTape tape;
@@ -124,7 +125,7 @@ TEST_P(Tables, TakeWhateverGradientAReplicaHas) {
 
 TEST_P(Tables, AloneWithoutAGradientAnywhereAreRefused) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
-  GradientReducer reducer({table(strategy)}, 0, strategy.devices(), {.by_rows = {true}, .every_row = false});
+  GradientReducer reducer({table(strategy)}, strategy.devices(), {.by_rows = {true}, .every_row = false});
   EXPECT_ERROR(InvalidArgument, "no gradients provided", strategy.run([&] {
     reducer.load(get_replica_context(), std::vector<DenseOrSparse>{Tensor()});
     reducer.apply(get_replica_context(), [](const UpdateViews&) {});
@@ -133,7 +134,7 @@ TEST_P(Tables, AloneWithoutAGradientAnywhereAreRefused) {
 
 TEST_P(Tables, RefuseRowsOfAnotherTable) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
-  GradientReducer reducer({table(strategy)}, 0, strategy.devices(), {.by_rows = {true}, .every_row = false});
+  GradientReducer reducer({table(strategy)}, strategy.devices(), {.by_rows = {true}, .every_row = false});
   const IndexedSlices other{Tensor::zeros({1, width}), Tensor::zeros({1}, DType::i64), {rows + 1, width}};
   EXPECT_ERROR(InvalidArgument, "of 'table', must be f32 (23, 5), got 1 rows of f32 (24, 5)",
                strategy.run([&] { reducer.load(get_replica_context(), std::vector<DenseOrSparse>{other}); }));

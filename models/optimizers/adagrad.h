@@ -1,0 +1,19 @@
+#pragma once
+
+#include <lockstep/models/optimizers/optimizer.h>
+
+namespace lockstep {
+
+struct AdagradOptions {
+  LearningRate learning_rate = 0.001;
+  double initial_accumulator_value = 0.1;  ///< not negative
+  double epsilon = 1e-7;                   ///< above 0
+};
+
+/// Duchi et al. 2011 as keras.optimizers.Adagrad; the formula stands at AdagradStep.
+struct Adagrad : Optimizer {
+  /// Throws InvalidArgument for a value out of its range.
+  explicit Adagrad(const AdagradOptions& options = {}, const OptimizerOptions& common = {});
+};
+
+}  // namespace lockstep

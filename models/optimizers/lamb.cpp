@@ -1,0 +1,32 @@
+#include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/rule.h>
+
+namespace lockstep {
+namespace {
+
+class LayerwiseMoments final : public Optimizer::Rule {
+ public:
+  explicit LayerwiseMoments(const LambOptions& options) : options_(options) {
+    require(0 <= options.beta_1 && options.beta_1 < 1 && 0 <= options.beta_2 && options.beta_2 < 1,
+            "the betas of Lamb must lie in [0, 1), got {} and {}", options.beta_1, options.beta_2);
+    require(options.epsilon > 0, "the epsilon of Lamb must be positive, got {}", options.epsilon);
+  }
+
+  std::vector<Slot> slots() const override { return {{.name = "momentum"}, {.name = "velocity"}}; }
+  OptimizerStep step(float, std::int64_t t) const override {
+    return LambDirectionStep{
+        .beta_1 = options_.beta_1, .beta_2 = options_.beta_2, .epsilon = static_cast<float>(options_.epsilon), .t = t};
+  }
+  bool moves_without_gradient() const override { return true; }
+  bool scales_by_norms() const override { return true; }
+
+ private:
+  LambOptions options_;
+};
+
+}  // namespace
+
+Lamb::Lamb(const LambOptions& options, const OptimizerOptions& common)
+    : Optimizer(options.learning_rate, std::make_unique<LayerwiseMoments>(options), common) {}
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <lockstep/models/optimizers/optimizer.h>
+
+namespace lockstep {
+
+struct LambOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;    ///< in [0, 1)
+  double beta_2 = 0.999;  ///< in [0, 1)
+  double epsilon = 1e-7;  ///< above 0
+};
+
+/// Adam for large batches (You et al. 2020) as keras.optimizers.Lamb: each variable moves by the learning rate times
+/// its norm, along the direction that stands at LambDirectionStep.
+struct Lamb : Optimizer {
+  /// Throws InvalidArgument for a value out of its range.
+  explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});
+};
+
+}  // namespace lockstep

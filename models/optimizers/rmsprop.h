@@ -1,0 +1,21 @@
+#pragma once
+
+#include <lockstep/models/optimizers/optimizer.h>
+
+namespace lockstep {
+
+struct RmspropOptions {
+  LearningRate learning_rate = 0.001;
+  double rho = 0.9;       ///< of the average of squares, in [0, 1)
+  double momentum = 0;    ///< in [0, 1]
+  double epsilon = 1e-7;  ///< above 0
+  bool centered = false;  ///< divides by the variance of the gradient instead of its mean square
+};
+
+/// Hinton's RMSprop as keras.optimizers.RMSprop; the formula stands at RmspropStep.
+struct RMSprop : Optimizer {
+  /// Throws InvalidArgument for a value out of its range.
+  explicit RMSprop(const RmspropOptions& options = {}, const OptimizerOptions& common = {});
+};
+
+}  // namespace lockstep

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+// Learning rates that change from step to step, as in keras.optimizers.schedules.
+
+namespace lockstep {
+
+/// The learning rate of step number `step`, from 0.
+using LearningRateSchedule = std::function<double(std::int64_t step)>;
+
+/// What an optimizer takes for its learning rate: a number, which can be set anew, or a schedule.
+class LearningRate {
+ public:
+  LearningRate(double rate) : rate_(rate) {}                                       // NOLINT: implicit
+  LearningRate(LearningRateSchedule schedule) : schedule_(std::move(schedule)) {}  // NOLINT: implicit
+
+  bool is_schedule() const { return schedule_ != nullptr; }
+  double at(std::int64_t step) const { return schedule_ ? schedule_(step) : rate_; }
+
+ private:
+  double rate_ = 0;
+  LearningRateSchedule schedule_;
+};
+
+// All throw InvalidArgument for decay_steps below 1.
+
+struct ExponentialDecayOptions {
+  double initial_learning_rate = 0;
+  std::int64_t decay_steps = 0;
+  double decay_rate = 0;
+  bool staircase = false;  ///< only every decay_steps steps
+};
+/// initial_learning_rate * decay_rate^(step / decay_steps).
+LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options);  // NOLINT: Keras' names
+
+/// initial_learning_rate / (1 + decay_rate * step / decay_steps).
+LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options);  // NOLINT
+
+/// values[i] up to and including step boundaries[i], and the last value after the last boundary. Throws InvalidArgument
+/// unless there is one value more than boundaries, which increase.
+LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries,
+                                            std::vector<double> values);  // NOLINT
+
+struct PolynomialDecayOptions {
+  double initial_learning_rate = 0;
+  std::int64_t decay_steps = 0;
+  double end_learning_rate = 0.0001;
+  double power = 1;
+  bool cycle = false;  ///< starts again, over a longer time, whenever the end is reached
+};
+/// From the initial to the end's rate as (1 - step / decay_steps)^power.
+LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options);  // NOLINT
+
+struct CosineDecayOptions {
+  double initial_learning_rate = 0;
+  std::int64_t decay_steps = 0;
+  double alpha = 0;                       ///< the end's share of the rate from which it falls
+  std::optional<double> warmup_target{};  ///< the rate goes up to this one first, in a straight line
+  std::int64_t warmup_steps = 0;
+};
+/// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up where there is a target.
+LearningRateSchedule CosineDecay(const CosineDecayOptions& options);  // NOLINT
+
+struct CosineDecayRestartsOptions {
+  double initial_learning_rate = 0;
+  std::int64_t first_decay_steps = 0;
+  double t_mul = 2;  ///< how many times as long each period is as the one before, at least 1
+  double m_mul = 1;  ///< the start of each period, as a share of the one before's
+  double alpha = 0;  ///< as in CosineDecay
+};
+/// Cosine waves with warm restarts.
+LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options);  // NOLINT
+
+}  // namespace lockstep

@@ -1,0 +1,341 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/models/optimizers/state.h>
+#include <lockstep/strategy/verify/verify.h>
+
+namespace lockstep {
+namespace {
+
+void check_rate(double rate) {
+  require(std::isfinite(rate) && rate >= 0, "a learning rate must be finite and not negative, got {}", rate);
+}
+
+void check_options(const OptimizerOptions& options) {
+  require(options.weight_decay >= 0, "the weight decay must not be negative, got {}", options.weight_decay);
+  const double clips[] = {options.clipvalue, options.clipnorm, options.global_clipnorm};
+  require(std::ranges::none_of(clips, [](double clip) { return clip < 0; }) && std::ranges::count(clips, 0.0) >= 2,
+          "at most one of clipvalue, clipnorm and global_clipnorm can be set, and above 0; got {}, {} and {}", clips[0],
+          clips[1], clips[2]);
+  require(options.gradient_accumulation_steps >= 1, "gradient_accumulation_steps must be at least 1, got {}",
+          options.gradient_accumulation_steps);
+  require(0 <= options.ema_momentum && options.ema_momentum <= 1, "ema_momentum must lie in [0, 1], got {}",
+          options.ema_momentum);
+  require(options.ema_overwrite_frequency >= 0, "ema_overwrite_frequency must not be negative, got {}",
+          options.ema_overwrite_frequency);
+}
+
+Tensor copy_of(const Tensor& tensor) {
+  const Tensor result = Tensor::empty(tensor.shape(), tensor.dtype());
+  copy(tensor, result);
+  return result;
+}
+
+/// What a replica comes to the first step with, as a whole: a vector would be regrouped.
+struct Order {
+  std::vector<Variable> variables;
+  std::vector<bool> by_rows;
+};
+
+}  // namespace
+
+Optimizer::State::State(const LearningRate& learning_rate, std::unique_ptr<const Rule> rule,
+                        const OptimizerOptions& options)
+    : rule_(std::move(rule)), options_(options), learning_rate_(learning_rate) {
+  check_rate(learning_rate.at(0));
+  check_options(options);
+}
+
+void Optimizer::State::set_learning_rate(double rate) {
+  require<LogicError>(!learning_rate_.is_schedule(),
+                      "this optimizer's learning rate follows a schedule; make it with a number to be able to set it");
+  check_rate(rate);
+  learning_rate_ = rate;
+}
+
+std::int64_t Optimizer::State::steps(int replica) const {
+  if (!steps_.empty()) return steps_.at(static_cast<std::size_t>(replica));
+  return restored_ ? restored_->steps : 0;
+}
+
+std::vector<Optimizer::Rule::Slot> Optimizer::State::slots() const {
+  std::vector<Rule::Slot> slots = rule_->slots();
+  if (options_.use_ema) slots.push_back({.name = "average"});
+  return slots;
+}
+
+bool Optimizer::State::needs_norms() const {
+  return rule_->scales_by_norms() || options_.clipnorm > 0 || options_.global_clipnorm > 0;
+}
+
+void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
+                               const std::function<bool(std::size_t)>& by_rows) {
+  if (groups_.empty()) {
+    Order own{variables, {}};
+    for (std::size_t i = 0; i < variables.size(); ++i) own.by_rows.push_back(by_rows(i));
+    const auto first_step = [&](const Strategy&, const PerReplica<Order>& orders) {
+      verify_same_order(orders.transform([](const Order& order) { return &order.variables; }).local_results());
+      // What some replica looks up rows of is exchanged as rows; where another one's gradient turns out to be dense,
+      // the reducer sees to that.
+      std::vector<bool> rows(variables.size());
+      for (const Order& order : orders.local_results())
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = rows[i] || order.by_rows[i];
+      build(context, variables, std::move(rows));
+    };
+    context.merge_at("the optimizer's first step", first_step, std::tuple(own));
+  }
+  const auto strategy = has_strategy() ? context.strategy().state() : nullptr;
+  require<LogicError>(strategy == strategy_, "this optimizer has been used under another strategy; make one for each");
+  require(variables == variables_,
+          "an optimizer belongs to the {} variables of its first step, in their order; make another one for these {}",
+          variables_.size(), variables.size());
+}
+
+std::vector<Optimizer::State::Group> Optimizer::State::grouped(const ReplicaContext& context,
+                                                               const std::vector<Variable>& variables) const {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    // Only outside of strategies are variables where they were placed.
+    std::vector<LogicalDevice> devices = context.strategy().devices();
+    const std::vector<Tensor>& copies = variables[i].state().copies();
+    if (!has_strategy() && copies.size() == 1) devices = {copies.front().device()};
+    const bool excluded = std::ranges::any_of(options_.exclude_from_weight_decay, [&](const std::string& part) {
+      return variables[i].name().find(part) != std::string::npos;
+    });
+    const bool decays = options_.weight_decay != 0 && !excluded;
+    auto group = std::ranges::find_if(
+        groups, [&](const Group& other) { return other.devices == devices && other.decays == decays; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), Group{.devices = std::move(devices), .decays = decays});
+    group->members.push_back(i);
+  }
+  return groups;
+}
+
+void Optimizer::State::build(const ReplicaContext& context, const std::vector<Variable>& variables,
+                             std::vector<bool> by_rows) {
+  require(!variables.empty(), "there are no trainable variables to optimize");
+  if (restored_) check(*restored_, variables);
+  if (needs_norms()) by_rows.assign(by_rows.size(), false);
+  std::vector<float> starts;
+  for (const Rule::Slot& slot : slots()) starts.push_back(slot.start);
+  std::vector<Group> groups = grouped(context, variables);
+  for (Group& group : groups) {
+    std::vector<Variable> members;
+    const bool every_row = rule_->moves_without_gradient() || group.decays || options_.use_ema;
+    ReducerOptions options{.slots = starts, .by_rows = {}, .every_row = every_row};
+    for (const std::size_t member : group.members) {
+      members.push_back(variables[member]);
+      options.by_rows.push_back(by_rows[member]);
+    }
+    group.reducer = std::make_unique<GradientReducer>(std::move(members), group.devices, options);
+  }
+  variables_ = variables;
+  groups_ = std::move(groups);
+  strategy_ = has_strategy() ? context.strategy().state() : nullptr;
+  steps_.assign(static_cast<std::size_t>(context.num_replicas_in_sync()), 0);
+  if (const auto restored = std::exchange(restored_, std::nullopt)) take_over(*restored);
+}
+
+void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
+  if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss);
+  std::vector<Tensor> sources;
+  for (const Variable& variable : variables_) sources.push_back(variable.value());
+  load(context, tape.gradient_or_slices(loss, sources));
+}
+
+void Optimizer::State::load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients) {
+  if (groups_.size() == 1) return groups_.front().reducer->load(context, gradients);
+  require(gradients.size() == variables_.size(), "{} gradients were given for {} variables", gradients.size(),
+          variables_.size());
+  const bool any = std::ranges::any_of(gradients, is_defined);
+  for (const Group& group : groups_) {
+    std::vector<DenseOrSparse> members;
+    for (const std::size_t member : group.members) members.push_back(gradients[member]);
+    // What one group holds need not have been used, as long as something has.
+    if (any && std::ranges::none_of(members, is_defined))
+      members.front() = Tensor::zeros(variables_[group.members.front()].shape());
+    group.reducer->load(context, members);
+  }
+}
+
+void Optimizer::State::step(const ReplicaContext& context) {
+  std::int64_t& done = steps_[static_cast<std::size_t>(context.replica_id_in_sync_group())];
+  if ((done + 1) % options_.gradient_accumulation_steps != 0)
+    for (const Group& group : groups_) group.reducer->accumulate(context);
+  else if (needs_norms())
+    update_by_norms(context, done);
+  else
+    update(context, done);
+  ++done;
+}
+
+OptimizerStep Optimizer::State::next_step(std::int64_t done) const {
+  OptimizerStep step =
+      rule_->step(static_cast<float>(learning_rate_.at(done)), done / options_.gradient_accumulation_steps + 1);
+  step.gradient_scale = 1 / static_cast<float>(options_.gradient_accumulation_steps);
+  if (options_.clipvalue > 0) step.clip_value = static_cast<float>(options_.clipvalue);
+  return step;
+}
+
+void Optimizer::State::add_common(OptimizerStep& step, const Group& group, std::int64_t done) const {
+  if (group.decays) step.decay = static_cast<float>(options_.weight_decay * learning_rate_.at(done));
+  if (!options_.use_ema) return;
+  const std::int64_t t = done / options_.gradient_accumulation_steps + 1;
+  const int frequency = options_.ema_overwrite_frequency;
+  const bool overwrites = frequency > 0 && t % frequency == 0;
+  step.average = overwrites ? OptimizerStep::Average::overwrite : OptimizerStep::Average::keep;
+  step.average_momentum = t == 1 ? 0.0F : static_cast<float>(options_.ema_momentum);
+}
+
+void Optimizer::State::update(const ReplicaContext& context, std::int64_t done) const {
+  for (const Group& group : groups_) {
+    OptimizerStep step = next_step(done);
+    add_common(step, group, done);
+    group.reducer->apply(context, [&](const UpdateViews& views) { current_backend().update(step, views); });
+  }
+}
+
+void Optimizer::State::update_by_norms(const ReplicaContext& context, std::int64_t done) const {
+  for (const Group& group : groups_) group.reducer->sum_gradients(context);
+  const std::vector<std::vector<float>> scales = gradient_scales(context);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (rule_->scales_by_norms())
+      update_along_directions(context, groups_[i], scales[i], done);
+    else
+      update_group_by_norms(context, groups_[i], scales[i], done);
+  }
+}
+
+std::vector<std::vector<float>> Optimizer::State::gradient_scales(const ReplicaContext& context) const {
+  const double average = 1.0 / options_.gradient_accumulation_steps;
+  const bool clips = options_.clipnorm > 0 || options_.global_clipnorm > 0;
+  std::vector<std::vector<double>> squares;
+  double total = 0;
+  for (const Group& group : groups_) {
+    squares.emplace_back(group.members.size());
+    if (clips) squares.back() = group.reducer->squared_norms(context, GradientReducer::Of::gradients);
+    for (const double square : squares.back()) total += square;
+  }
+  // Keras: a norm up to the limit leaves gradients alone.
+  const auto clipped = [&](double square, double limit) {
+    return average * limit / std::max(std::sqrt(square) * average, limit);
+  };
+  std::vector<std::vector<float>> scales;
+  for (const std::vector<double>& of_group : squares) {
+    auto& result = scales.emplace_back();
+    for (const double square : of_group) {
+      const double scale = options_.clipnorm > 0          ? clipped(square, options_.clipnorm)
+                           : options_.global_clipnorm > 0 ? clipped(total, options_.global_clipnorm)
+                                                          : average;
+      result.push_back(static_cast<float>(scale));
+    }
+  }
+  return scales;
+}
+
+void Optimizer::State::update_group_by_norms(const ReplicaContext& context, const Group& group,
+                                             std::span<const float> scales, std::int64_t done) const {
+  OptimizerStep step = next_step(done);
+  add_common(step, group, done);
+  group.reducer->update_by_variable(context, GradientReducer::Of::parameters,
+                                    [&](std::size_t variable, const UpdateViews& views) {
+                                      OptimizerStep own = step;
+                                      own.gradient_scale = scales[variable];
+                                      current_backend().update(own, views);
+                                    });
+}
+
+void Optimizer::State::update_along_directions(const ReplicaContext& context, const Group& group,
+                                               std::span<const float> scales, std::int64_t done) const {
+  const std::size_t rule_slots = rule_->slots().size();
+  const OptimizerStep direction = next_step(done);
+  group.reducer->update_by_variable(
+      context, GradientReducer::Of::gradients, [&](std::size_t variable, const UpdateViews& views) {
+        OptimizerStep own = direction;
+        own.gradient_scale = scales[variable];
+        current_backend().update(own, {views.gradients, views.parameters, views.state.first(rule_slots), views.count});
+      });
+
+  OptimizerStep step = SgdStep{};
+  add_common(step, group, done);
+  const auto directions = group.reducer->squared_norms(context, GradientReducer::Of::gradients);
+  const auto parameters = group.reducer->squared_norms(context, GradientReducer::Of::parameters);
+  group.reducer->update_by_variable(
+      context, GradientReducer::Of::parameters, [&](std::size_t variable, const UpdateViews& views) {
+        const double norm = std::sqrt(parameters[variable]) * (1 - static_cast<double>(step.decay));
+        const double ratio = norm > 0 && directions[variable] > 0 ? norm / std::sqrt(directions[variable]) : 1;
+        OptimizerStep own = step;
+        own.rule = SgdStep{.learning_rate = static_cast<float>(learning_rate_.at(done) * ratio)};
+        const auto average = views.state.subspan(rule_slots);
+        current_backend().update(own, {views.gradients, views.parameters, average, views.count});
+      });
+}
+
+Tensor Optimizer::State::value(std::size_t variable, std::size_t slot) const {
+  for (const Group& group : groups_) {
+    const auto member = std::ranges::find(group.members, variable);
+    if (member != group.members.end())
+      return group.reducer->state(static_cast<std::size_t>(member - group.members.begin()), slot);
+  }
+  fail<BrokenInvariant>("variable {} is in no group of the optimizer", variable);
+}
+
+void Optimizer::State::finalize_variable_values() const {
+  if (!options_.use_ema || groups_.empty()) return;
+  const std::size_t average = slots().size() - 1;
+  for (std::size_t i = 0; i < variables_.size(); ++i) variables_[i].assign(value(i, average));
+}
+
+OptimizerState Optimizer::State::save() const {
+  if (groups_.empty() && restored_) return *restored_;
+  OptimizerState state{.steps = steps(0), .learning_rate = learning_rate(), .slots = {}};
+  if (groups_.empty()) return state;
+  const std::vector<Rule::Slot> kept = slots();
+  for (std::size_t slot = 0; slot < kept.size(); ++slot) {
+    state.slots.push_back({.name = kept[slot].name, .values = {}});
+    for (std::size_t i = 0; i < variables_.size(); ++i) state.slots.back().values.push_back(copy_of(value(i, slot)));
+  }
+  return state;
+}
+
+void Optimizer::State::restore(const OptimizerState& state) {
+  check_rate(state.learning_rate);
+  require(state.steps >= 0, "an optimizer cannot have done {} steps", state.steps);
+  if (!groups_.empty()) {
+    check(state, variables_);
+    return take_over(state);
+  }
+  OptimizerState own = state;
+  for (OptimizerState::Slot& slot : own.slots)
+    for (Tensor& values : slot.values) values = copy_of(values);
+  restored_ = std::move(own);
+  if (!learning_rate_.is_schedule()) learning_rate_ = state.learning_rate;
+}
+
+void Optimizer::State::check(const OptimizerState& state, const std::vector<Variable>& variables) const {
+  const std::vector<Rule::Slot> own = slots();
+  if (state.steps == 0 && state.slots.empty()) return;  // saved before its first step
+  require(std::ranges::equal(state.slots, own, {}, &OptimizerState::Slot::name, &Rule::Slot::name),
+          "this optimizer keeps {} values of each parameter, the state to load {} or of other names", own.size(),
+          state.slots.size());
+  for (const OptimizerState::Slot& slot : state.slots) {
+    require(slot.values.size() == variables.size(), "the optimizer has {} variables, the state to load {}",
+            variables.size(), slot.values.size());
+    for (std::size_t i = 0; i < variables.size(); ++i)
+      require(slot.values[i].shape() == variables[i].shape() && slot.values[i].dtype() == DType::f32,
+              "the {} of '{}' must be f32 {}, the state to load has {}", slot.name, variables[i].name(),
+              variables[i].shape(), slot.values[i]);
+  }
+}
+
+void Optimizer::State::take_over(const OptimizerState& state) {
+  for (std::size_t slot = 0; slot < state.slots.size(); ++slot)
+    for (std::size_t i = 0; i < variables_.size(); ++i) copy(state.slots[slot].values[i], value(i, slot));
+  std::ranges::fill(steps_, state.steps);
+  if (!learning_rate_.is_schedule()) learning_rate_ = state.learning_rate;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/optimizers/rule.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/reduce/reducer.h>
+
+namespace lockstep {
+
+/// An optimizer's variables, what it knows of them, and its steps.
+class Optimizer::State {
+ public:
+  State(const LearningRate& learning_rate, std::unique_ptr<const Rule> rule, const OptimizerOptions& options);
+
+  double learning_rate() const { return learning_rate_.at(steps(0)); }
+  void set_learning_rate(double rate);
+  std::int64_t iterations(int replica) const { return steps(replica) / options_.gradient_accumulation_steps; }
+
+  /// Makes what steps on these variables need, at the first one. `by_rows(i)`: whether this replica's gradient of
+  /// variable i is rows of it.
+  void prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
+               const std::function<bool(std::size_t)>& by_rows);
+  void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
+  void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
+  /// The update, or the accumulation for one, of what has been loaded.
+  void step(const ReplicaContext& context);
+
+  void finalize_variable_values() const;
+  OptimizerState save() const;
+  void restore(const OptimizerState& state);
+
+ private:
+  /// The variables that lie on the same devices, and decay or do not: on one set of devices under a strategy, on
+  /// several in a model that is spread over devices by with_device. Their arena, and the optimizer's state for them,
+  /// lie there too.
+  struct Group {
+    std::vector<LogicalDevice> devices{};
+    bool decays = true;
+    std::vector<std::size_t> members{};  ///< numbers of variables
+    std::unique_ptr<GradientReducer> reducer{};
+  };
+
+  std::int64_t steps(int replica) const;
+  std::vector<Rule::Slot> slots() const;
+  bool needs_norms() const;
+
+  void build(const ReplicaContext& context, const std::vector<Variable>& variables, std::vector<bool> by_rows);
+  std::vector<Group> grouped(const ReplicaContext& context, const std::vector<Variable>& variables) const;
+  /// Throws InvalidArgument unless the state is one of these variables.
+  void check(const OptimizerState& state, const std::vector<Variable>& variables) const;
+  void take_over(const OptimizerState& state);
+  /// Value number `slot` of variable number `variable`.
+  Tensor value(std::size_t variable, std::size_t slot) const;
+
+  /// The rule's step and what all rules have in common, after `done` steps.
+  OptimizerStep next_step(std::int64_t done) const;
+  void add_common(OptimizerStep& step, const Group& group, std::int64_t done) const;
+  void update(const ReplicaContext& context, std::int64_t done) const;
+  void update_by_norms(const ReplicaContext& context, std::int64_t done) const;
+  /// By group and variable: what the sum of a variable's gradients is multiplied by, to be averaged and clipped.
+  std::vector<std::vector<float>> gradient_scales(const ReplicaContext& context) const;
+  void update_group_by_norms(const ReplicaContext& context, const Group& group, std::span<const float> scales,
+                             std::int64_t done) const;
+  void update_along_directions(const ReplicaContext& context, const Group& group, std::span<const float> scales,
+                               std::int64_t done) const;
+
+  std::unique_ptr<const Rule> rule_;
+  OptimizerOptions options_;
+  LearningRate learning_rate_;
+  std::optional<OptimizerState> restored_;  ///< for the first step
+  // Written when all replicas meet for the first step.
+  std::vector<Variable> variables_;
+  std::vector<Group> groups_;
+  std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
+  std::vector<std::int64_t> steps_;          ///< by replica, so that each counts without the others
+};
+
+}  // namespace lockstep

@@ -1,0 +1,149 @@
+#include <models/optimizers/keras_rules.h>
+
+#include <lockstep/models/optimizers/adagrad.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/rmsprop.h>
+
+// Adam and the other rules that scale each parameter's step, against Keras' formulas in double precision.
+
+namespace lockstep {
+namespace {
+
+auto rate_of(const LearningRate& learning_rate) {
+  return [learning_rate](std::int64_t step) { return learning_rate.at(step); };
+}
+
+test::KerasReference keras_adam(const AdamOptions& options) {
+  const auto rule = [options]() -> test::ReferenceRule {
+    return [options, m = 0.0, v = 0.0, largest = 0.0](double w, double g, std::int64_t t) mutable {
+      const auto step = static_cast<double>(t);
+      const double alpha = options.learning_rate.at(t - 1) * std::sqrt(1 - std::pow(options.beta_2, step)) /
+                           (1 - std::pow(options.beta_1, step));
+      m += (g - m) * (1 - options.beta_1);
+      v += (g * g - v) * (1 - options.beta_2);
+      largest = std::max(largest, v);
+      return w - m * alpha / (std::sqrt(options.amsgrad ? largest : v) + options.epsilon);
+    };
+  };
+  return {.rule = rule, .rate = rate_of(options.learning_rate)};
+}
+
+class AdamOf : public testing::TestWithParam<AdamOptions> {};
+
+TEST_P(AdamOf, TakesKerasSteps) {
+  for (const double start : {0.0, 1.5})
+    test::expect_steps_as([] { return Adam(GetParam()); }, keras_adam(GetParam()), start);
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, AdamOf,
+                         testing::Values(AdamOptions{}, AdamOptions{.learning_rate = 1e-4},
+                                         AdamOptions{.learning_rate = 0.1, .beta_1 = 0.5, .beta_2 = 0.9},
+                                         AdamOptions{.learning_rate = 0.01, .epsilon = 1e-3},
+                                         AdamOptions{.learning_rate = 0.01, .beta_2 = 0.9, .amsgrad = true}));
+
+TEST(Adam, DefaultsAreKeras) { EXPECT_EQ(Adam{}.learning_rate(), 0.001); }
+
+TEST(Adam, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Adam({.learning_rate = -1}), InvalidArgument);
+  EXPECT_THROW(Adam({.beta_1 = 1}), InvalidArgument);
+  EXPECT_THROW(Adam({.beta_2 = -0.5}), InvalidArgument);
+  EXPECT_THROW(Adam({.epsilon = 0}), InvalidArgument);
+}
+
+TEST(AdamW, TakesKerasSteps) {
+  test::KerasReference keras = keras_adam({.learning_rate = 0.01});
+  keras.options.weight_decay = 0.004;
+  test::expect_steps_as([] { return AdamW({.learning_rate = 0.01}); }, keras, 1.5);
+  keras.options = {.weight_decay = 0.1, .clipnorm = 0.5};
+  test::expect_steps_as([] { return AdamW({.learning_rate = 0.01, .weight_decay = 0.1}, {.clipnorm = 0.5}); }, keras,
+                        1.5);
+}
+
+TEST(AdamW, HasOneWeightDecay) { EXPECT_THROW(AdamW({}, {.weight_decay = 0.1}), InvalidArgument); }
+
+class RmspropOf : public testing::TestWithParam<RmspropOptions> {};
+
+TEST_P(RmspropOf, TakesKerasSteps) {
+  const RmspropOptions options = GetParam();
+  const auto rule = [options]() -> test::ReferenceRule {
+    return [options, v = 0.0, moved = 0.0, average = 0.0](double w, double g, std::int64_t t) mutable {
+      v = options.rho * v + (1 - options.rho) * g * g;
+      average = options.rho * average + (1 - options.rho) * g;
+      const double denominator = v + options.epsilon - (options.centered ? average * average : 0);
+      const double increment = options.learning_rate.at(t - 1) * g / std::sqrt(denominator);
+      moved = options.momentum * moved + increment;
+      return w - moved;
+    };
+  };
+  for (const double start : {0.0, 1.5})
+    test::expect_steps_as([&] { return RMSprop(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)},
+                          start);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, RmspropOf,
+    testing::Values(RmspropOptions{}, RmspropOptions{.learning_rate = 0.01, .momentum = 0.9},
+                    RmspropOptions{.learning_rate = 0.01, .epsilon = 1e-3, .centered = true},
+                    RmspropOptions{
+                        .learning_rate = 0.01, .rho = 0.5, .momentum = 0.5, .epsilon = 1e-2, .centered = true}));
+
+TEST(RMSprop, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(RMSprop({.rho = 1}), InvalidArgument);
+  EXPECT_THROW(RMSprop({.momentum = 2}), InvalidArgument);
+  EXPECT_THROW(RMSprop({.epsilon = 0}), InvalidArgument);
+}
+
+TEST(Adagrad, TakesKerasSteps) {
+  for (const AdagradOptions& options :
+       {AdagradOptions{}, AdagradOptions{.learning_rate = 0.1, .initial_accumulator_value = 1, .epsilon = 1e-3}}) {
+    const auto rule = [options]() -> test::ReferenceRule {
+      return [options, sum = options.initial_accumulator_value](double w, double g, std::int64_t t) mutable {
+        sum += g * g;
+        return w - options.learning_rate.at(t - 1) * g / std::sqrt(sum + options.epsilon);
+      };
+    };
+    test::expect_steps_as([&] { return Adagrad(options); }, {.rule = rule, .rate = rate_of(options.learning_rate)},
+                          1.5);
+  }
+}
+
+TEST(Adagrad, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Adagrad({.initial_accumulator_value = -1}), InvalidArgument);
+  EXPECT_THROW(Adagrad({.epsilon = 0}), InvalidArgument);
+}
+
+test::KerasReference keras_lamb(const LambOptions& options) {
+  const auto rule = [options]() -> test::ReferenceRule {
+    return [options, m = 0.0, v = 0.0](double, double g, std::int64_t t) mutable {
+      const auto step = static_cast<double>(t);
+      m += (g - m) * (1 - options.beta_1);
+      v += (g * g - v) * (1 - options.beta_2);
+      return m / (1 - std::pow(options.beta_1, step)) /
+             (std::sqrt(v / (1 - std::pow(options.beta_2, step))) + options.epsilon);
+    };
+  };
+  return {.rule = rule, .rate = rate_of(options.learning_rate), .by_norms = true};
+}
+
+TEST(Lamb, TakesKerasSteps) {
+  const LambOptions options{.learning_rate = 0.01};
+  for (const double start : {0.0, 1.5})
+    test::expect_steps_as([&] { return Lamb(options); }, keras_lamb(options), start);
+  test::KerasReference keras = keras_lamb(options);
+  keras.options = {.weight_decay = 0.1,
+                   .exclude_from_weight_decay = {"bias"},
+                   .global_clipnorm = 0.5,
+                   .gradient_accumulation_steps = 2,
+                   .use_ema = true,
+                   .ema_momentum = 0.5};
+  test::expect_steps_as([&] { return Lamb(options, keras.options); }, keras, 1.5, 20);
+}
+
+TEST(Lamb, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Lamb({.beta_1 = 1}), InvalidArgument);
+  EXPECT_THROW(Lamb({.epsilon = 0}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lockstep
