@@ -248,14 +248,14 @@ TEST_F(Fit, ALossThatIsNotFiniteDoesNotEndIt) {
 
 TEST_F(Fit, EndsWithTheOptimizersAverages) {
   const SmallProblem problem(40);
-  Model model = small_model(mirrored(2));
+  Model model = small_model(test::mirrored(2));
   const SGD optimizer({.learning_rate = 0.2}, {.use_ema = true, .ema_momentum = 0.5});
   model.compile(optimizer, SparseCategoricalCrossentropy{{.from_logits = true}});
   model.fit(problem.dataset().batch(10), {.epochs = 2});
   const OptimizerState state = optimizer.state();
   ASSERT_EQ(state.slots.back().name, "average");
   for (std::size_t i = 0; i < model.variables().size(); ++i)
-    expect_same_bits(model.variables()[i].value(), state.slots.back().values[i]);
+    test::expect_same_bits(model.variables()[i].value(), state.slots.back().values[i]);
 }
 
 TEST_F(Fit, AsksTheSystemForNoMemoryAfterWarmUp) {
