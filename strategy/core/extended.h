@@ -27,8 +27,8 @@ class Destinations {
   std::vector<LogicalDevice> devices_;
 };
 
-/// The part of a strategy that optimizers and the like are written with; `update` is Strategy's own. To be used outside
-/// replicas: in one, LogicError.
+/// The part of a strategy that optimizers and the like are written with; `update` is Strategy's own. What works for all
+/// replicas throws LogicError in one of them.
 class StrategyExtended {
  public:
   explicit StrategyExtended(Strategy strategy) : strategy_(std::move(strategy)) {}

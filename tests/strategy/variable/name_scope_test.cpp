@@ -54,7 +54,7 @@ TEST(NameScope, IsInheritedByReplicas) {
 }
 
 // TF case 20: testNameScopeWithVariable: a outside, b in run, c in the merge function
-// semantics 5.0: names v, v/replica_1, taken from replica 0
+// semantics 5.0: names v, v/replica_1, taken from replica 0; 3.3: a merge's name scope, too
 TEST(NameScope, NamesVariablesOutsideInsideAndInAMerge) {
   const MirroredStrategy strategy = mirrored(2);
   const NameScope main("main");
