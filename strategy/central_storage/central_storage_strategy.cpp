@@ -9,16 +9,23 @@ namespace {
 class CentralStorageState final : public ThreadedStrategy {
  public:
   CentralStorageState(const std::vector<LogicalDevice>& devices, const CentralStorageOptions& options)
-      : ThreadedStrategy(devices, options.timeout) {
+      : ThreadedStrategy(devices, {.timeout = options.timeout}) {
     const LogicalDevice host = devices.size() == 1 ? devices.front() : logical_cpus(1).front();
     parameter_device_ = {options.parameter_device.value_or(host)};
   }
 
+  const std::vector<LogicalDevice>& parameter_devices() const override { return parameter_device_; }
+  std::shared_ptr<StrategyState> clone() const override {
+    return std::make_shared<CentralStorageState>(
+        devices(),
+        CentralStorageOptions{.parameter_device = parameter_device_.front(), .timeout = meeting_options().timeout});
+  }
+
+ private:
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
     return std::make_shared<AggregatingVariable>(std::move(spec), parameter_device_, weak_from_this());
   }
 
- private:
   std::vector<LogicalDevice> parameter_device_;
 };
 

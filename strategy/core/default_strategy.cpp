@@ -10,6 +10,9 @@ class DefaultStrategy final : public InlineStrategy {
  public:
   DefaultStrategy() : InlineStrategy(logical_cpus(1).front()) {}
   void run_on_replicas(const std::function<void(int)>& job) override { job(0); }
+  std::shared_ptr<StrategyState> clone() const override { return default_strategy(); }
+
+ private:
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
     return std::make_shared<VariableState>(std::move(spec), std::vector{current_context().device});
   }

@@ -21,7 +21,7 @@ std::shared_ptr<VariableState> ReplicaContext::create_variable(VariableSpec spec
                           first.name, first.shape, lockstep::name(first.dtype), other.name, other.shape,
                           lockstep::name(other.dtype), replica);
     }
-    return strategy.state()->create_variable(first);
+    return strategy.state()->make_variable(first);
   };
   return merge_at("the creation of a variable", create, std::tuple(std::move(spec)));
 }

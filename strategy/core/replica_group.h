@@ -9,19 +9,22 @@
 namespace lockstep {
 
 /// The meeting point of a strategy's replicas, with the longest time that one waits for the others. Knows how long each
-/// replica was busy in its last step.
+/// replica was busy in its last step. In turn order one replica works at a time: replica 0 until it meets the others or
+/// ends, then replica 1, and so on.
 class ReplicaGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ReplicaGroup(int replicas, std::chrono::milliseconds timeout)
-      : rendezvous_(replicas), timeout_(timeout), times_(static_cast<std::size_t>(replicas)) {}
+  ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool turn_order = false)
+      : rendezvous_(replicas), timeout_(timeout), turn_order_(turn_order), times_(static_cast<std::size_t>(replicas)) {}
 
   int size() const { return rendezvous_.members(); }
   /// Blocks until every replica is here. Throws as Rendezvous::arrive_and_wait does.
   void meet(int replica, const char* place) {
     const Clock::time_point start = Clock::now();
+    wait_for_turns(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
+    wait_for_turns(replica, 0, replica);
     times_[static_cast<std::size_t>(replica)].waited += Clock::now() - start;
   }
   Rendezvous& rendezvous() { return rendezvous_; }
@@ -31,9 +34,11 @@ class ReplicaGroup {
   void run_timed(int replica, Job&& job) {
     Times& times = times_[static_cast<std::size_t>(replica)];
     times.waited = {};
+    wait_for_turns(replica, 0, replica);
     const Clock::time_point start = Clock::now();
     job(replica);
     times.total = Clock::now() - start;
+    wait_for_turns(replica, replica, size());
   }
   /// How long the replica's last step took without its waits for other replicas. Between steps.
   Clock::duration busy(int replica) const {
@@ -42,6 +47,12 @@ class ReplicaGroup {
   }
 
  private:
+  /// Every turn ends with a meeting of all replicas: this waits for the ends of the turns [first, last).
+  void wait_for_turns(int replica, int first, int last) {
+    if (!turn_order_) return;
+    for (int turn = first; turn < last; ++turn) rendezvous_.arrive_and_wait(replica, "the end of a turn", timeout_);
+  }
+
   /// Of the last step. On a cache line of its own, since only the replica's thread writes it.
   struct alignas(64) Times {
     Clock::duration total{};
@@ -50,6 +61,7 @@ class ReplicaGroup {
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;
+  bool turn_order_;
   std::vector<Times> times_;  ///< by replica
 };
 

@@ -4,6 +4,7 @@
 #include <lockstep/strategy/core/default_strategy.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/core/thread_strategy.h>
+#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 namespace {
@@ -12,6 +13,16 @@ namespace {
 std::shared_ptr<StrategyState>& lasting_strategy() {
   thread_local std::shared_ptr<StrategyState> strategy;
   return strategy;
+}
+
+/// The scopes that are open on this thread, all of one strategy, and what the thread worked under before.
+struct OpenScopes {
+  int count = 0;
+  std::shared_ptr<StrategyState> before;
+};
+OpenScopes& open_scopes() {
+  thread_local OpenScopes scopes;
+  return scopes;
 }
 
 /// Throws unless this thread may work under `next`.
@@ -32,10 +43,33 @@ std::shared_ptr<StrategyState>& thread_strategy() {
 Scope::Scope(std::shared_ptr<StrategyState> strategy) {
   require<LogicError>(!current_context().in_replica(), "scope() was called inside a replica; open it before run()");
   check_no_other(strategy, "scope");
-  previous_ = std::exchange(thread_strategy(), std::move(strategy));
+  if (open_scopes().count++ == 0) open_scopes().before = thread_strategy();
+  thread_strategy() = std::move(strategy);
 }
 
-Scope::~Scope() { thread_strategy() = std::move(previous_); }
+Scope::~Scope() {
+  if (--open_scopes().count == 0) thread_strategy() = std::move(open_scopes().before);
+}
+
+std::shared_ptr<VariableState> StrategyState::make_variable(VariableSpec spec) {
+  spec.name = scoped_name(spec.name);
+  std::shared_ptr<VariableState> made = create_variable(std::move(spec));
+  const std::lock_guard lock(variables_mutex_);
+  std::erase_if(variables_, [](const std::weak_ptr<VariableState>& variable) { return variable.expired(); });
+  variables_.push_back(made);
+  return made;
+}
+
+std::shared_ptr<VariableState> StrategyState::variable_of_copy(const Tensor& copy) const {
+  const std::lock_guard lock(variables_mutex_);
+  for (const std::weak_ptr<VariableState>& variable : variables_) {
+    const std::shared_ptr<VariableState> living = variable.lock();
+    if (!living) continue;
+    for (const Tensor& own : living->copies())
+      if (own.id() == copy.id()) return living;
+  }
+  return nullptr;
+}
 
 void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const {
   require<LogicError>(!current_context().in_replica(), "run() was called inside a replica");
@@ -51,6 +85,7 @@ void Strategy::update_copies(const Variable& variable, const std::function<void(
                       "update() was called inside a replica; call it in the function given to merge_call");
   check_no_other(state_, "update");
   const Scope inside(state_);
+  variable.state().check_strategy();
   const auto& copies = variable.state().copies();
   for (int copy = 0; copy < static_cast<int>(copies.size()); ++copy) {
     ExecutionContext context = current_context();
@@ -70,7 +105,8 @@ bool in_cross_replica_context() {
 Strategy get_strategy() { return Strategy(has_strategy() ? thread_strategy() : default_strategy()); }
 
 void set_strategy(const std::optional<Strategy>& strategy) {
-  require<LogicError>(thread_strategy() == lasting_strategy() && !current_context().in_replica(),
+  const bool inside = open_scopes().count > 0 || thread_strategy() != lasting_strategy();
+  require<LogicError>(!inside && !current_context().in_replica(),
                       "set_strategy() must not be called inside a strategy's scope or replica");
   lasting_strategy() = strategy ? strategy->state() : nullptr;
   thread_strategy() = lasting_strategy();

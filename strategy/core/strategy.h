@@ -1,10 +1,13 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <lockstep/kernels/reduce.h>
@@ -21,6 +24,7 @@ namespace lockstep {
 
 class Dataset;
 class DistributedDataset;
+class StrategyExtended;
 
 /// What replicas that run side by side meet with.
 struct Meetings {
@@ -38,26 +42,38 @@ class StrategyState {
   /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error with the replica
   /// named.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
-  virtual std::shared_ptr<VariableState> create_variable(VariableSpec spec) = 0;
+  /// Where variables are: one copy on each of these.
+  virtual const std::vector<LogicalDevice>& parameter_devices() const { return devices(); }
+  /// A new strategy of the same kind, devices and options, without the variables.
+  virtual std::shared_ptr<StrategyState> clone() const = 0;
   /// Whether a step has ended: variables are not made in replicas any more.
   virtual bool has_stepped() const = 0;
   virtual Meetings& meetings() = 0;
 
   ReplicaGroup& group() { return meetings().group; }
   Collective& collective() { return *meetings().collective; }
+
+  /// A variable of this kind of strategy, its name inside the calling thread's name scopes.
+  std::shared_ptr<VariableState> make_variable(VariableSpec spec);
+  /// The variable made above that has this copy; null when there is none any more.
+  std::shared_ptr<VariableState> variable_of_copy(const Tensor& copy) const;
+
+ private:
+  virtual std::shared_ptr<VariableState> create_variable(VariableSpec spec) = 0;
+
+  mutable std::mutex variables_mutex_;
+  std::vector<std::weak_ptr<VariableState>> variables_;  ///< those made, expired ones dropped now and then
 };
 
-/// While it lives, variables made on this thread belong to the strategy. Scopes of one strategy nest; throws LogicError
-/// inside a replica or inside the scope of another strategy.
+/// While it lives, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end in
+/// any order: the last one to end closes it. Throws LogicError inside a replica or inside the scope of another
+/// strategy.
 class [[nodiscard]] Scope {
  public:
   explicit Scope(std::shared_ptr<StrategyState> strategy);
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-
- private:
-  std::shared_ptr<StrategyState> previous_;
 };
 
 /// Which replica a value is made for, see Strategy::values_from_function.
@@ -65,6 +81,10 @@ struct ValueContext {
   int replica_id_in_sync_group = 0;
   int num_replicas_in_sync = 1;
 };
+
+/// What `Strategy::run` can call: it takes a replica's parts of the arguments.
+template <class Step, class... Args>
+concept StepFor = std::invocable<Step&, decltype(value_for_replica(std::declval<const Args&>(), 0))...>;
 
 /// A handle to a way of training on several devices; copies of it are the same strategy.
 class Strategy {
@@ -91,6 +111,7 @@ class Strategy {
   /// Throws LogicError inside a replica or the scope of another strategy, InvalidArgument when an argument was made for
   /// another number of replicas.
   template <class Step, class... Args>
+  requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;
 
   /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order; reading and
@@ -104,7 +125,7 @@ class Strategy {
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   /// First over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along the axes
   /// may differ. The mean divides by the number of elements of all replicas, so that uneven and empty ones are exact.
-  /// Op sum or mean; others throw Unsupported.
+  /// Op sum, of f32, i32 and i64, or mean, of f32; other ops throw Unsupported.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
   /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples from the replicas' means.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
@@ -124,12 +145,17 @@ class Strategy {
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;
 
+  /// What library code needs beyond this, under TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
+  StrategyExtended extended() const;
+  /// A new strategy of the same kind, devices and options, without the variables of this one. That of the default
+  /// strategy is itself.
+  Strategy clone() const { return Strategy(state_->clone()); }
+
   const std::shared_ptr<StrategyState>& state() const { return state_; }
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
 
  private:
   void check_run(std::initializer_list<int> replicas_of_arguments) const;
-  void check_values(const char* function, const PerReplica<Tensor>& values) const;
   void update_copies(const Variable& variable, const std::function<void(int)>& job) const;
 
   std::shared_ptr<StrategyState> state_;
@@ -148,6 +174,7 @@ Strategy get_strategy();
 void set_strategy(const std::optional<Strategy>& strategy);
 
 template <class Step, class... Args>
+requires StepFor<Step, Args...>
 auto Strategy::run(Step&& step, const Args&... args) const {
   check_run({replicas_of(args)...});
   using Result = std::decay_t<decltype(step(value_for_replica(args, 0)...))>;

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include <lockstep/runtime/memory/memory_resource.h>
 #include <lockstep/runtime/thread/thread_team.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 #include <lockstep/strategy/core/threaded_strategy.h>
+#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 
@@ -11,8 +14,7 @@ namespace lockstep {
 /// has a crew of its own.
 class ThreadedStrategy::Crew {
  public:
-  Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout,
-       const CollectiveOptions& collective);
+  Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options);
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
   Meetings& meetings() { return meetings_; }
@@ -23,13 +25,14 @@ class ThreadedStrategy::Crew {
   static Crew*& of_this_thread();
 
  private:
-  void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica);
+  /// What a step is to one replica: the job, inside the name scopes of the caller.
+  void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica,
+                   const std::string& names);
   /// Keeps the exception in hand, if it is the first, and releases the other replicas.
   void keep(std::exception_ptr& first, int replica, const char* what);
 
   std::vector<LogicalDevice> devices_;
-  std::chrono::milliseconds timeout_;
-  CollectiveOptions collective_;
+  MeetingOptions options_;
   Meetings meetings_;
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
@@ -49,16 +52,20 @@ std::vector<ExecutionContext> contexts_of(const std::vector<LogicalDevice>& devi
   return contexts;
 }
 
+/// The name scopes in which a replica's step begins, from those of its caller.
+std::string names_of_replica(const std::string& caller, int replica) {
+  if (replica == 0) return caller;
+  return fmt::format("{}{}replica_{}", caller, caller.empty() ? "" : "/", replica);
+}
+
 }  // namespace
 
-ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout,
-                             const CollectiveOptions& collective)
+ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options)
     : devices_(devices),
-      timeout_(timeout),
-      collective_(collective),
-      meetings_{.group{static_cast<int>(devices.size()), timeout}, .collective{}},
+      options_(options),
+      meetings_{.group{static_cast<int>(devices.size()), options.timeout, options.turn_order}, .collective{}},
       threads_(contexts_of(devices)) {
-  meetings_.collective = make_collective(meetings_.group, devices_, collective_);
+  meetings_.collective = make_collective(meetings_.group, devices_, options_.collective);
 }
 
 ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
@@ -67,13 +74,14 @@ ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
 }
 
 ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
-  if (!inner_) inner_ = std::make_unique<Crew>(devices_, timeout_, collective_);
+  if (!inner_) inner_ = std::make_unique<Crew>(devices_, options_);
   return *inner_;
 }
 
 void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job) {
   const std::lock_guard one_at_a_time(run_mutex_);
-  threads_.run([&](int replica) { run_replica(strategy, job, replica); });
+  const std::string names = current_name_scope();
+  threads_.run([&](int replica) { run_replica(strategy, job, replica, names_of_replica(names, replica)); });
   meetings_.group.rendezvous().reset();
   const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);
@@ -81,9 +89,11 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
 }
 
 void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& strategy,
-                                         const std::function<void(int)>& job, int replica) {
+                                         const std::function<void(int)>& job, int replica, const std::string& names) {
   thread_strategy() = strategy;
   of_this_thread() = this;
+  std::optional<NameScope> name_scope;
+  if (!names.empty()) name_scope.emplace(names);
   try {
     meetings_.group.run_timed(replica, job);
     meetings_.group.rendezvous().finish(replica);
@@ -109,16 +119,15 @@ void ThreadedStrategy::Crew::keep(std::exception_ptr& first, int replica, const 
   meetings_.group.rendezvous().abort(fmt::format("replica {}: {}", replica, what));
 }
 
-ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout,
-                                   const CollectiveOptions& collective)
-    : devices_(std::move(devices)), timeout_(timeout), collective_(collective) {
+ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options)
+    : devices_(std::move(devices)), options_(options) {
   require(!devices_.empty(), "a strategy needs at least one device");
-  require(timeout.count() > 0, "the timeout must be positive, got {} ms", timeout.count());
+  require(options.timeout.count() > 0, "the timeout must be positive, got {} ms", options.timeout.count());
   for (auto device = devices_.begin(); device != devices_.end(); ++device) {
     require(std::find(devices_.begin(), device, *device) == device, "{} is listed twice", device->name());
     memory_resource(*device);  // throws for a device that this build cannot use
   }
-  crew_ = std::make_unique<Crew>(devices_, timeout_, collective_);
+  crew_ = std::make_unique<Crew>(devices_, options_);
 }
 
 ThreadedStrategy::~ThreadedStrategy() = default;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -10,13 +11,19 @@
 
 namespace lockstep {
 
+/// How replicas that run side by side meet.
+struct MeetingOptions {
+  std::chrono::milliseconds timeout;
+  CollectiveOptions collective{};
+  bool turn_order = false;  ///< as ReplicaGroup's
+};
+
 /// A strategy with a host thread for each replica. Kinds of it differ in the variables that they make.
 class ThreadedStrategy : public StrategyState, public std::enable_shared_from_this<ThreadedStrategy> {
  public:
   /// Throws InvalidArgument for no device, for one listed twice, for one that this build cannot use, and for a timeout
   /// that is not positive; what make_collective throws.
-  ThreadedStrategy(std::vector<LogicalDevice> devices, std::chrono::milliseconds timeout,
-                   const CollectiveOptions& collective = {});
+  ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options);
   ~ThreadedStrategy() override;
 
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
@@ -24,13 +31,15 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   bool has_stepped() const final { return has_stepped_; }
   Meetings& meetings() final;
 
+ protected:
+  const MeetingOptions& meeting_options() const { return options_; }
+
  private:
   class Crew;
   Crew& crew_for_run();
 
   std::vector<LogicalDevice> devices_;
-  std::chrono::milliseconds timeout_;
-  CollectiveOptions collective_;
+  MeetingOptions options_;
   std::atomic<bool> has_stepped_ = false;
   std::unique_ptr<Crew> crew_;
 };

@@ -1,3 +1,6 @@
+#include <array>
+#include <type_traits>
+
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -9,25 +12,60 @@
 
 namespace lockstep {
 
-void Strategy::check_values(const char* function, const PerReplica<Tensor>& values) const {
+namespace {
+
+void check_values(const Strategy& strategy, const char* function, const PerReplica<Tensor>& values) {
+  const int replicas = strategy.num_replicas_in_sync();
   require<LogicError>(!current_context().in_replica(), "{}() was called inside a replica; use all_{} there", function,
                       function);
-  require(values.size() == num_replicas_in_sync(), "{}() got values of {} replicas, the strategy has {}", function,
-          values.size(), num_replicas_in_sync());
+  require(values.size() == replicas, "{}() got values of {} replicas, the strategy has {}", function, values.size(),
+          replicas);
 }
 
+/// sum(value, axes) of whole numbers, which the op does not take; modulo 2^bits.
+Tensor sum_of_integers(const Tensor& value, const std::vector<int>& axes) {
+  std::array<bool, Shape::max_rank> summed{};
+  for (const int axis : axes) summed[static_cast<std::size_t>(value.shape().normalize_axis(axis))] = true;
+  Shape kept;
+  for (int axis = 0; axis < value.rank(); ++axis)
+    if (!summed[static_cast<std::size_t>(axis)]) kept.push_back(value.dim(axis));
+  Shape strides = value.shape();  // of the result, in which a step along a summed axis leads nowhere
+  const Shape dense = kept.dense_strides();
+  for (int axis = 0, at = 0; axis < value.rank(); ++axis)
+    strides[axis] = summed[static_cast<std::size_t>(axis)] ? 0 : dense[at++];
+  const Tensor total = Tensor::zeros(kept, value.dtype());
+  visit_reducible(ReduceOp::sum, value.dtype(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      using Bits = std::make_unsigned_t<T>;
+      std::size_t next = 0;
+      const std::vector<T> elements = value.to_vector<T>();
+      detail::for_each_offset(value.shape(), strides, [&](std::int64_t offset) {
+        T& sum = total.data<T>()[offset];
+        sum = static_cast<T>(static_cast<Bits>(sum) + static_cast<Bits>(elements[next++]));
+      });
+    }
+  });
+  return total;
+}
+
+}  // namespace
+
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const {
-  check_values("reduce", values);
+  check_values(*this, "reduce", values);
   return combine(op, values.local_results());
 }
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {
-  check_values("reduce", values);
+  check_values(*this, "reduce", values);
   require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
                        "reduce() along an axis takes sum or mean, got {}; reduce each replica's value in run() first",
                        name(op));
   const NoGradientScope no_recording;
-  const PerReplica<Tensor> sums = values.transform([&](const Tensor& value) { return sum(value, axes); });
+  const PerReplica<Tensor> sums = values.transform([&](const Tensor& value) {
+    check_reducible(op, value.dtype());
+    const bool integers = value.dtype() == DType::i32 || value.dtype() == DType::i64;
+    return integers ? sum_of_integers(value, axes) : sum(value, axes);
+  });
   const Tensor total = combine(ReduceOp::sum, sums.local_results());
   if (op == ReduceOp::sum) return total;
   double count = 0;  // elements behind each element of the result
@@ -40,7 +78,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
 }
 
 Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const {
-  check_values("reduce", values);
+  check_values(*this, "reduce", values);
   require(counts.size() == values.size(), "weighted_mean() got {} values and {} counts", values.size(), counts.size());
   const NoGradientScope no_recording;
   double count = 0;
@@ -56,7 +94,7 @@ Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplic
 }
 
 Tensor Strategy::gather(const PerReplica<Tensor>& values, int axis) const {
-  check_values("gather", values);
+  check_values(*this, "gather", values);
   return concatenate(values.local_results(), axis);
 }
 

@@ -8,9 +8,13 @@ namespace {
 
 class MirroredState final : public ThreadedStrategy {
  public:
-  MirroredState(std::vector<LogicalDevice> devices, const MirroredOptions& options)
-      : ThreadedStrategy(std::move(devices), options.timeout, {options.cross_device_ops, options.bytes_per_pack}) {}
+  using ThreadedStrategy::ThreadedStrategy;
 
+  std::shared_ptr<StrategyState> clone() const override {
+    return std::make_shared<MirroredState>(devices(), meeting_options());
+  }
+
+ private:
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
     if (spec.synchronization == Synchronization::on_read)
       return std::make_shared<SyncOnReadVariable>(std::move(spec), devices(), weak_from_this());
@@ -18,12 +22,18 @@ class MirroredState final : public ThreadedStrategy {
   }
 };
 
+MeetingOptions meeting_options_of(const MirroredOptions& options) {
+  return {.timeout = options.timeout,
+          .collective = {options.cross_device_ops, options.bytes_per_pack},
+          .turn_order = options.turn_order};
+}
+
 }  // namespace
 
 MirroredStrategy::MirroredStrategy() : MirroredStrategy(logical_cpus(2)) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options)
-    : Strategy(std::make_shared<MirroredState>(devices, options)) {}
+    : Strategy(std::make_shared<MirroredState>(devices, meeting_options_of(options))) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices)
     : MirroredStrategy(parse_devices(devices)) {}

@@ -27,11 +27,13 @@ class OneDeviceState final : public InlineStrategy, public std::enable_shared_fr
     }
   }
 
+  std::shared_ptr<StrategyState> clone() const override { return std::make_shared<OneDeviceState>(devices().front()); }
+
+ private:
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
     return std::make_shared<VariableState>(std::move(spec), devices());
   }
 
- private:
   std::recursive_mutex run_mutex_;  ///< one step at a time; a merge may run another
 };
 

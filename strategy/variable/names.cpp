@@ -1,10 +1,19 @@
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 namespace {
+
+/// This thread's open scopes, innermost last.
+std::vector<const NameScope*>& open_scopes() {
+  thread_local std::vector<const NameScope*> scopes;
+  return scopes;
+}
 
 /// "foo" of "foo_12"; "foo" and "foo_a" themselves.
 std::string_view without_suffix(std::string_view part) {
@@ -14,6 +23,23 @@ std::string_view without_suffix(std::string_view part) {
 }
 
 }  // namespace
+
+NameScope::NameScope(std::string name) : name_(std::move(name)) {
+  require(!name_.empty(), "a name scope needs a name");
+  open_scopes().push_back(this);
+}
+
+NameScope::~NameScope() { std::erase(open_scopes(), this); }
+
+std::string current_name_scope() {
+  std::string joined;
+  for (const NameScope* scope : open_scopes()) joined += (joined.empty() ? "" : "/") + scope->name();
+  return joined;
+}
+
+std::string scoped_name(const std::string& name) {
+  return open_scopes().empty() ? name : current_name_scope() + "/" + name;
+}
 
 std::string canonical_name(const std::string& name) {
   if (name.empty()) return "Variable";

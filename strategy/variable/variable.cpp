@@ -7,7 +7,7 @@ namespace {
 
 std::shared_ptr<VariableState> create(VariableSpec spec) {
   if (current_context().in_replica() && has_strategy()) return get_replica_context().create_variable(std::move(spec));
-  return get_strategy().state()->create_variable(std::move(spec));
+  return get_strategy().state()->make_variable(std::move(spec));
 }
 
 }  // namespace
@@ -31,12 +31,25 @@ VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>
           lockstep::name(spec_.dtype));
   const bool trainable = spec_.trainable.value_or(spec_.synchronization != Synchronization::on_read);
   for (const LogicalDevice& device : devices) {
-    Tensor memory = Tensor::empty(spec_.shape, spec_.dtype, device);
+    Tensor memory = memory_for_copy(static_cast<int>(copies_.size()), device);
     if (copies_.empty())
       spec_.initializer(memory);
     else
       copy(copies_.front(), memory);
     copies_.push_back(trainable ? memory.as_parameter() : memory);
+  }
+}
+
+std::string VariableState::copy_name(int index) const {
+  return index == 0 ? spec_.name : fmt::format("{}/replica_{}", spec_.name, index);
+}
+
+Tensor VariableState::memory_for_copy(int index, const LogicalDevice& device) const {
+  try {
+    return Tensor::empty(spec_.shape, spec_.dtype, device);
+  } catch (Error& error) {
+    error.add_context(fmt::format("variable '{}'", copy_name(index)));
+    throw;
   }
 }
 

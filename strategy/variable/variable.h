@@ -71,6 +71,8 @@ class VariableState {
   const VariableSpec& spec() const { return spec_; }
   bool trainable() const { return copies_.front().is_parameter(); }
   const std::vector<Tensor>& copies() const { return copies_; }
+  /// TensorFlow's names of the copies: "v", "v/replica_1", ...
+  std::string copy_name(int index) const;
   /// The copy that replica, or update, `index` works with; the only one where there is one.
   const Tensor& copy_for(int index) const;
   /// Moves copy `index` to other memory of the same shape; the value moves along, and tapes that have read the copy
@@ -78,6 +80,8 @@ class VariableState {
   void move_copy(int index, const Tensor& memory);
 
  private:
+  /// Throws as Tensor::empty does, naming the copy.
+  Tensor memory_for_copy(int index, const LogicalDevice& device) const;
   /// Throws LogicError where several replicas would write the one copy of a plain variable.
   void check_alone() const;
 

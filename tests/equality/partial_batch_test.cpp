@@ -16,8 +16,8 @@ namespace {
 
 class PartialBatchOn : public testing::TestWithParam<int> {};
 
-// P3: y = 0, x = 0..8, w = 1, squared error, SGD 0.001, batches of 4: one device ends at 0.811345. TensorFlow's fit
-// over two replicas ends at 0.870893, because the lone last row counts for a half.
+// semantics 8.2, Probe P3: y = 0, x = 0..8, w = 1, squared error, SGD 0.001, batches of 4: one device ends at 0.811345.
+// TensorFlow's fit over two replicas ends at 0.870893, because the lone last row counts for a half.
 TEST_P(PartialBatchOn, IsDividedByItsOwnNumberOfRows) {
   const MirroredStrategy strategy = mirrored(GetParam());
   const Variable w = strategy.scope([] { return variable_of("w", Tensor::full({1}, 1)); });

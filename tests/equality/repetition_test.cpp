@@ -63,7 +63,7 @@ class RepetitionOn : public testing::TestWithParam<int> {
   }
 };
 
-// semantics 9: streams of random numbers by (seed, layer, replica, step).
+// semantics 9.1, 15.9: streams of random numbers by (seed, layer, replica, step).
 TEST_P(RepetitionOn, OneSeedGivesTheSameBits) {
   const Training first = train(1);
   EXPECT_TRUE(train(1) == first);

@@ -1,5 +1,5 @@
-// Every strategy, in the user's own loop, gives what one device gives with the global batch: TF case 99
-// (ctl_correctness), with a last batch that is smaller than the others and one that has fewer rows than replicas.
+// Every strategy, in the user's own loop, gives what one device gives with the global batch, with a last batch that is
+// smaller than the others and one that has fewer rows than replicas.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,6 +63,7 @@ std::vector<std::pair<std::string, Strategy>> strategies() {
   return all;
 }
 
+// TF case 99: ctl_correctness. semantics 8.1, 15.3
 TEST(AllStrategies, FitTheLineThatOneDeviceFits) {
   const Dataset batches = points(1001, 1e-3, 3).batch(64);  // the last one has 41 rows
   const auto optimizers = {+[]() -> Optimizer { return SGD({.learning_rate = 0.05, .momentum = 0.9}); },
@@ -78,8 +79,8 @@ TEST(AllStrategies, FitTheLineThatOneDeviceFits) {
   }
 }
 
-// Probe P3: y = 0, x = 0..8, weight 1, learning rate 0.001, batches of 4. TensorFlow on two replicas counts the lone
-// ninth row half and gives 0.870893.
+// semantics 8.2, 15.2, Probe P3: y = 0, x = 0..8, weight 1, learning rate 0.001, batches of 4. TensorFlow on two
+// replicas counts the lone ninth row half and gives 0.870893.
 TEST(AllStrategies, CountALoneLastRowInFull) {
   const auto weight = [](const Strategy& strategy) {
     const auto inside = strategy.scope();
@@ -117,7 +118,8 @@ TEST(CustomLoops, TakeGradientsInEachReplica) {
   EXPECT_THAT(gradients, ElementsAre(ElementsAre(10, 12), ElementsAre(14, 16)));
 }
 
-// TF case 96: Dense(1), all ones, on ones (1, 10), gradient descent with 0.25 on two replicas
+// semantics 8.3: all-reduce SUM. TF case 96: Dense(1), all ones, on ones (1, 10), gradient descent with 0.25 on two
+// replicas
 TEST(CustomLoops, ApplyTheSumOfTheReplicasGradients) {
   const MirroredStrategy strategy = mirrored(2);
   const auto inside = strategy.scope();
@@ -133,7 +135,7 @@ TEST(CustomLoops, ApplyTheSumOfTheReplicasGradients) {
   EXPECT_EQ(bias.value().item<float>(), 0.5F);
 }
 
-// TF case 99: apply_gradients in cross-replica context
+// semantics 8.3. TF case 99: apply_gradients in cross-replica context
 TEST(CustomLoops, OptimizeInsideReplicas) {
   const MirroredStrategy strategy = mirrored(2);
   const auto inside = strategy.scope();

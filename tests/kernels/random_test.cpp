@@ -21,6 +21,7 @@ TEST(Philox, GivesTheKnownAnswers) {
               ElementsAre(0xd16cfe09U, 0x94fdccebU, 0x5001e420U, 0x24126ea1U));
 }
 
+// semantics 9.1: stream id = (seed, layer, r, step)
 TEST(RandomSequence, EveryPartOfTheKeyAndTheIndexCount) {
   const std::uint64_t high = std::uint64_t{1} << 32;
   std::set<std::vector<std::uint32_t>> blocks;

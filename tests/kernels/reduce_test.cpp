@@ -132,7 +132,7 @@ TEST(Reduce, KeepsNan) {
 }
 
 TEST(Reduce, RefusesWhatHasNoResult) {
-  // semantics 12: mean of an integer
+  // semantics 12.23: mean of an integer
   Vectors<std::int32_t> integers(2, std::vector<std::int32_t>(1));
   EXPECT_ERROR(InvalidArgument, "the mean of i32 values need not be a whole number",
                reduce(ReduceOp::mean, integers, integers));
@@ -146,7 +146,7 @@ TEST(ParseReduceOp, TakesNamesInAnyCase) {
   for (const ReduceOp op : all_ops) EXPECT_EQ(parse_reduce_op(name(op)), op);
   EXPECT_EQ(parse_reduce_op("SUM"), ReduceOp::sum);
   EXPECT_EQ(parse_reduce_op("Mean"), ReduceOp::mean);
-  // semantics 12: reduce_op unknown
+  // semantics 12.11: reduce_op unknown
   EXPECT_ERROR(InvalidArgument, "'average' is no reduction; choose sum, mean, max, min or prod",
                parse_reduce_op("average"));
 }

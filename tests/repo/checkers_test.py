@@ -100,6 +100,23 @@ class Checkers(unittest.TestCase):
         self.write("README.md", README.replace("tools/quickstart\n", "tools/start\n").replace("kernels/README", "ops"))
         self.assert_finds("readme", "first two commands", "tools/run-tests", "tools/start", "ops.md")
 
+    def test_contract(self):
+        test = (
+            "// semantics 2.5, 12.3: 24/15 = 1.6;\n// 3.6: inside a replica\nstatic_assert(true);\n"
+            "// TF case 31\nTEST_P(Values, Gather) {\n  f();  // Probe P4\n  // Semantics 2.6\n}\n"
+        )
+        table = "| 2.5 | a | `strategy/values_test` static_assert |\n| 2.6 | b | `strategy/values_test` Gather |\n"
+        rest = "".join(f"| {row} | c | `strategy/values_test` static_assert |\n" for row in ("12.3", "3.6"))
+        rest += "".join(f"| {row} | d | `strategy/values_test` Gather |\n" for row in ("31", "P4"))
+        self.write("tests/strategy/values_test.cpp", test)
+        self.write("tests/README.md", table + rest + "| 2.14 | e | there are no clusters |\n")
+        self.assert_finds("contract")
+        self.write("tests/README.md", table.replace("Gather", "Reduce") + rest.replace("| 31 |", "| 32 |"))
+        self.assert_finds(
+            "contract", "row 2.6 names Reduce of strategy/values_test", "row 2.6 does not name Gather", "no row 31",
+            "row 32 names Gather",
+        )
+
     def test_format(self):
         self.write("runtime/good.cpp", "int main() { return 0; }\n")
         self.assert_finds("format")

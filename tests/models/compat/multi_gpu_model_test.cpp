@@ -54,7 +54,7 @@ void compile(Model& model) {
                 {Accuracy{}});
 }
 
-// semantics 13: gpus
+// semantics 13.1: gpus
 TEST(MultiGpuModel, NeedsTwoGpus) {
   const Model model = single_model();
   for (const int gpus : {1, 0, -1})
@@ -63,7 +63,7 @@ TEST(MultiGpuModel, NeedsTwoGpus) {
   EXPECT_ERROR(InvalidArgument, "len(devices) >= 2, got [CPU:0]", multi_gpu_model(model, {.devices = {"CPU:0"}}));
 }
 
-// semantics 13: gpus
+// semantics 13.1: gpus
 TEST(MultiGpuModel, NamesWantedAndAvailableDevices) {
   const Model model = single_model();
   const std::string error = error_of<InvalidArgument>([&] { multi_gpu_model(model, {.gpus = {0, 4096}}); });
@@ -72,13 +72,13 @@ TEST(MultiGpuModel, NamesWantedAndAvailableDevices) {
   EXPECT_ERROR(InvalidArgument, "GPU:98, GPU:99]", multi_gpu_model(model, {.gpus = 100}));
 }
 
-// semantics 13: "Missing GPUs with gpus=None therefore also raise ValueError"
+// semantics 13.1: "Missing GPUs with gpus=None therefore also raise ValueError"
 TEST(MultiGpuModel, WithoutGpusAllOfThemAreTooFew) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_ERROR(InvalidArgument, "gpus >= 2, got 0, as many as there are", multi_gpu_model(single_model()));
 }
 
-// semantics 13: gpus. Logical CPUs stand in only when the user says so.
+// semantics 13.1: gpus. Logical CPUs stand in only when the user says so.
 TEST(MultiGpuModel, RunsOnNamedDevicesInTheirOrder) {
   Observed observed;
   EXPECT_THAT(observed.calls_for(4, {.devices = {"CPU:2", "/cpu:1"}}), ElementsAre("2 on CPU:2", "2 on CPU:1"));
@@ -95,7 +95,7 @@ TEST(MultiGpuModel, TheTemplateMayBeMadeUnderTheCpu) {
   EXPECT_EQ(observed.model.variables()[0].value().device().name(), "CPU:0");
 }
 
-// semantics 13: "step = B // n ... the last takes all the rest"
+// semantics 13.2: "step = B // n ... the last takes all the rest"
 TEST(MultiGpuModel, TheLastReplicaTakesTheRest) {
   Observed observed;
   EXPECT_THAT(observed.calls_for(8, {.devices = three_cpus}), ElementsAre("2 on CPU:1", "2 on CPU:2", "4 on CPU:3"));
@@ -104,7 +104,7 @@ TEST(MultiGpuModel, TheLastReplicaTakesTheRest) {
               ElementsAre("3 on CPU:1", "3 on CPU:2", "2 on CPU:3"));
 }
 
-// semantics 13: "Each input is sliced on its own", and the seeds' siamese models: one sub-model on two inputs.
+// semantics 13.2: "Each input is sliced on its own", and the seeds' siamese models: one sub-model on two inputs.
 TEST(MultiGpuModel, SlicesEachInput) {
   const Symbol a = Input({8}, "a");
   const Symbol b = Input({8}, "b");
@@ -117,7 +117,7 @@ TEST(MultiGpuModel, SlicesEachInput) {
   expect_close(parallel(x), model(x).to_vector<double>(), 8);
 }
 
-// semantics 13: "Outputs are concatenated ... on the CPU (cpu_merge) or on the first GPU"
+// semantics 13.3: "Outputs are concatenated ... on the CPU (cpu_merge) or on the first GPU"
 TEST(MultiGpuModel, JoinsOnTheCpuOrTheFirstDevice) {
   const Model model = single_model();
   const Tensor x = random_tensor({4, 8}, 1);
@@ -125,7 +125,7 @@ TEST(MultiGpuModel, JoinsOnTheCpuOrTheFirstDevice) {
   EXPECT_EQ(multi_gpu_model(model, {.cpu_merge = false, .devices = three_cpus})(x).device().name(), "CPU:1");
 }
 
-// semantics 13: "all share the template's weights"
+// semantics 13.3: "all share the template's weights"
 TEST(MultiGpuModel, SharesTheTemplatesWeights) {
   const Model model = single_model();
   const ParallelModel parallel = multi_gpu_model(model, {.devices = three_cpus});
@@ -133,7 +133,7 @@ TEST(MultiGpuModel, SharesTheTemplatesWeights) {
   EXPECT_EQ(parallel.count_params(), model.count_params());
 }
 
-// semantics 13: "One backward over the merged batch: loss is over the whole batch, no 1/R rule; the optimizer runs
+// semantics 13.3: "One backward over the merged batch: loss is over the whole batch, no 1/R rule; the optimizer runs
 // once". Uneven batches and batches of less rows than replicas. Gradients are sums over the rows in another grouping.
 TEST(MultiGpuModel, TrainsAsTheSingleModel) {
   const Dataset data = SmallProblem(50).dataset().batch(16);
@@ -155,7 +155,7 @@ TEST(MultiGpuModel, TrainsAsTheSingleModel) {
   }
 }
 
-// semantics 13: "stateful updates (BN) are those of the shared layers, applied by every replica on the one copy"; an
+// semantics 13.3: "stateful updates (BN) are those of the shared layers, applied by every replica on the one copy"; an
 // empty slice, where Keras' batch norm turned to NaN, changes nothing.
 TEST(MultiGpuModel, EveryReplicaUpdatesTheOneCopyOfMovingStatistics) {
   const Symbol input = Input({1});
@@ -168,7 +168,7 @@ TEST(MultiGpuModel, EveryReplicaUpdatesTheOneCopyOfMovingStatistics) {
   EXPECT_FLOAT_EQ(model.variables()[2].value().item<float>(), 6.25F * 0.5F + 4.25F * 0.5F);
 }
 
-// semantics 13: names
+// semantics 13.4: names
 TEST(MultiGpuModel, KeepsNames) {
   const Symbol input = Input({8}, "pixels");
   const Model model(input, Dense({.units = 3, .name = "classes"})(Dense({.units = 4})(input)), {.name = "template"});
@@ -182,7 +182,7 @@ TEST(MultiGpuModel, KeepsNames) {
   EXPECT_EQ(parallel.devices().size(), 2U);
 }
 
-// semantics 13: "save of the parallel model delegates to the template"
+// semantics 13.5: "save of the parallel model delegates to the template"
 TEST(MultiGpuModel, SavesAndLoadsThroughTheTemplate) {
   const TemporaryFolder folder;
   Model model = single_model();
@@ -197,7 +197,7 @@ TEST(MultiGpuModel, SavesAndLoadsThroughTheTemplate) {
   EXPECT_EQ(weights_of(model), saved);
 }
 
-// semantics 13: cpu_relocation: the object that the caller holds is the one that is trained
+// semantics 13.6: cpu_relocation: the object that the caller holds is the one that is trained
 TEST(MultiGpuModel, RelocationMovesTheTemplatesOwnWeights) {
   const Model model = with_device("CPU:2", [] {
     const Symbol input = Input({8});
@@ -214,7 +214,7 @@ TEST(MultiGpuModel, RelocationMovesTheTemplatesOwnWeights) {
   EXPECT_EQ(weights_of(model), weights_of(parallel));
 }
 
-// semantics 13: "predict/evaluate with B not divisible by n must give exactly the single-device result in order"
+// semantics 13.7: "predict/evaluate with B not divisible by n must give exactly the single-device result in order"
 TEST(MultiGpuModel, PredictsAndEvaluatesAsTheSingleModel) {
   Model model = single_model();
   const Dataset data = SmallProblem(23).dataset().batch(7);
@@ -232,7 +232,7 @@ TEST(MultiGpuModel, PredictsAndEvaluatesAsTheSingleModel) {
   }
 }
 
-// semantics 13: "Optimizer state belongs to the parallel model"
+// semantics 13.7: "Optimizer state belongs to the parallel model"
 TEST(MultiGpuModel, HasItsOwnOptimizer) {
   const Symbol input = Input({8});
   Model model(input, Dense({.units = 3})(input));

@@ -65,6 +65,7 @@ TEST(BatchNormalization, AppliesAFusedReluAndWritesIntoASlice) {
   }
 }
 
+// semantics 5.15: ON_READ/MEAN
 TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirMeanIsRead) {
   const MirroredStrategy strategy = mirrored(2);
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0}), {{4}}); });
@@ -81,6 +82,20 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirMeanIsRead) {
   expect_same_bits(weight(layer, mean), multiply(add(first, second), 0.5));
 }
 
+// semantics 14.9: momentum .5, rows 0..3 on replica 0 and 10..13 on replica 1
+TEST(BatchNormalization, ReadsTheWorkedExamplesMean) {
+  const MirroredStrategy strategy = mirrored(2);
+  const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.5}), {{1}}); });
+  const PerReplica rows(std::vector{Tensor::from(std::vector<float>{0, 1, 2, 3}, {4, 1}),
+                                    Tensor::from(std::vector<float>{10, 11, 12, 13}, {4, 1})});
+  strategy.run([&](const Tensor& x) { call(layer, {x}, {.mode = Mode::train}); }, rows);
+  const std::vector<Tensor>& copies = layer.impl().variables()[mean].state().copies();
+  EXPECT_FLOAT_EQ(copies[0].item<float>(), 0.75F);
+  EXPECT_FLOAT_EQ(copies[1].item<float>(), 5.75F);
+  EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 3.25F);
+}
+
+// semantics 5.15, 15.3, Probe P2: skip the update of an empty replica
 TEST(BatchNormalization, AReplicaWithoutRowsKeepsItsStatistics) {
   const BatchNormalization layer = built(BatchNormalization(), {{3, 4}});
   call(layer, {random_tensor({2, 3, 4}, 1)}, {.mode = Mode::train});

@@ -43,6 +43,7 @@ TEST(Dropout, RepeatsWithTheSeedAndDiffersBetweenLayers) {
   EXPECT_NE(masks_of(seed), masks_of({.seed = 7, .stream = 4}));
 }
 
+// semantics 9.1: by seed, layer, replica and step. Probe P8: Keras 3's masks are the same on all replicas
 TEST(Dropout, EveryReplicaDrawsItsOwnMasks) {
   const MirroredStrategy strategy = mirrored(3);
   const Dropout layer = strategy.scope([] { return built(Dropout({.rate = 0.5}), {{64}}, seed); });

@@ -4,7 +4,7 @@
 
 #include <lockstep/models/losses/average_loss.h>
 
-// Semantics 8 and 14: losses over uneven batches.
+// Losses over uneven batches.
 
 namespace lockstep {
 namespace {
@@ -20,12 +20,15 @@ float average(const AverageLossOptions& options) {
   return strategy.reduce(ReduceOp::sum, shares).item<float>();
 }
 
+// semantics 8.1, 14.6, 15.2: 3.0
 TEST(ComputeAverageLoss, OfTheGlobalBatchIsExactForUnevenAndEmptyReplicas) {
   EXPECT_FLOAT_EQ(average({.global_batch_size = 5}), 3);
 }
 
+// semantics 8.1, 14.6: 2.167 without G
 TEST(ComputeAverageLoss, TakesEvenBatchesWhenNotTold) { EXPECT_FLOAT_EQ(average({}), 2.0F / 3 + 1.5F); }
 
+// semantics 8.1: G = 0 gives 0
 TEST(ComputeAverageLoss, OfNoExamplesIsZero) {
   const auto share = compute_average_loss(Tensor::zeros({0}), {.global_batch_size = 0});
   EXPECT_EQ(share.item<float>(), 0);
@@ -37,6 +40,7 @@ TEST(ComputeAverageLoss, WeighsExamples) {
   EXPECT_FLOAT_EQ(compute_average_loss(losses, options).item<float>(), 0.5F);
 }
 
+// semantics 8.1: G >= 0; cross-replica call
 TEST(ComputeAverageLoss, RefusesWhatHasNoMeaning) {
   const Tensor losses = Tensor::zeros({3});
   EXPECT_ERROR(InvalidArgument, "one loss for each example", compute_average_loss(Tensor::zeros({})));
@@ -49,6 +53,7 @@ TEST(ComputeAverageLoss, RefusesWhatHasNoMeaning) {
   EXPECT_ERROR(LogicError, "there is no replica here", scale_regularization_loss(losses));
 }
 
+// semantics 8.1
 TEST(ScaleRegularizationLoss, CountsOnceOverAllReplicas) {
   const MirroredStrategy strategy = mirrored(3);
   const auto shares = strategy.run([] { return scale_regularization_loss(Tensor::from<float>({1, 5}, {2})); });

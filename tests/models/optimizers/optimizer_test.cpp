@@ -73,6 +73,7 @@ TEST_P(OptimizerOn, MinimizeSumsTheReplicasShares) {
   test::expect_close(variables[0].value(), expected, replicas_);
 }
 
+// semantics 8.4: iterations +1 a step, not R
 TEST_P(OptimizerOn, CountsStepsNotReplicas) {
   const auto variables = make_variables();
   const SGD optimizer;

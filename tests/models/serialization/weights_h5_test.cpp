@@ -149,6 +149,7 @@ TEST_F(WeightsH5, GivesMiniGoogLeNetBack) {
   EXPECT_EQ(weights_of(loaded.network()), weights_of(saved.network()));
 }
 
+// semantics 11.1: checkpoints move freely between numbers of replicas. TF case 79: testSaveAndRestoreOnWrite
 TEST_F(WeightsH5, IsTheSameFileForAnyNumberOfReplicas) {
   const MirroredStrategy three(logical_cpus(3));
   const Network saved = three.scope([] { return small_model(1); });
@@ -168,6 +169,7 @@ TEST_F(WeightsH5, IsTheSameFileForAnyNumberOfReplicas) {
   }
 }
 
+// semantics 11.1: ON_READ, MEAN -> mean
 TEST_F(WeightsH5, SavesTheMeanOfTheReplicasStatistics) {
   const MirroredStrategy two(logical_cpus(2));
   const Network saved = two.scope([] { return small_model(1); });

@@ -38,6 +38,9 @@ class Callbacks : public testing::Test {
   const Dataset data_ = SmallProblem(8).dataset().batch(4);
 };
 
+// semantics 8.4: summaries once. TF case 23: _test_summary_for_replica_zero_only. There is no summary writer here: what
+// a training reports goes through callbacks, outside the replicas, so that each of two replicas adds no line of its
+// own.
 TEST_F(Callbacks, AreToldOfEverythingInOrder) {
   const auto diary = std::make_shared<Diary>();
   model_.fit(data_, {.epochs = 2, .validation = data_, .callbacks = {diary}});

@@ -43,6 +43,7 @@ TEST_P(EvaluateOn, WeightsExamplesAlikeHoweverTheyAreBatched) {
   }
 }
 
+// semantics 8.4: predict concatenates replicas in order
 TEST_P(EvaluateOn, PredictKeepsTheOrderForAnyBatchSize) {
   const std::vector<double> expected = model_(problem_.x).to_vector<double>();
   for (const std::int64_t batch : {1, 2, 5, 7, 23, 100}) {

@@ -212,6 +212,7 @@ TEST_F(Fit, CompileRefusesTwoValuesOfOneName) {
       ThrowsMessage<InvalidArgument>(HasSubstr("'accuracy'")));
 }
 
+// semantics 8.4. TF case 99: a model of another scope (Input has no batch size here, and fit no steps_per_execution)
 TEST_F(Fit, WorksInsideItsScopeAndNotInAnother) {
   {
     const auto inside = strategy_.scope();

@@ -6,9 +6,8 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/reduce/reducer.h>
-
-// Semantics 10: CentralStorage.
 
 namespace lockstep {
 namespace {
@@ -32,6 +31,7 @@ class CentralStorage : public testing::TestWithParam<int> {
   }
 };
 
+// semantics 10.3: one copy on CPU 0
 TEST_P(CentralStorage, HasOneCopyThatEveryReplicaReads) {
   const Variable v = scalar(Aggregation::none);
   ASSERT_EQ(v.state().copies().size(), 1U);
@@ -40,6 +40,7 @@ TEST_P(CentralStorage, HasOneCopyThatEveryReplicaReads) {
   EXPECT_THAT(strategy_.run([&] { return v.value().item<float>(); }).local_results(), testing::Each(4));
 }
 
+// semantics 10.3: needs an aggregation; on_read is ignored
 TEST_P(CentralStorage, CombinesWhatReplicasAssignOnce) {
   const float sum = n_ * (n_ - 1) / 2;
   const auto result = [&](Aggregation aggregation, Synchronization synchronization) {
@@ -58,6 +59,7 @@ TEST_P(CentralStorage, CombinesWhatReplicasAssignOnce) {
   EXPECT_EQ(counted.value().item<float>(), 0.1F) << "a number is added once";
 }
 
+// semantics 10.3
 TEST_P(CentralStorage, UpdateRunsOnce) {
   const Variable v = scalar(Aggregation::none);
   int calls = 0;
@@ -90,6 +92,7 @@ TEST_P(CentralStorage, TrainsLikeMirrored) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, CentralStorage, testing::ValuesIn(test::replica_counts));
 
+// semantics 10.3: a chosen device
 TEST(CentralStorageStrategy, KeepsVariablesWhereAsked) {
   const auto cpus = logical_cpus(3);
   const CentralStorageStrategy strategy({cpus[0], cpus[1]}, {.parameter_device = cpus[2]});
@@ -97,12 +100,47 @@ TEST(CentralStorageStrategy, KeepsVariablesWhereAsked) {
   EXPECT_EQ(v.state().copies()[0].device(), cpus[2]);
 }
 
+// semantics 10.3: the device if only one
 TEST(CentralStorageStrategy, OfOneDeviceKeepsThemThere) {
   const CentralStorageStrategy strategy({logical_cpus(3)[2]});
   const Variable v = strategy.scope([] { return test::variable_of("v", Tensor::zeros({1})); });
   EXPECT_EQ(v.state().copies()[0].device().name(), "CPU:2");
 }
 
+// semantics 10.3: sparse values are joined and applied once
+TEST(CentralStorageStrategy, ScattersTheReplicasRowsIntoTheOneCopy) {
+  const CentralStorageStrategy strategy(logical_cpus(2));
+  const Variable v = strategy.scope([] {
+    return Variable({.name = "table",
+                     .shape = {3},
+                     .initializer = [](const Tensor& out) { copy(Tensor::zeros({3}), out); },
+                     .aggregation = Aggregation::sum});
+  });
+  strategy.run([&] {
+    v.scatter_add({Tensor::full({2}, 1), Tensor::from<std::int64_t>({this_replica(), this_replica() + 1}, {2}), {3}});
+  });
+  EXPECT_THAT(v.value().to_vector<float>(), testing::ElementsAre(1, 2, 1));
+}
+
+// semantics 10.3: TensorFlow's crashes on input options
+TEST(CentralStorageStrategy, TakesInputOptions) {
+  const CentralStorageStrategy strategy(logical_cpus(2));
+  const Dataset rows = Dataset::from_tensors(Tensor::zeros({5})).batch(4);
+  EXPECT_EQ(strategy.distribute(rows, {.per_replica_buffer_size = 0}).size(), 2);
+}
+
+// semantics 2.13
+TEST(CentralStorageStrategy, ACloneKeepsItsVariablesOnTheSameDevice) {
+  const auto cpus = logical_cpus(3);
+  const CentralStorageStrategy strategy({cpus[0], cpus[1]}, {.parameter_device = cpus[2]});
+  const Strategy clone = strategy.clone();
+  EXPECT_FALSE(clone == strategy);
+  EXPECT_EQ(clone.devices(), strategy.devices());
+  const Variable v = clone.scope([] { return test::variable_of("v", Tensor::zeros({1})); });
+  EXPECT_EQ(v.state().copies()[0].device(), cpus[2]);
+}
+
+// semantics 10.3: TensorFlow accepts duplicates
 TEST(CentralStorageStrategy, RefusesADeviceTwice) {
   const auto cpu = logical_cpus(1)[0];
   EXPECT_ERROR(InvalidArgument, "CPU:0 is listed twice", CentralStorageStrategy({cpu, cpu}));

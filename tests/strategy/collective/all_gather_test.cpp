@@ -38,7 +38,7 @@ std::vector<float> repeated(const std::vector<float>& values, int times) {
 }
 
 TEST_P(AllGather, JoinsAlongAnyAxis) {
-  // semantics 4: all_gather. TF case 31: testGatherPerReplicaDense1D..3D; TF case 48: testAllGatherSameShape
+  // semantics 4.3: on every replica. TF case 31: testGatherPerReplicaDense1D..3D; TF case 48: testAllGatherSameShape
   const auto line = [](int) { return Tensor::from(std::vector<float>{1, 2, 3}, {3}); };
   EXPECT_EQ(gathered(line, 0).to_vector<float>(), repeated({1, 2, 3}, replicas_));
   const auto row = [](int) { return Tensor::from(std::vector<float>{1, 2, 3}, {1, 3}); };
@@ -56,14 +56,14 @@ TEST_P(AllGather, JoinsAlongAnyAxis) {
 }
 
 TEST_P(AllGather, CountsNegativeAxesFromTheEnd) {
-  // semantics 4, better than TensorFlow's range error
+  // semantics 4.3, better than TensorFlow's range error
   const auto block = [](int replica) { return test::random_tensor({2, 3}, 1U + static_cast<unsigned>(replica)); };
   test::expect_same_bits(gathered(block, -1), gathered(block, 1));
   test::expect_same_bits(gathered(block, -2), gathered(block, 0));
 }
 
 TEST_P(AllGather, TakesDifferentSizesAlongTheAxis) {
-  // TF case 32: testGatherDiffShapeAtAxis0/1
+  // semantics 4.3: sizes along axis may differ. TF case 32: testGatherDiffShapeAtAxis0/1
   const std::int64_t sum = count_ * (count_ + 1) / 2;
   test::expect_same_bits(gathered([](int r) { return Tensor::full({r + 1, 1}, 1); }, 0), Tensor::full({sum, 1}, 1));
   test::expect_same_bits(gathered([](int r) { return Tensor::full({1, r + 1}, 1); }, 1), Tensor::full({1, sum}, 1));
@@ -97,7 +97,7 @@ TEST_P(AllGather, GathersSeveralAtOnce) {
 }
 
 TEST_P(AllGather, RefusesWhatHasNoSuchAxisAndWorksAfterwards) {
-  // semantics 2 and 4: refuse scalars clearly; semantics 12: axis out of range
+  // semantics 2.6, 4.3: refuse scalars clearly; 12.12: axis out of range; 12.15: IndexedSlices
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
     EXPECT_ERROR(InvalidArgument, "which scalars do not have", context.all_gather(Tensor::full({}, 1), 0));
@@ -115,7 +115,7 @@ TEST_P(AllGather, RefusesShapesThatCannotBeJoinedAndNamesAllOfThem) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
     const int r = context.replica_id_in_sync_group();
-    // TF case 33: testGatherRaiseDiffShapeAtNonAxis, testGatherRaiseDifferentRank
+    // semantics 12.14. TF case 33: testGatherRaiseDiffShapeAtNonAxis, testGatherRaiseDifferentRank
     EXPECT_THAT(test::error_of<InvalidArgument>([&] {
                   context.all_gather(Tensor::zeros({1, r == 0 ? 1 : 2}), 0);
                 }),
@@ -133,7 +133,7 @@ TEST_P(AllGather, RefusesShapesThatCannotBeJoinedAndNamesAllOfThem) {
 }
 
 TEST_P(AllGather, GradientIsTheOwnSliceOfTheSummedGradients) {
-  // semantics 4: all_gather's gradient is the SUM all_reduce of dy, then the own slice
+  // semantics 4.3: all_gather's gradient is the SUM all_reduce of dy, then the own slice
   const std::int64_t rows = count_ * (count_ + 1) / 2;
   const auto gradients = strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
@@ -158,6 +158,21 @@ TEST_P(AllGather, GradientIsTheOwnSliceOfTheSummedGradients) {
 }
 
 INSTANTIATE_OVER_REPLICAS_AND_OPS(AllGather);
+
+// semantics 14.3: ones(r+1), weighted by [1,10,100] and by (r+1), summed
+TEST(AllGatherOfTwo, HasTheWorkedExamplesGradients) {
+  const auto gradients = test::mirrored(2).run([] {
+    const ReplicaContext context = get_replica_context();
+    const double scale = context.replica_id_in_sync_group() + 1;
+    const Tensor x = Tensor::full({context.replica_id_in_sync_group() + 1}, 1);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor weights = Tensor::from(std::vector<float>{1, 10, 100}, {3});
+    return tape.gradient(sum(context.all_gather(x, 0) * weights) * scale, std::vector{x}).front().to_vector<float>();
+  });
+  EXPECT_EQ(gradients[0], std::vector<float>{3});
+  EXPECT_EQ(gradients[1], (std::vector<float>{30, 300}));
+}
 
 }  // namespace
 }  // namespace lockstep

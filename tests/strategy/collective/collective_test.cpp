@@ -79,7 +79,7 @@ TEST_P(CollectiveOf, ReduceAndUpdateGivesEveryCopyTheStepOfTheSummedGradients) {
 }
 
 TEST_P(CollectiveOf, SeveralTensorsInOneCallComeBackInTheirPlaces) {
-  // semantics 7: packing, by dtype; the sizes of packs change no result
+  // semantics 7.2: packing, by dtype; the sizes of packs change no result
   for (const std::int64_t bytes_per_pack : {0, 1, 100, 1 << 20}) {
     const MirroredStrategy packing = mirrored(replicas_, ops_, bytes_per_pack);
     const auto results = packing.run([] {
@@ -111,7 +111,7 @@ TEST_P(CollectiveOf, NoTensorsAreCombinedToNone) {
 TEST_P(CollectiveOf, WhatHasNoResultIsRefusedOnEveryReplicaAndTheNextCallWorks) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
-    // semantics 4: bool unsupported (here bytes), MEAN of ints
+    // semantics 4.1: bool unsupported (here bytes), MEAN of ints
     EXPECT_ERROR(InvalidArgument, "got u8", context.all_reduce("sum", Tensor::zeros({2}, DType::u8)));
     EXPECT_ERROR(InvalidArgument, "the mean of i64", context.all_reduce("mean", Tensor::zeros({2}, DType::i64)));
     EXPECT_ERROR(InvalidArgument, "got an undefined one from replica 0", context.all_reduce("sum", Tensor()));
@@ -124,8 +124,7 @@ INSTANTIATE_OVER_REPLICAS_AND_OPS(CollectiveOf);
 /// With at least two replicas, which bring different things.
 class ReplicasThatDisagree : public CollectiveOf {
  protected:
-  /// The replicas' messages about a call that they do not agree on. In the same step one follows that works (semantics
-  /// 4, TF probe P4: TensorFlow's own fails from then on).
+  /// The replicas' messages about a call that they do not agree on. In the same step one follows that works.
   template <class Call>
   void expect_messages(const Call& call, const testing::Matcher<std::string>& message) const {
     strategy_.run([&] {
@@ -137,6 +136,8 @@ class ReplicasThatDisagree : public CollectiveOf {
 };
 
 TEST_P(ReplicasThatDisagree, OnShapesAreAllToldAllShapes) {
+  // semantics 4.2, 15.1, Probe P4: compared on the host before launch, with all replicas' signatures; TensorFlow's own
+  // fails from then on
   std::vector<testing::Matcher<std::string>> each;
   for (int replica = 0; replica < replicas_; ++replica)
     each.emplace_back(HasSubstr(fmt::format("sum of f32 (2, {}) on CPU:{}", replica + 3, replica)));
@@ -148,6 +149,7 @@ TEST_P(ReplicasThatDisagree, OnShapesAreAllToldAllShapes) {
 }
 
 TEST_P(ReplicasThatDisagree, OnOpsOrDtypesAreAllToldAllOfThem) {
+  // semantics 4.2
   expect_messages(
       [](const ReplicaContext& context, int r) { context.all_reduce(r == 0 ? "min" : "mean", Tensor::zeros({1})); },
       AllOf(HasSubstr("min of f32 (1)"), HasSubstr("mean of f32 (1)")));
@@ -173,7 +175,8 @@ TEST_P(ReplicasThatDisagree, OnListsAreToldTheTensorOrTheNumbers) {
 }
 
 TEST_P(ReplicasThatDisagree, OnTheOrderOfCollectivesAreToldBothPlaces) {
-  // semantics 4: all replicas reach it in the same order; a replica that took the other branch is an error, no hang
+  // semantics 3.7, 4.1: all replicas reach it in the same order; a replica that took the other branch is an error, no
+  // hang
   const auto step = [] {
     const ReplicaContext context = get_replica_context();
     const Tensor value = Tensor::zeros({2});

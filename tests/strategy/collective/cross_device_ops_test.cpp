@@ -23,8 +23,8 @@ bool makes(CrossDeviceOps ops) {
 }
 
 TEST(CrossDeviceOps, AreWhatWasAskedFor) {
-  // TF case 51: testChooseAlgorithm. TensorFlow takes reduce-to-one when there is a CPU; replicas that share memory
-  // have a faster way here, and reduce-to-one is chosen by name.
+  // semantics 2.2, 7.3. TF case 51: testChooseAlgorithm. TensorFlow takes reduce-to-one when there is a CPU; replicas
+  // that share memory have a faster way here, and reduce-to-one is chosen by name.
   EXPECT_TRUE(makes<SharedMemoryCollective>(CrossDeviceOps::automatic));
   EXPECT_TRUE(makes<SharedMemoryCollective>(CrossDeviceOps::shared_memory));
   EXPECT_TRUE(makes<HierarchicalCopyCollective>(CrossDeviceOps::hierarchical_copy));
@@ -33,14 +33,14 @@ TEST(CrossDeviceOps, AreWhatWasAskedFor) {
 
 TEST(CrossDeviceOps, ThatDevicesDoNotHaveAreUnsupported) {
   EXPECT_ERROR(Unsupported, "'nccl' combine the values of GPU replicas", mirrored(2, CrossDeviceOps::nccl));
-  // semantics 12: bytes_per_pack < 0
+  // semantics 7.3, 12.17: bytes_per_pack < 0 (there is no num_packs)
   EXPECT_ERROR(InvalidArgument, "got -1", mirrored(2, CrossDeviceOps::automatic, -1));
 }
 
 TEST(CrossDeviceOps, HaveNames) {
   for (const CrossDeviceOps ops : all_cross_device_ops) EXPECT_EQ(parse_cross_device_ops(name(ops)), ops);
   EXPECT_EQ(parse_cross_device_ops("Hierarchical-Copy"), CrossDeviceOps::hierarchical_copy);
-  // semantics 12: unknown implementation
+  // semantics 7.3, 12.17: unknown implementation
   EXPECT_ERROR(InvalidArgument,
                "'ring' names no cross-device ops; choose one of auto, shared-memory, nccl, hierarchical-copy, "
                "reduction-to-one-device",
@@ -76,13 +76,13 @@ TEST_P(CrossDeviceOpsOf, ReduceDense) {
 }
 
 TEST_P(CrossDeviceOpsOf, OddNumbersOfDevicesLoseNothing) {
-  // TF probe P5: HierarchicalCopy of 1, 2, 3 gives 3 in TensorFlow, which drops a device; right is 6.
+  // semantics 7.2, Probe P5: HierarchicalCopy of 1, 2, 3 gives 3 in TensorFlow, which drops a device; right is 6.
   EXPECT_THAT(reduced(ReduceOp::sum, {{1}, {2}, {3}}), testing::ElementsAre(6));
 }
 
 TEST_P(CrossDeviceOpsOf, ReduceAndBatchReduceOfOneToThreeDevices) {
-  // TF case 40: testReductionAndBroadcast, the values d and d + 1 of device d, with several sizes of packs; that every
-  // device gets the result stands for the destinations
+  // TF case 40: testReductionAndBroadcast, the values d and d + 1 of device d, with several sizes of packs; every
+  // device gets the result (core/extended_test has the destinations)
   for (const int devices : {1, 2, 3})
     for (const std::int64_t bytes_per_pack : {0, 1, 8}) {
       const MirroredStrategy strategy = mirrored(devices, GetParam(), bytes_per_pack);
@@ -117,7 +117,7 @@ TEST_P(CrossDeviceOpsOf, BatchReduceDense) {
 }
 
 TEST_P(CrossDeviceOpsOf, ReduceInEitherBranchOfACondition) {
-  // TF case 53: testCollectiveV2ControlFlow
+  // semantics 3.7, 15.4. TF case 53: testCollectiveV2ControlFlow
   const MirroredStrategy strategy = mirrored(2, GetParam());
   for (const bool taken : {true, false}) {
     const auto results = strategy.run([taken] {

@@ -13,7 +13,7 @@ std::vector<Tensor> of_bytes(const std::vector<std::int64_t>& sizes) {
 }
 
 TEST(PlanPacks, AreClosedOnceTheyHoldMoreThanTheirBytes) {
-  // semantics 7: a pack is closed once it is over bytes_per_pack, so it may exceed it by one tensor
+  // semantics 7.2: a pack is closed once it is over bytes_per_pack, so it may exceed it by one tensor
   EXPECT_EQ(plan_packs(of_bytes({40, 40, 40, 400, 4}), 80), (std::vector<Pack>{{0, 1, 2}, {3}, {4}}));
   EXPECT_EQ(plan_packs(of_bytes({4, 400, 4}), 80), (std::vector<Pack>{{0, 1}, {2}}));
   EXPECT_EQ(plan_packs(of_bytes({4, 4}), 1), (std::vector<Pack>{{0}, {1}}));
@@ -25,7 +25,7 @@ TEST(PlanPacks, ZeroIsOnePackForAll) {
 }
 
 TEST(PlanPacks, HoldOneDtypeEach) {
-  // semantics 7, better: TensorFlow needs all dtypes of a pack to agree
+  // semantics 7.2, better: TensorFlow needs all dtypes of a pack to agree
   const std::vector<Tensor> values{Tensor::zeros({4}), Tensor::zeros({4}, DType::i32), Tensor::zeros({4}),
                                    Tensor::zeros({4}, DType::bf16), Tensor::zeros({4}, DType::i32)};
   EXPECT_EQ(plan_packs(values, 0), (std::vector<Pack>{{0, 2}, {1, 4}, {3}}));

@@ -23,7 +23,7 @@ class SparseAllReduce : public test::ReplicasAndOps {
 };
 
 TEST_P(SparseAllReduce, JoinsInReplicaOrderWithoutAddingUp) {
-  // semantics 7: IndexedSlices; lengths may differ: replica r brings r + 1 rows r, and all have the index 2
+  // semantics 7.4: IndexedSlices; lengths may differ: replica r brings r + 1 rows r, and all have the index 2
   const auto results = strategy_.run([] {
     const int r = test::this_replica();
     const std::size_t n = static_cast<std::size_t>(r) + 1;
@@ -66,7 +66,7 @@ TEST_P(SparseAllReduce, OfAListKeepsTheOrderOfDenseAndSparse) {
 }
 
 TEST_P(SparseAllReduce, MeansDivideTheValues) {
-  // semantics 7: MEAN = divided by R, sparse: values divided; TF case 50: testDivide
+  // semantics 7.1, 7.4: MEAN = divided by R, sparse: values divided
   const auto results = strategy_.run([] {
     return get_replica_context().all_reduce("mean", slices({1, 2, 3, 4}, {0, 0, 2, 2}, 3));
   });
@@ -76,7 +76,7 @@ TEST_P(SparseAllReduce, MeansDivideTheValues) {
 }
 
 TEST_P(SparseAllReduce, IsDenseWhereAReplicaIsDense) {
-  // semantics 4, better: TensorFlow fails on dense here and sparse there
+  // semantics 4.1, better: TensorFlow fails on dense here and sparse there
   const auto results = strategy_.run([] {
     const bool dense = test::this_replica() == 0;
     const std::vector<DenseOrSparse> values{dense ? DenseOrSparse(Tensor::full({3, 1}, 10)) : slices({1, 1}, {1, 1}, 3),
@@ -103,7 +103,7 @@ TEST_P(SparseAllReduce, RefusesWhatItCannotDoAndWorksAfterwards) {
     EXPECT_ERROR(InvalidArgument, "need values of (1, 2)",
                  context.all_reduce("sum", IndexedSlices{own.values, own.indices, {3, 2}}));
     {
-      // semantics 4: IndexedSlices allowed but not differentiable
+      // semantics 4.1: IndexedSlices allowed but not differentiable
       GradientTape tape;
       tape.watch(own.values);
       EXPECT_ERROR(Unsupported, "has no gradient", context.all_reduce("sum", own));
@@ -130,6 +130,33 @@ TEST_P(SparseAllReduce, RefusesShapesThatDiffer) {
 }
 
 INSTANTIATE_OVER_REPLICAS_AND_OPS(SparseAllReduce);
+
+// semantics 14.4: replica r holds rows 0..r, each of value r+1
+TEST(SparseAllReduceOfTwo, IsTheWorkedExample) {
+  for (const auto& [op, values] : {std::pair{"SUM", std::vector<float>{1, 2, 2}}, {"MEAN", {0.5F, 1, 1}}}) {
+    const auto results = test::mirrored(2).run([op = op] {
+      return get_replica_context().all_reduce(
+          op, test::this_replica() == 0 ? slices({1}, {0}, 2) : slices({2, 2}, {0, 1}, 2));
+    });
+    for (const IndexedSlices& own : results.local_results()) {
+      EXPECT_EQ(own.indices.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 0, 1}));
+      EXPECT_EQ(own.values.to_vector<float>(), values);
+    }
+  }
+}
+
+// TF case 50: testDivideIndexedSlices, by two replicas of which one has no rows
+TEST(SparseAllReduceOfTwo, DividesAsTensorFlow) {
+  const auto results = test::mirrored(2).run([] {
+    const bool first = test::this_replica() == 0;
+    const std::vector<float> values = first ? std::vector<float>{1, 2, 3, 4} : std::vector<float>{};
+    const std::vector<std::int64_t> indices = first ? std::vector<std::int64_t>{0, 2} : std::vector<std::int64_t>{};
+    const auto rows = static_cast<std::int64_t>(indices.size());
+    return get_replica_context().all_reduce(
+        "mean", IndexedSlices{Tensor::from(values, {rows, 2}), Tensor::from(indices, {rows}), {3, 2}});
+  });
+  EXPECT_EQ(to_dense(results[1]).to_vector<float>(), (std::vector<float>{0.5F, 1, 0, 0, 1.5F, 2}));
+}
 
 TEST(SparseAllReduceOfFour, FollowsTensorFlow) {
   // TF case 43: testReduceSparse

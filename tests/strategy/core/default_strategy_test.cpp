@@ -10,6 +10,7 @@
 namespace lockstep {
 namespace {
 
+// semantics 1.3, 2.9, 10.5
 TEST(DefaultStrategy, IsOneReplicaOnTheCallingThread) {
   EXPECT_FALSE(has_strategy());
   const Strategy strategy = get_strategy();
@@ -21,6 +22,7 @@ TEST(DefaultStrategy, IsOneReplicaOnTheCallingThread) {
 
 TEST(DefaultStrategy, IsTheSameOneEachTime) { EXPECT_EQ(get_strategy(), get_strategy()); }
 
+// semantics 4.4: replica 0 of 1; 10.5: the identity
 TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
   const ReplicaContext context = get_replica_context();
   EXPECT_EQ(context.replica_id_in_sync_group(), 0);
@@ -30,7 +32,7 @@ TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
     test::expect_same_bits(context.all_reduce(op, x), x);
 }
 
-// Semantics 10: all calls are the identity, in its own scope too.
+// semantics 10.5: all calls are the identity, in its own scope too
 TEST(DefaultStrategy, ItsScopeChangesNothing) {
   const auto inside = get_strategy().scope();
   EXPECT_FALSE(has_strategy());
@@ -39,6 +41,9 @@ TEST(DefaultStrategy, ItsScopeChangesNothing) {
   const auto nested = get_strategy().run([] { return get_strategy().run([] { return 7; })[0]; });
   EXPECT_EQ(nested[0], 7);
 }
+
+// semantics 2.13: there is one default strategy
+TEST(DefaultStrategy, ItsCloneIsItself) { EXPECT_EQ(get_strategy().clone(), get_strategy()); }
 
 TEST(DefaultStrategy, MakesPlainVariables) {
   const auto inside = get_strategy().scope();

@@ -13,7 +13,7 @@
 
 #include <lockstep/strategy/core/replica_context.h>
 
-// Semantics 3: merge_call. TensorFlow's replicas take turns; here they run side by side, and what a merge orders is the
+// merge_call. TensorFlow's replicas take turns; here they run side by side, and what a merge orders is the
 // same: everything before it on all replicas, the merge, everything after it.
 
 namespace lockstep {
@@ -32,6 +32,7 @@ class MergeCall : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
+// semantics 3.2: in cross-replica context, with arguments regrouped; 3.3: once
 TEST_P(MergeCall, CallsTheFunctionOnceWithTheArgumentsOfAllReplicas) {
   int calls = 0;
   const auto results = strategy_.run([&] {
@@ -48,10 +49,11 @@ TEST_P(MergeCall, CallsTheFunctionOnceWithTheArgumentsOfAllReplicas) {
   });
   EXPECT_EQ(calls, 1);
   std::string expected;
-  for (int replica = 0; replica < replicas_; ++replica) expected += "r" + std::to_string(replica);
+  for (int replica = 0; replica < replicas_; ++replica) expected += fmt::format("r{}", replica);
   EXPECT_THAT(results.local_results(), Each(expected));
 }
 
+// semantics 3.2: its result sliced back
 TEST_P(MergeCall, GivesEachReplicaItsOwnOfAPerReplicaResult) {
   const auto results = strategy_.run([&] {
     return get_replica_context().merge_call(
@@ -65,7 +67,8 @@ TEST_P(MergeCall, GivesEachReplicaItsOwnOfAPerReplicaResult) {
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(results[replica], 10 * (replicas_ - 1 - replica));
 }
 
-// Semantics 3 and TF case 17: the order of side effects
+// semantics 3.2: the order of side effects, without turns within each part (turn_order_test has those)
+// TF case 17: testFunctionInCallForEachReplicaWithMergeCall
 TEST_P(MergeCall, ComesAfterAllThatWasBeforeAndBeforeAllThatIsAfter) {
   std::mutex mutex;
   std::vector<std::string> log;
@@ -73,11 +76,13 @@ TEST_P(MergeCall, ComesAfterAllThatWasBeforeAndBeforeAllThatIsAfter) {
     const std::lock_guard lock(mutex);
     log.push_back(what);
   };
-  strategy_.run([&] {
+  const auto results = strategy_.run([&] {
     write("before");
     get_replica_context().merge_call([&](const Strategy&) { write("merge"); });
     write("after");
+    return 0.0;
   });
+  EXPECT_THAT(results.local_results(), Each(0.0));
   const auto n = static_cast<std::size_t>(replicas_);
   std::vector<std::string> expected(n, "before");
   expected.emplace_back("merge");
@@ -85,7 +90,7 @@ TEST_P(MergeCall, ComesAfterAllThatWasBeforeAndBeforeAllThatIsAfter) {
   EXPECT_EQ(log, expected);
 }
 
-// TF case 18: TensorFlow refuses a merge in a loop or branch of a traced function.
+// TF case 18: TensorFlow refuses a merge in a loop or branch of a traced function. semantics 3.7, 15.4
 TEST_P(MergeCall, WorksInALoop) {
   const auto results = strategy_.run([&] {
     int i = 0;
@@ -103,6 +108,7 @@ TEST_P(MergeCall, WorksInALoop) {
   EXPECT_THAT(results.local_results(), Each(replicas_ + 1));
 }
 
+// semantics 3.6: run inside a merge function is allowed
 TEST_P(MergeCall, RunsTheStrategyAgainInside) {
   const auto results = strategy_.run([&] {
     return get_replica_context().merge_call(
@@ -120,11 +126,11 @@ TEST_P(MergeCall, RunsTheStrategyAgainInside) {
   EXPECT_THAT(results.local_results(), Each(static_cast<float>(replicas_ * (replicas_ - 1))));
 }
 
+// semantics 3.5: rethrown with its own type, and through run -> merge -> run
 TEST_P(MergeCall, RethrowsTheFunctionsOwnErrorAndTheStrategyGoesOn) {
   EXPECT_THROW(
       strategy_.run([] { get_replica_context().merge_call([](const Strategy&) { throw std::out_of_range("mine"); }); }),
       std::out_of_range);
-  // Semantics 3: also through run -> merge -> run
   EXPECT_ERROR(InvalidArgument, "deep inside", strategy_.run([] {
     get_replica_context().merge_call([](const Strategy& strategy) { strategy.run([] { fail("deep inside"); }); });
   }));
@@ -133,6 +139,7 @@ TEST_P(MergeCall, RethrowsTheFunctionsOwnErrorAndTheStrategyGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, MergeCall, testing::ValuesIn(test::replica_counts));
 
+// semantics 3.1, 3.2: args regrouped
 TEST(MergeCallStructures, AreRegrouped) {
   const MirroredStrategy strategy = mirrored(2);
   const auto results = strategy.run([] {
@@ -145,13 +152,14 @@ TEST(MergeCallStructures, AreRegrouped) {
   EXPECT_EQ(results[1].at("a"), (std::vector{1, 7}));
 }
 
-// Semantics 3: "different number of merge_call"
+// semantics 3.4: "different number of merge_call"
 TEST(MergeCallOrder, AReplicaThatEndsInsteadIsNamed) {
   EXPECT_ERROR(LogicError, "replica(s) 1 ended the step without it", mirrored(3).run([] {
     if (this_replica() != 1) get_replica_context().merge_call([](const Strategy&) {});
   }));
 }
 
+// semantics 3.7: which replica and where, never a hang
 TEST(MergeCallOrder, DifferentMeetingsAreBothNamed) {
   const MirroredStrategy strategy = mirrored(2);
   const auto error = test::error_of<LogicError>([&] {
@@ -178,7 +186,7 @@ TEST(MergeCallOrder, DifferentMeetingsAreBothNamed) {
   EXPECT_THAT(mixed, AllOf(HasSubstr("all_reduce"), HasSubstr("merge_call at")));
 }
 
-// Semantics 12: "mismatching ReplicaContext"
+// semantics 12.10: "mismatching ReplicaContext", on another thread or in another strategy's replica
 TEST(ReplicaContextElsewhere, IsRefused) {
   const MirroredStrategy strategy = mirrored(2);
   const auto contexts = strategy.run([] { return std::optional(get_replica_context()); });
@@ -187,9 +195,11 @@ TEST(ReplicaContextElsewhere, IsRefused) {
   EXPECT_ERROR(LogicError, "the context of replica 0 is used on another thread", strategy.run([&] {
     if (this_replica() == 1) contexts[0]->all_reduce(ReduceOp::sum, Tensor::zeros({1}));
   }));
+  EXPECT_ERROR(LogicError, "the context of replica 0 is used on another thread",
+               mirrored(2).run([&] { contexts[0]->all_reduce(ReduceOp::sum, Tensor::zeros({1})); }));
 }
 
-// Semantics 3: a merge has no replica; outside any strategy it simply calls.
+// semantics 3.6: a merge has no replica; outside any strategy it simply calls
 TEST(MergeCallContexts, AreThoseOfTheTable) {
   mirrored(2).run([] {
     get_replica_context().merge_call(

@@ -9,6 +9,7 @@
 namespace lockstep {
 namespace {
 
+// semantics 1.1: R values, one a replica
 TEST(PerReplica, HoldsOneValueForEachReplica) {
   const PerReplica<std::string> words({"a", "bc", ""});
   EXPECT_EQ(words.size(), 3);
@@ -24,6 +25,7 @@ TEST(PerReplica, ResultsOfATemporaryCanBeLoopedOver) {
   EXPECT_EQ(seen, (std::vector<std::string>{"a", "bc"}));
 }
 
+// semantics 2.7: one replica's is no bare value
 TEST(PerReplica, OneValueIsStillAListOfOne) {
   const PerReplica<int> one({7});
   EXPECT_EQ(one.local_results(), std::vector<int>{7});

@@ -22,6 +22,7 @@ class Reduce : public testing::TestWithParam<int> {
   });
 };
 
+// semantics 2.5: MIN and MAX too; 7.1, 15.9: in replica order, the mean divided after
 TEST_P(Reduce, CombinesInReplicaOrder) {
   for (std::int64_t i = 0; i < 20; ++i) {
     const auto at = [&](int replica) { return values_[replica].span<float>()[i]; };
@@ -48,7 +49,7 @@ TEST_P(Reduce, GivesNewMemory) {
   test::expect_same_bits(values_[0], before);
 }
 
-// TF case 29: ops by name; TensorFlow's mean of integers is a double.
+// TF case 29: ops by name; TensorFlow's mean of integers is a double. semantics 2.5, 12.11: an unknown op
 TEST_P(Reduce, TakesOpsByNameAndIntegers) {
   test::expect_same_bits(strategy_.reduce("Mean", values_), strategy_.reduce(ReduceOp::mean, values_));
   EXPECT_THROW(strategy_.reduce("average", values_), InvalidArgument);
@@ -57,6 +58,7 @@ TEST_P(Reduce, TakesOpsByNameAndIntegers) {
   EXPECT_THAT([&] { strategy_.reduce("mean", ids); }, ThrowsMessage<InvalidArgument>(HasSubstr("the mean of i64")));
 }
 
+// semantics 12.13: the same size and shape; 3.6: inside a replica
 TEST_P(Reduce, RefusesWhatDoesNotFit) {
   const auto too_many = test::per_replica(replicas_ + 1, [](int) { return Tensor::zeros({2}); });
   EXPECT_THROW(strategy_.reduce(ReduceOp::sum, too_many), InvalidArgument);

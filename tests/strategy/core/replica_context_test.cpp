@@ -15,6 +15,7 @@ using test::mirrored;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
+// semantics 1.3: cross-replica
 TEST(ReplicaContext, DoesNotExistInAScopeOutsideRun) {
   const auto inside = mirrored(2).scope();
   EXPECT_THAT([] { get_replica_context(); }, ThrowsMessage<LogicError>(HasSubstr("there is no replica here")));
@@ -40,6 +41,7 @@ class ReplicaContextOf : public testing::TestWithParam<int> {
   }
 };
 
+// semantics 2.9, 4.4
 TEST_P(ReplicaContextOf, KnowsItsPlace) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
@@ -49,12 +51,14 @@ TEST_P(ReplicaContextOf, KnowsItsPlace) {
   });
 }
 
+// semantics 4.1: gradient
 TEST_P(ReplicaContextOf, GradientOfAnAllReducedSumIsTheSumOfTheGradients) {
   const int sum = replicas_ * (replicas_ + 1) / 2;
   const auto dx = gradients(ReduceOp::sum);
   for (const Tensor& own : dx.local_results()) test::expect_close(own, {1.0 * sum, 10.0 * sum}, replicas_);
 }
 
+// semantics 4.1: gradient
 TEST_P(ReplicaContextOf, GradientOfAnAllReducedMeanIsTheMeanOfTheGradients) {
   const double mean = (replicas_ + 1) / 2.0;
   const auto dx = gradients(ReduceOp::mean);
@@ -68,7 +72,8 @@ TEST_P(ReplicaContextOf, AllReducedExtremesAndProductsHaveNoGradientAndSaySo) {
 }
 
 TEST_P(ReplicaContextOf, AllReduceTakesNumbersAndOpsByName) {
-  // semantics 4, better: convert scalars. TF case 39: ReplicaCtxAllReduceTest, ones with the op as text -> R
+  // semantics 4.1, better: convert scalars; 12.11: an unknown op. TF case 39: ReplicaCtxAllReduceTest, ones with the op
+  // as text -> R
   const auto results = strategy_.run([] {
     const ReplicaContext context = get_replica_context();
     return std::vector{context.all_reduce("SUM", Tensor::full({}, 1)), context.all_reduce("Mean", 2.5)};
@@ -93,7 +98,7 @@ TEST_P(ReplicaContextOf, AllReducesAVariablesValue) {
 }
 
 TEST_P(ReplicaContextOf, GradientsOfAListAreTheListsOfAllReducedGradients) {
-  // semantics 4: the gradient of all_reduce, kept structure; a whole number among them has none
+  // semantics 4.1: the gradient of all_reduce, kept structure; a whole number among them has none
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean}) {
     const auto dx = strategy_.run([&] {
       const ReplicaContext context = get_replica_context();

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <set>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -19,19 +20,29 @@ using test::this_replica;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
+constexpr auto step_of_a_number = [](int) {};
+template <class... Args>
+constexpr bool can_run = requires(const Strategy& strategy, const Args&... args) {
+  strategy.run(step_of_a_number, args...);
+};
+// semantics 12.6: there is no list of arguments that could be of a wrong kind: what does not fit the step, in number or
+// type, is an error of the compiler.
+static_assert(can_run<int> && can_run<PerReplica<int>> && !can_run<> && !can_run<int, int> && !can_run<std::string>);
+
 class Run : public testing::TestWithParam<int> {
  protected:
   const int replicas_ = GetParam();
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
-// TF case 12
+// TF case 12: every slot marked exactly once, r < R; semantics 4.4: a plain int
 TEST_P(Run, GivesTheResultsInReplicaOrder) {
   const PerReplica<int> ids = strategy_.run([] { return this_replica(); });
   ASSERT_EQ(ids.size(), replicas_);
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(ids[replica], replica);
 }
 
+// TF case 17: entered exactly R times; semantics 2.4
 TEST_P(Run, CallsAFunctionWithoutAResultOnceOnEachReplica) {
   std::atomic<int> calls = 0;
   strategy_.run([&] { ++calls; });
@@ -47,6 +58,7 @@ TEST_P(Run, EachReplicaKeepsAThreadOfItsOwn) {
   EXPECT_EQ(thread_ids(), first);
 }
 
+// semantics 2.4, 15.8: concurrent, where TensorFlow's replicas take turns
 TEST_P(Run, ReplicasRunAtTheSameTime) {
   strategy_.run([] { get_replica_context().meet("a place that takes all of them"); });
 }
@@ -57,6 +69,7 @@ TEST_P(Run, ReplicasComputeOnTheirDevices) {
   strategy_.run([&] { EXPECT_EQ(get_strategy(), strategy_); });
 }
 
+// semantics 2.4: its slice of every PerReplica, plain values whole
 TEST_P(Run, CutsArgumentsByReplicaAndPassesOthersWhole) {
   const auto offsets = test::per_replica(replicas_, [](int replica) { return 100 * replica; });
   const std::string plain = "plain";
@@ -69,7 +82,7 @@ TEST_P(Run, CutsArgumentsByReplicaAndPassesOthersWhole) {
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(results[replica], 101 * replica);
 }
 
-// TF case 21
+// TF case 21: testConstantNumpyInput, testNestedOutput
 TEST_P(Run, GivesANumberToEveryReplicaAndTakesStructuresBack) {
   const auto squares = strategy_.run([](const Tensor& x) { return square(x).item<float>(); }, Tensor::full({}, 2));
   EXPECT_THAT(squares.local_results(), testing::Each(4));
@@ -104,6 +117,7 @@ TEST_P(Run, CutsADistributedBatch) {
   EXPECT_EQ(joined, rows);
 }
 
+// semantics 2.4: check the length first
 TEST_P(Run, RefusesArgumentsMadeForAnotherNumberOfReplicas) {
   std::atomic<int> calls = 0;
   const auto step = [&](int) { ++calls; };
@@ -115,6 +129,7 @@ TEST_P(Run, RefusesArgumentsMadeForAnotherNumberOfReplicas) {
   EXPECT_EQ(calls, 0);
 }
 
+// semantics 3.6
 TEST_P(Run, InsideAReplicaIsRefused) {
   EXPECT_THAT([&] { strategy_.run([&] { strategy_.run([] {}); }); },
               ThrowsMessage<LogicError>(HasSubstr("run() was called inside a replica")));
@@ -122,6 +137,7 @@ TEST_P(Run, InsideAReplicaIsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, Run, testing::ValuesIn(test::replica_counts));
 
+// semantics 7.3: collectives of concurrent threads must not interleave
 TEST(RunOfSeveralThreads, TakesOneStepAtATime) {
   const MirroredStrategy strategy = mirrored(3);
   std::atomic<int> inside = 0;

@@ -1,3 +1,4 @@
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -19,6 +20,7 @@ using testing::ThrowsMessage;
 
 std::size_t copies_of_a_new_variable() { return test::variable_of("v", Tensor::zeros({1})).state().copies().size(); }
 
+// semantics 2.3: variables made inside are mirrored; a strategy's scope can be opened again
 TEST(Scope, VariablesMadeWhileItLivesAreMirrored) {
   const Strategy strategy = mirrored(3);
   EXPECT_EQ(copies_of_a_new_variable(), 1U);
@@ -43,6 +45,7 @@ TEST(Scope, CallableFormClosesWhenTheFunctionThrows) {
   EXPECT_FALSE(has_strategy());
 }
 
+// semantics 2.3: the same strategy may nest
 TEST(Scope, OfOneStrategyNests) {
   const Strategy strategy = mirrored(2);
   const Strategy same = strategy;
@@ -55,6 +58,7 @@ TEST(Scope, OfOneStrategyNests) {
   EXPECT_EQ(copies_of_a_new_variable(), 2U);
 }
 
+// semantics 2.3, 12.7: another strategy's scope
 TEST(Scope, OfAnotherStrategyIsRefusedAndTheOpenOneStays) {
   const Strategy strategy = mirrored(2);
   const Strategy other = mirrored(3);
@@ -64,7 +68,7 @@ TEST(Scope, OfAnotherStrategyIsRefusedAndTheOpenOneStays) {
   EXPECT_EQ(copies_of_a_new_variable(), 2U);
 }
 
-// TF case 10: twice nested the same
+// TF case 10: twice nested the same; semantics 10.5: mixing different, and before and after both succeed
 TEST(Scope, OfAnotherStrategyInsideTheDefaultOnesIsRefused) {
   const Strategy strategy = mirrored(2);
   for (int time = 0; time < 2; ++time) {
@@ -74,13 +78,22 @@ TEST(Scope, OfAnotherStrategyInsideTheDefaultOnesIsRefused) {
   EXPECT_EQ(strategy.scope([] { return copies_of_a_new_variable(); }), 2U);
 }
 
+// semantics 10.5: the default scope inside a strategy's must not nest
+TEST(Scope, OfTheDefaultStrategyInsideAnotherIsRefused) {
+  const Strategy by_default = get_strategy();
+  const auto inside = mirrored(2).scope();
+  EXPECT_ERROR(LogicError, "mixing different strategies: scope()", (void)by_default.scope());
+  EXPECT_EQ(copies_of_a_new_variable(), 2U);
+}
+
+// semantics 12.7: another strategy's run
 TEST(Scope, RunOfAnotherStrategyInsideIsRefused) {
   const Strategy strategy = mirrored(2);
   const auto outer = mirrored(2).scope();
   EXPECT_ERROR(LogicError, "mixing different strategies: run()", strategy.run([] {}));
 }
 
-// TF case 7: the default state, a scope, a replica
+// TF case 7: the default state, a scope, a replica; semantics 1.3: and an update. semantics 2.9: one replica by default
 TEST(Contexts, AreThoseOfTheTable) {
   const Strategy strategy = mirrored(2);
   EXPECT_FALSE(has_strategy());
@@ -104,7 +117,7 @@ TEST(Contexts, AreThoseOfTheTable) {
   EXPECT_FALSE(in_cross_replica_context());
 }
 
-// TF case 9
+// TF case 9: testSetStrategy
 TEST(SetStrategy, LastsUntilAnotherIsSet) {
   const Strategy first = mirrored(2);
   const Strategy second = mirrored(3);
@@ -118,6 +131,7 @@ TEST(SetStrategy, LastsUntilAnotherIsSet) {
   EXPECT_FALSE(has_strategy());
 }
 
+// TF case 9: testSetStrategyInScope, three times; semantics 12.8
 TEST(SetStrategy, InsideAScopeIsRefused) {
   const Strategy strategy = mirrored(2);
   const Strategy other = mirrored(2);
@@ -128,12 +142,30 @@ TEST(SetStrategy, InsideAScopeIsRefused) {
   EXPECT_EQ(get_strategy(), strategy);
 }
 
+// semantics 2.3, 3.6: requires cross-replica context
 TEST(Scope, InsideAReplicaIsRefused) {
   const Strategy strategy = mirrored(2);
   EXPECT_THAT([&] { strategy.run([&] { (void)strategy.scope(); }); },
               ThrowsMessage<LogicError>(HasSubstr("scope() was called inside a replica")));
 }
 
+// TF case 11: scopes left out of order. TensorFlow raises where the inner one is still open; a scope of C++ ends in a
+// destructor, which cannot throw, so the strategy stays until the last of its scopes has ended, whichever that is.
+// semantics 12.9
+TEST(Scope, OfOneStrategyMayEndInAnyOrder) {
+  const Strategy strategy = mirrored(2);
+  auto outer = std::unique_ptr<Scope>(new Scope(strategy.scope()));
+  auto inner = std::unique_ptr<Scope>(new Scope(strategy.scope()));
+  outer.reset();
+  EXPECT_EQ(get_strategy(), strategy);
+  EXPECT_EQ(copies_of_a_new_variable(), 2U);
+  inner.reset();
+  EXPECT_FALSE(has_strategy());
+  const auto again = strategy.scope();  // in order
+  EXPECT_EQ(copies_of_a_new_variable(), 2U);
+}
+
+// semantics 1.4: the state is one of each thread
 TEST(Scope, IsOfItsOwnThread) {
   const auto inside = mirrored(2).scope();
   bool elsewhere = true;

@@ -1,4 +1,5 @@
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,7 +23,8 @@ Nest nest(const std::string& suffix) {
   return {"a" + suffix, {{{"c", "d" + suffix}}, {{"e", "f" + suffix}, {"g", "h" + suffix}}}, "i" + suffix};
 }
 
-// TF case 1: testNested
+// TF case 1: testNested. A PerReplica has no one value to select: select_mirrored is an error of the compiler.
+// semantics 3.1, 1.1
 TEST(Regroup, TurnsStructuresInsideOut) {
   const auto grouped = regroup(PerReplica(std::vector{nest("1"), nest("2")}));
   EXPECT_EQ(std::get<0>(grouped).local_results(), (std::vector<std::string>{"a1", "a2"}));
@@ -33,13 +35,33 @@ TEST(Regroup, TurnsStructuresInsideOut) {
   EXPECT_EQ(replicas_of(grouped), 2);
 }
 
+// TF case 2: testWrapClass. What is equal on every replica needs no wrapper here: a plain value is what each of them
+// gets, and the one to take. semantics 1.2: Mirrored
+TEST(Regroup, IsForValuesThatVaryAndPlainOnesAreThoseOfAll) {
+  const Nest mirrored_nest = nest("1");
+  EXPECT_EQ(value_for_replica(mirrored_nest, 0), nest("1"));
+  EXPECT_EQ(&value_for_replica(mirrored_nest, 1), &mirrored_nest);
+  EXPECT_EQ(replicas_of(mirrored_nest), 0);
+}
+
+// TF case 3: testSameId. The type of a leaf says whether it varies, not the values that one step happens to give: the
+// shared object comes back once for each replica, and is still one object.
+TEST(Regroup, OfASharedObjectIsThatObjectForEach) {
+  const auto shared = std::make_shared<int>(7);
+  using Pair = std::tuple<std::string, std::shared_ptr<int>>;
+  const auto grouped = regroup(PerReplica(std::vector{Pair("a", shared), Pair("b", shared)}));
+  EXPECT_EQ(std::get<0>(grouped).local_results(), (std::vector<std::string>{"a", "b"}));
+  for (const auto& own : std::get<1>(grouped).local_results()) EXPECT_EQ(own, shared);
+}
+
 // TF case 4: testOneDevice. A PerReplica of one, as everywhere: programs do not change with the number of replicas.
 TEST(Regroup, OfOneReplicaIsThatReplicas) {
   const auto grouped = regroup(PerReplica(std::vector{nest("1")}));
   EXPECT_EQ(value_for_replica(grouped, 0), nest("1"));
 }
 
-// TF case 5: testNamedTuple. A struct is a leaf; its members are reached by transform.
+// TF case 5: testNamedTuple, testWrappedNamedTuple. A struct is a leaf; its members are reached by transform.
+// semantics 3.1: named tuple
 TEST(Regroup, KeepsStructsAndTransformReachesTheirMembers) {
   struct Point {
     int x = 0;
@@ -50,7 +72,8 @@ TEST(Regroup, KeepsStructsAndTransformReachesTheirMembers) {
   EXPECT_EQ(points.transform([](const Point& p) { return p.y; }).local_results(), (std::vector{2, 3}));
 }
 
-// TF case 6: testMirroredContainer
+// TF case 6: testMirroredContainer; semantics 3.1: components of one variable -> the container; 5.13: so that a handle
+// from a replica is the variable everywhere
 TEST(Regroup, OfAVariablesHandlesIsTheVariableForEach) {
   const MirroredStrategy strategy = mirrored(2);
   const Variable v = strategy.scope([] { return test::variable_of("v", Tensor::zeros({1})); });
@@ -59,7 +82,7 @@ TEST(Regroup, OfAVariablesHandlesIsTheVariableForEach) {
   EXPECT_EQ(handles[1], v);
 }
 
-// TF case 16: testRunRegroupError
+// TF case 16: testRunRegroupError; semantics 3.1: naming both
 TEST(Regroup, RefusesStructuresThatDiffer) {
   const MirroredStrategy strategy = mirrored(3);
   const auto lists = strategy.run([] { return std::vector<int>(static_cast<std::size_t>(this_replica())); });
@@ -68,7 +91,7 @@ TEST(Regroup, RefusesStructuresThatDiffer) {
   EXPECT_ERROR(InvalidArgument, "maps with other keys on replica 0 and 2", regroup(maps));
 }
 
-// TF case 13: results fed into the next run
+// TF case 13: results fed into the next run; semantics 2.4: its slice of every PerReplica, in structures
 TEST(RunWithStructures, CutsThemForEachReplica) {
   const MirroredStrategy strategy = mirrored(2);
   const auto ids = strategy.run([] { return this_replica() + 1; });
@@ -82,13 +105,14 @@ TEST(RunWithStructures, CutsThemForEachReplica) {
   EXPECT_EQ(sums.local_results(), (std::vector{6, 14}));
 }
 
+// semantics 2.4: plain values pass whole to all
 TEST(RunWithStructures, PassesWhatDoesNotVaryWithoutACopy) {
   const MirroredStrategy strategy = mirrored(2);
   const std::vector<std::vector<int>> plain{{1, 2}, {3}};
   strategy.run([&](const std::vector<std::vector<int>>& own) { EXPECT_EQ(&own, &plain); }, plain);
 }
 
-// Probe P11: TensorFlow uses the first two of three values.
+// Probe P11: TensorFlow uses the first two of three values. semantics 2.4: the length is checked first
 TEST(RunWithStructures, ChecksTheNumberOfValuesInThem) {
   const MirroredStrategy strategy = mirrored(2);
   const std::vector three{PerReplica(std::vector{1, 2, 3})};

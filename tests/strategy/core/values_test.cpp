@@ -1,12 +1,17 @@
+#include <map>
+#include <string>
+#include <type_traits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/strategy/core/strategy.h>
 
-// Semantics 2: reduce with an axis, gather, local results, values from a function.
+// reduce with an axis, gather, local results, values from a function.
 
 namespace lockstep {
 namespace {
@@ -27,13 +32,13 @@ Tensor vector_of(const std::vector<float>& values) {
   return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
 }
 
-// TF case 24
+// TF case 24; semantics 2.5: axis none
 TEST_P(Values, ReduceSums) {
   const auto ids = test::per_replica(replicas_, [](int replica) { return Tensor::full({}, replica); });
   EXPECT_EQ(strategy_.reduce(ReduceOp::sum, ids).item<float>(), n_ * (n_ - 1) / 2);
 }
 
-// TF case 25
+// TF case 25; semantics 2.5: first inside each replica, then across; the mean divides by all elements
 TEST_P(Values, ReduceAlongAnAxisOfUnevenSizes) {
   const auto uneven = test::per_replica(replicas_, [](int replica) { return Tensor::full({replica + 1}, replica); });
   float sum = 0;
@@ -44,16 +49,47 @@ TEST_P(Values, ReduceAlongAnAxisOfUnevenSizes) {
   }
   EXPECT_EQ(strategy_.reduce(ReduceOp::sum, uneven, {0}).item<float>(), sum);
   EXPECT_FLOAT_EQ(strategy_.reduce(ReduceOp::mean, uneven, {-1}).item<float>(), sum / count);
+  const auto whole = [&](DType dtype) {
+    return test::per_replica(replicas_, [dtype](int replica) { return Tensor::full({replica + 1}, replica, dtype); });
+  };
+  EXPECT_EQ(strategy_.reduce(ReduceOp::sum, whole(DType::i32), {0}).item<std::int32_t>(), sum);
+  EXPECT_EQ(strategy_.reduce(ReduceOp::sum, whole(DType::i64), {-1}).item<std::int64_t>(), sum);
+  // TensorFlow's mean of integers is a double; here integers have none, along an axis or not.
+  EXPECT_ERROR(InvalidArgument, "the mean of i64", strategy_.reduce(ReduceOp::mean, whole(DType::i64), {0}));
 }
 
-// TF case 26
+// semantics 2.5: several axes, of integers as of real numbers
+TEST_P(Values, ReduceIntegersAlongSomeAxes) {
+  const auto blocks = [&]<class T>(T first) {
+    return test::per_replica(replicas_, [first](int replica) {
+      std::vector<T> values(24, first);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += static_cast<T>(static_cast<int>(i) + replica);
+      return Tensor::from(values, {2, 3, 4});
+    });
+  };
+  for (const std::vector<int>& axes : std::vector<std::vector<int>>{{1}, {0, 2}, {-1, 0, 1}}) {
+    const Tensor expected = strategy_.reduce(ReduceOp::sum, blocks(1.0F), axes);
+    const Tensor total = strategy_.reduce(ReduceOp::sum, blocks(std::int64_t{1}), axes);
+    EXPECT_EQ(total.dtype(), DType::i64);
+    EXPECT_EQ(total.shape(), expected.shape());
+    EXPECT_EQ(total.to_vector<float>(), expected.to_vector<float>());
+  }
+}
+
+// TF case 26: inside and outside the scope
 TEST_P(Values, ReduceAlongAnAxisOfEvenSizes) {
   const auto even = test::per_replica(replicas_, [](int) { return vector_of({1, 2}); });
-  EXPECT_FLOAT_EQ(strategy_.reduce(ReduceOp::mean, even, {0}).item<float>(), 1.5F);
-  EXPECT_EQ(strategy_.reduce(ReduceOp::sum, even, {0}).item<float>(), 3 * n_);
+  const auto ones = test::per_replica(replicas_, [](int) { return Tensor::full({}, 1); });
+  const auto check = [&] {
+    EXPECT_FLOAT_EQ(strategy_.reduce(ReduceOp::mean, even, {0}).item<float>(), 1.5F);
+    EXPECT_EQ(strategy_.reduce(ReduceOp::sum, even, {0}).item<float>(), 3 * n_);
+    EXPECT_EQ(strategy_.reduce(ReduceOp::sum, ones).item<float>(), n_);
+  };
+  check();
+  strategy_.scope(check);
 }
 
-// TF case 31
+// TF case 31; semantics 2.6: in replica order; an axis from the end is one
 TEST_P(Values, GatherJoinsInReplicaOrder) {
   const auto rows = test::per_replica(replicas_, [](int) { return Tensor::from<float>({1, 2, 3}, {1, 3}); });
   EXPECT_EQ(strategy_.gather(rows, 0).shape(), (Shape{replicas_, 3}));
@@ -62,9 +98,15 @@ TEST_P(Values, GatherJoinsInReplicaOrder) {
   std::vector<float> expected;
   for (int replica = 0; replica < replicas_; ++replica) expected.insert(expected.end(), {1, 2, 3});
   EXPECT_THAT(along.to_vector<float>(), ElementsAreArray(expected));
+  const auto lines = test::per_replica(replicas_, [](int) { return vector_of({1, 2, 3}); });
+  EXPECT_THAT(strategy_.gather(lines, 0).to_vector<float>(), ElementsAreArray(expected));
+  const auto blocks = test::per_replica(replicas_, [](int) { return Tensor::from<float>({1, 2, 1, 2}, {1, 2, 2}); });
+  EXPECT_EQ(strategy_.gather(blocks, 0).shape(), (Shape{replicas_, 2, 2}));
+  EXPECT_EQ(strategy_.gather(blocks, 1).shape(), (Shape{1, 2 * replicas_, 2}));
+  EXPECT_EQ(strategy_.gather(blocks, 2).shape(), (Shape{1, 2, 2 * replicas_}));
 }
 
-// TF case 32
+// TF case 32; semantics 2.6: sizes along the axis may differ
 TEST_P(Values, GatherTakesSizesThatDifferAlongTheAxis) {
   const std::int64_t total = replicas_ * (replicas_ + 1) / 2;
   const auto rows = test::per_replica(replicas_, [](int replica) { return Tensor::full({replica + 1, 1}, replica); });
@@ -74,8 +116,11 @@ TEST_P(Values, GatherTakesSizesThatDifferAlongTheAxis) {
   for (int replica = 0; replica < replicas_; ++replica)
     expected.insert(expected.end(), static_cast<std::size_t>(replica + 1), static_cast<float>(replica));
   EXPECT_THAT(joined.to_vector<float>(), ElementsAreArray(expected));
+  const auto columns = test::per_replica(replicas_, [](int replica) { return Tensor::full({1, replica + 1}, 1); });
+  test::expect_same_bits(strategy_.gather(columns, 1), Tensor::full({1, total}, 1));
 }
 
+// semantics 2.8: f(ctx) for each replica, a PerReplica for one replica too
 TEST_P(Values, ComeFromAFunction) {
   const auto made = strategy_.values_from_function(
       [](const ValueContext& context) { return 10 * context.num_replicas_in_sync + context.replica_id_in_sync_group; });
@@ -83,7 +128,7 @@ TEST_P(Values, ComeFromAFunction) {
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(made[replica], 10 * replicas_ + replica);
 }
 
-// TF case 30
+// TF case 30: plain tensors, not the variable. semantics 2.7: always R entries; 2.5: a copy
 TEST_P(Values, OfAVariableAreItsCopies) {
   const Variable v = strategy_.scope([] { return test::variable_of("v", Tensor::full({2}, 1)); });
   const auto copies = strategy_.local_results(v);
@@ -96,7 +141,7 @@ TEST_P(Values, OfAVariableAreItsCopies) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, Values, testing::ValuesIn(test::replica_counts));
 
-// Semantics 14: worked examples
+// semantics 14.5: 24/15 = 1.6; 6 with an empty replica, whose mean of means is NaN
 TEST(WorkedValues, AreTensorFlows) {
   const MirroredStrategy strategy = mirrored(2);
   const auto blocks = test::per_replica(2, [](int r) { return Tensor::full({2 + r, 3}, r + 1); });
@@ -108,15 +153,44 @@ TEST(WorkedValues, AreTensorFlows) {
   EXPECT_FLOAT_EQ(strategy.weighted_mean(means, PerReplica(std::vector{2.0, 0.0})).item<float>(), 6);
 }
 
-// TF case 28: means and sizes of batches of 2 and 1
+// TF case 28: means and sizes of batches of 2 and 1; semantics 2.5: weighted_mean(values, counts)
 TEST(WeightedMean, IsTheMeanOverAllExamples) {
   const MirroredStrategy strategy = mirrored(2);
-  const PerReplica means(std::vector{Tensor::full({}, 5.5), Tensor::full({}, 7)});
-  EXPECT_FLOAT_EQ(strategy.weighted_mean(means, PerReplica(std::vector{2.0, 1.0})).item<float>(), 6);
+  const PerReplica batches(std::vector{vector_of({5, 6}), vector_of({7})});
+  const auto means = strategy.run([](const Tensor& x) { return mean(x); }, batches);
+  EXPECT_EQ(means[0].item<float>(), 5.5F);
+  EXPECT_EQ(means[1].item<float>(), 7);
+  const auto sizes = strategy.run([](const Tensor& x) { return static_cast<double>(x.elements()); }, batches);
+  EXPECT_THAT(sizes.local_results(), ElementsAre(2, 1));
+  EXPECT_FLOAT_EQ(strategy.weighted_mean(means, sizes).item<float>(), 6);
   EXPECT_ERROR(InvalidArgument, "replica 1 has -1", strategy.weighted_mean(means, PerReplica(std::vector{2.0, -1.0})));
 }
 
-// TF case 33 and semantics 12
+template <class Value>
+constexpr bool can_reduce = requires(const Strategy& strategy, const Value& value) {
+  strategy.reduce(ReduceOp::sum, value);
+};
+template <class Value>
+constexpr bool can_gather = requires(const Strategy& strategy, const Value& value) {
+  strategy.gather(value, 0);
+};
+template <class Value>
+constexpr bool can_be_added = requires(const Value& value) {
+  value + value;
+};
+
+// What TensorFlow finds out while it runs, the compiler refuses here.
+// Probe P10 and semantics 2.5: a plain value is not reduced over replicas, where TensorFlow counts it R times, or fails
+static_assert(can_reduce<PerReplica<Tensor>> && !can_reduce<Tensor> && !can_reduce<Variable>);
+// Probe P12 and semantics 2.6: a map of values, of which TensorFlow's gather gives replica 0's
+static_assert(can_gather<PerReplica<Tensor>> && !can_gather<std::map<std::string, PerReplica<Tensor>>>);
+// semantics 2.6, 12.15: gather of IndexedSlices
+static_assert(!can_gather<PerReplica<IndexedSlices>>);
+// semantics 1.1, 12.19: a PerReplica used as a tensor
+static_assert(!can_be_added<PerReplica<Tensor>> && !std::is_convertible_v<PerReplica<Tensor>, Tensor>);
+
+// TF case 33: shapes and ranks that do not match. semantics 2.6: scalars; 12.12: axis out of range; 12.13: uneven
+// shapes without an axis; 12.14: gather of a different rank or other dims; 3.6: inside a replica
 TEST(ValueErrors, NameWhatDoesNotFit) {
   const MirroredStrategy strategy = mirrored(2);
   const auto pair = [](const Shape& a, const Shape& b) {

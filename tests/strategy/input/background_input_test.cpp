@@ -41,6 +41,7 @@ struct Counted {
   }
 };
 
+// semantics 6.9: two ahead, where TensorFlow buffers one
 TEST(BackgroundInput, IsTwoBatchesAheadUnlessToldOtherwise) {
   const Counted counted;
   const DistributedIterator pass = mirrored(2).distribute(counted.set(40).batch(4)).epoch();
@@ -49,6 +50,7 @@ TEST(BackgroundInput, IsTwoBatchesAheadUnlessToldOtherwise) {
   EXPECT_EQ(*counted.made, 12);
 }
 
+// semantics 6.8: per_replica_buffer_size
 TEST(BackgroundInput, CanBeSwitchedOff) {
   const Counted counted;
   const std::thread::id caller = std::this_thread::get_id();
@@ -151,7 +153,7 @@ class Warnings {
   std::ostringstream text_;
 };
 
-// semantics 6: "rows lost without a word": warn once, count dropped rows.
+// semantics 6.6: "rows lost without a word": warn once, count dropped rows.
 TEST(DroppedRows, AreCountedAndWarnedOfOnce) {
   const Warnings warnings;
   const DistributedDataset data = mirrored(2).distribute(range(11).batch(4, /*drop_remainder=*/true));

@@ -18,7 +18,7 @@ std::int64_t sum_of(const std::vector<std::int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
 }
 
-// semantics 6: one rule everywhere, sizes differ by at most one.
+// semantics 6.1, 15.2: one rule everywhere, sizes differ by at most one.
 TEST(BatchSplit, SizesDifferByAtMostOneTheFirstReplicasHaveTheLongerParts) {
   for (std::int64_t rows = 0; rows <= 20; ++rows)
     for (int replicas = 1; replicas <= 8; ++replicas) {
@@ -30,7 +30,7 @@ TEST(BatchSplit, SizesDifferByAtMostOneTheFirstReplicasHaveTheLongerParts) {
     }
 }
 
-// semantics 14, "Split"; TensorFlow's default policy deals 3|3|1 and 2|2|1|0.
+// semantics 14.1, Probe P1; TensorFlow's default policy deals 3|3|1 and 2|2|1|0.
 TEST(BatchSplit, WorkedExamples) {
   EXPECT_THAT(split_rows(7, 3), ElementsAre(3, 2, 2));
   EXPECT_THAT(split_rows(5, 4), ElementsAre(2, 1, 1, 1));

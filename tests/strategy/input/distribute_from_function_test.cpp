@@ -23,7 +23,7 @@ Dataset scaled(const Dataset& set, float factor) {
   });
 }
 
-// TF case 94, InputContextTest.
+// semantics 6.7: get_per_replica_batch_size. TF case 94, InputContextTest.
 TEST(InputContext, DividesTheGlobalBatch) {
   const InputContext context{.num_input_pipelines = 3, .input_pipeline_id = 1, .num_replicas_in_sync = 6};
   EXPECT_EQ(context.get_per_replica_batch_size(12), 2);
@@ -39,7 +39,7 @@ class FromFunctionOver : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
-// semantics 6: distribute_datasets_from_function.
+// semantics 6.7: distribute_datasets_from_function.
 TEST_P(FromFunctionOver, CallsTheFunctionOnceForDataOfAllReplicas) {
   std::vector<std::string> calls;
   const DistributedDataset data = strategy_.distribute_from_function([&](const InputContext& context) {
@@ -51,6 +51,7 @@ TEST_P(FromFunctionOver, CallsTheFunctionOnceForDataOfAllReplicas) {
   EXPECT_THAT(calls, ElementsAre("input pipeline id 0, total: 1"));
 }
 
+// semantics 6.7: dealt in turn to replicas
 TEST_P(FromFunctionOver, DealsPerReplicaBatchesInTurnAndLosesNone) {
   const DistributedDataset data =
       strategy_.distribute_from_function([](const InputContext&) { return range(23).batch(2); });
@@ -70,6 +71,7 @@ TEST_P(FromFunctionOver, DealsPerReplicaBatchesInTurnAndLosesNone) {
   EXPECT_EQ(data.size(), steps);
 }
 
+// semantics 6.8: f called R times, pipeline id r of R
 TEST_P(FromFunctionOver, InEachReplicaModeCallsItForEveryReplica) {
   std::vector<std::string> calls;
   const DistributedDataset data = strategy_.distribute_from_function(
@@ -89,7 +91,8 @@ TEST_P(FromFunctionOver, InEachReplicaModeCallsItForEveryReplica) {
       EXPECT_THAT(steps[step][replica], ElementsAre(static_cast<float>((replica + 1) * (step + 1))));
 }
 
-// P7: in TensorFlow one PER_REPLICA call makes later default calls hand every replica the same rows.
+// semantics 6.8, 15.7, Probe P7: in TensorFlow one PER_REPLICA call makes later default calls hand every replica the
+// same rows.
 TEST_P(FromFunctionOver, TheOptionsOfOneCallDoNotReachTheNext) {
   const auto rows = [](const InputContext&) { return range(20).batch(1); };
   const std::vector<Parts> before = steps_of(strategy_.distribute_from_function(rows));
@@ -110,7 +113,7 @@ TEST(DistributeFromFunction, DoesNotRebatch) {
   EXPECT_THAT(steps[0][1], ElementsAre(10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
 }
 
-// semantics 14: TensorFlow gives one step of three batches, and rows 6 and 7 are lost.
+// semantics 14.2: TensorFlow gives one step of three batches, and rows 6 and 7 are lost.
 TEST(DistributeFromFunction, BatchesLeftForSomeReplicasAreAStep) {
   const auto steps = steps_of(mirrored(3).distribute_from_function(
       [](const InputContext&) { return range(8).batch(2, /*drop_remainder=*/true); }));

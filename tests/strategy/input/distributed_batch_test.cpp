@@ -22,7 +22,7 @@ TEST(DistributedBatch, FollowsTheShares) {
   EXPECT_THAT(test::parts_of(batch), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3, 4, 5)));
 }
 
-// semantics 6: replicas without rows get tensors of no rows, of the right dtype and trailing shape.
+// semantics 6.3: replicas without rows get tensors of no rows, of the right dtype and trailing shape.
 TEST(DistributedBatch, AReplicaWithoutABatchGetsOneOfNoRows) {
   const Batch only{.x = Tensor::zeros({2, 5}), .y = Tensor::zeros({2, 1}, DType::i64)};
   const DistributedBatch batch(std::vector<std::optional<Batch>>{std::nullopt, only});

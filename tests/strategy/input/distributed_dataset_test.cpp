@@ -45,6 +45,7 @@ class DistributedDatasetOver : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
+// semantics 6.1: consecutive slices, replica order; 6.4: the number of global steps; 1.1: parts that differ in shape
 TEST_P(DistributedDatasetOver, DealsEveryRowOnceInOrder) {
   const DistributedDataset data = strategy_.distribute(numbered(23).batch(6));
   EXPECT_EQ(data.size(), 4);
@@ -66,6 +67,7 @@ TEST_P(DistributedDatasetOver, DealsEveryRowOnceInOrder) {
   EXPECT_EQ(global_sizes, (std::vector<std::int64_t>{6, 6, 6, 5}));
 }
 
+// semantics 6.3: kept; zero rows of the right dtype and trailing shape
 TEST_P(DistributedDatasetOver, TheLastReplicasOfAShortBatchGetNoRows) {
   auto pass = strategy_.distribute(numbered(1).batch(4)).epoch();
   const auto batch = pass.next();
@@ -79,7 +81,7 @@ TEST_P(DistributedDatasetOver, TheLastReplicasOfAShortBatchGetNoRows) {
   }
 }
 
-// semantics 6: "stays at the end"; next() is get_next_as_optional() with its has_value().
+// semantics 6.4: "stays at the end"; next() is get_next_as_optional() with its has_value().
 TEST_P(DistributedDatasetOver, StaysAtTheEndAndStartsAgainWhenTold) {
   DistributedIterator pass = strategy_.distribute(numbered(6).shuffle({.seed = 3}).batch(6)).epoch(1);
   const auto labels = [&] {
@@ -106,12 +108,13 @@ TEST_P(DistributedDatasetOver, ANewEpochMayBeginInTheMiddleOfAnother) {
   EXPECT_EQ(steps_of(pass).size(), 9U);
 }
 
-// semantics 6 and TF case 94: next inside a replica.
+// semantics 6.5. TF case 94: next inside a replica.
 TEST_P(DistributedDatasetOver, IsIteratedOutsideReplicas) {
   EXPECT_ERROR(LogicError, "outside replicas",
                strategy_.run([&] { strategy_.distribute(numbered(4).batch(2)).epoch().next(); }));
 }
 
+// semantics 6.9
 TEST_P(DistributedDatasetOver, HasTheSameStepsWithAnyBuffer) {
   const Dataset data = range(50).shuffle({.seed = 2}).batch(7);
   const std::vector<Parts> without = steps_of(strategy_.distribute(data, {.per_replica_buffer_size = 0}), 4);
@@ -121,7 +124,7 @@ TEST_P(DistributedDatasetOver, HasTheSameStepsWithAnyBuffer) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, DistributedDatasetOver, testing::ValuesIn(test::replica_counts));
 
-// TF case 84.
+// TF case 84: testTwoDevices. TF case 95: testCacheAcrossIteration, with nothing to cache.
 TEST(DistributedDataset, RepeatsWhenIteratedAgain) {
   const DistributedDataset data = mirrored(2).distribute(range(10).batch(2));
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
@@ -160,7 +163,8 @@ TEST(DistributedDataset, DealsTheLastPartialBatchEvenly) {
   EXPECT_EQ(steps[1], (Parts{{8, 9, 10}, {11, 12, 13}}));
 }
 
-// semantics 14, and P1: the last step of range(10) in batches of 4 is [8]|[9]; TensorFlow's policy OFF has [8,9]|[].
+// semantics 14.1, Probe P1: the last step of range(10) in batches of 4 is [8]|[9]; TensorFlow's policy OFF has
+// [8,9]|[].
 TEST(DistributedDataset, WorkedExamples) {
   EXPECT_THAT(steps_of(mirrored(2).distribute(range(7).batch(3))),
               ElementsAre(Parts{{0, 1}, {2}}, Parts{{3, 4}, {5}}, Parts{{6}, {}}));
@@ -168,15 +172,32 @@ TEST(DistributedDataset, WorkedExamples) {
   EXPECT_EQ(steps_of(mirrored(3).distribute(range(4).batch(4))).front(), (Parts{{0, 1}, {2}, {3}}));
 }
 
-// TF case 92, testDatasetIterationInFunction, testDatasetOutOfRange: rows [5,6,7,8] in batches of 2.
+// semantics 6.4: until the end of the data. TF case 92, testDatasetIterationInFunction, testDatasetOutOfRange: rows
+// [5,6,7,8] in batches of 2.
 TEST(DistributedDataset, StepsRunOverItsBatches) {
   const MirroredStrategy strategy = mirrored(2);
   DistributedIterator pass = strategy.distribute(range(4, 5).batch(2)).epoch();
+  const auto scalar = [&](Aggregation aggregation, double value) {
+    return strategy.scope([&] {
+      return Variable({.name = "v",
+                       .shape = {},
+                       .initializer = [=](const Tensor& out) { copy(Tensor::full({}, value), out); },
+                       .aggregation = aggregation});
+    });
+  };
+  const Variable counter = scalar(Aggregation::only_first_replica, 1);
+  const Variable all_rows = scalar(Aggregation::sum, 0);
   double product = 1;
   double total = 0;
   int steps = 0;
   while (const auto batch = pass.next()) {
-    const auto rows = strategy.run([](const Batch& local) { return sum(local.x); }, *batch);
+    const auto rows = strategy.run(
+        [&](const Batch& local) {
+          counter.assign_add(Tensor::full({}, 1));
+          all_rows.assign_add(sum(local.x));
+          return sum(local.x);
+        },
+        *batch);
     const double sum_of_rows = strategy.reduce(ReduceOp::sum, rows).item<float>();
     product *= sum_of_rows / static_cast<double>(batch->global_size());
     total += sum_of_rows;
@@ -185,10 +206,12 @@ TEST(DistributedDataset, StepsRunOverItsBatches) {
   EXPECT_EQ(steps, 2);
   EXPECT_EQ(2 * product, 82.5);
   EXPECT_EQ(total, 26);
+  EXPECT_EQ(counter.value().item<float>(), 3);
+  EXPECT_EQ(all_rows.value().item<float>(), 26);
   EXPECT_FALSE(pass.next().has_value());
 }
 
-// TF case 92, testDatasetAssertWithDynamicBatch: squares [25,36] and [49].
+// TF case 92, testDatasetAssertWithDynamicBatch: squares [25,36] and [49]. semantics 6.3, 15.3: fn runs on none, too
 TEST(DistributedDataset, AStepRunsOnReplicasWithoutRowsToo) {
   const MirroredStrategy strategy = mirrored(2);
   std::vector<std::vector<float>> squares;
@@ -216,6 +239,7 @@ TEST(DistributedDataset, WaitingForInputIsTheCallersTime) {
   EXPECT_GT(StepClock::take()[static_cast<std::size_t>(Phase::input)], 0);
 }
 
+// semantics 6.8
 TEST(DistributedDataset, RefusesOptionsThatDoNotFit) {
   const MirroredStrategy strategy = mirrored(2);
   const auto with = [&](const DistributeOptions& options) { (void)strategy.distribute(range(4).batch(2), options); };
@@ -226,7 +250,7 @@ TEST(DistributedDataset, RefusesOptionsThatDoNotFit) {
   EXPECT_ERROR(InvalidArgument, "either given or measured", with({.shares = {1, 2}, .measure_steps = 1}));
 }
 
-// semantics 6: "refuse rank 0 clearly", with and without a background thread.
+// semantics 6.2: "refuse rank 0 clearly", with and without a background thread.
 TEST(DistributedDataset, RefusesUnbatchedExamples) {
   for (const std::int64_t buffer : {0, 2}) {
     DistributedIterator pass = mirrored(2).distribute(range(4), {.per_replica_buffer_size = buffer}).epoch();

@@ -35,6 +35,7 @@ class ErrorsOfReplicas : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
+// semantics 3.5, 15.10: rethrown with its type, naming replica and device
 TEST_P(ErrorsOfReplicas, TheFirstOneReachesTheCallerAndReleasesTheOthers) {
   std::atomic<int> released = 0;
   const auto step = [&] {
@@ -57,6 +58,7 @@ TEST_P(ErrorsOfReplicas, TheFirstOneReachesTheCallerAndReleasesTheOthers) {
   }
 }
 
+// semantics 3.5
 TEST_P(ErrorsOfReplicas, ForeignExceptionsKeepTheirTypes) {
   EXPECT_THAT(
       [&] {
@@ -96,6 +98,7 @@ class ReplicasApart : public testing::TestWithParam<int> {
   const int replicas_ = GetParam();
 };
 
+// semantics 3.4, 3.7
 TEST_P(ReplicasApart, OneThatEndsWhileOthersWaitIsALogicError) {
   const MirroredStrategy strategy = mirrored(replicas_);
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -111,6 +114,7 @@ TEST_P(ReplicasApart, OneThatEndsWhileOthersWaitIsALogicError) {
   }
 }
 
+// semantics 3.7
 TEST_P(ReplicasApart, OneThatIsAtAnotherCollectiveIsALogicError) {
   const MirroredStrategy strategy = mirrored(replicas_);
   EXPECT_THAT(

@@ -10,13 +10,12 @@
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/one_device/one_device_strategy.h>
 
-// Semantics 10: OneDevice.
-
 namespace lockstep {
 namespace {
 
 using testing::ElementsAre;
 
+// semantics 2.9, 10.1: R = 1, run executes inline on the device
 TEST(OneDeviceStrategy, RunsOnTheCallingThreadAndTheDevice) {
   const OneDeviceStrategy strategy("CPU:1");
   EXPECT_EQ(strategy.num_replicas_in_sync(), 1);
@@ -45,6 +44,7 @@ TEST(OneDeviceStrategy, GivesStepsTheDevicesShareOfTheCores) {
   EXPECT_THAT(strategy.run([] { return compute_threads(); }).local_results(), ElementsAre(1));
 }
 
+// semantics 10.1: plain variables
 TEST(OneDeviceStrategy, MakesPlainVariablesWhateverTheirSynchronization) {
   const OneDeviceStrategy strategy("CPU:0");
   const Variable v = strategy.scope([] {
@@ -59,6 +59,7 @@ TEST(OneDeviceStrategy, MakesPlainVariablesWhateverTheirSynchronization) {
   EXPECT_EQ(v.value().item<float>(), 3);
 }
 
+// semantics 10.1: the identity
 TEST(OneDeviceStrategy, CollectivesReduceAndGatherAreTheIdentity) {
   const OneDeviceStrategy strategy("CPU:0");
   const Tensor x = test::random_tensor({3, 2}, 1);
@@ -68,12 +69,36 @@ TEST(OneDeviceStrategy, CollectivesReduceAndGatherAreTheIdentity) {
   test::expect_same_bits(strategy.gather(reduced, 0), x);
 }
 
+// semantics 10.1: not split
 TEST(OneDeviceStrategy, DoesNotSplitBatches) {
   const OneDeviceStrategy strategy("CPU:0");
   const DistributedBatch batch({.x = Tensor::zeros({7})}, strategy.num_replicas_in_sync());
   EXPECT_THAT(strategy.run([](const Batch& own) { return own.x.dim(0); }, batch).local_results(), ElementsAre(7));
 }
 
+// semantics 10.1: TensorFlow refuses PER_REPLICA and gives bare values; programs need not care here
+TEST(OneDeviceStrategy, TakesWhatIsMeantForSeveralReplicas) {
+  const OneDeviceStrategy strategy("CPU:0");
+  const auto rows = [](const InputContext& context) {
+    EXPECT_EQ(context.text(), "input pipeline id 0, total: 1");
+    return Dataset::from_tensors(Tensor::zeros({4})).batch(2);
+  };
+  EXPECT_EQ(strategy.distribute_from_function(rows, {.replication_mode = ReplicationMode::per_replica}).size(), 2);
+  EXPECT_THAT(
+      strategy.values_from_function([](const ValueContext& c) { return c.num_replicas_in_sync; }).local_results(),
+      ElementsAre(1));
+}
+
+// semantics 2.13
+TEST(OneDeviceStrategy, ACloneIsAnotherStrategyOnItsDevice) {
+  const OneDeviceStrategy strategy("CPU:3");
+  const Strategy clone = strategy.clone();
+  EXPECT_FALSE(clone == strategy);
+  EXPECT_EQ(clone.devices(), strategy.devices());
+  clone.run([] { EXPECT_EQ(Tensor::zeros({1}).device().name(), "CPU:3"); });
+}
+
+// semantics 10.1: merge_call direct
 TEST(OneDeviceStrategy, MergesAndRunsInsideAMerge) {
   const OneDeviceStrategy strategy("CPU:0");
   const auto results = strategy.run([] {

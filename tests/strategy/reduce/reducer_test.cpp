@@ -61,7 +61,7 @@ TEST_P(GradientReducerOf, AddsUpAllUsesOfAVariable) {
     test::expect_same_bits(gradient(replica, 0), Tensor::full({20}, 4));
 }
 
-// semantics 8: all None -> "no gradients provided".
+// semantics 8.3: all None -> "no gradients provided".
 TEST_P(GradientReducerOf, ALossOfOtherVariablesIsRefused) {
   const Variable other = strategy_.scope([] { return test::variable_of("other", Tensor::zeros({2})); });
   EXPECT_THAT(
@@ -77,7 +77,7 @@ TEST_P(GradientReducerOf, ALossOfOtherVariablesIsRefused) {
   for (const Tensor& copy : used_.state().copies()) test::expect_same_bits(copy, Tensor::full({20}, 5));
 }
 
-// semantics 8: None on one replica only is an assertion in TensorFlow; better: treat as zero.
+// semantics 8.3: None on one replica only is an assertion in TensorFlow; better: treat as zero.
 TEST_P(GradientReducerOf, WhatSomeReplicasDoNotUseCountsAsZeroThere) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();

@@ -6,7 +6,7 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/strategy/variable/variable.h>
 
-// Semantics 5: what assigning does, for each synchronization and aggregation, in and outside replicas.
+// What assigning does, for each synchronization and aggregation, in and outside replicas, and any number of these.
 
 namespace lockstep {
 namespace {
@@ -47,7 +47,7 @@ class Assign : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
-// TF case 60, 71
+// TF case 60: testAssign*CrossDeviceContext; TF case 71: outside the scope. semantics 5.10
 TEST_P(Assign, OutsideReplicasSetsAddsAndSubtractsInEveryCopy) {
   for (const Aggregation aggregation : aggregations) {
     const Variable v = scalar(strategy_, Synchronization::on_write, aggregation, 1);
@@ -63,7 +63,7 @@ TEST_P(Assign, OutsideReplicasSetsAddsAndSubtractsInEveryCopy) {
   }
 }
 
-// TF case 59, 61, 63
+// TF case 59: testAssign*MirroredVarReplicaContext; TF case 63: testAggregationOnlyFirstReplica
 TEST_P(Assign, OnWriteCombinesWhatReplicasAssign) {
   const float sum = n_ * (n_ - 1) / 2;
   const auto assigned = [&](Aggregation aggregation, double start, auto assign) {
@@ -82,8 +82,8 @@ TEST_P(Assign, OnWriteCombinesWhatReplicasAssign) {
   EXPECT_THAT(assigned(Aggregation::only_first_replica, 15, set), Each(0));
 }
 
-// Differs from TensorFlow on purpose: there, replicas that assign to a variable without an aggregation diverge
-// silently.
+// semantics 5.14; differs from TensorFlow on purpose: there, replicas that assign to a variable without an aggregation
+// diverge silently.
 TEST_P(Assign, OnWriteWithoutAnAggregationTakesEqualValuesOnly) {
   const Variable v = scalar(strategy_, Synchronization::on_write, Aggregation::none, 1);
   strategy_.run([&] { v.assign(number(5)); });  // TF case 58
@@ -96,7 +96,7 @@ TEST_P(Assign, OnWriteWithoutAnAggregationTakesEqualValuesOnly) {
   EXPECT_THAT(copies_of(v), Each(7)) << "nothing was written";
 }
 
-// TF case 58, 59: numbers of the program
+// TF case 58: ..WithSum; TF case 59: with a single literal
 TEST_P(Assign, ANumberIsTheSameOnEveryReplica) {
   for (const Aggregation aggregation : {Aggregation::none, Aggregation::mean, Aggregation::only_first_replica}) {
     const Variable v = scalar(strategy_, Synchronization::on_write, aggregation, 1);
@@ -126,7 +126,7 @@ TEST_P(Assign, OnReadWritesTheReplicasOwnCopy) {
   }
 }
 
-// TF case 64, 67
+// TF case 64: testAssignReplicaLocalVar; TF case 67: testReadValueInCrossReplicaContext
 TEST_P(Assign, OnReadIsReadCombined) {
   const float sum = n_ * (n_ - 1) / 2;
   const auto read = [&](Aggregation aggregation) {
@@ -134,13 +134,16 @@ TEST_P(Assign, OnReadIsReadCombined) {
     strategy_.run([&] { v.assign(number(this_replica())); });
     return v.value().item<float>();
   };
+  for (const auto& [aggregation, start] : std::vector<std::pair<Aggregation, float>>{
+           {Aggregation::sum, n_}, {Aggregation::mean, 1}, {Aggregation::only_first_replica, 1}})
+    EXPECT_EQ(scalar(strategy_, Synchronization::on_read, aggregation, 1).value().item<float>(), start);
   EXPECT_EQ(read(Aggregation::sum), sum);
   EXPECT_EQ(read(Aggregation::mean), sum / n_);
   EXPECT_EQ(read(Aggregation::only_first_replica), 0);
   EXPECT_ERROR(InvalidArgument, "'v' has a value of its own on each replica", read(Aggregation::none));
 }
 
-// TF case 64
+// TF case 64: testAssignReplicaLocalVar, testAssignAddSubWithAggregationSum
 TEST_P(Assign, OnReadOutsideReplicasSetsWhatIsRead) {
   for (const Aggregation aggregation : {Aggregation::sum, Aggregation::mean, Aggregation::only_first_replica}) {
     const Variable v = scalar(strategy_, Synchronization::on_read, aggregation, 1);
@@ -155,7 +158,33 @@ TEST_P(Assign, OnReadOutsideReplicasSetsWhatIsRead) {
   EXPECT_EQ(average.value().item<float>(), 3);
 }
 
-// TF case 68: values in expressions
+// TF case 61: testAssignPerReplicaVal, 2.0 on each replica from 0
+TEST(AssignOfTwo, TheSameTensorOnEachIsCombined) {
+  const MirroredStrategy strategy = mirrored(2);
+  for (const auto& [aggregation, expected] : std::vector<std::pair<Aggregation, float>>{
+           {Aggregation::sum, 4}, {Aggregation::mean, 2}, {Aggregation::only_first_replica, 2}}) {
+    const auto after = [&, aggregation = aggregation](auto assign) {
+      const Variable v = scalar(strategy, Synchronization::on_write, aggregation);
+      strategy.run([&] { assign(v); });
+      return copies_of(v);
+    };
+    EXPECT_THAT(after([](const Variable& v) { v.assign(number(2)); }), Each(expected));
+    EXPECT_THAT(after([](const Variable& v) { v.assign_add(number(2)); }), Each(expected));
+    EXPECT_THAT(after([](const Variable& v) { v.assign_sub(number(-2)); }), Each(expected));
+  }
+}
+
+// TF case 63: every replica sees the first one's value after its assignment
+TEST_P(Assign, OnlyTheFirstReplicasValueIsSeenByAll) {
+  const Variable v = scalar(strategy_, Synchronization::on_write, Aggregation::only_first_replica, 15);
+  const auto seen = strategy_.run([&] {
+    v.assign(number(this_replica()));
+    return v.value().item<float>();
+  });
+  EXPECT_THAT(seen.local_results(), Each(0));
+}
+
+// TF case 68: testOperatorOverride, ON_READ holding r and an ON_WRITE integer of 1
 TEST_P(Assign, TheValueInAnExpressionIsThatOfTheContext) {
   const Variable v = scalar(strategy_, Synchronization::on_read, Aggregation::mean);
   const auto seen = strategy_.run([&] {
@@ -164,10 +193,16 @@ TEST_P(Assign, TheValueInAnExpressionIsThatOfTheContext) {
   });
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(seen[replica], static_cast<float>(replica + 1));
   EXPECT_EQ((v.value() + 1.0).item<float>(), (n_ - 1) / 2 + 1);
+  // Arithmetic is for real numbers here: an integer's sum is its assign_add.
+  const Variable whole = scalar(strategy_, Synchronization::on_write, Aggregation::sum, 1, DType::i64);
+  whole.assign_add(Tensor::full({}, 1, DType::i64));
+  EXPECT_EQ(whole.value().item<std::int64_t>(), 2);
+  const auto everywhere = strategy_.run([&] { return whole.value().item<std::int64_t>(); });
+  EXPECT_THAT(everywhere.local_results(), Each(2));
 }
 
-// TF cases 79 and 80: what is saved is the value that is read, and restoring assigns it, so that checkpoints move
-// between any numbers of replicas and none.
+// TF case 79, TF case 80 and semantics 11.1: what is saved is the value that is read, and restoring assigns it, so that
+// checkpoints move between any numbers of replicas and none.
 TEST_P(Assign, ASavedValueIsRestoredIntoVariablesOfAnyStrategy) {
   for (const Synchronization synchronization : syncs)
     for (const Aggregation aggregation : aggregations) {
@@ -185,11 +220,21 @@ TEST_P(Assign, ASavedValueIsRestoredIntoVariablesOfAnyStrategy) {
   strategy_.update(
       apart, [](const Variable& own, double value) { own.assign(value); },
       test::per_replica(replicas_, [](int replica) { return 3.0 + replica; }));
-  const Tensor read = apart.value();
+  const Tensor read = Tensor::full({}, apart.value().item<float>());
   EXPECT_EQ(read.item<float>(), 3) << "of copies set apart by hand the first is saved";
+  strategy_.update(
+      apart, [](const Variable& own, double value) { own.assign(value); },
+      test::per_replica(replicas_, [](int replica) { return 7.0 + replica; }));
+  apart.assign(read);
+  EXPECT_THAT(copies_of(apart), Each(3));
+  const Variable plain = scalar(get_strategy(), Synchronization::automatic, Aggregation::none, 8);
+  apart.assign(plain.value());
+  EXPECT_THAT(copies_of(apart), Each(8)) << "a plain one is restored into every copy";
+  const Variable none = scalar(strategy_, Synchronization::on_read, Aggregation::none);
+  EXPECT_ERROR(InvalidArgument, "no aggregation", none.value());
 }
 
-// Probe P6: TensorFlow divides with truncation, so that a saved and restored 7 reads 6.
+// semantics 5.14, 11.1, Probe P6: TensorFlow divides with truncation, so that a saved and restored 7 reads 6.
 TEST_P(Assign, AnIntegerSumKeepsItsRemainder) {
   const Variable v = scalar(strategy_, Synchronization::on_read, Aggregation::sum, 0, DType::i64);
   v.assign(7);
@@ -198,14 +243,14 @@ TEST_P(Assign, AnIntegerSumKeepsItsRemainder) {
   EXPECT_EQ(sum, 7);
 }
 
-// TF case 72
+// TF case 72: _test_global_step_update
 TEST_P(Assign, AStepCounterOfIntegersCountsOncePerStep) {
   const Variable step = scalar(strategy_, Synchronization::automatic, Aggregation::only_first_replica, 0, DType::i64);
   for (int i = 0; i < 3; ++i) strategy_.run([&] { step.assign_add(Tensor::full({}, 1, DType::i64)); });
   for (const Tensor& own : step.state().copies()) EXPECT_EQ(own.item<std::int64_t>(), 3);
 }
 
-// TF case 70
+// TF case 70: testValueInReplicaContext
 TEST_P(Assign, IsSeenInTheSameStep) {
   const Variable v = scalar(strategy_, Synchronization::on_write, Aggregation::mean, 1);
   const auto seen = strategy_.run([&] {
@@ -215,9 +260,23 @@ TEST_P(Assign, IsSeenInTheSameStep) {
   EXPECT_THAT(seen.local_results(), Each(2));
 }
 
+// TF case 70: testInitScope, a variable made from another's value inside run
+TEST_P(Assign, AVariableMadeFromAnothersValueInRunIsWritable) {
+  const Variable one = scalar(strategy_, Synchronization::on_write, Aggregation::mean);
+  const auto seen = strategy_.run([&] {
+    const Variable v({.name = "made",
+                      .shape = {},
+                      .initializer = [&](const Tensor& out) { copy(one.value(), out); },
+                      .aggregation = Aggregation::mean});
+    v.assign_add(number(2));
+    return v.value().item<float>();
+  });
+  EXPECT_THAT(seen.local_results(), Each(2));
+}
+
 INSTANTIATE_TEST_SUITE_P(Replicas, Assign, testing::ValuesIn(test::replica_counts));
 
-// Semantics 2: extended.update
+// semantics 2.10: each component in turn, PerReplica args sliced, the results by copy; 1.3: update
 TEST(Update, AssignsToOneCopyAtATime) {
   const MirroredStrategy strategy = mirrored(3);
   for (const Synchronization synchronization : syncs) {
@@ -243,6 +302,7 @@ TEST(Update, RunsOnTheCopysDevice) {
   EXPECT_EQ(devices.local_results(), strategy.devices());
 }
 
+// semantics 2.10: from a replica through a merge
 TEST(Update, InsideAReplicaGoesThroughAMerge) {
   const MirroredStrategy strategy = mirrored(2);
   const Variable v = scalar(strategy, Synchronization::on_write, Aggregation::none);
@@ -257,15 +317,16 @@ TEST(Update, InsideAReplicaGoesThroughAMerge) {
   EXPECT_THAT(copies_of(v), ElementsAre(1, 2));
 }
 
+// semantics 5.0: NONE sync refused, MEAN of a non-float dtype refused at creation; 12.23
+// TF case 57: testNoneSynchronization; invalid synchronizations and aggregations are no values of their types
 TEST(VariableSpec, RefusesWhatCannotBeKept) {
   const MirroredStrategy strategy = mirrored(2);
-  EXPECT_ERROR(InvalidArgument, "'v': synchronization none",  // TF case 57
-               scalar(strategy, Synchronization::none, Aggregation::sum));
+  EXPECT_ERROR(InvalidArgument, "'v': synchronization none", scalar(strategy, Synchronization::none, Aggregation::sum));
   EXPECT_ERROR(InvalidArgument, "'v' of i64 cannot be aggregated by mean",
                scalar(strategy, Synchronization::on_write, Aggregation::mean, 0, DType::i64));
 }
 
-// TF case 72
+// TF case 72: _test_trainable_variable; semantics 5.0
 TEST(VariableSpec, OneCombinedOnReadingIsTrainableOnlyWhenSaidSo) {
   const auto inside = mirrored(2).scope();
   const auto make = [](std::optional<bool> trainable, Synchronization synchronization) {
@@ -282,7 +343,7 @@ TEST(VariableSpec, OneCombinedOnReadingIsTrainableOnlyWhenSaidSo) {
   EXPECT_FALSE(make(false, Synchronization::on_write).trainable());
 }
 
-// Semantics 5 and 12: other strategies
+// semantics 5.10, 12.7: mixing different
 TEST(VariableOfAnotherStrategy, IsRefused) {
   const MirroredStrategy strategy = mirrored(2);
   const MirroredStrategy other = mirrored(2);
@@ -293,6 +354,7 @@ TEST(VariableOfAnotherStrategy, IsRefused) {
   EXPECT_ERROR(LogicError, "mixing different strategies: variable 'v'", other.run([&] { v.value(); }));
 }
 
+// semantics 2.3: TensorFlow lets every replica write it
 TEST(VariableOfNoStrategy, IsReadButNotWrittenByReplicas) {
   const Variable v = test::variable_of("plain", number(4));
   const MirroredStrategy strategy = mirrored(2);

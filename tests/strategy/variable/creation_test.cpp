@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -7,7 +9,7 @@
 #include <lockstep/strategy/variable/names.h>
 #include <lockstep/strategy/variable/variable.h>
 
-// Semantics 5: variables made inside `run`.
+// Variables made inside `run`.
 
 namespace lockstep {
 namespace {
@@ -22,7 +24,7 @@ class CreationInRun : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
 };
 
-// TF case 54
+// TF case 54: testSingleVariable, testMultipleVariables. semantics 5.0, 9.1: all copies are replica 0's initial value
 TEST_P(CreationInRun, MakesOneVariableForAllReplicas) {
   const auto made = strategy_.run([] { return variable_of("v", Tensor::full({2}, this_replica())); });
   for (const Variable& handle : made.local_results()) EXPECT_EQ(handle, made[0]);
@@ -30,8 +32,27 @@ TEST_P(CreationInRun, MakesOneVariableForAllReplicas) {
   for (int replica = 0; replica < replicas_; ++replica) {
     const Tensor& own = made[0].state().copies()[static_cast<std::size_t>(replica)];
     EXPECT_EQ(own.device(), strategy_.devices()[static_cast<std::size_t>(replica)]);
-    test::expect_same_bits(own, Tensor::zeros({2}));  // TF case 56: replica 0's initial value
+    test::expect_same_bits(own, Tensor::zeros({2}));
   }
+}
+
+// TF case 56: testInitializedToSameValueInsideEagerRun, ON_WRITE and ON_READ, an initializer that draws anew each time
+TEST_P(CreationInRun, GivesAllCopiesTheSameRandomValues) {
+  std::atomic<unsigned> draws = 0;
+  const auto made = strategy_.run([&] {
+    std::vector<Variable> both;
+    for (const Synchronization synchronization : {Synchronization::on_write, Synchronization::on_read})
+      both.emplace_back(
+          VariableSpec{.name = "v",
+                       .shape = {5},
+                       .initializer = [&](const Tensor& out) { copy(test::random_tensor({5}, ++draws), out); },
+                       .synchronization = synchronization,
+                       .aggregation = Aggregation::mean});
+    return both;
+  });
+  EXPECT_EQ(draws, 2U) << "replica 0's initializer alone is called";
+  for (const Variable& v : made[0])
+    for (const Tensor& own : v.state().copies()) test::expect_same_bits(own, v.state().copies()[0]);
 }
 
 // TF case 54: testMultipleVariablesWithSameCanonicalName
@@ -49,13 +70,14 @@ TEST_P(CreationInRun, KeepsNamesThatDifferInTheirSuffixOnly) {
   EXPECT_EQ(made[replicas_ - 1], all);
 }
 
-// TF case 55
+// TF case 55: testVariableWithSameCanonicalNameAcrossThreads. semantics 5.0: the name is taken from replica 0
 TEST_P(CreationInRun, TakesTheNameOfReplica0) {
   const auto made =
       strategy_.run([] { return variable_of(fmt::format("foo_{}", this_replica()), Tensor::zeros({1})); });
   EXPECT_EQ(made[replicas_ - 1].name(), "foo_0");
 }
 
+// semantics 5.0: only on the first call
 TEST_P(CreationInRun, IsRefusedAfterTheFirstStep) {
   strategy_.run([] {});
   EXPECT_ERROR(LogicError, "'late' is made inside run() after the first step",
@@ -66,6 +88,7 @@ TEST_P(CreationInRun, IsRefusedAfterTheFirstStep) {
 INSTANTIATE_TEST_SUITE_P(Replicas, CreationInRun, testing::ValuesIn(test::replica_counts));
 
 // TF case 55: testNonMatchingVariableCreation. TensorFlow ignores another shape silently.
+// semantics 5.0, 15.10: another name or shape on r > 0
 TEST(CreationInRun, NeedsTheSameVariableOnEveryReplica) {
   EXPECT_ERROR(LogicError, "'foo' (1) of f32 on replica 0, 'bar' (1) of f32 on replica 1",
                mirrored(2).run([] { variable_of(this_replica() == 0 ? "foo" : "bar", Tensor::zeros({1})); }));
@@ -73,13 +96,13 @@ TEST(CreationInRun, NeedsTheSameVariableOnEveryReplica) {
                mirrored(2).run([] { variable_of("foo", Tensor::zeros({this_replica() + 1})); }));
 }
 
+// semantics 5.0: an extra creation
 TEST(CreationInRun, NeedsEveryReplica) {
   EXPECT_ERROR(LogicError, "the creation of a variable needs all replicas", mirrored(3).run([] {
     if (this_replica() != 1) variable_of("v", Tensor::zeros({1}));
   }));
 }
 
-// TF case 20: testNameScopeWithVariable, the variable of the merge function
 TEST(CreationInRun, MayHappenInAMerge) {
   const MirroredStrategy strategy = mirrored(2);
   const auto made = strategy.run([] {
@@ -89,7 +112,7 @@ TEST(CreationInRun, MayHappenInAMerge) {
   EXPECT_EQ(made[0].state().copies().size(), 2U);
 }
 
-// TF case 55: shared_variable_creator_test
+// TF case 55: shared_variable_creator_test. semantics 5.0: the de-uniquified name
 TEST(CanonicalName, DropsTheSuffixesThatMakeNamesUnique) {
   EXPECT_EQ(canonical_name("foo_1/bar_1/baz"), "foo/bar/baz");
   EXPECT_EQ(canonical_name("foo_1"), "foo");

@@ -30,6 +30,7 @@ class DistributedVariable : public testing::TestWithParam<int> {
   }
 };
 
+// semantics 1.2, 5.0: components i > 0 copy component 0's value
 TEST_P(DistributedVariable, MirroredCopiesStartFromOneCallOfTheInitializer) {
   int calls = 0;
   const Variable v = strategy_.scope([&] {
@@ -65,6 +66,7 @@ TEST_P(DistributedVariable, AssigningAMirroredOneSetsEveryCopy) {
   EXPECT_THROW(v.assign(Tensor::zeros({3}, DType::i32)), InvalidArgument);
 }
 
+// semantics 1.2: SyncOnReadVariable, combined when read
 TEST_P(DistributedVariable, OneCombinedOnReadingHasAValueForEachReplica) {
   const Variable total = make(Synchronization::on_read, Aggregation::sum);
   const Variable average = make(Synchronization::on_read, Aggregation::mean);

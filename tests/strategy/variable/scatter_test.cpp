@@ -5,7 +5,7 @@
 
 #include <lockstep/strategy/variable/variable.h>
 
-// Semantics 5: writing rows of a variable.
+// Writing rows of a variable.
 
 namespace lockstep {
 namespace {
@@ -35,7 +35,7 @@ void expect_copies(const Variable& variable, const std::vector<float>& expected)
   for (const Tensor& own : variable.state().copies()) EXPECT_THAT(own.to_vector<float>(), ElementsAreArray(expected));
 }
 
-// TF case 73: replica r has values (r, r+1) at (r, r+1).
+// TF case 73: replica r has values (r, r+1) at (r, r+1). semantics 5.11: aggregated first, then applied
 TEST(Scatter, InReplicasIsCombinedByTheAggregation) {
   const MirroredStrategy strategy = mirrored(2);
   const auto own = [] {
@@ -65,7 +65,7 @@ TEST(Scatter, TakesIntegers) {
   EXPECT_THAT(counts.value().to_vector<std::int64_t>(), ElementsAre(1, 1, 2));
 }
 
-// TF case 75
+// TF case 75: testScatterMin/Max/Update. semantics 5.11: only NONE or ONLY_FIRST_REPLICA
 TEST(Scatter, OfExtremesAndUpdatesNeedsOneReplicasValues) {
   const MirroredStrategy strategy = mirrored(2);
   const IndexedSlices one = slices({1}, {1}, 3);
@@ -108,7 +108,7 @@ TEST(Scatter, WithoutAnAggregationAppliesWhatAllReplicasGive) {
                strategy.run([&] { v.scatter_add(slices({static_cast<float>(this_replica())}, {0}, 1)); }));
 }
 
-// TF case 76: testScatterOpsInCrossReplicaContext
+// TF case 76: testScatterOpsInCrossReplicaContext. semantics 5.11: to every component; duplicates in order
 TEST(Scatter, OutsideReplicasWritesEveryCopy) {
   const MirroredStrategy strategy = mirrored(3);
   const Variable sum = rows(strategy, Aggregation::sum, {1, 1, 1});
@@ -120,7 +120,7 @@ TEST(Scatter, OutsideReplicasWritesEveryCopy) {
   expect_copies(sum, {103, 1, 12});
 }
 
-// TF case 76: SyncOnReadScatterReplicaTest
+// TF case 76: SyncOnReadScatterReplicaTest. semantics 5.11: ON_READ
 TEST(Scatter, IntoOneCombinedOnReadingIsNotSupported) {
   const MirroredStrategy strategy = mirrored(2);
   const IndexedSlices one = slices({1}, {0}, 1);
@@ -136,7 +136,7 @@ TEST(Scatter, IntoOneCombinedOnReadingIsNotSupported) {
   }
 }
 
-// Semantics 14: gradient descent, learning rate 1, on 4 rows; sparse rows {0:1, 1:2} and {1:1, 2:2}
+// semantics 14.7: gradient descent, learning rate 1, on 4 rows; sparse rows {0:1, 1:2} and {1:1, 2:2}
 TEST(Scatter, IsASparseStepOfGradientDescent) {
   const MirroredStrategy strategy = mirrored(2);
   const Variable v = rows(strategy, Aggregation::sum, {0, 0, 0, 0});

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
@@ -66,6 +68,7 @@ TEST(Variable, InitializesOnceAndCopiesToTheOtherDevices) {
   EXPECT_THAT(variable.state().copies()[1].to_vector<float>(), ElementsAre(1, 1));
 }
 
+// semantics 1.2: components of one variable
 TEST(Variable, AReplicaReadsItsOwnCopy) {
   const Variable variable = mirrored(spec("w"));
   for (const int replica : {0, 1}) {
@@ -80,12 +83,42 @@ TEST(Variable, WithOneCopyIsReadByEveryReplica) {
   EXPECT_EQ(variable.value().id(), variable.state().copies()[0].id());
 }
 
+// TF case 77: testDeepCopy. A handle is not copied deep; another variable of the same kind and value is made from its
+// spec, keeps devices and policy, and has storage of its own. semantics 5.13
+TEST(Variable, AnotherOfItsSpecHasItsOwnStorage) {
+  const Variable original = mirrored(spec("w"));
+  original.assign(Tensor::full({2}, 7));
+  VariableSpec same = original.state().spec();
+  same.initializer = [&](const Tensor& to) { copy(original.value(), to); };
+  const Variable own = mirrored(std::move(same));
+  for (int copy = 0; copy < 2; ++copy) {
+    const Tensor& of_original = original.state().copies()[static_cast<std::size_t>(copy)];
+    const Tensor& of_own = own.state().copies()[static_cast<std::size_t>(copy)];
+    EXPECT_EQ(of_own.device(), of_original.device());
+    EXPECT_THAT(of_own.to_vector<float>(), ElementsAre(7, 7));
+    EXPECT_NE(of_own.raw_data(), of_original.raw_data());
+  }
+  EXPECT_EQ(own.aggregation(), original.aggregation());
+  own.assign(Tensor::full({2}, 1));
+  EXPECT_THAT(original.value().to_vector<float>(), ElementsAre(7, 7));
+}
+
+// TF case 77: testSelectReplica, testAssignSignature. A variable passes whole to every replica. Assigning takes the
+// value alone: the others of TensorFlow's parameters are about its graphs.
+static_assert(std::is_same_v<decltype(std::declval<const Variable&>().assign(std::declval<Tensor>())), void>);
+TEST(Variable, IsPassedWholeToEveryReplica) {
+  const Variable variable = mirrored(spec("w"));
+  EXPECT_EQ(&value_for_replica(variable, 1), &variable);
+  EXPECT_EQ(replicas_of(variable), 0);
+}
+
 TEST(VariableAssign, SetsEveryCopy) {
   const Variable variable = mirrored(spec("w"));
   variable.assign(Tensor::full({2}, 5));
   for (const Tensor& copy : variable.state().copies()) EXPECT_THAT(copy.to_vector<float>(), ElementsAre(5, 5));
 }
 
+// semantics 15.10
 TEST(VariableAssign, RejectsAnotherShapeOrDtypeAndNamesTheVariable) {
   const Variable variable = mirrored(spec("dense/kernel"));
   EXPECT_THAT([&] { variable.assign(Tensor::zeros({3})); },
@@ -99,6 +132,7 @@ TEST(VariableAssign, RejectsAnUndefinedValueEvenForAScalar) {
   EXPECT_THAT([&] { scalar.assign(Tensor()); }, ThrowsMessage<InvalidArgument>(HasSubstr("'step'")));
 }
 
+// semantics 2.3: refuse assigning a non-mirrored variable from a replica
 TEST(VariableAssign, OfAPlainVariableIsForbiddenToOneOfSeveralReplicas) {
   const Variable variable = mirrored(spec("w"));
   const ContextScope scope(in_replica(0));

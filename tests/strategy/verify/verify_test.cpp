@@ -29,6 +29,7 @@ class VerifyMirrored : public testing::TestWithParam<int> {
 
 TEST_P(VerifyMirrored, PassesEqualCopies) { EXPECT_NO_THROW(verify_mirrored(variables_)); }
 
+// semantics 2.10, 5.14, 15.5: copies that have diverged
 TEST_P(VerifyMirrored, NamesAFlippedBit) {
   for (int replica = 1; replica < replicas_; ++replica) {
     float& value = variables_[1].state().copies()[replica].data<float>()[7];
