@@ -242,5 +242,15 @@ TEST(Optimizer, RefusesALearningRateThatIsNone) {
   EXPECT_EQ(optimizer.learning_rate(), 0.01);
 }
 
+// Probe P9, semantics 8.3: each of two replicas has a gradient of 1.5 and nothing is to be larger than 2. Keras 3 clips
+// before the sum, which gives v = -2; here and in Keras 2 the sum is clipped.
+TEST(Optimizers, ClipTheSumOfTheReplicasGradients) {
+  const MirroredStrategy strategy = test::mirrored(2);
+  const Variable v = strategy.scope([] { return test::variable_of("v", Tensor::full({1}, 1)); });
+  const SGD optimizer({.learning_rate = 1}, {.clipvalue = 2});
+  strategy.run([&] { optimizer.apply_gradients(std::vector{Tensor::full({1}, 1.5)}, {v}); });
+  EXPECT_EQ(v.value().item<float>(), -1);
+}
+
 }  // namespace
 }  // namespace lockstep

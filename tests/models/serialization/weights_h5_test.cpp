@@ -169,6 +169,22 @@ TEST_F(WeightsH5, IsTheSameFileForAnyNumberOfReplicas) {
   }
 }
 
+// TF case 82: testInitializeFromCheckpoint. There a variable remembers that it was restored, since a checkpoint may be
+// attached before it exists; here a file is read when asked for, so that nothing is left to happen to later values.
+TEST_F(WeightsH5, GivesVariablesOfAScopeTheirValuesOnce) {
+  const Network plain = small_model(1);
+  for (const Variable& variable : plain.variables()) variable.assign(Tensor::full(variable.shape(), 1));
+  save_weights(plain, file_);
+  const MirroredStrategy strategy(logical_cpus(2));
+  const Network mirrored = strategy.scope([] { return small_model(2); });
+  load_weights(mirrored, file_);
+  const Variable variable = mirrored.variables().front();
+  for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, Tensor::full(variable.shape(), 1));
+  variable.assign(Tensor::zeros(variable.shape()));
+  EXPECT_NO_THROW(save_weights(mirrored, file_));
+  for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, Tensor::zeros(variable.shape()));
+}
+
 // semantics 11.1: ON_READ, MEAN -> mean
 TEST_F(WeightsH5, SavesTheMeanOfTheReplicasStatistics) {
   const MirroredStrategy two(logical_cpus(2));
