@@ -14,7 +14,7 @@ namespace {
 
 // A look costs less than a microsecond, and lets another replica run where there are fewer cores than replicas. Waking
 // a sleeper takes tens of microseconds: one that comes within that time is not worth sleeping for.
-constexpr int looks_before_sleep = 64;
+constexpr int looks_before_sleep = 32;
 
 }  // namespace
 

@@ -20,7 +20,7 @@ class WaitWord {
   /// No one is woken. Precondition: nobody waits.
   void clear_bits(std::uint32_t bits) { value_ &= ~bits; }
 
-  /// Blocks while it is `old`: first lets other threads run and looks again, some dozens of times, then sleeps. False
+  /// Blocks while it is `old`: first lets other threads run and looks again, a few dozen times, then sleeps. False
   /// when it is still `old` at the deadline.
   bool wait_while(std::uint32_t old, Clock::time_point deadline = Clock::time_point::max());
 

@@ -1,5 +1,8 @@
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -14,7 +17,6 @@ using namespace std::chrono_literals;
 
 /// Replica 0 waits for replica 1, which never comes.
 void hang() {
-  const Watchdog watchdog("a step that hangs", 300ms);
   mirrored(2).run([] {
     const ReplicaContext context = get_replica_context();
     context.meet("the start");
@@ -30,7 +32,11 @@ class WatchdogDeathTest : public testing::Test {
 };
 
 TEST_F(WatchdogDeathTest, TellsWhatEveryReplicaIsDoing) {
-  EXPECT_EXIT(hang(), testing::KilledBySignal(SIGABRT),
+  const auto watched = [] {
+    const Watchdog watchdog("a step that hangs", 300ms);
+    hang();
+  };
+  EXPECT_EXIT(watched(), testing::KilledBySignal(SIGABRT),
               "a step that hangs has not ended after 0\\.3 s\n"
               "replica 0: waiting in the end for [0-9.]+ s; replica 1: running for [0-9.]+ s since the start");
 }
@@ -41,6 +47,23 @@ TEST_F(WatchdogDeathTest, TellsThatNoReplicaRuns) {
     std::this_thread::sleep_for(10min);
   };
   EXPECT_EXIT(sleep(), testing::KilledBySignal(SIGABRT), "a sleep has not ended after 0\\.05 s\nno replica runs");
+}
+
+// What the next test runs, in a program of its own.
+TEST(Watchdog, DISABLED_Hangs) { hang(); }
+
+TEST(Watchdog, IsSetOnEachTestWhereCtestGivesALimit) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "LOCKSTEP_TEST_LIMIT_S=1 '" + program +
+                              "' --gtest_also_run_disabled_tests --gtest_filter=Watchdog.DISABLED_Hangs 2>&1";
+  FILE* const pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string output;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) output.push_back(static_cast<char>(c));
+  EXPECT_NE(pclose(pipe), 0);
+  EXPECT_THAT(output, testing::ContainsRegex("Watchdog\\.DISABLED_Hangs has not ended after 1 s\n"
+                                             "replica 0: waiting in the end for [0-9.]+ s; "
+                                             "replica 1: running for [0-9.]+ s since the start"));
 }
 
 TEST(Watchdog, LeavesInPeaceWhatEndsInTime) {
