@@ -138,7 +138,7 @@ void Network::build_layers(std::uint64_t seed) {
     }
     layer.output_shape(inputs);  // throws when a layer that is shared was built for other inputs
     for (const Variable& variable : layer.variables())
-      require(variable.state().copies().size() == strategy_.devices().size(),
+      require(variable.state().serves_all_replicas() || variable.state().copies().size() == strategy_.devices().size(),
               "layer '{}' was built under another strategy, with {} copies of its weights instead of {}", layer.name(),
               variable.state().copies().size(), strategy_.devices().size());
   }

@@ -16,8 +16,8 @@ namespace {
 // The layout, which Keras' saving_lib.py defines: the variables of a layer are the data sets "0", "1", ... of the group
 // "layers/<key>/vars". The key is the class in snake case, with a count for its second, third, ... layer in the order
 // of `model.layers`, and is independent of the layer's name, which is an attribute. Layers without weights and the
-// model itself have such a group, too, which stays empty. A recurrent layer has its weights in the group of its cell,
-// "layers/<key>/cell/vars".
+// model itself have such a group, too, which stays empty, and so does that of a recurrent layer, which has its weights
+// in the group of its cell, "layers/<key>/cell/vars".
 
 const std::string layers_group = "layers";
 const std::string model_group = "vars";
@@ -113,7 +113,10 @@ void save_weights(const Network& network, const std::string& path) {
     add_empty_group(file, fmt::format("{}/{}/vars", layers_group, key), network.inputs()[i].name);
   }
   for (const LayerGroup& group : layer_groups(network)) {
-    add_empty_group(file, group.vars(), group.layer->name());
+    const std::string own = group.path + "/vars";
+    add_empty_group(file, own, group.layer->name());
+    if (group.vars() != own)
+      add_empty_group(file, group.vars(), snake_case(group.layer->impl().class_name()) + "_cell");
     for (std::size_t i = 0; i < group.variables().size(); ++i) {
       const Variable& variable = group.variables()[i];
       file.add_dataset(group.dataset(i), variable.value().to_vector<float>(), variable.shape());

@@ -13,6 +13,7 @@
 
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/thread/parallel.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 
 namespace lockstep {
 
@@ -32,6 +33,7 @@ class BackgroundQueue {
 
   /// The next value; nothing at the end, however often asked. Throws what `make` threw, once, after the values before.
   std::optional<T> next() {
+    const WaitTimer timer;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !queue_.empty() || ended_; });
     if (queue_.empty()) {

@@ -5,92 +5,202 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/rendezvous.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 
 namespace lockstep {
+namespace {
 
-Rendezvous::Rendezvous(int members)
-    : members_(members),
-      arrived_(static_cast<std::size_t>(std::max(0, members)), false),
-      finished_(static_cast<std::size_t>(std::max(0, members)), false) {
-  require(members >= 1, "a rendezvous needs at least one member, got {}", members);
+constexpr std::uint32_t released_bit = 1;
+constexpr std::uint32_t one_round = 2;
+
+bool is_released(std::uint32_t round) { return (round & released_bit) != 0; }
+bool is_same_round(std::uint32_t a, std::uint32_t b) { return (a | released_bit) == (b | released_bit); }
+
+double seconds(std::chrono::steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// Every rendezvous that lives.
+struct Registry {
+  std::mutex mutex;
+  std::vector<const Rendezvous*> all;
+};
+Registry& registry() {
+  static Registry instance;
+  return instance;
 }
+
+}  // namespace
+
+void Rendezvous::Member::enter(State next) {
+  const std::lock_guard lock(mutex);
+  state = next;
+  since = Clock::now();
+}
+
+Rendezvous::State Rendezvous::Member::current() const {
+  const std::lock_guard lock(mutex);
+  return state;
+}
+
+std::string Rendezvous::Member::text(Clock::time_point now) const {
+  const std::lock_guard lock(mutex);
+  const double for_s = std::max(0.0, seconds(now - since));
+  switch (state) {
+    case State::running:
+      return place.empty() ? fmt::format("running for {:.1f} s", for_s)
+                           : fmt::format("running for {:.1f} s since {}", for_s, place);
+    case State::waiting:
+      return fmt::format("waiting in {} for {:.1f} s", place, for_s);
+    case State::ended:
+      return fmt::format("ended {:.1f} s ago", for_s);
+    case State::idle:
+      break;
+  }
+  return "idle";
+}
+
+Rendezvous::Rendezvous(int members) : members_(static_cast<std::size_t>(std::max(0, members))) {
+  require(members >= 1, "a rendezvous needs at least one member, got {}", members);
+  const std::lock_guard lock(registry().mutex);
+  registry().all.push_back(this);
+}
+
+Rendezvous::~Rendezvous() {
+  const std::lock_guard lock(registry().mutex);
+  std::erase(registry().all, this);
+}
+
+void Rendezvous::begin(int member) { at(member).enter(State::running); }
 
 void Rendezvous::arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  if (release_ != Release::none) throw_released();
-  require<BrokenInvariant>(!arrived_.at(member), "replica {} arrived twice at {}", member, place);
-  if (count_ > 0 && std::string_view(place) != place_) release_apart(member, place);
-  arrived_[member] = true;
-  place_ = place;
-  if (++count_ == members_) {
-    arrived_.assign(arrived_.size(), false);
-    count_ = 0;
-    ++round_;
-    changed_.notify_all();
-    return;
+  const WaitTimer timer;
+  Member& own = at(member);
+  const std::uint32_t round = round_.load();
+  if (is_released(round)) throw_released();
+  {
+    const std::lock_guard lock(own.mutex);
+    require<BrokenInvariant>(own.state != State::waiting, "replica {} arrived twice at {}", member, place);
+    own.state = State::waiting;
+    own.since = timer.start();
+    own.place = place;
   }
-  const std::uint64_t round = round_;
-  release_if_finished(place);
-  const bool done = changed_.wait_for(lock, timeout, [&] { return round_ != round || release_ != Release::none; });
-  if (round_ != round) return;
-  if (!done) {
-    release_ = Release::aborted;
-    reason_ = fmt::format("{} waited {} ms for replica(s) {}", place, timeout.count(), missing());
-    changed_.notify_all();
-    fail<Timeout>("{}", reason_);
+  const struct Leave {  // also by an exception
+    Member& member;
+    ~Leave() { member.enter(State::running); }
+  } leave{own};
+  check_place(member, place);
+  if (++count_ == members()) return complete(round);
+  if (finished_ > 0) release_for_finished(round);
+  constexpr std::chrono::milliseconds longest = std::chrono::years(1);  // beyond it clocks overflow
+  if (!round_.wait_while(round, timer.start() + std::min(timeout, longest))) time_out(place, round, timeout);
+  if (is_same_round(round_.load(), round)) throw_released();
+}
+
+/// The first member's place is read without its lock: it wrote it before it became the first, and writes it again only
+/// after this member has been counted, too, or after a reset.
+void Rendezvous::check_place(int member, const char* place) {
+  int first = -1;
+  if (first_.compare_exchange_strong(first, member)) return;
+  const std::string& others = at(first).place;
+  if (others == place) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_released(round_.load())) {
+      release_ = Release::mismatch;
+      reason_ = fmt::format("replica {} is at {} while others wait at {}", member, place, others);
+      round_.set_bits(released_bit);
+    }
   }
   throw_released();
 }
 
-void Rendezvous::abort(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  if (release_ == Release::none) {
-    release_ = Release::aborted;
-    reason_ = reason;
-  }
-  changed_.notify_all();
+void Rendezvous::complete(std::uint32_t round) {
+  count_ = 0;  // before the others go on to the next round
+  first_ = -1;
+  if (!round_.exchange(round, round + one_round)) throw_released();
 }
 
+/// Does nothing when the round has been completed or released meanwhile.
+void Rendezvous::time_out(const char* place, std::uint32_t round, std::chrono::milliseconds timeout) {
+  const std::lock_guard lock(mutex_);
+  std::string reason =
+      fmt::format("{} waited {} ms for replica(s) {}; {}", place, timeout.count(), missing(), states());
+  if (!round_.exchange(round, round | released_bit)) return;
+  release_ = Release::aborted;
+  reason_ = std::move(reason);
+  fail<Timeout>("{}", reason_);
+}
+
+void Rendezvous::abort(int member, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  at(member).enter(State::ended);
+  if (is_released(round_.load())) return;
+  release_ = Release::aborted;
+  reason_ = reason;
+  round_.set_bits(released_bit);
+}
+
+// Both it and arrive_and_wait first count themselves and then look at the other's count: one of them sees the other.
 void Rendezvous::finish(int member) {
+  at(member).enter(State::ended);
+  const std::uint32_t round = round_.load();  // nobody completes it without this member
+  ++finished_;
+  if (count_ > 0) release_for_finished(round);
+}
+
+/// Does nothing when the round has been completed or released meanwhile: who finished may have been in it.
+void Rendezvous::release_for_finished(std::uint32_t round) {
   const std::lock_guard lock(mutex_);
-  finished_.at(member) = true;
-  if (count_ > 0) release_if_finished(place_);
-}
-
-void Rendezvous::release_if_finished(const char* place) {
-  if (release_ != Release::none || std::none_of(finished_.begin(), finished_.end(), [](bool f) { return f; })) return;
+  if (is_released(round) || !round_.exchange(round, round | released_bit)) return;
   release_ = Release::mismatch;
-  reason_ = fmt::format("{} needs all replicas, but replica(s) {} ended the step without it", place, missing());
-  changed_.notify_all();
-}
-
-void Rendezvous::release_apart(int member, const char* place) {
-  release_ = Release::mismatch;
-  reason_ = fmt::format("replica {} is at {} while others wait at {}", member, place, place_);
-  changed_.notify_all();
-  throw_released();
+  reason_ =
+      fmt::format("{} needs all replicas, but replica(s) {} ended the step without it", at(first_).place, missing());
 }
 
 void Rendezvous::reset() {
-  const std::lock_guard lock(mutex_);
-  arrived_.assign(arrived_.size(), false);
-  finished_.assign(finished_.size(), false);
+  for (Member& member : members_) {
+    const std::lock_guard lock(member.mutex);
+    member.state = State::idle;
+    member.place.clear();
+  }
   count_ = 0;
-  release_ = Release::none;
-  reason_.clear();
+  first_ = -1;
+  finished_ = 0;
+  round_.clear_bits(released_bit);
+}
+
+std::string Rendezvous::states() const {
+  const Clock::time_point now = Clock::now();
+  std::vector<std::string> texts;
+  for (const Member& member : members_) texts.push_back(fmt::format("replica {}: {}", texts.size(), member.text(now)));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+bool Rendezvous::busy() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.current() != State::idle; });
 }
 
 std::string Rendezvous::missing() const {
-  const bool some_finished = std::any_of(finished_.begin(), finished_.end(), [](bool f) { return f; });
-  std::vector<int> late;
-  for (int member = 0; member < members_; ++member)
-    if (some_finished ? finished_[member] : !arrived_[member]) late.push_back(member);
+  std::vector<std::size_t> late;
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    const State state = members_[member].current();
+    if (finished_ > 0 ? state == State::ended : state != State::waiting) late.push_back(member);
+  }
   return fmt::format("{}", fmt::join(late, ", "));
 }
 
 void Rendezvous::throw_released() const {
+  const std::lock_guard lock(mutex_);
   if (release_ == Release::mismatch) fail<LogicError>("{}", reason_);
   fail<Aborted>("released because of: {}", reason_);
+}
+
+std::string states_of_all_replicas() {
+  const std::lock_guard lock(registry().mutex);
+  std::string all;
+  for (const Rendezvous* rendezvous : registry().all)
+    if (rendezvous->busy()) all += rendezvous->states() + "\n";
+  return all;
 }
 
 }  // namespace lockstep

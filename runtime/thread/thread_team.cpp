@@ -19,17 +19,16 @@ ThreadTeam::~ThreadTeam() { stop(); }
 
 void ThreadTeam::stop() {
   job_ = nullptr;
-  ++round_;
-  round_.notify_all();
+  begun_.add(1);
   for (std::thread& thread : threads_) thread.join();
 }
 
 void ThreadTeam::run(const std::function<void(int)>& job) {
   job_ = &job;
   running_ = static_cast<int>(threads_.size());
-  ++round_;
-  round_.notify_all();
-  for (int running = running_; running != 0; running = running_) running_.wait(running);
+  const std::uint32_t ended = ended_.load();
+  begun_.add(1);
+  ended_.wait_while(ended);
   std::exception_ptr first;
   for (std::exception_ptr& error : errors_)
     if (const std::exception_ptr own = std::exchange(error, nullptr); own && !first) first = own;
@@ -39,15 +38,15 @@ void ThreadTeam::run(const std::function<void(int)>& job) {
 void ThreadTeam::loop(int member, const ExecutionContext& context) {
   const ContextScope context_scope(context);
   const ComputeThreadsScope threads(context.device.cores);
-  for (int round = 0;; ++round) {  // a thread sees every round: the next starts when all have ended this one
-    round_.wait(round);
+  for (std::uint32_t round = 0;; ++round) {  // a thread sees every round: the next begins when all have ended this one
+    begun_.wait_while(round);
     if (job_ == nullptr) return;
     try {
       (*job_)(member);
     } catch (...) {
       errors_[static_cast<std::size_t>(member)] = std::current_exception();
     }
-    if (--running_ == 0) running_.notify_one();
+    if (--running_ == 0) ended_.add(1);
   }
 }
 

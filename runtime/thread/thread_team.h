@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/thread/wait_word.h>
 
 namespace lockstep {
 
@@ -28,8 +29,8 @@ class ThreadTeam {
   void loop(int member, const ExecutionContext& context);
   void stop();
 
-  // Threads sleep on these two numbers (a futex), so that a round costs two wake-ups and no lock.
-  std::atomic<int> round_ = 0;
+  WaitWord begun_;  ///< rounds; the threads wait for the next
+  WaitWord ended_;  ///< rounds; `run` waits for its own
   std::atomic<int> running_ = 0;
   const std::function<void(int)>* job_ = nullptr;  ///< of the round; null to end the threads
   std::vector<std::exception_ptr> errors_;         ///< by member

@@ -1,4 +1,5 @@
 #include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 #include <lockstep/strategy/core/merge_point.h>
 
 namespace lockstep {
@@ -8,6 +9,7 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
   posts_[static_cast<std::size_t>(replica)] = post;
   group_.meet(replica, place.c_str());
   if (replica == 0) {
+    const WaitTimer for_all;  // the merge is no part of the replica's own work
     ExecutionContext cross_replica = current_context();
     cross_replica.replica = -1;
     cross_replica.replicas = 1;

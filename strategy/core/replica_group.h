@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <lockstep/runtime/thread/rendezvous.h>
+#include <lockstep/runtime/thread/wait_timer.h>
 
 namespace lockstep {
 
@@ -13,38 +14,34 @@ namespace lockstep {
 /// ends, then replica 1, and so on.
 class ReplicaGroup {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = WaitTimer::Clock;
 
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool turn_order = false)
-      : rendezvous_(replicas), timeout_(timeout), turn_order_(turn_order), times_(static_cast<std::size_t>(replicas)) {}
+      : rendezvous_(replicas), timeout_(timeout), turn_order_(turn_order), busy_(static_cast<std::size_t>(replicas)) {}
 
   int size() const { return rendezvous_.members(); }
   /// Blocks until every replica is here. Throws as Rendezvous::arrive_and_wait does.
   void meet(int replica, const char* place) {
-    const Clock::time_point start = Clock::now();
     wait_for_turns(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
     wait_for_turns(replica, 0, replica);
-    times_[static_cast<std::size_t>(replica)].waited += Clock::now() - start;
   }
   Rendezvous& rendezvous() { return rendezvous_; }
 
   /// A replica's part of a step, on the replica's thread.
   template <class Job>
   void run_timed(int replica, Job&& job) {
-    Times& times = times_[static_cast<std::size_t>(replica)];
-    times.waited = {};
+    rendezvous_.begin(replica);
     wait_for_turns(replica, 0, replica);
+    const Clock::duration waited_before = WaitTimer::total();
     const Clock::time_point start = Clock::now();
     job(replica);
-    times.total = Clock::now() - start;
+    busy_[static_cast<std::size_t>(replica)].time = Clock::now() - start - (WaitTimer::total() - waited_before);
     wait_for_turns(replica, replica, size());
   }
-  /// How long the replica's last step took without its waits for other replicas. Between steps.
-  Clock::duration busy(int replica) const {
-    const Times& times = times_.at(static_cast<std::size_t>(replica));
-    return times.total - times.waited;
-  }
+  /// How long the replica's last step took without what WaitTimer counts: waits for other replicas and for input, and
+  /// merges, which are work for all. Between steps.
+  Clock::duration busy(int replica) const { return busy_.at(static_cast<std::size_t>(replica)).time; }
 
  private:
   /// Every turn ends with a meeting of all replicas: this waits for the ends of the turns [first, last).
@@ -53,16 +50,15 @@ class ReplicaGroup {
     for (int turn = first; turn < last; ++turn) rendezvous_.arrive_and_wait(replica, "the end of a turn", timeout_);
   }
 
-  /// Of the last step. On a cache line of its own, since only the replica's thread writes it.
-  struct alignas(64) Times {
-    Clock::duration total{};
-    Clock::duration waited{};
+  /// On a cache line of its own, since only the replica's thread writes it.
+  struct alignas(64) Busy {
+    Clock::duration time{};
   };
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;
   bool turn_order_;
-  std::vector<Times> times_;  ///< by replica
+  std::vector<Busy> busy_;  ///< by replica
 };
 
 }  // namespace lockstep

@@ -116,7 +116,7 @@ void ThreadedStrategy::Crew::keep(std::exception_ptr& first, int replica, const 
     const std::lock_guard lock(error_mutex_);
     if (!first) first = std::current_exception();
   }
-  meetings_.group.rendezvous().abort(fmt::format("replica {}: {}", replica, what));
+  meetings_.group.rendezvous().abort(replica, fmt::format("replica {}: {}", replica, what));
 }
 
 ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options)

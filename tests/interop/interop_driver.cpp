@@ -19,6 +19,7 @@
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/serialization/weights_h5.h>
@@ -47,11 +48,19 @@ Model branches() {
   return {input, Dense({.units = 5})(Flatten()(Concatenate()({mean, largest})))};
 }
 
+/// One LSTM that gives every time step to another, which gives its last one.
+Model lstm() {
+  const Symbol input = Input({9, 5});
+  const Symbol sequence = LSTM({.units = 8, .return_sequences = true})(input);
+  return {input, Dense({.units = 4})(LSTM({.units = 6})(sequence))};
+}
+
 Model make_model(const std::string& name) {
   if (name == "minigooglenet") return zoo::mini_googlenet({32, 32, 3}, 10);
   if (name == "mlp") return zoo::mlp({.inputs = 80, .hidden = {40, 20, 10, 6}});
   if (name == "full_mlp") return zoo::mlp();
   if (name == "branches") return branches();
+  if (name == "lstm") return lstm();
   fail("there is no model '{}'", name);
 }
 

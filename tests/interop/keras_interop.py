@@ -74,7 +74,13 @@ def branches():
     return keras.Model(images, layers.Dense(5)(x))
 
 
-MODELS = {"minigooglenet": minigooglenet, "mlp": mlp, "branches": branches}
+def lstm():
+    sequence = keras.Input((9, 5))
+    x = layers.LSTM(8, return_sequences=True)(sequence)
+    return keras.Model(sequence, layers.Dense(4)(layers.LSTM(6)(x)))
+
+
+MODELS = {"minigooglenet": minigooglenet, "mlp": mlp, "branches": branches, "lstm": lstm}
 
 
 def contents(path):

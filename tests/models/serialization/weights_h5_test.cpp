@@ -29,6 +29,7 @@ using test::error_of;
 using test::write_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 struct Sizes {
@@ -106,7 +107,8 @@ TEST_F(WeightsH5, HoldsARecurrentLayersWeightsInItsCell) {
   {
     const hdf5::Reader file(file_);
     EXPECT_THAT(file.names_in("layers"), ElementsAre("input_layer", "lstm"));
-    EXPECT_THAT(file.names_in("layers/lstm"), ElementsAre("cell"));
+    EXPECT_THAT(file.names_in("layers/lstm"), ElementsAre("cell", "vars"));
+    EXPECT_THAT(file.names_in("layers/lstm/vars"), IsEmpty());
     EXPECT_THAT(file.names_in("layers/lstm/cell/vars"), ElementsAre("0", "1", "2"));
     EXPECT_EQ(file.shape_of("layers/lstm/cell/vars/1"), Shape({3, 12}));
   }

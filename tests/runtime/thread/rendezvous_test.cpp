@@ -14,7 +14,10 @@ namespace lockstep {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::ThrowsMessage;
 
 constexpr auto forever = 60s;  // never reached unless a test fails
@@ -51,7 +54,7 @@ TEST_P(RendezvousOf, AbortReleasesAllTheOthers) {
   std::atomic<int> released{0};
   for_each_member(members, [&](int member) {
     if (member == members - 1) {
-      rendezvous.abort("replica fell over");
+      rendezvous.abort(member, "replica fell over");
       return;
     }
     try {
@@ -67,7 +70,7 @@ TEST_P(RendezvousOf, AbortReleasesAllTheOthers) {
 TEST_P(RendezvousOf, MeetsAgainAfterAReset) {
   const int members = GetParam();
   Rendezvous rendezvous(members);
-  rendezvous.abort("first try");
+  rendezvous.abort(0, "first try");
   EXPECT_THROW(rendezvous.arrive_and_wait(0, "the test", forever), Aborted);
   rendezvous.reset();
   std::atomic<int> met{0};
@@ -86,6 +89,108 @@ TEST(Rendezvous, TimeoutNamesThePlaceAndWhoIsMissing) {
               ThrowsMessage<Timeout>(AllOf(HasSubstr("all-reduce of bucket 7"), HasSubstr("0, 1, 3"))));
 }
 
+TEST(Rendezvous, TimeoutTellsTheStateOfEveryMember) {
+  Rendezvous rendezvous(3);
+  for (const int member : {0, 1}) rendezvous.begin(member);
+  for_each_member(3, [&](int member) { rendezvous.arrive_and_wait(member, "the start", forever); });
+  EXPECT_THAT([&] { rendezvous.arrive_and_wait(1, "merge_call at net.cpp:7", 1ms); },
+              ThrowsMessage<Timeout>(MatchesRegex("merge_call at net\\.cpp:7 waited 1 ms for replica\\(s\\) 0, 2; "
+                                                  "replica 0: running for [0-9.]+ s since the start; "
+                                                  "replica 1: waiting in merge_call at net\\.cpp:7 for [0-9.]+ s; "
+                                                  "replica 2: running for [0-9.]+ s since the start")));
+}
+
+TEST(Rendezvous, TellsTheStatesOfAMemberFromItsBeginningToItsEnd) {
+  Rendezvous rendezvous(2);
+  EXPECT_EQ(rendezvous.states(), "replica 0: idle; replica 1: idle");
+  EXPECT_FALSE(rendezvous.busy());
+  rendezvous.begin(0);
+  EXPECT_THAT(rendezvous.states(), MatchesRegex("replica 0: running for [0-9.]+ s; replica 1: idle"));
+  EXPECT_TRUE(rendezvous.busy());
+  EXPECT_THAT(states_of_all_replicas(), HasSubstr("replica 0: running for "));
+  rendezvous.finish(0);
+  EXPECT_THAT(rendezvous.states(), MatchesRegex("replica 0: ended [0-9.]+ s ago; replica 1: idle"));
+  rendezvous.abort(1, "an error");
+  EXPECT_THAT(rendezvous.states(), MatchesRegex("replica 0: ended [0-9.]+ s ago; replica 1: ended [0-9.]+ s ago"));
+  rendezvous.reset();
+  EXPECT_EQ(rendezvous.states(), "replica 0: idle; replica 1: idle");
+  EXPECT_EQ(states_of_all_replicas(), "");
+}
+
+TEST(Rendezvous, StatesCanBeAskedForWhileMembersMeet) {
+  constexpr int members = 4;
+  Rendezvous rendezvous(members);
+  std::atomic<int> meeting = members;
+  for_each_member(members + 1, [&](int member) {
+    if (member == members) {
+      while (meeting > 0) EXPECT_THAT(states_of_all_replicas(), HasSubstr("replica 3: "));
+      return;
+    }
+    rendezvous.begin(member);
+    for (int round = 0; round < 200; ++round)
+      rendezvous.arrive_and_wait(member, round % 2 == 0 ? "even" : "odd", forever);
+    --meeting;
+  });
+}
+
+TEST_P(RendezvousOf, AMemberAtAnotherPlaceIsAnErrorForAll) {
+  const int members = GetParam();
+  if (members == 1) return;  // there is no other
+  Rendezvous rendezvous(members);
+  std::atomic<int> errors{0};
+  for_each_member(members, [&](int member) {
+    rendezvous.arrive_and_wait(member, "the start", forever);
+    try {
+      rendezvous.arrive_and_wait(member, member == members / 2 ? "one place" : "other place", forever);
+    } catch (const LogicError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("is at "), HasSubstr("one place"), HasSubstr("other place")));
+      ++errors;
+    }
+  });
+  EXPECT_EQ(errors, members);
+}
+
+TEST_P(RendezvousOf, AMemberThatHasFinishedIsAnErrorForWhoeverWaitsForIt) {
+  const int members = GetParam();
+  for (int repeat = 0; repeat < 50; ++repeat) {  // who is first differs
+    Rendezvous rendezvous(members);
+    std::atomic<int> errors{0};
+    for_each_member(members, [&](int member) {
+      rendezvous.arrive_and_wait(member, "the start", forever);
+      if (member == 0) return rendezvous.finish(member);
+      try {
+        rendezvous.arrive_and_wait(member, "the end", forever);
+      } catch (const LogicError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the end needs all replicas, but replica(s) 0 ended the step without it"));
+        ++errors;
+      }
+    });
+    EXPECT_EQ(errors, members - 1);
+  }
+}
+
+/// A meeting is either missed or attended by all, also when the last one comes as the others give up.
+TEST(Rendezvous, AMeetingThatTimesOutIsOneForNobody) {
+  constexpr int members = 3;
+  int met = 0;
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    Rendezvous rendezvous(members);
+    std::atomic<int> here{0};
+    for_each_member(members, [&](int member) {
+      if (member == 0) std::this_thread::sleep_for(std::chrono::microseconds(900 + repeat));
+      try {
+        rendezvous.arrive_and_wait(member, "the deadline", 1ms);
+        ++here;
+      } catch (const Timeout&) {
+      } catch (const Aborted&) {
+      }
+    });
+    EXPECT_THAT(here.load(), AnyOf(0, members));
+    met += here / members;
+  }
+  RecordProperty("meetings_that_took_place", met);
+}
+
 TEST(Rendezvous, AfterATimeoutEverybodyIsReleasedUntilReset) {
   Rendezvous rendezvous(2);
   EXPECT_THROW(rendezvous.arrive_and_wait(0, "step 3", 1ms), Timeout);
@@ -97,8 +202,8 @@ TEST(Rendezvous, AfterATimeoutEverybodyIsReleasedUntilReset) {
 
 TEST(Rendezvous, KeepsTheFirstReason) {
   Rendezvous rendezvous(2);
-  rendezvous.abort("the cause");
-  rendezvous.abort("a consequence");
+  rendezvous.abort(0, "the cause");
+  rendezvous.abort(1, "a consequence");
   EXPECT_THAT([&] { rendezvous.arrive_and_wait(0, "the test", forever); },
               ThrowsMessage<Aborted>(HasSubstr("the cause")));
 }

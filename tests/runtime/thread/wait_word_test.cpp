@@ -1,0 +1,69 @@
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/thread/wait_word.h>
+
+namespace lockstep {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(WaitWord, WakesAllWhoSleep) {
+  for (int round = 0; round < 3; ++round) {
+    WaitWord word;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_TRUE(word.wait_while(0)); });
+    std::this_thread::sleep_for(round * 10ms);  // long enough for them to fall asleep, or not
+    word.add(1);
+  }
+}
+
+TEST(WaitWord, DoesNotWaitForANumberThatIsNotThere) {
+  WaitWord word;
+  word.add(2);
+  EXPECT_TRUE(word.wait_while(0));
+  EXPECT_EQ(word.load(), 2U);
+}
+
+TEST(WaitWord, GivesUpAtTheDeadlineAndNotBefore) {
+  WaitWord word;
+  const auto deadline = WaitWord::Clock::now() + 20ms;
+  EXPECT_FALSE(word.wait_while(0, deadline));
+  EXPECT_GE(WaitWord::Clock::now(), deadline);
+  EXPECT_FALSE(word.wait_while(0, deadline)) << "a deadline that has passed";
+}
+
+TEST(WaitWord, IsExchangedOnlyForWhatIsExpected) {
+  WaitWord word;
+  EXPECT_FALSE(word.exchange(1, 5));
+  EXPECT_EQ(word.load(), 0U);
+  EXPECT_TRUE(word.exchange(0, 4));
+  word.set_bits(1);
+  EXPECT_EQ(word.load(), 5U);
+  word.clear_bits(4);
+  EXPECT_EQ(word.load(), 1U);
+}
+
+// Two threads that each wait for the other's number: a wake-up that is lost hangs.
+TEST(WaitWord, LosesNoWakeUp) {
+  WaitWord ping;
+  WaitWord pong;
+  constexpr std::uint32_t rounds = 5000;
+  std::jthread other([&] {
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      ping.wait_while(round);
+      pong.add(1);
+    }
+  });
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    ping.add(1);
+    pong.wait_while(round);
+  }
+  EXPECT_EQ(pong.load(), rounds);
+}
+
+}  // namespace
+}  // namespace lockstep
