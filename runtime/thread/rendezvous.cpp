@@ -58,7 +58,7 @@ std::string Rendezvous::Member::text(Clock::time_point now) const {
   return "idle";
 }
 
-Rendezvous::Rendezvous(int members) : members_(static_cast<std::size_t>(std::max(0, members))) {
+Rendezvous::Rendezvous(int members) : round_(members), members_(static_cast<std::size_t>(std::max(0, members))) {
   require(members >= 1, "a rendezvous needs at least one member, got {}", members);
   const std::lock_guard lock(registry().mutex);
   registry().all.push_back(this);

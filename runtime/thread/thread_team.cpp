@@ -5,7 +5,10 @@
 
 namespace lockstep {
 
-ThreadTeam::ThreadTeam(const std::vector<ExecutionContext>& contexts) : errors_(contexts.size()) {
+ThreadTeam::ThreadTeam(const std::vector<ExecutionContext>& contexts)
+    : begun_(static_cast<int>(contexts.size()) + 1),  // and the one who calls `run`
+      ended_(static_cast<int>(contexts.size()) + 1),
+      errors_(contexts.size()) {
   try {
     for (const ExecutionContext& context : contexts)
       threads_.emplace_back([this, member = static_cast<int>(threads_.size()), context] { loop(member, context); });

@@ -2,21 +2,30 @@
 #include <climits>
 #include <ctime>
 #include <thread>
+#include <utility>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/thread/wait_word.h>
 
 namespace lockstep {
 namespace {
 
-// A look costs less than a microsecond, and lets another replica run where there are fewer cores than replicas. Waking
-// a sleeper takes tens of microseconds: one that comes within that time is not worth sleeping for.
-constexpr int looks_before_sleep = 32;
+// About what falling asleep and being woken costs: who looks that long loses at most as much again.
+constexpr std::chrono::microseconds look_time(10);
+// Where cores are shared, to look is to let another thread of the group run, for about a microsecond. But where another
+// program has work for the core, it may keep it for its time slice, milliseconds: since Linux 6.18 whoever yields gives
+// up as much. One such look is a reason not to look for a good while.
+constexpr int yields = 4;
+constexpr std::chrono::microseconds long_yield(50);
+constexpr int waits_after_long_yield = 1000;
 
 }  // namespace
+
+WaitWord::WaitWord(int threads) : each_has_a_core_(threads <= available_cores()) {}
 
 void WaitWord::add(std::uint32_t amount) {
   value_ += amount;
@@ -35,16 +44,34 @@ bool WaitWord::exchange(std::uint32_t expected, std::uint32_t desired) {
 }
 
 bool WaitWord::wait_while(std::uint32_t old, Clock::time_point deadline) {
-  for (int look = 0; look < looks_before_sleep; ++look) {
-    if (load() != old) return true;
-    std::this_thread::yield();
-  }
+  if (look_while(old)) return true;
   while (load() == old) {
     const Clock::duration left = deadline - Clock::now();
     if (left <= Clock::duration::zero()) return load() != old;
     sleep_while(old, left);
   }
   return true;
+}
+
+/// Whether it has changed.
+bool WaitWord::look_while(std::uint32_t old) {
+  Clock::time_point now = Clock::now();
+  if (each_has_a_core_) {
+    for (const Clock::time_point end = now + look_time; now < end; now = Clock::now())
+      if (load() != old) return true;
+  } else if (waits_without_looks_ > 0) {
+    --waits_without_looks_;
+  } else {
+    for (int look = 0; look < yields; ++look) {
+      if (load() != old) return true;
+      std::this_thread::yield();
+      const Clock::time_point before = std::exchange(now, Clock::now());
+      if (now - before < long_yield) continue;
+      waits_without_looks_ = waits_after_long_yield;
+      break;
+    }
+  }
+  return load() != old;
 }
 
 // std::atomic waits without a limit only, hence the system's call under it. In the one order of sequentially consistent

@@ -12,6 +12,10 @@ class WaitWord {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// `threads`: how many work with it side by side. Before they sleep, those who wait look again for a moment: at once
+  /// where each has a core, else after letting others run.
+  explicit WaitWord(int threads);
+
   std::uint32_t load() const { return value_.load(); }
   void add(std::uint32_t amount);
   void set_bits(std::uint32_t bits);
@@ -20,14 +24,16 @@ class WaitWord {
   /// No one is woken. Precondition: nobody waits.
   void clear_bits(std::uint32_t bits) { value_ &= ~bits; }
 
-  /// Blocks while it is `old`: first lets other threads run and looks again, a few dozen times, then sleeps. False
-  /// when it is still `old` at the deadline.
+  /// Blocks while it is `old`. False when it is still `old` at the deadline.
   bool wait_while(std::uint32_t old, Clock::time_point deadline = Clock::time_point::max());
 
  private:
+  bool look_while(std::uint32_t old);
   void wake();
   void sleep_while(std::uint32_t old, Clock::duration longest);
 
+  const bool each_has_a_core_;
+  std::atomic<int> waits_without_looks_ = 0;  ///< still to come
   std::atomic<std::uint32_t> value_ = 0;
   std::atomic<int> sleepers_ = 0;
 };

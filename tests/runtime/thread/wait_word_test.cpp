@@ -11,9 +11,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WaitWord, WakesAllWhoSleep) {
+/// More than any machine has cores for.
+constexpr int many = 1 << 20;
+
+class WaitWordOf : public testing::TestWithParam<int> {
+ protected:
+  const int threads_ = GetParam();
+};
+
+TEST_P(WaitWordOf, WakesAllWhoSleep) {
   for (int round = 0; round < 3; ++round) {
-    WaitWord word;
+    WaitWord word(threads_);
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_TRUE(word.wait_while(0)); });
     std::this_thread::sleep_for(round * 10ms);  // long enough for them to fall asleep, or not
@@ -21,23 +29,23 @@ TEST(WaitWord, WakesAllWhoSleep) {
   }
 }
 
-TEST(WaitWord, DoesNotWaitForANumberThatIsNotThere) {
-  WaitWord word;
+TEST_P(WaitWordOf, DoesNotWaitForANumberThatIsNotThere) {
+  WaitWord word(threads_);
   word.add(2);
   EXPECT_TRUE(word.wait_while(0));
   EXPECT_EQ(word.load(), 2U);
 }
 
-TEST(WaitWord, GivesUpAtTheDeadlineAndNotBefore) {
-  WaitWord word;
+TEST_P(WaitWordOf, GivesUpAtTheDeadlineAndNotBefore) {
+  WaitWord word(threads_);
   const auto deadline = WaitWord::Clock::now() + 20ms;
   EXPECT_FALSE(word.wait_while(0, deadline));
   EXPECT_GE(WaitWord::Clock::now(), deadline);
   EXPECT_FALSE(word.wait_while(0, deadline)) << "a deadline that has passed";
 }
 
-TEST(WaitWord, IsExchangedOnlyForWhatIsExpected) {
-  WaitWord word;
+TEST_P(WaitWordOf, IsExchangedOnlyForWhatIsExpected) {
+  WaitWord word(threads_);
   EXPECT_FALSE(word.exchange(1, 5));
   EXPECT_EQ(word.load(), 0U);
   EXPECT_TRUE(word.exchange(0, 4));
@@ -48,9 +56,9 @@ TEST(WaitWord, IsExchangedOnlyForWhatIsExpected) {
 }
 
 // Two threads that each wait for the other's number: a wake-up that is lost hangs.
-TEST(WaitWord, LosesNoWakeUp) {
-  WaitWord ping;
-  WaitWord pong;
+TEST_P(WaitWordOf, LosesNoWakeUp) {
+  WaitWord ping(threads_);
+  WaitWord pong(threads_);
   constexpr std::uint32_t rounds = 5000;
   std::jthread other([&] {
     for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -64,6 +72,9 @@ TEST(WaitWord, LosesNoWakeUp) {
   }
   EXPECT_EQ(pong.load(), rounds);
 }
+
+// Those who look before they sleep, and those who sleep at once.
+INSTANTIATE_TEST_SUITE_P(Threads, WaitWordOf, testing::Values(1, many));
 
 }  // namespace
 }  // namespace lockstep
