@@ -1,10 +1,11 @@
 #pragma once
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 
-/// activation(x (n, in) * kernel (in, out) + bias (out)) -> (n, out), in one pass; the bias may be undefined.
+/// activation(x (n, in) * kernel (in, out) + bias (out)) -> (n, out), the bias may be undefined.
 /// Throws InvalidArgument naming the shapes.
 Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation = Activation::linear);
 
