@@ -1,7 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/op_kinds.h>
-#include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/kernels/ops/elementwise.h>
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <lockstep/kernels/ops/activations.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/layer.h>
 
 namespace lockstep {
