@@ -4,7 +4,6 @@
 #include <span>
 
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/kernels/reduce.h>
 #include <lockstep/kernels/update.h>
@@ -12,11 +11,12 @@
 
 namespace lockstep {
 
-/// Strides and explicit padding of a convolution or pooling window.
+/// Size, strides, explicit padding and, of a convolution, the distance of taps of a window.
 struct Window2d {
   std::int64_t height = 1, width = 1;
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::int64_t dilation_h = 1, dilation_w = 1;
 };
 
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
@@ -28,9 +28,9 @@ class Backend {
   virtual ~Backend() = default;
 
   // Element-wise, cpu/elementwise.cpp.
-  virtual void unary(UnaryOp op, const Tensor& x, const Tensor& y) = 0;
-  /// dx = dy * op'(x), where y = op(x).
-  virtual void unary_gradient(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void unary(const UnaryFunction& f, const Tensor& x, const Tensor& y) = 0;
+  /// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (ops/unary.h) says.
+  virtual void unary_gradient(const UnaryFunction& f, const Tensor& kept, const Tensor& dy, const Tensor& dx) = 0;
   /// out = a op b; a and b have out's rank, any strides (0 on broadcast axes).
   virtual void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) = 0;
   /// y = x * scale + shift.
@@ -61,6 +61,9 @@ class Backend {
   virtual void softmax(const Tensor& logits, const Tensor& y) = 0;
   /// dx = y * (dy - sum(dy * y)) by row.
   virtual void softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
+  virtual void log_softmax(const Tensor& logits, const Tensor& y) = 0;
+  /// dx = dy - exp(y) * sum(dy) by row.
+  virtual void log_softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
   /// loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Returns the first row whose
   /// label is outside [0, n), or -1.
   virtual std::int64_t sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& loss,
@@ -73,14 +76,15 @@ class Backend {
   virtual void binary_cross_entropy_gradient(bool from_logits, const Tensor& x, const Tensor& targets,
                                              const Tensor& dloss, const Tensor& dx) = 0;
 
-  // Convolution, cpu/conv2d.cpp. bias and dbias may be undefined.
+  // Convolution, cpu/conv2d.cpp, in as many groups as the kernel's third axis fits into x's channels. bias and dbias
+  // may be undefined; the activation is one that is_fusable (ops/fused_activation.h).
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
-                      const Tensor& y) = 0;
+                      Activation activation, const Tensor& y) = 0;
   virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) = 0;
   virtual void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                                       const Tensor& dbias) = 0;
 
-  // Matrix products, cpu/dense.cpp. bias and dbias may be undefined.
+  // Matrix products, cpu/dense.cpp. bias and dbias may be undefined; the activation is one that is_fusable.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
   virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) = 0;
@@ -91,10 +95,24 @@ class Backend {
   /// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta).
   virtual void batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                           const Tensor& variance, float epsilon, bool relu, const Tensor& y) = 0;
-  /// Gradients from dy (rows). `batch_statistics`: mean and variance are x's own, and dx accounts for that.
-  /// dx may be x itself. dx, dgamma, dbeta may be undefined when not wanted.
-  virtual void batch_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                                   const Tensor& variance, float epsilon, bool relu, bool batch_statistics,
+  /// Mean and variance of the rows of several parts: each of `parts` (m, 2 c + 1) holds a mean, a variance and a number
+  /// of rows.
+  virtual void merge_moments(const Tensor& parts, const Tensor& mean, const Tensor& variance) = 0;
+  /// dgamma and dbeta from dy (rows).
+  virtual void batch_norm_gradient_sums(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                        const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
+                                        const Tensor& dgamma, const Tensor& dbeta) = 0;
+  /// dx from dy (rows); dx may be x itself. `count`: the number of rows that mean and variance, and dgamma and dbeta,
+  /// are of; 0 when they do not depend on x: then dgamma and dbeta are not read.
+  virtual void batch_norm_gradient_x(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                     const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
+                                     const Tensor& dgamma, const Tensor& dbeta, std::int64_t count,
+                                     const Tensor& dx) = 0;
+
+  // Layer normalization of rows (n, features), cpu/layer_norm.cpp; mean and inverse, 1 / sqrt(variance + epsilon), (n).
+  virtual void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon, const Tensor& y,
+                          const Tensor& mean, const Tensor& inverse) = 0;
+  virtual void layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
                                    const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) = 0;
 
   // Pooling, cpu/pool2d.cpp. y and dy are rows.
@@ -111,6 +129,17 @@ class Backend {
   /// dsums from dh and dc; dc becomes the gradient of c_before.
   virtual void lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
                                   const Tensor& dc, const Tensor& dsums) = 0;
+
+  // One time step of a GRU, cpu/gru.cpp. gates, recurrent, dgates and drecurrent are (n, 3 units), the gates z, r, h
+  // side by side; the others (n, units).
+  /// `gates` holds the inputs' part of the gates' sums, `recurrent` the state's, and then `gates` the gates themselves
+  /// and `state_sum` the state's part of the candidate's.
+  virtual void gru_step(const Tensor& gates, const Tensor& recurrent, const Tensor& h_before, const Tensor& state_sum,
+                        const Tensor& h) = 0;
+  /// The gradients of the inputs' and the state's part of the gates' sums from dh, which becomes the gradient of
+  /// h_before but for what reaches it through drecurrent.
+  virtual void gru_step_gradient(const Tensor& gates, const Tensor& state_sum, const Tensor& h_before, const Tensor& dh,
+                                 const Tensor& dgates, const Tensor& drecurrent) = 0;
 
   // Flat memory, cpu/update.cpp.
   /// Throw InvalidArgument for a mean of integers.

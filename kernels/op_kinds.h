@@ -3,8 +3,56 @@
 namespace lockstep {
 
 // Element-wise ops of the op table.
-enum class UnaryOp { negative, exp, log, sqrt, square, relu, sigmoid, tanh };
+enum class UnaryOp {
+  negative,
+  exp,
+  log,
+  sqrt,
+  square,
+  abs,
+  relu,
+  relu6,
+  leaky_relu,
+  elu,
+  selu,
+  gelu,
+  gelu_tanh,
+  sigmoid,
+  silu,
+  softplus,
+  softsign,
+  tanh
+};
 enum class BinaryOp { add, subtract, multiply, divide };
+
+/// A unary op with its parameter.
+struct UnaryFunction {
+  UnaryFunction(UnaryOp kind, float parameter = 0) : op(kind), alpha(parameter) {}  // NOLINT: implicit
+
+  UnaryOp op;
+  float alpha;  ///< leaky_relu's slope and elu's factor below 0, not negative; the others take none
+};
+
+/// What a layer may apply to its result, by Keras' names; leaky_relu has the slope 0.2, elu the factor 1. gelu_tanh is
+/// Keras' gelu with approximate=True, silu is also called swish.
+enum class Activation {
+  linear,
+  relu,
+  relu6,
+  leaky_relu,
+  elu,
+  selu,
+  gelu,
+  gelu_tanh,
+  sigmoid,
+  silu,
+  softplus,
+  softsign,
+  tanh,
+  exponential,
+  softmax,
+  log_softmax
+};
 
 /// How the replicas' values become one.
 enum class ReduceOp { sum, mean, max, min, prod };

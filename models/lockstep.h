@@ -2,6 +2,7 @@
 
 // Everything that a program which trains or uses models needs.
 
+#include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/elementwise.h>
@@ -20,9 +21,14 @@
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/regularizers.h>
+#include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/models/metrics/metric.h>

@@ -97,7 +97,7 @@ struct Convolution {
     verify_element();
   }
 
-  void forward() const { backend(DeviceKind::cpu).conv2d(x, kernel, {}, window, y); }
+  void forward() const { backend(DeviceKind::cpu).conv2d(x, kernel, {}, window, Activation::linear, y); }
   void gradient_x() const { backend(DeviceKind::cpu).conv2d_gradient_x(dy, kernel, window, dx); }
   void gradient_kernel() const { backend(DeviceKind::cpu).conv2d_gradient_kernel(x, dy, window, dkernel, {}); }
 
@@ -144,8 +144,10 @@ struct Normalization {
   void moments() const { backend(DeviceKind::cpu).channel_moments(x, mean, variance); }
   void apply() const { backend(DeviceKind::cpu).batch_norm(x, gamma, beta, mean, variance, 1e-3F, true, y); }
   void gradient() const {
-    backend(DeviceKind::cpu)
-        .batch_norm_gradient(x, gamma, beta, mean, variance, 1e-3F, true, true, dy, y, dgamma, dbeta);
+    Backend& cpu = backend(DeviceKind::cpu);
+    cpu.batch_norm_gradient_sums(x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta);
+    cpu.batch_norm_gradient_x(x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta, x.elements() / x.dim(-1),
+                              y);
   }
 };
 

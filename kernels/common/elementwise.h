@@ -3,6 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include <lockstep/kernels/common/activations.h>
 #include <lockstep/kernels/common/math.h>
 #include <lockstep/kernels/op_kinds.h>
 #include <lockstep/runtime/core/bfloat16.h>
@@ -14,40 +15,38 @@ namespace lockstep {
 /// Apart from the layers of the same names.
 namespace functor {
 
-// f(x) and its gradient from x, y = f(x) and dy.
+// f(x) and its gradient from dy and from one other value: f(x) where `from_result`, else x.
 
 struct Negative {
+  static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return -x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float, float dy) const { return -dy; }
+  LOCKSTEP_HOST_DEVICE float gradient(float, float dy) const { return -dy; }
 };
 struct Exp {
+  static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return exp_f32(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return dy * y; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * y; }
 };
 struct Log {
+  static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::log(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float, float dy) const { return dy / x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy / x; }
 };
 struct Sqrt {
+  static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::sqrt(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return 0.5F * dy / y; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return 0.5F * dy / y; }
 };
 struct Square {
+  static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float x, float, float dy) const { return 2.0F * x * dy; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return 2.0F * x * dy; }
 };
-/// NaN stays NaN. The gradient at 0 is 0, as in TensorFlow.
-struct Relu {
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < 0.0F ? 0.0F : x; }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return y > 0.0F ? dy : 0.0F; }
-};
-struct Sigmoid {
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return sigmoid_f32(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return dy * y * (1.0F - y); }
-};
-struct Tanh {
-  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return tanh_f32(x); }
-  LOCKSTEP_HOST_DEVICE float gradient(float, float y, float dy) const { return dy * (1.0F - y * y); }
+
+struct Abs {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return std::fabs(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > 0.0F ? dy : x < 0.0F ? -dy : 0.0F; }
 };
 
 struct Add {
@@ -67,8 +66,8 @@ struct Divide {
 
 /// Calls visit(functor) for an op.
 template <class Visit>
-void visit_unary(UnaryOp op, Visit&& visit) {
-  switch (op) {
+void visit_unary(const UnaryFunction& function, Visit&& visit) {
+  switch (function.op) {
     case UnaryOp::negative:
       return visit(functor::Negative{});
     case UnaryOp::exp:
@@ -79,10 +78,30 @@ void visit_unary(UnaryOp op, Visit&& visit) {
       return visit(functor::Sqrt{});
     case UnaryOp::square:
       return visit(functor::Square{});
+    case UnaryOp::abs:
+      return visit(functor::Abs{});
     case UnaryOp::relu:
       return visit(functor::Relu{});
+    case UnaryOp::relu6:
+      return visit(functor::Relu6{});
+    case UnaryOp::leaky_relu:
+      return visit(functor::LeakyRelu{function.alpha});
+    case UnaryOp::elu:
+      return visit(functor::Elu{function.alpha});
+    case UnaryOp::selu:
+      return visit(functor::Selu{});
+    case UnaryOp::gelu:
+      return visit(functor::Gelu{});
+    case UnaryOp::gelu_tanh:
+      return visit(functor::GeluTanh{});
     case UnaryOp::sigmoid:
       return visit(functor::Sigmoid{});
+    case UnaryOp::silu:
+      return visit(functor::Silu{});
+    case UnaryOp::softplus:
+      return visit(functor::Softplus{});
+    case UnaryOp::softsign:
+      return visit(functor::Softsign{});
     case UnaryOp::tanh:
       return visit(functor::Tanh{});
   }

@@ -27,8 +27,13 @@ namespace detail {
 }
 }  // namespace detail
 
-/// e^x. 0 below -104, infinity above 88.73; NaN stays.
-[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float exp_f32(float x) {
+namespace detail {
+/// e^x as (1 + rest) * high * low, high and low powers of 2: 2^n in two factors, as n itself may lie outside the
+/// exponents of normal numbers.
+struct Exponential {
+  float rest, high, low;
+};
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline Exponential exponential(float x) {
   x = x < -104.0F ? -104.0F : x;
   x = x > 89.0F ? 89.0F : x;
   // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
@@ -42,11 +47,36 @@ namespace detail {
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
-  // 2^n in two factors, as n itself may lie outside the exponents of normal numbers.
-  const auto exponent = static_cast<std::int32_t>(detail::bits_of(shifted) - 0x4B400000U);
+  const auto exponent = static_cast<std::int32_t>(bits_of(shifted) - 0x4B400000U);
   const std::int32_t half = exponent >> 1;
-  return p * detail::power_of_2(half) * detail::power_of_2(exponent - half);
+  return {p * (r * r) + r, power_of_2(half), power_of_2(exponent - half)};
+}
+}  // namespace detail
+
+/// e^x. 0 below -104, infinity above 88.73; NaN stays.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float exp_f32(float x) {
+  const detail::Exponential e = detail::exponential(x);
+  return (e.rest + 1.0F) * e.high * e.low;
+}
+
+/// e^x - 1, without the cancellation near 0.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float expm1_f32(float x) {
+  const detail::Exponential e = detail::exponential(x);
+  return e.rest * e.high * e.low + (e.high * e.low - 1.0F);
+}
+
+/// log(1 + x) for 0 <= x <= 1, by the series of 2 artanh(x / (2 + x)); NaN stays.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float log1p_f32(float x) {
+  const float s = x / (2.0F + x);
+  const float z = s * s;
+  float p = 1.0F / 15;
+  p = p * z + 1.0F / 13;
+  p = p * z + 1.0F / 11;
+  p = p * z + 1.0F / 9;
+  p = p * z + 1.0F / 7;
+  p = p * z + 1.0F / 5;
+  p = p * z + 1.0F / 3;
+  return 2.0F * (p * z * s + s);
 }
 
 /// 1 / (1 + e^-x).
@@ -63,6 +93,26 @@ namespace detail {
   const float small = p * z * x + x;
   const float large = 1.0F - 2.0F / (exp_f32(2.0F * size) + 1.0F);
   return size < 0.625F ? small : std::copysign(large, x);
+}
+
+/// The error function; two polynomials fitted for least relative error, the outer one of log(1 - erf).
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float erf_f32(float x) {
+  const float size = std::fabs(x);
+  const float z = x * x;
+  float inner = -5.96761703e-4F;
+  inner = inner * z + 4.99119423e-3F;
+  inner = inner * z - 2.67681349e-2F;
+  inner = inner * z + 1.12819925e-1F;
+  inner = inner * z - 3.76125336e-1F;
+  inner = inner * z + 1.28379166e-1F;
+  const float small = inner * x + x;
+  float outer = -1.72853470e-5F * size + 3.83197126e-4F;
+  outer = outer * z + (-3.88396438e-3F * size + 2.42546219e-2F);
+  outer = outer * size - 1.06777877e-1F;
+  outer = outer * size - 6.34846687e-1F;
+  outer = outer * size - 1.28717512e-1F;
+  const float large = 1.0F - exp_f32(outer * size - size);
+  return size > 0.927734375F ? std::copysign(large, x) : small;
 }
 
 }  // namespace lockstep

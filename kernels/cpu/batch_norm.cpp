@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
@@ -53,7 +54,7 @@ struct Moments {
 
   /// Chan, Golub and LeVeque 1983.
   template <class T>
-  void merge(Index other_count, const std::vector<T>& other_mean, const std::vector<T>& other_squares) {
+  void merge(Index other_count, std::span<const T> other_mean, std::span<const T> other_squares) {
     if (other_count == 0) return;
     const double share = static_cast<double>(other_count) / static_cast<double>(count + other_count);
     const double weight = static_cast<double>(count) * share;
@@ -63,6 +64,13 @@ struct Moments {
       squares[k] += other_squares[k] + delta * delta * weight;
     }
     count += other_count;
+  }
+
+  void write(const Tensor& mean_out, const Tensor& variance_out) const {
+    const double rows = static_cast<double>(std::max<Index>(1, count));
+    std::transform(mean.begin(), mean.end(), mean_out.data<float>(), [](double m) { return static_cast<float>(m); });
+    std::transform(squares.begin(), squares.end(), variance_out.data<float>(),
+                   [&](double s) { return static_cast<float>(s / rows); });
   }
 
   Index count = 0;
@@ -100,7 +108,7 @@ void add_tile(const Rows& x, Index begin, Index end, std::vector<float>& mean, s
       s[k] += sum;
     }
   });
-  moments.merge(end - begin, mean, squares);
+  moments.merge<float>(end - begin, mean, squares);
 }
 
 /// What a pass needs by channel: z = (x - mean) * scale + beta, where scale = gamma / sqrt(variance + epsilon).
@@ -229,26 +237,6 @@ void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent&
   });
 }
 
-template <bool relu>
-void differentiate(const Tensor& x, const Coefficients& coefficients, bool batch_statistics, const Tensor& dy,
-                   const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
-  const Extent extent = extent_of(x);
-  const GradientSums sums = gradient_sums<relu>(rows_of(x), rows_of(dy), extent, coefficients);
-  std::vector<float> offsets(extent.channels), slopes(extent.channels);
-  float* const gamma_gradient = dgamma.defined() ? dgamma.data<float>() : nullptr;
-  float* const beta_gradient = dbeta.defined() ? dbeta.data<float>() : nullptr;
-  for (Index k = 0; k < extent.channels; ++k) {
-    const double inverse = coefficients.inverse[k];
-    if (gamma_gradient != nullptr) gamma_gradient[k] = static_cast<float>(sums.g_deviation[k] * inverse);
-    if (beta_gradient != nullptr) beta_gradient[k] = static_cast<float>(sums.g[k]);
-    if (!batch_statistics || extent.rows == 0) continue;
-    const double share = coefficients.scale[k] / static_cast<double>(extent.rows);
-    offsets[k] = static_cast<float>(sums.g[k] * share);
-    slopes[k] = static_cast<float>(sums.g_deviation[k] * inverse * inverse * share);
-  }
-  if (dx.defined()) write_gradient<relu>(rows_of(x), rows_of(dy), rows_of(dx), extent, coefficients, offsets, slopes);
-}
-
 }  // namespace
 
 void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) {
@@ -261,12 +249,22 @@ void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tens
       add_tile(rows, row, std::min(end, row + extent.tile_rows()), tile_mean, tile_squares, partial[chunk]);
   });
   Moments total(extent.channels);
-  for (const Moments& moments : partial) total.merge(moments.count, moments.mean, moments.squares);
-  const double count = static_cast<double>(std::max<Index>(1, total.count));
-  std::transform(total.mean.begin(), total.mean.end(), mean.data<float>(),
-                 [](double m) { return static_cast<float>(m); });
-  std::transform(total.squares.begin(), total.squares.end(), variance.data<float>(),
-                 [&](double squares) { return static_cast<float>(squares / count); });
+  for (const Moments& moments : partial) total.merge<double>(moments.count, moments.mean, moments.squares);
+  total.write(mean, variance);
+}
+
+void CpuBackend::merge_moments(const Tensor& parts, const Tensor& mean, const Tensor& variance) {
+  const auto channels = static_cast<std::size_t>(mean.elements());
+  Moments total(mean.elements());
+  std::vector<float> squares(channels);
+  for (Index part = 0; part < parts.dim(0); ++part) {
+    const std::span<const float> row(parts.data<float>() + part * parts.dim(1), 2 * channels + 1);
+    const float count = row.back();
+    const std::span<const float> variances = row.subspan(channels, channels);
+    std::ranges::transform(variances, squares.begin(), [=](float v) { return v * count; });
+    total.merge<float>(static_cast<Index>(count), row.first(channels), squares);
+  }
+  total.write(mean, variance);
 }
 
 void CpuBackend::batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
@@ -279,12 +277,31 @@ void CpuBackend::batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& 
   });
 }
 
-void CpuBackend::batch_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                                     const Tensor& variance, float epsilon, bool relu, bool batch_statistics,
-                                     const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
+void CpuBackend::batch_norm_gradient_sums(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                          const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
+                                          const Tensor& dgamma, const Tensor& dbeta) {
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
-  const auto pass = relu ? differentiate<true> : differentiate<false>;
-  pass(x, coefficients, batch_statistics, dy, dx, dgamma, dbeta);
+  const auto pass = relu ? gradient_sums<true> : gradient_sums<false>;
+  const GradientSums sums = pass(rows_of(x), rows_of(dy), extent_of(x), coefficients);
+  std::transform(sums.g_deviation.begin(), sums.g_deviation.end(), coefficients.inverse.begin(), dgamma.data<float>(),
+                 [](double sum, double inverse) { return static_cast<float>(sum * inverse); });
+  std::transform(sums.g.begin(), sums.g.end(), dbeta.data<float>(), [](double sum) { return static_cast<float>(sum); });
+}
+
+void CpuBackend::batch_norm_gradient_x(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                       const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
+                                       const Tensor& dgamma, const Tensor& dbeta, std::int64_t count,
+                                       const Tensor& dx) {
+  const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
+  const Extent extent = extent_of(x);
+  std::vector<float> offsets(extent.channels), slopes(extent.channels);
+  for (Index k = 0; count > 0 && k < extent.channels; ++k) {
+    const double share = coefficients.scale[k] / static_cast<double>(count);
+    offsets[k] = static_cast<float>(dbeta.data<float>()[k] * share);
+    slopes[k] = static_cast<float>(dgamma.data<float>()[k] * coefficients.inverse[k] * share);
+  }
+  const auto pass = relu ? write_gradient<true> : write_gradient<false>;
+  pass(rows_of(x), rows_of(dy), rows_of(dx), extent, coefficients, offsets, slopes);
 }
 
 }  // namespace lockstep

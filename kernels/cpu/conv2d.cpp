@@ -10,36 +10,49 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-/// A convolution in oneDNN's order of axes, with descriptions of the plain layouts.
+/// A convolution in oneDNN's order of axes, with descriptions of the plain layouts. A kernel (h, w, in, out) of several
+/// groups has each group's results side by side: to oneDNN it is (h, w, in, groups, out / groups).
 struct Geometry {
-  memory::dims strides, pad_begin, pad_end;
+  memory::dims strides, dilation, pad_begin, pad_end;
   memory::desc x, y, kernel, bias;
+  Activation activation;
   onednn::PlanKey key;
 
-  Geometry(const Shape& x_shape, const Shape& kernel_shape, const Shape& y_shape, const Window2d& w, bool has_bias)
+  Geometry(const Shape& x_shape, const Shape& kernel_shape, const Shape& y_shape, const Window2d& w,
+           const Tensor& bias_of = {}, Activation after = Activation::linear)
       : strides{w.stride_h, w.stride_w},
+        dilation{w.dilation_h - 1, w.dilation_w - 1},
         pad_begin{w.pad_top, w.pad_left},
         pad_end{w.pad_bottom, w.pad_right},
         x(images(x_shape)),
         y(images(y_shape)),
-        kernel({kernel_shape[3], kernel_shape[2], kernel_shape[0], kernel_shape[1]}, memory::data_type::f32, Tag::hwio),
-        bias(has_bias ? memory::desc({kernel_shape[3]}, memory::data_type::f32, Tag::x) : memory::desc()),
-        key{x_shape[0], x_shape[1], x_shape[2], x_shape[3], w.height,     w.width,     kernel_shape[3],
-            w.stride_h, w.stride_w, w.pad_top,  w.pad_left, w.pad_bottom, w.pad_right, has_bias} {}
+        kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2])),
+        bias(bias_of.defined() ? memory::desc({kernel_shape[3]}, memory::data_type::f32, Tag::x) : memory::desc()),
+        activation(after),
+        key{x_shape[0],      x_shape[1],        x_shape[2],
+            x_shape[3],      w.height,          w.width,
+            kernel_shape[2], kernel_shape[3],   w.stride_h,
+            w.stride_w,      w.dilation_h,      w.dilation_w,
+            w.pad_top,       w.pad_left,        w.pad_bottom,
+            w.pad_right,     bias_of.defined(), static_cast<std::int64_t>(after)} {}
 
   memory::desc any_kernel() const { return {kernel.dims(), memory::data_type::f32, Tag::any}; }
 
  private:
   static memory::desc images(const Shape& s) { return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, Tag::nhwc}; }
+  static memory::desc kernel_of(const Shape& s, std::int64_t groups) {
+    if (groups == 1) return {{s[3], s[2], s[0], s[1]}, memory::data_type::f32, Tag::hwio};
+    return {{groups, s[3] / groups, s[2], s[0], s[1]}, memory::data_type::f32, Tag::hwigo};
+  }
 };
 
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
 dnnl::convolution_forward::primitive_desc describe_forward(const Geometry& g) {
-  return {
-      {dnnl::prop_kind::forward_training, direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.pad_begin, g.pad_end},
-      onednn::attributes(),
-      onednn::engine()};
+  return {{dnnl::prop_kind::forward_training, direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.dilation,
+           g.pad_begin, g.pad_end},
+          onednn::attributes(g.activation),
+          onednn::engine()};
 }
 
 /// A plan whose kernel is read: plain layout -> the primitive's.
@@ -58,14 +71,14 @@ onednn::Plan forward_plan(const Geometry& g) {
 
 onednn::Plan gradient_x_plan(const Geometry& g) {
   const dnnl::convolution_backward_data::primitive_desc description(
-      {direct, g.x, g.any_kernel(), g.y, g.strides, g.pad_begin, g.pad_end}, onednn::attributes(), onednn::engine(),
-      describe_forward(g));
+      {direct, g.x, g.any_kernel(), g.y, g.strides, g.dilation, g.pad_begin, g.pad_end}, onednn::attributes(),
+      onednn::engine(), describe_forward(g));
   return reading_plan(g, description, dnnl::convolution_backward_data(description));
 }
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {
   const dnnl::convolution_backward_weights::primitive_desc description(
-      {direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.pad_begin, g.pad_end}, onednn::attributes(),
+      {direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.dilation, g.pad_begin, g.pad_end}, onednn::attributes(),
       onednn::engine(), describe_forward(g));
   onednn::Plan plan{dnnl::convolution_backward_weights(description),
                     description.scratchpad_desc(),
@@ -88,10 +101,10 @@ Tensor reordered(const onednn::Plan& plan, const Geometry& g, const Tensor& kern
 }  // namespace
 
 void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
-                        const Tensor& y) {
+                        Activation activation, const Tensor& y) {
   if (y.elements() == 0) return;
   thread_local onednn::PlanCache plans("convolution");
-  const Geometry g(x.shape(), kernel.shape(), y.shape(), window, bias.defined());
+  const Geometry g(x.shape(), kernel.shape(), y.shape(), window, bias, activation);
   const onednn::Plan& plan = plans.get(g.key, [&] { return forward_plan(g); });
   const Tensor weights = reordered(plan, g, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -106,7 +119,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
 void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
   if (dx.elements() == 0) return;
   thread_local onednn::PlanCache plans("data gradient of a convolution");
-  const Geometry g(dx.shape(), kernel.shape(), dy.shape(), window, false);
+  const Geometry g(dx.shape(), kernel.shape(), dy.shape(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
   const Tensor weights = reordered(plan, g, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -125,7 +138,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     return;
   }
   thread_local onednn::PlanCache plans("kernel gradient of a convolution");
-  const Geometry g(x.shape(), dkernel.shape(), dy.shape(), window, dbias.defined());
+  const Geometry g(x.shape(), dkernel.shape(), dy.shape(), window, dbias);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_kernel_plan(g); });
   const Tensor gradient = plan.reorder ? onednn::allocate(plan.weights) : dkernel;
   const Tensor scratch = onednn::allocate(plan.scratchpad);

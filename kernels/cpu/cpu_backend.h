@@ -9,8 +9,8 @@ namespace lockstep {
 class CpuBackend final : public Backend {
  public:
   // elementwise.cpp
-  void unary(UnaryOp op, const Tensor& x, const Tensor& y) override;
-  void unary_gradient(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) override;
+  void unary(const UnaryFunction& f, const Tensor& x, const Tensor& y) override;
+  void unary_gradient(const UnaryFunction& f, const Tensor& kept, const Tensor& dy, const Tensor& dx) override;
   void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) override;
   void affine(const Tensor& x, float scale, float shift, const Tensor& y) override;
   void accumulate(const Tensor& x, int sign, const Tensor& out) override;
@@ -32,6 +32,8 @@ class CpuBackend final : public Backend {
   // cross_entropy.cpp
   void softmax(const Tensor& logits, const Tensor& y) override;
   void softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) override;
+  void log_softmax(const Tensor& logits, const Tensor& y) override;
+  void log_softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) override;
   std::int64_t sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& loss,
                                             const Tensor& probabilities) override;
   void sparse_softmax_cross_entropy_gradient(const Tensor& probabilities, const Tensor& labels, const Tensor& dloss,
@@ -41,7 +43,7 @@ class CpuBackend final : public Backend {
                                      const Tensor& dx) override;
 
   // conv2d.cpp
-  void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
+  void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, Activation activation,
               const Tensor& y) override;
   void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) override;
   void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
@@ -57,9 +59,19 @@ class CpuBackend final : public Backend {
   void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) override;
   void batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean, const Tensor& variance,
                   float epsilon, bool relu, const Tensor& y) override;
-  void batch_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                           const Tensor& variance, float epsilon, bool relu, bool batch_statistics, const Tensor& dy,
-                           const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
+  void merge_moments(const Tensor& parts, const Tensor& mean, const Tensor& variance) override;
+  void batch_norm_gradient_sums(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
+                                const Tensor& dgamma, const Tensor& dbeta) override;
+  void batch_norm_gradient_x(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                             const Tensor& variance, float epsilon, bool relu, const Tensor& dy, const Tensor& dgamma,
+                             const Tensor& dbeta, std::int64_t count, const Tensor& dx) override;
+
+  // layer_norm.cpp
+  void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon, const Tensor& y,
+                  const Tensor& mean, const Tensor& inverse) override;
+  void layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
+                           const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
 
   // pool2d.cpp
   void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
@@ -72,6 +84,12 @@ class CpuBackend final : public Backend {
                  const Tensor& h) override;
   void lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
                           const Tensor& dc, const Tensor& dsums) override;
+
+  // gru.cpp
+  void gru_step(const Tensor& gates, const Tensor& recurrent, const Tensor& h_before, const Tensor& state_sum,
+                const Tensor& h) override;
+  void gru_step_gradient(const Tensor& gates, const Tensor& state_sum, const Tensor& h_before, const Tensor& dh,
+                         const Tensor& dgates, const Tensor& drecurrent) override;
 
   // update.cpp
   void reduce(ReduceOp op, const ReduceViews<float>& views) override;

@@ -58,6 +58,30 @@ void CpuBackend::softmax_gradient(const Tensor& y, const Tensor& dy, const Tenso
   });
 }
 
+void CpuBackend::log_softmax(const Tensor& logits, const Tensor& y) {
+  const float* from = logits.data<float>();
+  float* to = y.data<float>();
+  const std::int64_t n = logits.dim(1);
+  if (n == 0) return;
+  for_each_row(logits, [=](std::int64_t, std::int64_t at) {
+    const RowSoftmax r = softmax_row(from + at, to + at, n);
+    const auto log_sum = static_cast<float>(std::log(r.sum));
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = (from[i] - r.largest) - log_sum;
+  });
+}
+
+void CpuBackend::log_softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  const float* out = y.data<float>();
+  const float* upper = dy.data<float>();
+  float* to = dx.data<float>();
+  const std::int64_t n = y.dim(1);
+  for_each_row(y, [=](std::int64_t, std::int64_t at) {
+    double sum = 0;
+    for (std::int64_t i = at; i < at + n; ++i) sum += static_cast<double>(upper[i]);
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = upper[i] - exp_f32(out[i]) * static_cast<float>(sum);
+  });
+}
+
 std::int64_t CpuBackend::sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& loss,
                                                       const Tensor& probabilities) {
   const float* from = logits.data<float>();

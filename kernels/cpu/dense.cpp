@@ -22,23 +22,9 @@ struct Geometry {
 };
 
 dnnl::inner_product_forward::primitive_desc describe_forward(const Geometry& g, Activation activation) {
-  dnnl::primitive_attr attributes = onednn::attributes();
-  dnnl::post_ops after;
-  switch (activation) {
-    case Activation::linear:
-      break;
-    case Activation::relu:
-      after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
-      break;
-    case Activation::sigmoid:
-      after.append_eltwise(1, dnnl::algorithm::eltwise_logistic, 0, 0);
-      break;
-    case Activation::tanh:
-      after.append_eltwise(1, dnnl::algorithm::eltwise_tanh, 0, 0);
-      break;
-  }
-  attributes.set_post_ops(after);
-  return {{dnnl::prop_kind::forward_training, g.x, g.kernel, g.bias, g.y}, attributes, onednn::engine()};
+  return {{dnnl::prop_kind::forward_training, g.x, g.kernel, g.bias, g.y},
+          onednn::attributes(activation),
+          onednn::engine()};
 }
 
 onednn::Plan forward_plan(const Geometry& g, Activation activation) {

@@ -11,24 +11,23 @@ using cpu::for_each_run;
 using cpu::grain;
 using cpu::StridedLoop;
 
-void CpuBackend::unary(UnaryOp op, const Tensor& x, const Tensor& y) {
+void CpuBackend::unary(const UnaryFunction& function, const Tensor& x, const Tensor& y) {
   const float* from = x.data<float>();
   float* to = y.data<float>();
-  visit_unary(op, [&](auto f) {
+  visit_unary(function, [&](auto f) {
     parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
     });
   });
 }
 
-void CpuBackend::unary_gradient(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) {
-  const float* in = x.data<float>();
-  const float* out = y.data<float>();
+void CpuBackend::unary_gradient(const UnaryFunction& function, const Tensor& kept, const Tensor& dy, const Tensor& dx) {
+  const float* at = kept.data<float>();
   const float* upper = dy.data<float>();
   float* to = dx.data<float>();
-  visit_unary(op, [&](auto f) {
+  visit_unary(function, [&](auto f) {
     parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = f.gradient(in[i], out[i], upper[i]);
+      for (std::int64_t i = begin; i < end; ++i) to[i] = f.gradient(at[i], upper[i]);
     });
   });
 }

@@ -1,5 +1,6 @@
 #include <omp.h>
 
+#include <lockstep/kernels/common/activations.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -15,6 +16,35 @@ void use_compute_threads() {
   }
 }
 
+/// A function of oneDNN's: scale * algorithm(x; alpha, beta).
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0, scale = 1;
+};
+
+Eltwise eltwise_of(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return {dnnl::algorithm::eltwise_relu};
+    case Activation::relu6:
+      return {dnnl::algorithm::eltwise_clip, 0, 6};
+    case Activation::leaky_relu:
+      return {dnnl::algorithm::eltwise_relu, 0.2F};
+    case Activation::elu:
+      return {dnnl::algorithm::eltwise_elu, 1};
+    case Activation::selu:
+      return {dnnl::algorithm::eltwise_elu, functor::Selu::alpha, 0, functor::Selu::scale};
+    case Activation::sigmoid:
+      return {dnnl::algorithm::eltwise_logistic};
+    case Activation::tanh:
+      return {dnnl::algorithm::eltwise_tanh};
+    case Activation::exponential:
+      return {dnnl::algorithm::eltwise_exp};
+    default:
+      fail<BrokenInvariant>("activation {} is not one that oneDNN applies", static_cast<int>(activation));
+  }
+}
+
 dnnl::stream& stream() {
   thread_local dnnl::stream stream(engine());
   return stream;
@@ -27,9 +57,15 @@ const dnnl::engine& engine() {
   return engine;
 }
 
-dnnl::primitive_attr attributes() {
+dnnl::primitive_attr attributes(Activation activation) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (activation != Activation::linear) {
+    const Eltwise function = eltwise_of(activation);
+    dnnl::post_ops after;
+    after.append_eltwise(function.scale, function.algorithm, function.alpha, function.beta);
+    attributes.set_post_ops(after);
+  }
   return attributes;
 }
 

@@ -6,6 +6,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // What the kernels on oneDNN share. Primitives are kept by thread: each replica computes on its own one.
@@ -14,8 +15,8 @@ namespace lockstep::onednn {
 
 /// The CPU engine of the process.
 const dnnl::engine& engine();
-/// Attributes that make a primitive take its scratch memory from us.
-dnnl::primitive_attr attributes();
+/// Attributes that make a primitive take its scratch memory from us and apply a fusable activation to its result.
+dnnl::primitive_attr attributes(Activation activation = Activation::linear);
 /// `desc` over the tensor's memory.
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 /// Uninitialized memory for `desc` from the device's allocator.
@@ -34,7 +35,7 @@ struct Plan {
 };
 
 /// Shapes and options that a plan depends on.
-using PlanKey = std::array<std::int64_t, 16>;
+using PlanKey = std::array<std::int64_t, 20>;
 
 /// The plans of the calling thread for one kind of primitive; make one as a thread_local. Plans also depend on
 /// compute_threads(), which is part of the key without being given.

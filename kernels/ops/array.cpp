@@ -94,6 +94,34 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   return y;
 }
 
+Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) {
+  require(operand.defined() && operand.rank() == 4 && operand.dtype() == DType::f32,
+          "zero_pad2d: x must be f32 (n, height, width, channels), got {}", operand);
+  const auto [top, bottom, left, right] = borders;
+  require(top >= 0 && bottom >= 0 && left >= 0 && right >= 0,
+          "zero_pad2d takes borders of at least 0, got {}, {}, {} and {}", top, bottom, left, right);
+  const Tensor x = to_current_device(operand);
+  const std::int64_t height = x.dim(1);
+  const std::int64_t width = x.dim(2);
+  const Tensor y = Tensor::empty({x.dim(0), top + height + bottom, left + width + right, x.dim(3)});
+  const Tensor zero = Tensor::zeros({});
+  const auto clear = [&](const Tensor& border) {
+    current_backend().convert(zero.broadcast_view(border.shape()), border);
+  };
+  const Tensor rows = y.slice_view(1, top, top + height);
+  clear(y.slice_view(1, 0, top));
+  clear(y.slice_view(1, top + height, y.dim(1)));
+  clear(rows.slice_view(2, 0, left));
+  clear(rows.slice_view(2, left + width, y.dim(2)));
+  current_backend().convert(x, rows.slice_view(2, left, left + width));
+  if (recording({x})) {
+    record("zero_pad2d", {x}, y, [top = top, left = left, height, width](BackwardContext& c) {
+      pass_on(c, 0, c.gradient(0).slice_view(1, top, top + height).slice_view(2, left, left + width));
+    });
+  }
+  return y;
+}
+
 Tensor dense_copy(const Tensor& operand) {
   const Tensor x = to_current_device(operand);
   if (x.is_dense()) return x;

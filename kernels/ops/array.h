@@ -17,6 +17,12 @@ Tensor flatten(const Tensor& x);
 Tensor concat(std::span<const Tensor> parts, int axis);
 /// Elements [begin, end) of `axis`, as a view.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
+/// Rows and columns on each side of an image.
+struct Borders2d {
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
+/// x (n, h, w, c) with zeros around each image -> (n, top + h + bottom, left + w + right, c).
+Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);
 /// A dense tensor of the same elements, where the calling thread computes: x itself when it is that.
 Tensor dense_copy(const Tensor& x);
 

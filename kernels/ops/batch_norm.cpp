@@ -24,35 +24,63 @@ struct Saved {
   Tensor x, gamma, beta, mean, variance;
   float epsilon;
   bool relu;
-  bool batch_statistics;
+  std::int64_t count;  ///< rows that the statistics are of; 0 when they were given
+  GatherRows gather;
 
   void contribute_gradients(BackwardContext& c) const {
     const Tensor dy = make_rows(c.gradient(0));
-    const Tensor dgamma = c.needs(1) ? Tensor::empty(gamma.shape()) : Tensor();
-    const Tensor dbeta = c.needs(2) ? Tensor::empty(beta.shape()) : Tensor();
-    const auto compute = [&](const Tensor& dx) {
-      current_backend().batch_norm_gradient(x, gamma, beta, mean, variance, epsilon, relu, batch_statistics, dy, dx,
-                                            dgamma, dbeta);
-    };
-    if (!c.needs(0)) {
-      compute(Tensor());
-    } else if (x_is_free(c)) {
-      compute(x);
-      c.set(0, x, true);
-    } else {
-      contribute(c, 0, x.shape(), compute);
-    }
+    const std::int64_t channels = gamma.elements();
+    const Tensor sums = Tensor::empty({2 * channels});
+    const Tensor dgamma = sums.slice_view(0, 0, channels);
+    const Tensor dbeta = sums.slice_view(0, channels, 2 * channels);
+    if (count > 0 || c.needs(1) || c.needs(2))
+      current_backend().batch_norm_gradient_sums(x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta);
+    if (c.needs(0)) contribute_gradient_of_x(c, dy, count > 0 && gather ? sums_of_all(sums) : sums);
     contribute(c, 1, gamma.shape(), [&](const Tensor& out) { copy(dgamma, out); });
     contribute(c, 2, beta.shape(), [&](const Tensor& out) { copy(dbeta, out); });
   }
 
  private:
+  void contribute_gradient_of_x(BackwardContext& c, const Tensor& dy, const Tensor& sums) const {
+    const std::int64_t channels = gamma.elements();
+    const auto compute = [&](const Tensor& dx) {
+      current_backend().batch_norm_gradient_x(x, gamma, beta, mean, variance, epsilon, relu, dy,
+                                              sums.slice_view(0, 0, channels),
+                                              sums.slice_view(0, channels, 2 * channels), count, dx);
+    };
+    if (!x_is_free(c)) return contribute(c, 0, x.shape(), compute);
+    compute(x);
+    c.set(0, x, true);
+  }
+
+  /// Over all parts of the batch.
+  Tensor sums_of_all(const Tensor& own) const {
+    const std::int64_t n = own.elements();
+    const Tensor parts = gather(own.view({1, n}));
+    const Tensor total = Tensor::empty({n});
+    current_backend().sum_middle(parts.view({1, parts.dim(0), n}), total.view({1, n}));
+    return total;
+  }
+
   /// Whether x's gradient may be written over x: nobody else will read it, and it is the first contribution. That saves
   /// a pass through memory that is not in the cache.
   bool x_is_free(const BackwardContext& c) const {
     return x.unique() && x.is_dense() && !c.contributed(0).defined() && !c.destination(0).defined();
   }
 };
+
+/// The mean, the variance and the number of rows of all parts of a batch.
+void moments_of_all(Saved& saved) {
+  const std::int64_t channels = saved.gamma.elements();
+  const Tensor own = Tensor::empty({2 * channels + 1});
+  current_backend().channel_moments(saved.x, own.slice_view(0, 0, channels), own.slice_view(0, channels, 2 * channels));
+  current_backend().fill(own.slice_view(0, 2 * channels, 2 * channels + 1), static_cast<float>(saved.count));
+  const Tensor parts = saved.gather(own.view({1, own.elements()}));
+  current_backend().merge_moments(parts, saved.mean, saved.variance);
+  saved.count = 0;
+  for (const double rows : parts.slice_view(1, 2 * channels, 2 * channels + 1).to_vector<double>())
+    saved.count += static_cast<std::int64_t>(rows);
+}
 
 Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
   const Tensor y = out.defined() ? out : Tensor::empty(saved.x.shape());
@@ -67,16 +95,20 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
 
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchNormOptions& options) {
   check_operands("batch_norm", x, gamma, beta, options.out);
-  const Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
-                    .gamma = to_current_device(gamma),
-                    .beta = to_current_device(beta),
-                    .mean = Tensor::empty(gamma.shape()),
-                    .variance = Tensor::empty(gamma.shape()),
-                    .epsilon = options.epsilon,
-                    .relu = options.relu,
-                    .batch_statistics = true};
-  current_backend().channel_moments(saved.x, saved.mean, saved.variance);
-  return {normalize("batch_norm", saved, options.out), saved.mean, saved.variance};
+  Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
+              .gamma = to_current_device(gamma),
+              .beta = to_current_device(beta),
+              .mean = Tensor::empty(gamma.shape()),
+              .variance = Tensor::empty(gamma.shape()),
+              .epsilon = options.epsilon,
+              .relu = options.relu,
+              .count = x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1),
+              .gather = options.gather};
+  if (saved.gather)
+    moments_of_all(saved);
+  else
+    current_backend().channel_moments(saved.x, saved.mean, saved.variance);
+  return {normalize("batch_norm", saved, options.out), saved.mean, saved.variance, saved.count};
 }
 
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
@@ -91,7 +123,8 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
                     .variance = to_current_device(variance),
                     .epsilon = options.epsilon,
                     .relu = options.relu,
-                    .batch_statistics = false};
+                    .count = 0,
+                    .gather = {}};
   return normalize("batch_norm_inference", saved, options.out);
 }
 

@@ -1,20 +1,31 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
+
+/// What every holder of a part of the batch has: own (1, k) -> (parts, k), the same for all of them, who all have to
+/// call it.
+using GatherRows = std::function<Tensor(const Tensor& own)>;
 
 struct BatchNormOptions {
   float epsilon = 1e-3F;
   bool relu = false;  ///< applies max(0, .) in the same pass
   /// Where to write the result, if defined: x's shape, may be a channel slice of a wider tensor.
   Tensor out{};
+  /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch:
+  /// gathers what the parts have to know of each other, once forward and once backward. Not read at inference.
+  GatherRows gather{};
 };
 
 struct BatchNormResult {
   Tensor y;
-  Tensor mean;      ///< (c) over all but the last axis
-  Tensor variance;  ///< (c), biased (divided by the count), as Keras 3 keeps it
+  Tensor mean;            ///< (c) over all but the last axis
+  Tensor variance;        ///< (c), biased (divided by the count), as Keras 3 keeps it
+  std::int64_t rows = 0;  ///< that they are of
 };
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis with the batch's own statistics

@@ -1,17 +1,22 @@
+#include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/window2d.h>
 
 namespace lockstep {
 namespace {
 
-void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
-  require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32,
+void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
+  require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32 && x.dim(3) >= 1,
           "conv2d: x must be f32 (n, height, width, channels), got {}", x);
-  require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 && kernel.dim(2) == x.dim(3) &&
-              kernel.dim(3) >= 1 && x.dim(3) >= 1,
-          "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), got {}", x.shape(), x.dim(3), kernel);
+  require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
+          x.shape(), groups);
+  require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 &&
+              kernel.dim(2) == x.dim(3) / groups && kernel.dim(3) >= 1 && kernel.dim(3) % groups == 0,
+          "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), filters a multiple of {}, got {}",
+          x.shape(), x.dim(3) / groups, groups, kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(3)} && bias.dtype() == DType::f32),
           "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(3), bias);
 }
@@ -22,8 +27,9 @@ void sum_rows(const Tensor& dy, const Tensor& sum) {
   current_backend().sum_middle(dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels}));
 }
 
-void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Window2d& window) {
-  const Tensor dy = make_dense(c.gradient(0));
+/// dy: with respect to the sums before the activation.
+void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Window2d& window,
+                          const Tensor& dy) {
   const Shape bias_shape{kernel.dim(3)};
   Tensor dbias;
   if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient, almost free
@@ -36,18 +42,37 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) {
-  check_operands(x, kernel, bias);
-  const auto [window, size] =
-      slide_window("conv2d", x.shape(), {kernel.dim(0), kernel.dim(1)}, options.strides, options.padding);
+  check_operands(x, kernel, bias, options.groups);
+  if (!is_fusable(options.activation)) {
+    Conv2dOptions plain = options;
+    plain.activation = Activation::linear;
+    return activate(conv2d(x, kernel, bias, plain), options.activation);
+  }
+  const auto [window, size] = slide_window("conv2d", x.shape(), {kernel.dim(0), kernel.dim(1)}, options.strides,
+                                           options.padding, options.dilation);
   const Tensor input = dense_copy(x);
   const Tensor weights = dense_copy(kernel);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
   const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)});
-  current_backend().conv2d(input, weights, shift, window, y);
-  if (recording({input, weights, shift}))
+  current_backend().conv2d(input, weights, shift, window, options.activation, y);
+  if (recording({input, weights, shift})) {
+    const Activation activation = options.activation;
+    const Tensor kept = activation == Activation::linear ? Tensor() : y;
     record("conv2d", {input, weights, shift}, y,
-           [input, weights, window = window](BackwardContext& c) { contribute_gradients(c, input, weights, window); });
+           [input, weights, window = window, activation, kept](BackwardContext& c) {
+             contribute_gradients(c, input, weights, window, before_activation(activation, kept, c.gradient(0)));
+           });
+  }
   return y;
+}
+
+Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) {
+  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be f32 (n, height, width, channels), got {}", x);
+  require(kernel.defined() && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
+          "depthwise_conv2d: the kernel for x {} must be f32 (height, width, {}, multiplier), got {}", x.shape(),
+          x.dim(3), kernel);
+  options.groups = x.dim(3);
+  return conv2d(x, reshape(kernel, {kernel.dim(0), kernel.dim(1), 1, kernel.dim(2) * kernel.dim(3)}), bias, options);
 }
 
 }  // namespace lockstep

@@ -6,13 +6,6 @@
 namespace lockstep {
 namespace {
 
-/// A dense tensor as (rows, last axis).
-Tensor as_matrix(const Tensor& x) {
-  std::int64_t rows = 1;
-  for (int axis = 0; axis < x.rank() - 1; ++axis) rows *= x.dim(axis);
-  return x.view({rows, x.dim(-1)});
-}
-
 /// Labels (n) or (n, 1) of integers as dense i64 (n). Throws InvalidArgument for others.
 Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   const bool integers =
@@ -52,22 +45,6 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, 
 }
 
 }  // namespace
-
-Tensor softmax(const Tensor& x) {
-  require_f32("softmax", x);
-  require(x.rank() >= 1, "softmax needs at least one axis, got {}", x);
-  const Tensor logits = to_current_device(x);
-  const Tensor y = Tensor::empty(logits.shape());
-  current_backend().softmax(as_matrix(make_dense(logits)), as_matrix(y));
-  if (recording({logits})) {
-    record("softmax", {logits}, y, [y](BackwardContext& c) {
-      contribute(c, 0, y.shape(), [&](const Tensor& out) {
-        current_backend().softmax_gradient(as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out));
-      });
-    });
-  }
-  return y;
-}
 
 Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) {
   require_f32("sparse_softmax_cross_entropy", x);

@@ -4,9 +4,6 @@
 
 namespace lockstep {
 
-/// Softmax over the last axis.
-Tensor softmax(const Tensor& logits);
-
 /// -log softmax(logits)[label] for each row: logits (n, classes) f32, labels (n) or (n, 1) of i32, i64 or u8 -> (n).
 /// Throws InvalidArgument naming row and value for a label outside [0, classes).
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);

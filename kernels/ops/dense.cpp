@@ -1,5 +1,7 @@
+#include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 
 namespace lockstep {
@@ -12,17 +14,6 @@ void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
           "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
           "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(1), bias);
-}
-
-/// The gradient of the product before the activation. The derivatives of all activations follow from their results.
-Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
-  if (activation == Activation::linear) return make_dense(dy);
-  const UnaryOp op = activation == Activation::relu      ? UnaryOp::relu
-                     : activation == Activation::sigmoid ? UnaryOp::sigmoid
-                                                         : UnaryOp::tanh;
-  const Tensor result = Tensor::empty(y.shape());
-  current_backend().unary_gradient(op, y, y, make_dense(dy), result);
-  return result;
 }
 
 void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
@@ -44,6 +35,7 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
 
 Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation) {
   check_operands(x, kernel, bias);
+  if (!is_fusable(activation)) return activate(dense(x, kernel, bias), activation);
   const Tensor input = dense_copy(x);
   const Tensor weights = dense_copy(kernel);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// activation(x (n, in) * kernel (in, out) + bias (out)) -> (n, out), in one pass; the bias may be undefined.
+/// activation(x (n, in) * kernel (in, out) + bias (out)) -> (n, out), the bias may be undefined.
 /// Throws InvalidArgument naming the shapes.
 Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation = Activation::linear);
 

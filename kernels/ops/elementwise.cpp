@@ -1,21 +1,18 @@
 #include <algorithm>
+#include <vector>
 
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/sum_axes.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/ops/unary.h>
 
 namespace lockstep {
 namespace {
 
 const char* name_of(BinaryOp op) {
   constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
-  return names[static_cast<int>(op)];
-}
-
-const char* name_of(UnaryOp op) {
-  constexpr const char* names[] = {"negative", "exp", "log", "sqrt", "square", "relu", "sigmoid", "tanh"};
   return names[static_cast<int>(op)];
 }
 
@@ -113,28 +110,32 @@ Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) {
   return y;
 }
 
-Tensor unary(UnaryOp op, const Tensor& operand) {
-  require_f32(name_of(op), operand);
-  const Tensor x = to_current_device(operand);
-  const Tensor in = make_dense(x);
-  const Tensor y = Tensor::empty(x.shape());
-  current_backend().unary(op, in, y);
-  if (recording({x})) {
-    record(name_of(op), {x}, y, [op, in, y](BackwardContext& c) {
-      contribute(c, 0, y.shape(), [&](const Tensor& out) {
-        current_backend().unary_gradient(op, in, y, make_dense(c.gradient(0)), out);
-      });
-    });
-  }
-  return y;
-}
-
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) { return binary(BinaryOp::add, a, b); }
 Tensor subtract(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subtract, a, b); }
 Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
 Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
+
+Tensor add_n(std::span<const Tensor> operands) {
+  require(!operands.empty(), "add_n needs at least one tensor");
+  std::vector<Tensor> parts;
+  for (const Tensor& part : operands) {
+    require_f32("add_n", part);
+    require(part.shape() == operands[0].shape(), "add_n takes tensors of one shape, got {} and {}", operands[0], part);
+    parts.push_back(to_current_device(part));
+  }
+  if (parts.size() == 1) return parts[0];
+  const Tensor y = Tensor::empty(parts[0].shape());
+  apply(BinaryOp::add, parts[0], parts[1], y);
+  for (std::size_t i = 2; i < parts.size(); ++i) apply(BinaryOp::add, y, parts[i], y);
+  if (recording(parts)) {
+    record("add_n", parts, std::span(&y, 1), [count = static_cast<int>(parts.size())](BackwardContext& c) {
+      for (int i = 0; i < count; ++i) pass_on(c, i, c.gradient(0));
+    });
+  }
+  return y;
+}
 
 Tensor add(const Tensor& x, double b) {
   require_f32("add", x);
@@ -166,23 +167,7 @@ Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, x); }
 Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
 Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
 Tensor square(const Tensor& x) { return unary(UnaryOp::square, x); }
-Tensor relu(const Tensor& x) { return unary(UnaryOp::relu, x); }
-Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x); }
-Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
-
-Tensor activate(const Tensor& x, Activation activation) {
-  switch (activation) {
-    case Activation::linear:
-      return x;
-    case Activation::relu:
-      return relu(x);
-    case Activation::sigmoid:
-      return sigmoid(x);
-    case Activation::tanh:
-      return tanh(x);
-  }
-  fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
-}
+Tensor abs(const Tensor& x) { return unary(UnaryOp::abs, x); }
 
 Tensor cast(const Tensor& operand, DType dtype) {
   require(operand.defined(), "cast takes a tensor, got an undefined one");

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <span>
+
+#include <lockstep/kernels/ops/activations.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise ops on f32. All are differentiable.
+// Element-wise ops on f32; the activations stand in activations.h. All are differentiable.
 
 namespace lockstep {
 
@@ -11,6 +14,9 @@ Tensor add(const Tensor& a, const Tensor& b);
 Tensor subtract(const Tensor& a, const Tensor& b);
 Tensor multiply(const Tensor& a, const Tensor& b);
 Tensor divide(const Tensor& a, const Tensor& b);
+
+/// The sum of tensors of one shape. Throws InvalidArgument for none, and when shapes differ.
+Tensor add_n(std::span<const Tensor> parts);
 
 // A tensor and a number.
 Tensor add(const Tensor& a, double b);
@@ -21,9 +27,8 @@ Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 Tensor square(const Tensor& x);
-Tensor relu(const Tensor& x);
-Tensor sigmoid(const Tensor& x);
-Tensor tanh(const Tensor& x);
+/// The gradient at 0 is 0.
+Tensor abs(const Tensor& x);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
@@ -36,10 +41,6 @@ inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
 inline Tensor operator*(const Tensor& a, double b) { return multiply(a, b); }
 inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
 inline Tensor operator/(const Tensor& a, double b) { return multiply(a, 1.0 / b); }
-
-/// What a dense layer (or a layer's `activation`) applies to its result.
-enum class Activation { linear, relu, sigmoid, tanh };
-Tensor activate(const Tensor& x, Activation activation);
 
 /// Converts between f32, bf16, i32, i64 and u8. Differentiable between f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);

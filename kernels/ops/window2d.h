@@ -12,8 +12,10 @@ struct Sliding2d {
   Size2d output;
 };
 
-/// Throws InvalidArgument, naming `op` and the sizes, for sizes or strides below 1 and for an input without one
+/// `dilation` is the distance of the window's taps, which `size` counts. Throws InvalidArgument, naming `op` and the
+/// sizes, for sizes, strides or dilation below 1 and for an input without one
 /// element or, with `valid` padding, smaller than the window.
-Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding);
+Sliding2d slide_window(const char* op, const Shape& x, Size2d size, Size2d strides, Padding padding,
+                       Size2d dilation = {1, 1});
 
 }  // namespace lockstep

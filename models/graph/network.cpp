@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/graph/network.h>
@@ -225,6 +226,15 @@ std::int64_t Network::count_params() const {
   std::int64_t count = 0;
   for (const Layer& layer : layers_) count += layer.impl().count_params();
   return count;
+}
+
+Tensor Network::regularization_loss() const {
+  Tensor total;
+  for (const Layer& layer : layers_) {
+    const Tensor penalty = layer.impl().regularization_loss();
+    if (penalty.defined()) total = total.defined() ? add(total, penalty) : penalty;
+  }
+  return total;
 }
 
 std::string Network::summary(const std::string& name) const {

@@ -7,9 +7,38 @@
 
 namespace lockstep {
 
-/// Keras' layer Activation: applies the function to every element. `Activation` names the functions here.
+/// Keras' layer Activation: applies the function to every element, or to the last axis. `Activation` names the
+/// functions here.
 struct ActivationLayer : Layer {
   explicit ActivationLayer(Activation activation, std::string name = {});
+};
+
+/// Keras' layers of single functions.
+struct ReLU : Layer {
+  explicit ReLU(std::string name = {});
+};
+
+struct LeakyReLUOptions {
+  double negative_slope = 0.3;  ///< not that of Activation::leaky_relu, in Keras as here
+  std::string name{};
+};
+struct LeakyReLU : Layer {
+  /// Throws InvalidArgument for a negative slope.
+  explicit LeakyReLU(const LeakyReLUOptions& options = {});
+};
+
+struct ELUOptions {
+  double alpha = 1;
+  std::string name{};
+};
+struct ELU : Layer {
+  /// Throws InvalidArgument for a negative alpha.
+  explicit ELU(const ELUOptions& options = {});
+};
+
+/// Over the last axis.
+struct Softmax : Layer {
+  explicit Softmax(std::string name = {});
 };
 
 }  // namespace lockstep

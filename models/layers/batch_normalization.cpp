@@ -2,6 +2,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
 namespace {
@@ -25,7 +26,8 @@ class BatchNormalizationImpl final : public LayerImpl {
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
       : LayerImpl(options.name),
         momentum_(static_cast<float>(options.momentum)),
-        epsilon_(static_cast<float>(options.epsilon)) {
+        epsilon_(static_cast<float>(options.epsilon)),
+        synchronized_(options.synchronized) {
     require(options.momentum >= 0 && options.momentum <= 1,
             "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
     require(options.epsilon > 0, "BatchNormalization needs an epsilon above 0, got {}", options.epsilon);
@@ -44,12 +46,14 @@ class BatchNormalizationImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
-    const BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
+    BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
     if (call.mode == Mode::inference)
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
+    if (synchronized_ && current_context().replicas > 1)
+      options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
     const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
-    const bool empty = x.elements() == 0;
+    const bool empty = result.rows == 0;
     update_statistic(moving_mean_, result.mean, empty, momentum_);
     update_statistic(moving_variance_, result.variance, empty, momentum_);
     return result.y;
@@ -78,6 +82,7 @@ class BatchNormalizationImpl final : public LayerImpl {
 
   float momentum_;
   float epsilon_;
+  bool synchronized_;
   Variable gamma_;
   Variable beta_;
   Variable moving_mean_;

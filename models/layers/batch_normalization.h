@@ -11,14 +11,17 @@ struct BatchNormalizationOptions {
   /// hundred steps; for a shorter training choose less.
   double momentum = 0.99;
   double epsilon = 1e-3;
+  /// In training the replicas normalize by the statistics of the whole batch, however it is split, and all move the
+  /// moving statistics by them: one meeting of the replicas forward and one backward.
+  bool synchronized = false;
   std::string name{};
 };
 
 /// Normalizes each channel, the last axis (Ioffe and Szegedy 2015): by the batch's statistics in training, which also
 /// moves the moving statistics, and by those at inference. Weights, each (c): gamma, beta, moving_mean,
-/// moving_variance. Under a strategy every replica normalizes by its own part of the batch and keeps moving statistics
-/// of its own, whose mean is what is read outside the replicas and saved. A replica without rows keeps them as they
-/// are.
+/// moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless `synchronized`, and
+/// keeps moving statistics of its own, whose mean is what is read outside the replicas and saved. A replica without
+/// rows keeps them as they are.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

@@ -1,43 +1,102 @@
+#include <utility>
+
 #include <lockstep/kernels/ops/window2d.h>
 #include <lockstep/models/layers/conv.h>
-#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 
 namespace lockstep {
 namespace {
 
-class Conv2DImpl final : public LayerImpl {
+/// What the convolutions share: one window, moved over images.
+class ConvImpl : public LayerImpl {
  public:
-  explicit Conv2DImpl(const Conv2DOptions& options) : LayerImpl(options.name), options_(options) {
-    require(options.filters >= 1, "Conv2D needs at least 1 filter, got {}", options.filters);
-    require(options.kernel_size.height >= 1 && options.kernel_size.width >= 1,
-            "Conv2D needs a kernel_size of at least 1, got ({}, {})", options.kernel_size.height,
-            options.kernel_size.width);
-    require(options.strides.height >= 1 && options.strides.width >= 1,
-            "Conv2D needs strides of at least 1, got ({}, {})", options.strides.height, options.strides.width);
-  }
-
-  std::string_view class_name() const override { return "Conv2D"; }
+  std::string_view class_name() const override { return class_name_; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& image = only_image(class_name(), inputs);
-    require(!is_built() || image[2] == kernel_.shape()[2], "Conv2D '{}' was built for {} channels, got {}", name(),
-            is_built() ? kernel_.shape()[2] : 0, image);
+    const Shape& image = only_image(class_name_, inputs);
+    require(!is_built() || image[2] == channels_, "{} '{}' was built for {} channels, got {}", class_name_, name(),
+            channels_, image);
     const Size2d size =
-        slide_window("Conv2D", with_batch_axis(image), options_.kernel_size, options_.strides, options_.padding).output;
-    return {size.height, size.width, options_.filters};
+        slide_window(class_name_, with_batch_axis(image), kernel_size_, conv_.strides, conv_.padding, conv_.dilation)
+            .output;
+    return {size.height, size.width, filters(image[2])};
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return conv2d(inputs[0], kernel_.value(), bias_.value(),
-                  {.strides = options_.strides, .padding = options_.padding});
+ protected:
+  ConvImpl(const char* class_name, std::string name, Size2d kernel_size, const Conv2dOptions& conv)
+      : LayerImpl(std::move(name)), class_name_(class_name), kernel_size_(kernel_size), conv_(conv) {
+    const auto check = [&](const char* what, Size2d size) {
+      require(size.height >= 1 && size.width >= 1, "{} needs {} of at least 1, got ({}, {})", class_name, what,
+              size.height, size.width);
+    };
+    check("a kernel_size", kernel_size);
+    check("strides", conv.strides);
+    check("a dilation_rate", conv.dilation);
+    const bool strided = conv.strides.height > 1 || conv.strides.width > 1;
+    const bool dilated = conv.dilation.height > 1 || conv.dilation.width > 1;
+    require(!strided || !dilated, "{} takes strides or a dilation_rate above 1, not both", class_name);
   }
+
+  void check_at_least_1(const char* what, std::int64_t number) const {
+    require(number >= 1, "{} needs at least 1 {}, got {}", class_name_, what, number);
+  }
+
+  /// Channels of the result.
+  virtual std::int64_t filters(std::int64_t channels) const = 0;
+  virtual void make_conv_weights(std::int64_t channels, const LayerSeed& seed) = 0;
+
+  Size2d kernel_size() const { return kernel_size_; }
+  const Conv2dOptions& conv() const { return conv_; }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    const Shape kernel{options_.kernel_size.height, options_.kernel_size.width, inputs[0][2], options_.filters};
-    kernel_ = add_weight({.name = "kernel", .shape = kernel, .initializer = glorot_uniform(seed.key(0))});
-    bias_ = add_weight({.name = "bias", .shape = {options_.filters}, .initializer = zeros()});
+    channels_ = inputs[0][2];
+    make_conv_weights(channels_, seed);
+  }
+
+  const char* class_name_;
+  Size2d kernel_size_;
+  Conv2dOptions conv_;
+  std::int64_t channels_ = 0;  ///< built for
+};
+
+class Conv2DImpl final : public ConvImpl {
+ public:
+  explicit Conv2DImpl(const Conv2DOptions& options)
+      : ConvImpl("Conv2D", options.name, options.kernel_size,
+                 {.strides = options.strides,
+                  .padding = options.padding,
+                  .dilation = options.dilation_rate,
+                  .groups = options.groups,
+                  .activation = options.activation}),
+        options_(options) {
+    check_at_least_1("filter", options.filters);
+    check_at_least_1("group", options.groups);
+    require(options.filters % options.groups == 0, "Conv2D needs filters that make {} groups, got {}", options.groups,
+            options.filters);
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv());
+  }
+
+ private:
+  std::int64_t filters(std::int64_t channels) const override {
+    require(channels % options_.groups == 0, "Conv2D needs channels that make {} groups, got {}", options_.groups,
+            channels);
+    return options_.filters;
+  }
+
+  void make_conv_weights(std::int64_t channels, const LayerSeed& seed) override {
+    kernel_ =
+        add_weight({.name = "kernel",
+                    .shape = {kernel_size().height, kernel_size().width, channels / options_.groups, options_.filters},
+                    .initializer = options_.kernel_initializer(seed.key(0))},
+                   options_.kernel_regularizer);
+    if (options_.use_bias)
+      bias_ = add_weight(
+          {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(1))},
+          options_.bias_regularizer);
   }
 
   Conv2DOptions options_;
@@ -45,8 +104,89 @@ class Conv2DImpl final : public LayerImpl {
   Variable bias_;
 };
 
+class DepthwiseConv2DImpl final : public ConvImpl {
+ public:
+  explicit DepthwiseConv2DImpl(const DepthwiseConv2DOptions& options)
+      : ConvImpl("DepthwiseConv2D", options.name, options.kernel_size,
+                 {.strides = options.strides,
+                  .padding = options.padding,
+                  .dilation = options.dilation_rate,
+                  .activation = options.activation}),
+        options_(options) {
+    check_at_least_1("depth_multiplier", options.depth_multiplier);
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return depthwise_conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv());
+  }
+
+ private:
+  std::int64_t filters(std::int64_t channels) const override { return channels * options_.depth_multiplier; }
+
+  void make_conv_weights(std::int64_t channels, const LayerSeed& seed) override {
+    kernel_ = add_weight({.name = "kernel",
+                          .shape = {kernel_size().height, kernel_size().width, channels, options_.depth_multiplier},
+                          .initializer = options_.depthwise_initializer(seed.key(0))},
+                         options_.depthwise_regularizer);
+    if (options_.use_bias)
+      bias_ = add_weight(
+          {.name = "bias", .shape = {filters(channels)}, .initializer = options_.bias_initializer(seed.key(1))},
+          options_.bias_regularizer);
+  }
+
+  DepthwiseConv2DOptions options_;
+  Variable kernel_;
+  Variable bias_;
+};
+
+class SeparableConv2DImpl final : public ConvImpl {
+ public:
+  explicit SeparableConv2DImpl(const SeparableConv2DOptions& options)
+      : ConvImpl("SeparableConv2D", options.name, options.kernel_size,
+                 {.strides = options.strides, .padding = options.padding, .dilation = options.dilation_rate}),
+        options_(options) {
+    check_at_least_1("filter", options.filters);
+    check_at_least_1("depth_multiplier", options.depth_multiplier);
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor by_channel = depthwise_conv2d(inputs[0], depthwise_kernel_.value(), {}, conv());
+    return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = options_.activation});
+  }
+
+ private:
+  std::int64_t filters(std::int64_t) const override { return options_.filters; }
+
+  void make_conv_weights(std::int64_t channels, const LayerSeed& seed) override {
+    depthwise_kernel_ =
+        add_weight({.name = "depthwise_kernel",
+                    .shape = {kernel_size().height, kernel_size().width, channels, options_.depth_multiplier},
+                    .initializer = options_.depthwise_initializer(seed.key(0))},
+                   options_.depthwise_regularizer);
+    pointwise_kernel_ = add_weight({.name = "pointwise_kernel",
+                                    .shape = {1, 1, channels * options_.depth_multiplier, options_.filters},
+                                    .initializer = options_.pointwise_initializer(seed.key(1))},
+                                   options_.pointwise_regularizer);
+    if (options_.use_bias)
+      bias_ = add_weight(
+          {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(2))},
+          options_.bias_regularizer);
+  }
+
+  SeparableConv2DOptions options_;
+  Variable depthwise_kernel_;
+  Variable pointwise_kernel_;
+  Variable bias_;
+};
+
 }  // namespace
 
 Conv2D::Conv2D(const Conv2DOptions& options) : Layer(std::make_shared<Conv2DImpl>(options)) {}
+
+DepthwiseConv2D::DepthwiseConv2D(const DepthwiseConv2DOptions& options)
+    : Layer(std::make_shared<DepthwiseConv2DImpl>(options)) {}
+
+SeparableConv2D::SeparableConv2D(const SeparableConv2DOptions& options)
+    : Layer(std::make_shared<SeparableConv2DImpl>(options)) {}
 
 }  // namespace lockstep

@@ -4,7 +4,11 @@
 #include <string>
 
 #include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
+
+// Convolutions. Their constructors throw InvalidArgument for a size below 1, and for strides and a dilation_rate that
+// are both larger than 1, as Keras does.
 
 namespace lockstep {
 
@@ -13,13 +17,66 @@ struct Conv2DOptions {
   Size2d kernel_size{};
   Size2d strides{1, 1};
   Padding padding = Padding::valid;
+  Size2d dilation_rate{1, 1};
+  std::int64_t groups = 1;
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
   std::string name{};
 };
 
-/// Convolution with bias: (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c, filters), bias (filters).
+/// (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
 struct Conv2D : Layer {
-  /// Throws InvalidArgument for a size below 1.
   explicit Conv2D(const Conv2DOptions& options);
+};
+
+struct DepthwiseConv2DOptions {
+  Size2d kernel_size{};
+  Size2d strides{1, 1};
+  Padding padding = Padding::valid;
+  std::int64_t depth_multiplier = 1;
+  Size2d dilation_rate{1, 1};
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer depthwise_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer depthwise_regularizer{};
+  Regularizer bias_regularizer{};
+  std::string name{};
+};
+
+/// Each channel convolved by itself: (h, w, c) -> (h', w', c * depth_multiplier). Weights: kernel (k_h, k_w, c,
+/// depth_multiplier), bias (c * depth_multiplier).
+struct DepthwiseConv2D : Layer {
+  explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
+};
+
+struct SeparableConv2DOptions {
+  std::int64_t filters = 0;
+  Size2d kernel_size{};
+  Size2d strides{1, 1};
+  Padding padding = Padding::valid;
+  Size2d dilation_rate{1, 1};
+  std::int64_t depth_multiplier = 1;
+  Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer depthwise_initializer = glorot_uniform;
+  SeededInitializer pointwise_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer depthwise_regularizer{};
+  Regularizer pointwise_regularizer{};
+  Regularizer bias_regularizer{};
+  std::string name{};
+};
+
+/// A depthwise convolution and then one of 1 x 1: (h, w, c) -> (h', w', filters) (Chollet 2017). Weights:
+/// depthwise_kernel (k_h, k_w, c, depth_multiplier), pointwise_kernel (1, 1, c * depth_multiplier, filters), bias
+/// (filters).
+struct SeparableConv2D : Layer {
+  explicit SeparableConv2D(const SeparableConv2DOptions& options);
 };
 
 }  // namespace lockstep

@@ -1,5 +1,4 @@
 #include <lockstep/models/layers/dense.h>
-#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 
 namespace lockstep {
@@ -7,9 +6,8 @@ namespace {
 
 class DenseImpl final : public LayerImpl {
  public:
-  explicit DenseImpl(const DenseOptions& options)
-      : LayerImpl(options.name), units_(options.units), activation_(options.activation) {
-    require(units_ >= 1, "Dense needs at least 1 unit, got {}", units_);
+  explicit DenseImpl(const DenseOptions& options) : LayerImpl(options.name), options_(options) {
+    require(options.units >= 1, "Dense needs at least 1 unit, got {}", options.units);
   }
 
   std::string_view class_name() const override { return "Dense"; }
@@ -19,22 +17,26 @@ class DenseImpl final : public LayerImpl {
     require(input.rank() == 1, "Dense takes vectors (features), got {}; put a Flatten before it", input);
     require(!is_built() || input[0] == kernel_.shape()[0], "Dense '{}' was built for {} features, got {}", name(),
             is_built() ? kernel_.shape()[0] : 0, input);
-    return {units_};
+    return {options_.units};
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return dense(inputs[0], kernel_.value(), bias_.value(), activation_);
+    return dense(inputs[0], kernel_.value(), value_if_any(bias_), options_.activation);
   }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
-    kernel_ =
-        add_weight({.name = "kernel", .shape = {inputs[0][0], units_}, .initializer = glorot_uniform(seed.key(0))});
-    bias_ = add_weight({.name = "bias", .shape = {units_}, .initializer = zeros()});
+    kernel_ = add_weight({.name = "kernel",
+                          .shape = {inputs[0][0], options_.units},
+                          .initializer = options_.kernel_initializer(seed.key(0))},
+                         options_.kernel_regularizer);
+    if (options_.use_bias)
+      bias_ =
+          add_weight({.name = "bias", .shape = {options_.units}, .initializer = options_.bias_initializer(seed.key(1))},
+                     options_.bias_regularizer);
   }
 
-  std::int64_t units_;
-  Activation activation_;
+  DenseOptions options_;
   Variable kernel_;
   Variable bias_;
 };

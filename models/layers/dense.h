@@ -4,6 +4,7 @@
 #include <string>
 
 #include <lockstep/kernels/ops/dense.h>
+#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
 namespace lockstep {
@@ -11,6 +12,11 @@ namespace lockstep {
 struct DenseOptions {
   std::int64_t units = 0;
   Activation activation = Activation::linear;
+  bool use_bias = true;
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
   std::string name{};
 };
 

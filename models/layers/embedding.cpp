@@ -9,19 +9,17 @@ namespace {
 
 class EmbeddingImpl final : public LayerImpl {
  public:
-  explicit EmbeddingImpl(const EmbeddingOptions& options)
-      : LayerImpl(options.name), input_dim_(options.input_dim), output_dim_(options.output_dim) {
-    require(input_dim_ >= 1 && output_dim_ >= 1,
-            "Embedding needs an input_dim and an output_dim of at least 1, got {} "
-            "and {}",
-            input_dim_, output_dim_);
+  explicit EmbeddingImpl(const EmbeddingOptions& options) : LayerImpl(options.name), options_(options) {
+    require(options.input_dim >= 1 && options.output_dim >= 1,
+            "Embedding needs an input_dim and an output_dim of at least 1, got {} and {}", options.input_dim,
+            options.output_dim);
   }
 
   std::string_view class_name() const override { return "Embedding"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     Shape shape = only_input(class_name(), inputs);
-    shape.push_back(output_dim_);
+    shape.push_back(options_.output_dim);
     return shape;
   }
 
@@ -32,12 +30,13 @@ class EmbeddingImpl final : public LayerImpl {
 
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
-    embeddings_ = add_weight(
-        {.name = "embeddings", .shape = {input_dim_, output_dim_}, .initializer = random_uniform(seed.key(0))});
+    embeddings_ = add_weight({.name = "embeddings",
+                              .shape = {options_.input_dim, options_.output_dim},
+                              .initializer = options_.embeddings_initializer(seed.key(0))},
+                             options_.embeddings_regularizer);
   }
 
-  std::int64_t input_dim_;
-  std::int64_t output_dim_;
+  EmbeddingOptions options_;
   Variable embeddings_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
 namespace lockstep {
@@ -10,12 +11,14 @@ namespace lockstep {
 struct EmbeddingOptions {
   std::int64_t input_dim = 0;   ///< number of ids
   std::int64_t output_dim = 0;  ///< length of an id's vector
+  SeededInitializer embeddings_initializer = random_uniform();
+  Regularizer embeddings_regularizer{};  ///< makes the gradient dense, as it reads every row
   std::string name{};
 };
 
 /// Keras' Embedding: ids of any shape, also as f32 (Keras cuts off what is behind the point), to (shape of ids,
-/// output_dim). One weight, embeddings (input_dim, output_dim), which starts uniform in [-0.05, 0.05). Its gradient is
-/// the rows that were looked up, which optimizers exchange and apply as such.
+/// output_dim). One weight, embeddings (input_dim, output_dim). Its gradient is the rows that were looked up, which
+/// optimizers exchange and apply as such.
 struct Embedding : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit Embedding(const EmbeddingOptions& options);

@@ -20,17 +20,27 @@ float symmetric(std::uint32_t word, float limit) {
   return (2.0F * unit - 1.0F) * limit;
 }
 
-/// sqrt(6 / (fan_in + fan_out)) of a kernel.
-float glorot_limit(const Shape& kernel) {
-  require(kernel.rank() >= 2, "glorot_uniform needs a kernel (..., in, out), got {}", kernel);
-  double window = 1;
-  for (int axis = 0; axis < kernel.rank() - 2; ++axis) window *= static_cast<double>(kernel[axis]);
-  const double fans = window * static_cast<double>(kernel.dim(-2) + kernel.dim(-1));
-  return static_cast<float>(std::sqrt(6.0 / fans));
+/// The standard normal number `i` of the four that a block gives: two from two words by the method of Box and Muller.
+double normal(const PhiloxBlock& random, std::size_t i) {
+  const auto unit = [](std::uint32_t word) { return (word + 0.5) * 0x1p-32; };  // inside (0, 1)
+  const std::size_t pair = i / 2 * 2;
+  const double radius = std::sqrt(-2 * std::log(unit(random.word[pair])));
+  const double angle = 2 * std::numbers::pi * unit(random.word[pair + 1]);
+  return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
-/// Uniform in [-limit, limit).
-void fill_symmetric(const RandomKey& key, float limit, const Tensor& values) {
+/// Standard normal number `i` of a sequence, drawn again while it lies more than two standard deviations off.
+double normal_within_two(const RandomSequence& sequence, std::uint64_t i) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    const PhiloxBlock random = sequence.block(i + (attempt << 48));
+    for (std::size_t k = 0; k < block_size; ++k)
+      if (const double drawn = normal(random, k); std::abs(drawn) < 2) return drawn;
+  }
+}
+
+/// out[i] = draw(block i / 4 of the sequence, i % 4).
+template <class Draw>
+void draw_by_block(const RandomKey& key, const Tensor& values, const Draw& draw) {
   const RandomSequence sequence(key);
   const std::span<float> out = values.span<float>();
   const auto count = static_cast<std::int64_t>(out.size());
@@ -39,9 +49,59 @@ void fill_symmetric(const RandomKey& key, float limit, const Tensor& values) {
       const PhiloxBlock random = sequence.block(static_cast<std::uint64_t>(block));
       const std::int64_t first = block * block_size;
       const std::int64_t used = std::min(block_size, count - first);
-      for (std::int64_t i = 0; i < used; ++i) out[first + i] = symmetric(random.word[i], limit);
+      for (std::int64_t i = 0; i < used; ++i) out[first + i] = draw(random, static_cast<std::size_t>(i));
     }
   });
+}
+
+Initializer draw_uniform(const RandomKey& key, float center, float limit) {
+  return [=](const Tensor& values) {
+    draw_by_block(key, values,
+                  [=](const PhiloxBlock& random, std::size_t i) { return center + symmetric(random.word[i], limit); });
+  };
+}
+
+Initializer draw_normal(const RandomKey& key, double mean, double stddev) {
+  return [=](const Tensor& values) {
+    draw_by_block(key, values, [=](const PhiloxBlock& random, std::size_t i) {
+      return static_cast<float>(mean + stddev * normal(random, i));
+    });
+  };
+}
+
+Initializer draw_truncated_normal(const RandomKey& key, double mean, double stddev) {
+  return [=](const Tensor& values) {
+    const RandomSequence sequence(key);
+    const std::span<float> out = values.span<float>();
+    parallel_for(static_cast<std::int64_t>(out.size()), blocks_per_chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        out[i] = static_cast<float>(mean + stddev * normal_within_two(sequence, static_cast<std::uint64_t>(i)));
+    });
+  };
+}
+
+/// The fan that `mode` asks for, at least 1; keras.src.initializers.random_initializers.compute_fans.
+double fan_of(const Shape& shape, FanMode mode) {
+  double window = 1;
+  for (int axis = 0; axis < shape.rank() - 2; ++axis) window *= static_cast<double>(shape[axis]);
+  const double in = shape.rank() == 0 ? 1 : window * static_cast<double>(shape.dim(shape.rank() == 1 ? 0 : -2));
+  const double out = shape.rank() == 0 ? 1 : window * static_cast<double>(shape.dim(-1));
+  return std::max(1.0, mode == FanMode::fan_in ? in : mode == FanMode::fan_out ? out : (in + out) / 2);
+}
+
+Initializer scaled(const VarianceScalingOptions& options, const RandomKey& key) {
+  return [options, key](const Tensor& values) {
+    const double variance = options.scale / fan_of(values.shape(), options.mode);
+    switch (options.distribution) {
+      case Distribution::truncated_normal:
+        // The standard deviation of a standard normal distribution that is cut off at -2 and 2.
+        return draw_truncated_normal(key, 0, std::sqrt(variance) / .87962566103423978)(values);
+      case Distribution::untruncated_normal:
+        return draw_normal(key, 0, std::sqrt(variance))(values);
+      case Distribution::uniform:
+        return draw_uniform(key, 0, static_cast<float>(std::sqrt(3 * variance)))(values);
+    }
+  };
 }
 
 /// A tall matrix, held by columns.
@@ -53,19 +113,13 @@ struct Columns {
   double* operator[](std::int64_t column) { return values.data() + column * rows; }
 };
 
-/// Normally distributed by the method of Box and Muller: two values from two words.
+/// Of standard normal elements.
 Columns gaussian(const RandomKey& key, std::int64_t rows, std::int64_t count) {
   Columns matrix{.rows = rows, .count = count};
   matrix.values.resize(static_cast<std::size_t>(rows * count));
   const RandomSequence sequence(key);
-  const auto unit = [](std::uint32_t word) { return (word + 0.5) * 0x1p-32; };  // inside (0, 1)
-  for (std::size_t i = 0; i < matrix.values.size(); ++i) {
-    const PhiloxBlock random = sequence.block(i / block_size);
-    const std::size_t pair = i % block_size / 2 * 2;
-    const double radius = std::sqrt(-2 * std::log(unit(random.word[pair])));
-    const double angle = 2 * std::numbers::pi * unit(random.word[pair + 1]);
-    matrix.values[i] = radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
-  }
+  for (std::size_t i = 0; i < matrix.values.size(); ++i)
+    matrix.values[i] = normal(sequence.block(i / block_size), i % block_size);
   return matrix;
 }
 
@@ -112,13 +166,34 @@ Columns orthonormal_columns(Columns matrix) {
 
 }  // namespace
 
-Initializer glorot_uniform(const RandomKey& key) {
-  return [key](const Tensor& values) { fill_symmetric(key, glorot_limit(values.shape()), values); };
+SeededInitializer variance_scaling(const VarianceScalingOptions& options) {
+  require(options.scale > 0, "variance_scaling needs a scale above 0, got {}", options.scale);
+  return [options](const RandomKey& key) { return scaled(options, key); };
 }
 
-Initializer random_uniform(const RandomKey& key, double limit) {
-  require(limit >= 0, "random_uniform needs a limit of at least 0, got {}", limit);
-  return [key, limit](const Tensor& values) { fill_symmetric(key, static_cast<float>(limit), values); };
+Initializer glorot_uniform(const RandomKey& key) {
+  return scaled({.mode = FanMode::fan_avg, .distribution = Distribution::uniform}, key);
+}
+Initializer glorot_normal(const RandomKey& key) { return scaled({.mode = FanMode::fan_avg}, key); }
+Initializer he_uniform(const RandomKey& key) {
+  return scaled({.scale = 2, .distribution = Distribution::uniform}, key);
+}
+Initializer he_normal(const RandomKey& key) { return scaled({.scale = 2}, key); }
+Initializer lecun_uniform(const RandomKey& key) { return scaled({.distribution = Distribution::uniform}, key); }
+Initializer lecun_normal(const RandomKey& key) { return scaled({}, key); }
+
+SeededInitializer random_normal(const NormalOptions& options) {
+  return [options](const RandomKey& key) { return draw_normal(key, options.mean, options.stddev); };
+}
+
+SeededInitializer truncated_normal(const NormalOptions& options) {
+  return [options](const RandomKey& key) { return draw_truncated_normal(key, options.mean, options.stddev); };
+}
+
+SeededInitializer random_uniform(const UniformOptions& options) {
+  const auto center = static_cast<float>((options.minval + options.maxval) / 2);
+  const auto limit = static_cast<float>((options.maxval - options.minval) / 2);
+  return [=](const RandomKey& key) { return draw_uniform(key, center, limit); };
 }
 
 Initializer orthogonal(const RandomKey& key) {
@@ -134,12 +209,14 @@ Initializer orthogonal(const RandomKey& key) {
   };
 }
 
-Initializer zeros() {
-  return [](const Tensor& values) { std::ranges::fill(values.span<float>(), 0.0F); };
+SeededInitializer constant(double value) {
+  return [value](const RandomKey&) -> Initializer {
+    return [value](const Tensor& values) { std::ranges::fill(values.span<float>(), static_cast<float>(value)); };
+  };
 }
 
-Initializer ones() {
-  return [](const Tensor& values) { std::ranges::fill(values.span<float>(), 1.0F); };
-}
+Initializer zeros(const RandomKey& key) { return constant(0)(key); }
+
+Initializer ones(const RandomKey& key) { return constant(1)(key); }
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/strategy/variable/variable.h>
 
@@ -7,17 +9,59 @@
 
 namespace lockstep {
 
-/// Uniform in [-limit, limit) with limit = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), Keras' default for
-/// kernels. The last two axes are in and out; the axes before them, as of a convolution's window, multiply both fans.
-/// Throws InvalidArgument, when used, for a shape of less than two axes.
+/// How a layer's option says what a weight starts with: an initializer for the weight's own random numbers. The
+/// functions below that take a key are such themselves: `.kernel_initializer = he_normal`; those with options give one:
+/// `.kernel_initializer = random_normal({.stddev = 0.01})`.
+using SeededInitializer = std::function<Initializer(const RandomKey&)>;
+
+/// What a weight's fans are scaled by: of a kernel (..., in, out) fan_in is in and fan_out out, both times the sizes of
+/// the axes before them, as of a convolution's window; of a vector both are its size.
+enum class FanMode { fan_in, fan_out, fan_avg };
+/// truncated_normal redraws what lies outside two standard deviations.
+enum class Distribution { truncated_normal, untruncated_normal, uniform };
+
+struct VarianceScalingOptions {
+  double scale = 1;
+  FanMode mode = FanMode::fan_in;
+  Distribution distribution = Distribution::truncated_normal;
+};
+
+/// Of mean 0 and variance scale / fan, as Keras' VarianceScaling. Throws InvalidArgument unless scale > 0.
+SeededInitializer variance_scaling(const VarianceScalingOptions& options = {});
+
+/// Scale 1, fan_avg (Glorot and Bengio 2010); glorot_uniform is Keras' default for kernels.
 Initializer glorot_uniform(const RandomKey& key);
-/// Uniform in [-limit, limit), Keras' default for embeddings. Throws InvalidArgument for a limit below 0.
-Initializer random_uniform(const RandomKey& key, double limit = 0.05);
+Initializer glorot_normal(const RandomKey& key);
+/// Scale 2, fan_in (He et al. 2015).
+Initializer he_uniform(const RandomKey& key);
+Initializer he_normal(const RandomKey& key);
+/// Scale 1, fan_in (LeCun et al. 1998).
+Initializer lecun_uniform(const RandomKey& key);
+Initializer lecun_normal(const RandomKey& key);
+
+struct NormalOptions {
+  double mean = 0;
+  double stddev = 0.05;
+};
+SeededInitializer random_normal(const NormalOptions& options = {});
+/// What lies outside two standard deviations is redrawn.
+SeededInitializer truncated_normal(const NormalOptions& options = {});
+
+struct UniformOptions {
+  double minval = -0.05;
+  double maxval = 0.05;
+};
+/// In [minval, maxval).
+SeededInitializer random_uniform(const UniformOptions& options = {});
+
 /// A matrix with orthonormal rows or, if it has more rows than columns, columns, of uniform distribution (Saxe et al.
 /// 2014), Keras' default for recurrent kernels: the Q of a Gaussian matrix' QR factorization whose R has a positive
-/// diagonal (Mezzadri 2007). The last axis is the columns. Throws as glorot_uniform.
+/// diagonal (Mezzadri 2007). The last axis is the columns. Throws InvalidArgument, when used, for less than two axes.
 Initializer orthogonal(const RandomKey& key);
-Initializer zeros();
-Initializer ones();
+
+/// The same value for every element.
+SeededInitializer constant(double value);
+Initializer zeros(const RandomKey& key = {});
+Initializer ones(const RandomKey& key = {});
 
 }  // namespace lockstep

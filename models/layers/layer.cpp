@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/layer.h>
 
 namespace lockstep {
@@ -18,9 +19,20 @@ std::int64_t LayerImpl::count_params() const {
   return count;
 }
 
-Variable LayerImpl::add_weight(VariableSpec spec) {
+Tensor LayerImpl::regularization_loss() const {
+  Tensor total;
+  for (const auto& [weight, regularizer] : regularized_) {
+    const Tensor penalty = regularizer(weight.value());
+    total = total.defined() ? add(total, penalty) : penalty;
+  }
+  return total;
+}
+
+Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer) {
   spec.name = fmt::format("{}/{}", name_, spec.name);
-  return variables_.emplace_back(std::move(spec));
+  Variable variable(std::move(spec));
+  if (regularizer) regularized_.emplace_back(variable, regularizer);
+  return variables_.emplace_back(std::move(variable));
 }
 
 }  // namespace lockstep

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <lockstep/kernels/random_key.h>
@@ -22,6 +24,9 @@ struct LayerCall {
   bool fused_relu = false;  ///< apply max(0, .) to the result; only given to layers that say `can_fuse_relu`
   Tensor out{};             ///< where to write the result, if defined; only given to layers that say `can_write_to`
 };
+
+/// A penalty on a weight that is added to the loss: a differentiable scalar. See regularizers.h.
+using Regularizer = std::function<Tensor(const Tensor& weight)>;
 
 /// Where a layer gets its variables' initial values and its random numbers from.
 struct LayerSeed {
@@ -61,6 +66,8 @@ class LayerImpl {
   const std::vector<Variable>& variables() const { return variables_; }
   /// Elements of all variables.
   std::int64_t count_params() const;
+  /// The sum of the regularizers' penalties on the calling replica's weights; undefined if there are none.
+  Tensor regularization_loss() const;
 
  protected:
   explicit LayerImpl(std::string name) : name_(std::move(name)) {}
@@ -69,12 +76,15 @@ class LayerImpl {
   /// Lists variables that other layers have made, for a layer that runs those.
   void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
   /// Makes a variable "layer/name" and lists it among `variables()`.
-  Variable add_weight(VariableSpec spec);
+  Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {});
+  /// The value of a weight that a layer may do without, such as a bias; undefined if it has none.
+  static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 
  private:
   std::string name_;  ///< empty until the model gives one
   bool built_ = false;
   std::vector<Variable> variables_;
+  std::vector<std::pair<Variable, Regularizer>> regularized_;
 };
 
 class Symbol;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
 namespace lockstep {
@@ -11,6 +12,12 @@ struct LstmOptions {
   std::int64_t units = 0;
   bool return_sequences = false;  ///< h of every time step instead of the last one's
   bool unit_forget_bias = true;   ///< the forget gate's bias starts at 1 (Jozefowicz et al. 2015)
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer recurrent_initializer = orthogonal;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer recurrent_regularizer{};
+  Regularizer bias_regularizer{};
   std::string name{};
 };
 

@@ -1,38 +1,68 @@
-#include <algorithm>
 #include <utility>
 
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/merge.h>
 
 namespace lockstep {
 namespace {
 
+void check_at_least_two(std::string_view layer, std::span<const Shape> inputs) {
+  require(inputs.size() >= 2, "{} takes at least two inputs, got {}", layer, inputs.size());
+}
+
 class ConcatenateImpl final : public LayerImpl {
  public:
-  explicit ConcatenateImpl(std::string name) : LayerImpl(std::move(name)) {}
+  explicit ConcatenateImpl(const ConcatenateOptions& options) : LayerImpl(options.name), axis_(options.axis) {
+    require(axis_ != 0, "Concatenate joins any axis but the batch axis, 0");
+  }
 
   std::string_view class_name() const override { return "Concatenate"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    require(inputs.size() >= 2, "Concatenate takes at least two inputs, got {}", inputs.size());
-    Shape result = inputs[0];
-    require(result.rank() >= 1, "Concatenate needs an axis to join, got {}", result);
-    const int last = result.rank() - 1;
+    check_at_least_two(class_name(), inputs);
+    const Shape& first = inputs[0];
+    const int axis = axis_ < 0 ? axis_ + first.rank() : axis_ - 1;
+    require(axis >= 0 && axis < first.rank(), "Concatenate has no axis {} to join in (batch) + {}", axis_, first);
+    Shape result = first;
     for (const Shape& input : inputs.subspan(1)) {
-      const bool agrees = input.rank() == result.rank() && std::equal(input.begin(), input.end() - 1, result.begin());
-      require(agrees, "Concatenate needs inputs that agree in all but the last axis, got {} and {}", inputs[0], input);
-      result[last] += input[last];
+      bool agrees = input.rank() == first.rank();
+      for (int i = 0; agrees && i < first.rank(); ++i) agrees = i == axis || input[i] == first[i];
+      require(agrees, "Concatenate needs inputs that agree in all but {}, got {} and {}",
+              axis_ == -1 ? "the last axis" : "the joined axis", first, input);
+      result[axis] += input[axis];
     }
     return result;
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, -1); }
-  bool joins_last_axis() const override { return true; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
+  bool joins_last_axis() const override { return axis_ == -1; }
+
+ private:
+  int axis_;
+};
+
+class AddImpl final : public LayerImpl {
+ public:
+  explicit AddImpl(std::string name) : LayerImpl(std::move(name)) {}
+
+  std::string_view class_name() const override { return "Add"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    check_at_least_two(class_name(), inputs);
+    for (const Shape& input : inputs)
+      require(input == inputs[0], "Add needs inputs of one shape, got {} and {}", inputs[0], input);
+    return inputs[0];
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return add_n(inputs); }
 };
 
 }  // namespace
 
-Concatenate::Concatenate(std::string name) : Layer(std::make_shared<ConcatenateImpl>(std::move(name))) {}
+Concatenate::Concatenate(const ConcatenateOptions& options) : Layer(std::make_shared<ConcatenateImpl>(options)) {}
+
+Add::Add(std::string name) : Layer(std::make_shared<AddImpl>(std::move(name))) {}
 
 }  // namespace lockstep

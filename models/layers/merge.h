@@ -6,10 +6,21 @@
 
 namespace lockstep {
 
-/// Joins its inputs along the last axis; their other sizes must agree. Costs nothing where all inputs come from layers
-/// that can write into their slice of the result.
+struct ConcatenateOptions {
+  int axis = -1;  ///< counts the batch axis, which is 0, as in Keras
+  std::string name{};
+};
+
+/// Joins its inputs along an axis; their other sizes must agree. Along the last axis it costs nothing where all inputs
+/// come from layers that can write into their slice of the result.
 struct Concatenate : Layer {
-  explicit Concatenate(std::string name = {});
+  /// Throws InvalidArgument for the batch axis.
+  explicit Concatenate(const ConcatenateOptions& options = {});
+};
+
+/// The sum of its inputs, which must be of one shape.
+struct Add : Layer {
+  explicit Add(std::string name = {});
 };
 
 }  // namespace lockstep

@@ -1,3 +1,4 @@
+#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/window2d.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -45,6 +46,32 @@ class Pooling2DImpl final : public LayerImpl {
   Padding padding_;
 };
 
+/// One window over the whole image, which costs no more than a reduction of its own kind.
+class GlobalPooling2DImpl final : public LayerImpl {
+ public:
+  GlobalPooling2DImpl(const char* class_name, Pooling2DImpl::Op op, const GlobalPooling2DOptions& options)
+      : LayerImpl(options.name), class_name_(class_name), op_(op), keepdims_(options.keepdims) {}
+
+  std::string_view class_name() const override { return class_name_; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name_, inputs);
+    require(image[0] >= 1 && image[1] >= 1, "{} needs images of at least one pixel, got {}", class_name_, image);
+    return keepdims_ ? Shape{1, 1, image[2]} : Shape{image[2]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& x = inputs[0];
+    const Tensor y = op_(x, {.window = {x.dim(1), x.dim(2)}, .strides = {1, 1}});
+    return keepdims_ ? y : reshape(y, {x.dim(0), x.dim(3)});
+  }
+
+ private:
+  const char* class_name_;
+  Pooling2DImpl::Op op_;
+  bool keepdims_;
+};
+
 }  // namespace
 
 MaxPooling2D::MaxPooling2D(const Pooling2DOptions& options)
@@ -52,5 +79,11 @@ MaxPooling2D::MaxPooling2D(const Pooling2DOptions& options)
 
 AveragePooling2D::AveragePooling2D(const Pooling2DOptions& options)
     : Layer(std::make_shared<Pooling2DImpl>("AveragePooling2D", average_pool2d, options)) {}
+
+GlobalMaxPooling2D::GlobalMaxPooling2D(const GlobalPooling2DOptions& options)
+    : Layer(std::make_shared<GlobalPooling2DImpl>("GlobalMaxPooling2D", max_pool2d, options)) {}
+
+GlobalAveragePooling2D::GlobalAveragePooling2D(const GlobalPooling2DOptions& options)
+    : Layer(std::make_shared<GlobalPooling2DImpl>("GlobalAveragePooling2D", average_pool2d, options)) {}
 
 }  // namespace lockstep

@@ -27,4 +27,19 @@ struct AveragePooling2D : Layer {
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
 };
 
+struct GlobalPooling2DOptions {
+  bool keepdims = false;  ///< (1, 1, c) instead of (c)
+  std::string name{};
+};
+
+/// The largest element of each channel: (h, w, c) -> (c).
+struct GlobalMaxPooling2D : Layer {
+  explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
+};
+
+/// The mean of each channel: (h, w, c) -> (c).
+struct GlobalAveragePooling2D : Layer {
+  explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
+};
+
 }  // namespace lockstep

@@ -31,6 +31,7 @@ Logs Model::evaluate(const Dataset& batches) {
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
   }
+  if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
   return totals.means(compiled.metrics);
 }
 

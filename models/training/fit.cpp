@@ -3,6 +3,7 @@
 
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/training/batch_feed.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
@@ -119,6 +120,10 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& local, std::int64_t global
     const Tensor loss_sum = sum(losses_by_example(compiled_.loss, local.y, y_pred));
     result.totals = batch_totals(loss_sum, compiled_.metrics, local.y, y_pred);
     loss = loss_sum / static_cast<double>(global_size);
+    if (const Tensor penalty = state_.network.regularization_loss(); penalty.defined()) {
+      loss = loss + scale_regularization_loss(penalty);
+      result.totals.add_to_every_loss(penalty);
+    }
   }
   compiled_.optimizer.minimize(tape, loss, state_.trainable);
   result.split_ms = StepClock::take();

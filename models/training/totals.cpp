@@ -11,6 +11,10 @@ Totals& Totals::operator+=(const Totals& other) {
   return *this;
 }
 
+void Totals::add_to_every_loss(const Tensor& penalty) {
+  loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
+}
+
 Logs Totals::means(const std::vector<Metric>& metrics_of_model, const std::string& prefix) const {
   Logs logs;
   if (examples == 0) return logs;

@@ -18,6 +18,8 @@ struct Totals {
   std::vector<double> metrics{};
 
   Totals& operator+=(const Totals& other);
+  /// Adds a scalar that is part of the model's loss but no example's own, so that the mean has it once.
+  void add_to_every_loss(const Tensor& penalty);
   /// The means by name, each with `prefix` before it; none when there are no examples.
   Logs means(const std::vector<Metric>& metrics_of_model, const std::string& prefix = "") const;
 };

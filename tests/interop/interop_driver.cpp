@@ -27,6 +27,8 @@
 #include <lockstep/models/zoo/mlp.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
+#include "layers_models.h"
+
 namespace lockstep {
 namespace {
 
@@ -56,6 +58,7 @@ Model lstm() {
 }
 
 Model make_model(const std::string& name) {
+  if (const std::optional<Model> model = layers_model(name)) return *model;
   if (name == "minigooglenet") return zoo::mini_googlenet({32, 32, 3}, 10);
   if (name == "mlp") return zoo::mlp({.inputs = 80, .hidden = {40, 20, 10, 6}});
   if (name == "full_mlp") return zoo::mlp();

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <support/errors.h>
+#include <support/expect_error.h>
 #include <support/gradient_check.h>
 
 #include <lockstep/kernels/ops/array.h>
@@ -136,6 +137,28 @@ TEST(Array, ErrorsNameTheShapes) {
               HasSubstr("rank or dtype differ"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { concat({}, 0); }), HasSubstr("at least one tensor"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { flatten(Tensor::zeros({})); }), HasSubstr("at least one axis"));
+}
+
+TEST(ZeroPad2d, SurroundsImages) {
+  const Shape shape{2, 3, 4, 5};
+  const Borders2d borders{.top = 1, .bottom = 2, .left = 0, .right = 3};
+  const auto reference = [&](const std::vector<std::vector<double>>& in) {
+    std::vector<double> y(2 * 6 * 7 * 5, 0);
+    for (std::size_t i = 0; i < in[0].size(); ++i) {
+      const std::size_t channel = i % 5, column = i / 5 % 4, row = i / 20 % 3, image = i / 60;
+      y[((image * 6 + row + 1) * 7 + column) * 5 + channel] = in[0][i];
+    }
+    return y;
+  };
+  const Tensor x = random_tensor(shape, 1);
+  const auto op = [&](std::span<const Tensor> in) { return zero_pad2d(in[0], borders); };
+  check_gradients(op, reference, {x});
+  check_gradients(op, reference, {strided_copy(x)});
+  EXPECT_EQ(zero_pad2d(Tensor::zeros({0, 3, 4, 5}), borders).shape(), Shape({0, 6, 7, 5}));
+  expect_same_bits(zero_pad2d(x, {}), x);
+  EXPECT_ERROR(InvalidArgument, "borders of at least 0, got -1, 0, 0 and 0", zero_pad2d(x, {.top = -1}));
+  EXPECT_ERROR(InvalidArgument, "x must be f32 (n, height, width, channels), got f32 (5)",
+               zero_pad2d(Tensor::zeros({5}), borders));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
@@ -216,6 +217,53 @@ TEST(BatchNorm, NoRowsGiveZeros) {
   EXPECT_EQ(gradients[0].shape(), in[0].shape());
   expect_same_bits(gradients[1], zeros);
   expect_same_bits(gradients[2], zeros);
+}
+
+// What a part of a batch is told of another one: its mean, variance and number of rows, then its dgamma and dbeta.
+TEST(BatchNorm, APartIsNormalizedAsInTheWholeBatch) {
+  constexpr std::int64_t rows = 11, own_rows = 4, channels = 3;
+  const Tensor whole = random_tensor({rows, channels}, 1, 99, 103);
+  const std::vector<Tensor> in = operands({rows, channels});
+  const Tensor weights = random_tensor({rows, channels}, 9);
+  const Tensor other = make_dense(whole.slice_view(0, own_rows, rows));
+  const Tensor other_weights = make_dense(weights.slice_view(0, own_rows, rows));
+
+  const auto gradients = [&](const Tensor& x, const Tensor& of_y, const BatchNormOptions& options, Tensor& y) {
+    const std::array sources{x, in[1], in[2]};
+    GradientTape tape;
+    for (const Tensor& source : sources) tape.watch(source);
+    const BatchNormResult result = batch_norm(x, in[1], in[2], options);
+    EXPECT_EQ(result.rows, rows);
+    y = result.y;
+    return tape.gradient(sum(multiply(y, of_y)), sources);
+  };
+  Tensor y_of_whole;
+  const auto of_whole = gradients(whole, weights, {.relu = true}, y_of_whole);
+
+  // The other part's sums, from its rows of the whole's results.
+  const BatchNormResult moments = batch_norm(other, in[1], in[2]);
+  const BatchNormResult both = batch_norm(whole, in[1], in[2]);
+  GradientTape tape;
+  tape.watch(in[1]);
+  tape.watch(in[2]);
+  const Tensor y_of_other = batch_norm_inference(other, in[1], in[2], both.mean, both.variance, {.relu = true});
+  const auto sums = tape.gradient(sum(multiply(y_of_other, other_weights)), std::array{in[1], in[2]});
+  const Tensor count = Tensor::full({1}, static_cast<double>(rows - own_rows));
+  const GatherRows gather = [&](const Tensor& own) {
+    const bool forward = own.dim(1) == 2 * channels + 1;
+    const std::array theirs{forward ? moments.mean : sums[0], forward ? moments.variance : sums[1]};
+    const Tensor joined = concat(theirs, 0);
+    const Tensor row = forward ? concat(std::array{joined, count}, 0) : joined;
+    return concat(std::array{own, row.view({1, row.elements()})}, 0);
+  };
+  Tensor y;
+  const auto of_part = gradients(make_dense(whole.slice_view(0, 0, own_rows)),
+                                 make_dense(weights.slice_view(0, 0, own_rows)), {.relu = true, .gather = gather}, y);
+  const auto first = [&](const Tensor& x) { return x.slice_view(0, 0, own_rows).to_vector<double>(); };
+  expect_close(y, first(y_of_whole), rows, 103);
+  expect_close(of_part[0], first(of_whole[0]), rows, 103);
+  expect_close(add(of_part[1], sums[0]), of_whole[1].to_vector<double>(), rows, 103);
+  expect_close(add(of_part[2], sums[1]), of_whole[2].to_vector<double>(), rows);
 }
 
 TEST(BatchNorm, MovingAverage) {

@@ -4,6 +4,7 @@
 #include <lockstep/kernels/common/cross_entropy.h>
 #include <lockstep/kernels/common/dropout.h>
 #include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/common/gru.h>
 #include <lockstep/kernels/common/lstm.h>
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/philox.h>
@@ -16,7 +17,7 @@ template <class F>
 __global__ void unary(F f, const float* x, float* y, float* dx) {
   const int i = static_cast<int>(threadIdx.x);
   y[i] = f(x[i]);
-  dx[i] = f.gradient(x[i], y[i], 1.0F);
+  dx[i] = f.gradient(F::from_result ? y[i] : x[i], 1.0F);
 }
 
 template <class F>
@@ -72,6 +73,12 @@ __global__ void lstm(const float* sums, float* state, float* gradient) {
   state[0] = unit.c;
 }
 
+__global__ void gru(const float* sums, float* state, float* gradient) {
+  const GruUnit unit = gru_unit(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], state[0]);
+  gradient[0] = gru_unit_gradient(unit, sums[5], state[0], state[1]).h_before;
+  state[0] = unit.h;
+}
+
 }  // namespace
 
 /// Makes every kernel above be compiled for the device.
@@ -100,6 +107,7 @@ void launch_all(float* f, bfloat16* b, std::int64_t* n) {
                                        AdagradStep{}, LambDirectionStep{}};
   for (const OptimizerStep::Rule& of : rules)
     visit_rule(of, [&](auto rule) { update<<<1, 1>>>(rule, OptimizerStep(of), f, f, f, f); });
+  gru<<<1, 1>>>(f, f, f);
   lstm<<<1, 1>>>(f, f, f);
 }
 

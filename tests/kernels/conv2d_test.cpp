@@ -31,13 +31,21 @@ const std::vector<Case> cases{
     {{2, 1, 1, 3}, {3, 3, 3, 3}, {.padding = Padding::same}},
     {{1, 9, 7, 3}, {2, 1, 3, 16}, {.strides = {3, 4}, .padding = Padding::valid}},
     {{1, 7, 7, 2}, {1, 1, 2, 3}, {.strides = {3, 3}, .padding = Padding::same}},
+    {{2, 9, 8, 3}, {3, 3, 3, 4}, {.dilation = {2, 3}}},
+    {{1, 6, 7, 5}, {3, 2, 5, 3}, {.padding = Padding::same, .dilation = {3, 2}}, false},
+    {{2, 6, 5, 6}, {3, 3, 3, 4}, {.padding = Padding::same, .groups = 2}},
+    {{2, 7, 5, 9}, {2, 3, 3, 6}, {.strides = {2, 1}, .groups = 3}, false},
+    {{2, 6, 5, 16}, {3, 3, 1, 16}, {.padding = Padding::same, .groups = 16}},
+    {{2, 5, 6, 8}, {3, 3, 1, 24}, {.strides = {2, 2}, .padding = Padding::same, .groups = 8}},
+    {{1, 7, 7, 5}, {3, 3, 1, 5}, {.dilation = {2, 2}, .groups = 5}},
 };
 
 struct Extent {
   std::int64_t size, pad;
 };
 
-Extent along(std::int64_t input, std::int64_t window, std::int64_t stride, Padding padding) {
+Extent along(std::int64_t input, std::int64_t taps, std::int64_t dilation, std::int64_t stride, Padding padding) {
+  const std::int64_t window = (taps - 1) * dilation + 1;
   if (padding == Padding::valid) return {(input - window + stride) / stride, 0};
   const std::int64_t size = (input - 1) / stride + 1;
   return {size, std::max<std::int64_t>(0, (size - 1) * stride + window - input) / 2};
@@ -46,8 +54,10 @@ Extent along(std::int64_t input, std::int64_t window, std::int64_t stride, Paddi
 /// Plain loops over every result and every tap.
 std::vector<double> plain_conv2d(const Case& c, const std::vector<double>& x, const std::vector<double>& kernel,
                                  const std::vector<double>& bias) {
-  const Extent rows = along(c.x[1], c.kernel[0], c.options.strides.height, c.options.padding);
-  const Extent columns = along(c.x[2], c.kernel[1], c.options.strides.width, c.options.padding);
+  const Extent rows =
+      along(c.x[1], c.kernel[0], c.options.dilation.height, c.options.strides.height, c.options.padding);
+  const Extent columns =
+      along(c.x[2], c.kernel[1], c.options.dilation.width, c.options.strides.width, c.options.padding);
   std::vector<double> y;
   for (std::int64_t n = 0; n < c.x[0]; ++n)
     for (std::int64_t i = 0; i < rows.size; ++i)
@@ -56,12 +66,16 @@ std::vector<double> plain_conv2d(const Case& c, const std::vector<double>& x, co
           double sum = bias.empty() ? 0 : bias[static_cast<std::size_t>(out)];
           for (std::int64_t di = 0; di < c.kernel[0]; ++di)
             for (std::int64_t dj = 0; dj < c.kernel[1]; ++dj) {
-              const std::int64_t row = i * c.options.strides.height + di - rows.pad;
-              const std::int64_t column = j * c.options.strides.width + dj - columns.pad;
+              const std::int64_t row = i * c.options.strides.height + di * c.options.dilation.height - rows.pad;
+              const std::int64_t column = j * c.options.strides.width + dj * c.options.dilation.width - columns.pad;
               if (row < 0 || row >= c.x[1] || column < 0 || column >= c.x[2]) continue;
-              for (std::int64_t in = 0; in < c.x[3]; ++in)
-                sum += x[static_cast<std::size_t>(((n * c.x[1] + row) * c.x[2] + column) * c.x[3] + in)] *
-                       kernel[static_cast<std::size_t>(((di * c.kernel[1] + dj) * c.x[3] + in) * c.kernel[3] + out)];
+              for (std::int64_t in = 0; in < c.kernel[2]; ++in) {
+                const std::int64_t group = out / (c.kernel[3] / c.options.groups);
+                const std::int64_t channel = group * c.kernel[2] + in;
+                sum +=
+                    x[static_cast<std::size_t>(((n * c.x[1] + row) * c.x[2] + column) * c.x[3] + channel)] *
+                    kernel[static_cast<std::size_t>(((di * c.kernel[1] + dj) * c.kernel[2] + in) * c.kernel[3] + out)];
+              }
             }
           y.push_back(sum);
         }
@@ -183,6 +197,17 @@ TEST(Conv2d, NoRowsGiveZeroGradients) {
   expect_same_bits(result.dbias, Tensor::zeros({5}));
 }
 
+// Keras' kernel (h, w, channels, multiplier) is the kernel (h, w, 1, channels * multiplier) of as many groups.
+TEST(Conv2d, DepthwiseIsOneGroupForEachChannel) {
+  const Case grouped{{2, 5, 6, 3}, {3, 2, 1, 6}, {.padding = Padding::same, .groups = 3}};
+  check_gradients(
+      [&](std::span<const Tensor> in) { return depthwise_conv2d(in[0], in[1], in[2], {.padding = Padding::same}); },
+      [&](const std::vector<std::vector<double>>& in) { return plain_conv2d(grouped, in[0], in[1], in[2]); },
+      {random_tensor({2, 5, 6, 3}, 1), random_tensor({3, 2, 3, 2}, 2), random_tensor({6}, 3)}, {.length = 2 * 5 * 6});
+  const Tensor none = depthwise_conv2d(random_tensor({0, 5, 6, 3}, 1), random_tensor({3, 2, 3, 2}, 2), {});
+  EXPECT_EQ(none.shape(), Shape({0, 3, 5, 6}));
+}
+
 TEST(Conv2d, NamesShapesThatDoNotFit) {
   const Tensor x = random_tensor({2, 4, 4, 3}, 1);
   const Tensor kernel = random_tensor({3, 3, 3, 5}, 2);
@@ -201,6 +226,16 @@ TEST(Conv2d, NamesShapesThatDoNotFit) {
                 conv2d(x, random_tensor({5, 5, 3, 5}, 2), {});
               }),
               HasSubstr("does not fit"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] { conv2d(x, kernel, {}, {.groups = 2}); }),
+              HasSubstr("the 3 channels of x (2, 4, 4, 3) do not make 2 groups"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] {
+                conv2d(x, random_tensor({3, 3, 1, 5}, 2), {}, {.groups = 3});
+              }),
+              HasSubstr("(height, width, 1, filters), filters a multiple of 3, got f32 (3, 3, 1, 5)"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] {
+                depthwise_conv2d(x, random_tensor({3, 3, 2, 5}, 2), {});
+              }),
+              HasSubstr("must be f32 (height, width, 3, multiplier), got f32 (3, 3, 2, 5)"));
 }
 
 }  // namespace

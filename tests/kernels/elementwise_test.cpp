@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -39,59 +40,18 @@ TEST_P(Unary, MatchesReferenceAndItsDerivative) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ops, Unary,
-    ::testing::Values(
-        UnaryCase{"negative", negative, [](double x) { return -x; }, -2, 2},
-        UnaryCase{"exp", exp, [](double x) { return std::exp(x); }, -3, 3},
-        UnaryCase{"log", log, [](double x) { return std::log(x); }, 0.3, 4},
-        UnaryCase{"sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4},
-        UnaryCase{"square", square, [](double x) { return x * x; }, -2, 2},
-        UnaryCase{"relu", relu, [](double x) { return std::max(x, 0.0); }, -2, 2},
-        UnaryCase{"sigmoid", sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -5, 5},
-        UnaryCase{"tanh", tanh, [](double x) { return std::tanh(x); }, -3, 3},
-        UnaryCase{"add_number", [](const Tensor& x) { return 3.0 + x - 0.5; }, [](double x) { return x + 2.5; }, -2, 2},
-        UnaryCase{"scale", [](const Tensor& x) { return 3.0 * x / 4.0; }, [](double x) { return x * 0.75; }, -2, 2},
-        UnaryCase{"activate_tanh", [](const Tensor& x) { return activate(x, Activation::tanh); },
-                  [](double x) { return std::tanh(x); }, -3, 3}),
-    [](const auto& test) { return std::string(test.param.name); });
-
-TEST(Elementary, ExpSigmoidAndTanhAreWithinTwoUnitsInTheLastPlace) {
-  std::vector<float> values;
-  for (double x = -103; x < 88.7; x += 0.00917) values.push_back(static_cast<float>(x));
-  const Tensor x = Tensor::from(values, {static_cast<std::int64_t>(values.size())});
-  const auto worst = [&](const Tensor& y, auto reference) {
-    double units = 0;
-    const std::vector<float> results = y.to_vector<float>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double exact = reference(static_cast<double>(values[i]));
-      const auto rounded = static_cast<float>(std::abs(exact));
-      const double unit = static_cast<double>(std::nextafter(rounded, INFINITY)) - static_cast<double>(rounded);
-      units = std::max(units, std::abs(static_cast<double>(results[i]) - exact) / unit);
-    }
-    return units;
-  };
-  EXPECT_LE(worst(exp(x), [](double v) { return std::exp(v); }), 2);
-  EXPECT_LE(worst(tanh(x), [](double v) { return std::tanh(v); }), 2);
-  // Below -88 e^-x overflows and the result is 0, where the exact one is denormal.
-  const Tensor inner = x.slice_view(0, x.elements() / 8, x.elements());
-  values.erase(values.begin(), values.begin() + x.elements() / 8);
-  EXPECT_LE(worst(sigmoid(inner), [](double v) { return 1 / (1 + std::exp(-v)); }), 3);
-}
-
-TEST(Elementary, LimitsAndNanAreKept) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const Tensor x = Tensor::from<float>({-infinity, infinity, std::nanf(""), -200.0F, 200.0F}, {5});
-  const auto y = exp(x).to_vector<float>();
-  EXPECT_EQ(y[0], 0);
-  EXPECT_EQ(y[1], infinity);
-  EXPECT_TRUE(std::isnan(y[2]));
-  EXPECT_EQ(y[3], 0);
-  EXPECT_EQ(y[4], infinity);
-  EXPECT_THAT(tanh(x).to_vector<float>(), ::testing::ElementsAre(-1, 1, ::testing::IsNan(), -1, 1));
-  EXPECT_THAT(sigmoid(x).to_vector<float>(), ::testing::ElementsAre(0, 1, ::testing::IsNan(), 0, 1));
-  EXPECT_TRUE(std::isnan(relu(x).to_vector<float>()[2]));
-}
+INSTANTIATE_TEST_SUITE_P(Ops, Unary,
+                         ::testing::Values(UnaryCase{"negative", negative, [](double x) { return -x; }, -2, 2},
+                                           UnaryCase{"exp", exp, [](double x) { return std::exp(x); }, -3, 3},
+                                           UnaryCase{"log", log, [](double x) { return std::log(x); }, 0.3, 4},
+                                           UnaryCase{"sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4},
+                                           UnaryCase{"square", square, [](double x) { return x * x; }, -2, 2},
+                                           UnaryCase{"abs", abs, [](double x) { return std::abs(x); }, -2, 2},
+                                           UnaryCase{"add_number", [](const Tensor& x) { return 3.0 + x - 0.5; },
+                                                     [](double x) { return x + 2.5; }, -2, 2},
+                                           UnaryCase{"scale", [](const Tensor& x) { return 3.0 * x / 4.0; },
+                                                     [](double x) { return x * 0.75; }, -2, 2}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 struct BinaryCase {
   const char* name;
@@ -206,6 +166,30 @@ TEST(Cast, PassesGradientsThroughBfloat16AndNoneThroughIntegers) {
   EXPECT_EQ(gradients[1].dtype(), DType::bf16);
   EXPECT_THAT(gradients[0].to_vector<float>(), ::testing::Each(4.0F));
   EXPECT_THAT(gradients[1].to_vector<float>(), ::testing::Each(4.0F));
+}
+
+TEST(AddN, AddsTensorsOfOneShape) {
+  const Op op = [](std::span<const Tensor> in) { return add_n(in); };
+  const Reference reference = [](const auto& in) {
+    std::vector<double> y(in[0].size(), 0);
+    for (const auto& part : in)
+      for (std::size_t i = 0; i < part.size(); ++i) y[i] += part[i];
+    return y;
+  };
+  for (const Shape& shape : {Shape{}, Shape{3, 5}, Shape{0, 4}}) {
+    std::vector<Tensor> parts;
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+      parts.push_back(random_tensor(shape, seed));
+      check_gradients(op, reference, parts, {.length = 4});
+    }
+    if (shape.rank() > 0) parts[2] = strided_copy(parts[2]);
+    check_gradients(op, reference, parts, {.length = 4});
+  }
+  EXPECT_THAT(error_of<InvalidArgument>([&] { add_n({}); }), ::testing::HasSubstr("at least one tensor"));
+  EXPECT_THAT(error_of<InvalidArgument>([&] {
+                add_n(std::array{Tensor::zeros({3}), Tensor::zeros({4})});
+              }),
+              ::testing::HasSubstr("tensors of one shape, got f32 (3)"));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <lockstep/kernels/ops/dense.h>
 #include <lockstep/kernels/ops/dropout.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/gru.h>
+#include <lockstep/kernels/ops/layer_norm.h>
 #include <lockstep/kernels/ops/lstm.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/reduction.h>
@@ -104,6 +106,19 @@ std::vector<Op> ops() {
       {"softmax", {x}, [](In in) { return softmax(in[0]); }},
       {"sparse_softmax_cross_entropy", {x}, [=](In in) { return sparse_softmax_cross_entropy(in[0], labels); }},
       {"binary_cross_entropy", {x}, [=](In in) { return binary_cross_entropy(in[0], y); }},
+      {"log_softmax", {x}, [](In in) { return log_softmax(in[0]); }},
+      {"gelu", {x}, [](In in) { return gelu(in[0]); }},
+      {"add_n", {x, y}, [](In in) { return add_n(in); }},
+      {"zero_pad2d",
+       {image},
+       [](In in) {
+         return zero_pad2d(in[0], {1, 2, 0, 1});
+       }},
+      {"depthwise_conv2d", {image, filters}, [](In in) { return depthwise_conv2d(in[0], in[1], {}); }},
+      {"layer_norm", {x, channels(12), channels(13)}, [](In in) { return layer_norm(in[0], in[1], in[2]); }},
+      {"gru",
+       {sequence, random_tensor({6, 9}, 16), random_tensor({3, 9}, 17), random_tensor({2, 9}, 18)},
+       [](In in) { return gru(in[0], in[1], in[2], in[3]); }},
       {"lstm", {sequence, gates, recurrent, gate_bias}, [](In in) { return lstm(in[0], in[1], in[2], in[3]); }},
   };
 }

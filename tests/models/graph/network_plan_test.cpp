@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/graph/network.h>

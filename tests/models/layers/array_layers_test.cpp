@@ -1,7 +1,9 @@
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/reshape.h>
 
 #include "layer_test.h"
 
@@ -15,6 +17,69 @@ TEST(ActivationLayer, AppliesTheFunction) {
   EXPECT_EQ(shape_after(ActivationLayer(Activation::tanh), {{3, 4}}), (Shape{3, 4}));
   EXPECT_TRUE(ActivationLayer(Activation::relu).impl().is_relu());
   EXPECT_FALSE(ActivationLayer(Activation::sigmoid).impl().is_relu());
+}
+
+TEST(ActivationLayer, KerasLayersOfSingleFunctions) {
+  const Tensor x = random_tensor({2, 3, 4}, 1);
+  expect_same_bits(call(ReLU(), {x}), relu(x));
+  expect_same_bits(call(LeakyReLU(), {x}), leaky_relu(x, 0.3));
+  expect_same_bits(call(LeakyReLU({.negative_slope = 0.1}), {x}), leaky_relu(x, 0.1));
+  expect_same_bits(call(ELU({.alpha = 2}), {x}), elu(x, 2));
+  expect_same_bits(call(Softmax(), {x}), softmax(x));
+  EXPECT_TRUE(ReLU().impl().is_relu());
+  EXPECT_FALSE(LeakyReLU().impl().is_relu());
+  EXPECT_EQ(ReLU().impl().class_name(), "ReLU");
+  EXPECT_EQ(shape_after(Softmax(), {{3, 4}}), (Shape{3, 4}));
+  EXPECT_ERROR(InvalidArgument, "LeakyReLU needs a negative_slope of at least 0, got -1",
+               LeakyReLU({.negative_slope = -1}));
+  EXPECT_ERROR(InvalidArgument, "ELU needs an alpha of at least 0, got -1", ELU({.alpha = -1}));
+}
+
+TEST(Reshape, FindsOutOneSize) {
+  const Reshape layer({.target_shape = {4, -1}});
+  EXPECT_EQ(shape_after(layer, {{2, 3, 6}}), (Shape{4, 9}));
+  const Tensor x = random_tensor({5, 2, 3, 6}, 1);
+  expect_same_bits(call(layer, {x}), x.view({5, 4, 9}));
+  EXPECT_EQ(call(layer, {Tensor::zeros({0, 2, 3, 6})}).shape(), (Shape{0, 4, 9})) << "a replica without rows";
+  EXPECT_EQ(shape_after(Reshape({.target_shape = {}}), {{1, 1}}), Shape{});
+  EXPECT_ERROR(InvalidArgument, "cannot make (5, -1) of (2, 3, 6), which has 36 elements",
+               shape_after(Reshape({.target_shape = {5, -1}}), {{2, 3, 6}}));
+  EXPECT_ERROR(InvalidArgument, "one size, marked by -1", Reshape({.target_shape = {-1, -1}}));
+  EXPECT_ERROR(InvalidArgument, "at least 1, or one -1", Reshape({.target_shape = {-2}}));
+}
+
+TEST(ZeroPadding2D, SurroundsImages) {
+  EXPECT_EQ(shape_after(ZeroPadding2D(), {{3, 4, 5}}), (Shape{5, 6, 5}));
+  const Borders2d padding{.top = 1, .bottom = 2, .left = 3, .right = 4};
+  EXPECT_EQ(shape_after(ZeroPadding2D({.padding = padding}), {{3, 4, 5}}), (Shape{6, 11, 5}));
+  const Tensor x = random_tensor({2, 3, 4, 5}, 1);
+  expect_same_bits(call(ZeroPadding2D({.padding = padding}), {x}), zero_pad2d(x, padding));
+  EXPECT_ERROR(InvalidArgument, "padding of at least 0, got (-1, 0), (0, 0)", ZeroPadding2D({.padding = {.top = -1}}));
+}
+
+TEST(Add, AddsInputsOfOneShape) {
+  EXPECT_EQ(shape_after(Add(), {{3, 4}, {3, 4}, {3, 4}}), (Shape{3, 4}));
+  const std::vector<Tensor> parts{random_tensor({2, 3}, 1), random_tensor({2, 3}, 2), random_tensor({2, 3}, 3)};
+  expect_same_bits(call(Add(), parts), add_n(parts));
+  EXPECT_ERROR(InvalidArgument, "at least two inputs, got 1", shape_after(Add(), {{3}}));
+  EXPECT_ERROR(InvalidArgument, "inputs of one shape, got (3, 4) and (4)", shape_after(Add(), {{3, 4}, {4}}));
+}
+
+TEST(Concatenate, JoinsAnyAxisButTheBatch) {
+  const Concatenate rows({.axis = 1});
+  EXPECT_EQ(shape_after(rows, {{3, 4}, {2, 4}}), (Shape{5, 4}));
+  EXPECT_EQ(shape_after(Concatenate({.axis = -2}), {{3, 4}, {2, 4}}), (Shape{5, 4}));
+  EXPECT_FALSE(rows.impl().joins_last_axis());
+  EXPECT_TRUE(Concatenate().impl().joins_last_axis());
+  const Tensor a = random_tensor({2, 3, 4}, 1);
+  const Tensor b = random_tensor({2, 2, 4}, 2);
+  const Tensor y = call(rows, {a, b});
+  expect_same_bits(y.slice_view(1, 0, 3), a);
+  expect_same_bits(y.slice_view(1, 3, 5), b);
+  EXPECT_ERROR(InvalidArgument, "any axis but the batch axis", Concatenate({.axis = 0}));
+  EXPECT_ERROR(InvalidArgument, "no axis 3 to join in (batch) + (3, 4)",
+               shape_after(Concatenate({.axis = 3}), {{3, 4}, {3, 4}}));
+  EXPECT_ERROR(InvalidArgument, "all but the joined axis, got (3, 4) and (3, 5)", shape_after(rows, {{3, 4}, {3, 5}}));
 }
 
 TEST(Flatten, KeepsTheBatchAxis) {

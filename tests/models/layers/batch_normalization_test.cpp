@@ -1,8 +1,12 @@
+#include <array>
+
 #include <support/replicas.h>
 
 #include <lockstep/kernels/ops/batch_norm.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 #include "layer_test.h"
 
@@ -103,6 +107,64 @@ TEST(BatchNormalization, AReplicaWithoutRowsKeepsItsStatistics) {
   const Tensor y = call(layer, {Tensor::zeros({0, 3, 4})}, {.mode = Mode::train});
   EXPECT_EQ(y.shape(), (Shape{0, 3, 4}));
   EXPECT_EQ(weight(layer, variance).to_vector<float>(), before);
+}
+
+// semantics 5: BatchNorm. Synchronized statistics are exact for uneven parts and for one without rows.
+TEST(BatchNormalization, SynchronizedReplicasNormalizeByTheWholeBatch) {
+  constexpr std::int64_t rows = 9;
+  const std::vector<std::int64_t> ends{5, 5, 6, 9};  // of 4 replicas' rows; the second has none
+  const Tensor x = random_tensor({rows, 2, 3}, 1, 9, 11);
+  const Tensor weights = random_tensor({rows, 2, 3}, 2);
+  const auto part = [&](const Tensor& of, int replica) {
+    return of.slice_view(0, replica == 0 ? 0 : ends[replica - 1], ends[replica]);
+  };
+  struct Results {
+    Tensor y, dx, dgamma, dbeta;
+  };
+  const auto step = [](const Layer& layer, const Tensor& in, const Tensor& of_y) {
+    const std::array sources{in, weight(layer, 0), weight(layer, 1)};
+    GradientTape tape;
+    tape.watch(in);
+    const Tensor y = call(layer, {in}, {.mode = Mode::train, .fused_relu = true});
+    const auto gradients = tape.gradient(sum(multiply(y, of_y)), sources);
+    return Results{y, gradients[0], gradients[1], gradients[2]};
+  };
+  const BatchNormalization alone = built(BatchNormalization({.momentum = 0.5, .synchronized = true}), {{2, 3}});
+  const Results whole = step(alone, x, weights);
+
+  const MirroredStrategy strategy = mirrored(4);
+  const BatchNormalization layer = strategy.scope([] {
+    return built(BatchNormalization({.momentum = 0.5, .synchronized = true}), {{2, 3}});
+  });
+  const auto replicas = strategy.run([&] {
+    const int replica = this_replica();
+    return std::make_shared<const Results>(step(layer, part(x, replica), part(weights, replica)));
+  });
+  Tensor dgamma = Tensor::zeros({3});
+  Tensor dbeta = Tensor::zeros({3});
+  for (int replica = 0; replica < 4; ++replica) {
+    const Results& own = *replicas[replica];
+    expect_close(own.y, part(whole.y, replica).to_vector<double>(), rows * 2, 11);
+    expect_close(own.dx, part(whole.dx, replica).to_vector<double>(), rows * 2, 11);
+    dgamma = add(dgamma, own.dgamma);
+    dbeta = add(dbeta, own.dbeta);
+  }
+  expect_close(dgamma, whole.dgamma.to_vector<double>(), rows * 2, 11);
+  expect_close(dbeta, whole.dbeta.to_vector<double>(), rows * 2);
+  for (const int number : {mean, variance}) {
+    const std::vector<Tensor>& copies = layer.impl().variables()[number].state().copies();
+    for (const Tensor& copy : copies) expect_same_bits(copy, copies[0]);
+    expect_close(copies[0], weight(alone, number).to_vector<double>(), rows * 2);
+  }
+}
+
+TEST(BatchNormalization, SynchronizedReplicasWithoutAnyRowKeepTheirStatistics) {
+  const MirroredStrategy strategy = mirrored(2);
+  const BatchNormalization layer =
+      strategy.scope([] { return built(BatchNormalization({.synchronized = true}), {{4}}); });
+  strategy.run([&] { call(layer, {Tensor::zeros({0, 4})}, {.mode = Mode::train}); });
+  expect_same_bits(weight(layer, mean), Tensor::zeros({4}));
+  expect_same_bits(weight(layer, variance), Tensor::full({4}, 1));
 }
 
 TEST(BatchNormalization, RefusesWhatItCannotTake) {

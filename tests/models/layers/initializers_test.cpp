@@ -49,8 +49,94 @@ TEST(GlorotUniform, DependsOnTheKeyAlone) {
   EXPECT_NE(values(glorot_uniform({.seed = 1, .stream = 3}), shape), serial);
 }
 
-TEST(GlorotUniform, RefusesVectors) {
-  EXPECT_ERROR(InvalidArgument, "needs a kernel (..., in, out), got (3)", values(glorot_uniform({}), {3}));
+struct ScalingCase {
+  const char* name;
+  SeededInitializer initializer;
+  double variance;  ///< times the fan in of 500, of a kernel (5, 5, 20, 60)
+  bool uniform;
+};
+
+void PrintTo(const ScalingCase& c, std::ostream* out) { *out << c.name; }
+
+class VarianceScaling : public testing::TestWithParam<ScalingCase> {};
+
+/// Mean and variance of the drawn numbers.
+std::pair<double, double> moments(const std::vector<float>& drawn) {
+  double sum = 0;
+  double squares = 0;
+  for (const float value : drawn) {
+    sum += value;
+    squares += static_cast<double>(value) * value;
+  }
+  const double mean = sum / static_cast<double>(drawn.size());
+  return {mean, squares / static_cast<double>(drawn.size()) - mean * mean};
+}
+
+// Means and variances of 30,000 draws within 4 standard deviations: of the variance at most sqrt(2 / n) of itself, that
+// of a normal distribution.
+TEST_P(VarianceScaling, HasKerasVarianceAndLimits) {
+  const std::vector<float> drawn = values(GetParam().initializer({.seed = 1}), {5, 5, 20, 60});
+  const double variance = GetParam().variance / 500;
+  const auto n = static_cast<double>(drawn.size());
+  const auto [mean, found] = moments(drawn);
+  EXPECT_LT(std::abs(mean), 4 * std::sqrt(variance / n));
+  EXPECT_NEAR(found, variance, 4 * variance * std::sqrt(2 / n));
+  if (GetParam().uniform) return expect_uniform(drawn, std::sqrt(3 * variance));
+  // Cut off at two standard deviations of the normal distribution before it was cut, as Keras has it.
+  const double cut = 2 * std::sqrt(variance) / .87962566103423978;
+  const auto [least, most] = std::ranges::minmax(drawn);
+  EXPECT_GT(least, -cut);
+  EXPECT_LT(most, cut);
+  EXPECT_LT(least, -0.95 * cut);
+  EXPECT_GT(most, 0.95 * cut);
+}
+
+const ScalingCase scaling_cases[] = {
+    {"glorot_uniform", glorot_uniform, 500.0 / 1000, true},
+    {"glorot_normal", glorot_normal, 500.0 / 1000, false},
+    {"he_uniform", he_uniform, 2, true},
+    {"he_normal", he_normal, 2, false},
+    {"lecun_uniform", lecun_uniform, 1, true},
+    {"lecun_normal", lecun_normal, 1, false},
+    {"fan_out", variance_scaling({.scale = 3, .mode = FanMode::fan_out}), 1, false},
+};
+INSTANTIATE_TEST_SUITE_P(Each, VarianceScaling, testing::ValuesIn(scaling_cases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(VarianceScalingOfVectors, TakesTheirSizeForBothFans) {
+  expect_uniform(values(glorot_uniform({.seed = 1}), {20000}), std::sqrt(3.0 / 20000));
+  EXPECT_ERROR(InvalidArgument, "scale above 0, got 0", variance_scaling({.scale = 0}));
+}
+
+TEST(RandomInitializers, HaveKerasDefaults) {
+  const Shape shape{20000};
+  const auto normal = moments(values(random_normal()({.seed = 1}), shape));
+  EXPECT_NEAR(normal.second, 0.05 * 0.05, 4 * 0.05 * 0.05 * std::sqrt(2.0 / 20000));
+  const std::vector<float> cut = values(truncated_normal({.mean = 3, .stddev = 0.5})({.seed = 1}), shape);
+  EXPECT_NEAR(moments(cut).first, 3, 4 * 0.5 / std::sqrt(20000.0));
+  EXPECT_GT(std::ranges::min(cut), 2);
+  EXPECT_LT(std::ranges::max(cut), 4);
+  expect_uniform(values(random_uniform()({.seed = 1}), shape), 0.05);
+  const std::vector<float> above = values(random_uniform({.minval = 1, .maxval = 2})({.seed = 1}), shape);
+  EXPECT_GE(std::ranges::min(above), 1);
+  EXPECT_LE(std::ranges::max(above), 2);
+  EXPECT_EQ(values(constant(0.25)({}), {2}), (std::vector<float>{0.25, 0.25}));
+}
+
+TEST(RandomInitializers, DependOnTheKeyAlone) {
+  const Shape shape{301, 333};
+  const RandomKey key{.seed = 1, .stream = 2};
+  const SeededInitializer initializers[] = {random_normal(), truncated_normal(), random_uniform()};
+  for (const SeededInitializer& initializer : initializers) {
+    std::vector<float> serial;
+    {
+      const ComputeThreadsScope one(1);
+      serial = values(initializer(key), shape);
+    }
+    const ComputeThreadsScope three(3);
+    EXPECT_EQ(values(initializer(key), shape), serial);
+    EXPECT_NE(values(initializer({.seed = 2, .stream = 2}), shape), serial);
+  }
 }
 
 /// The product of rows (or columns) i and j of a matrix.

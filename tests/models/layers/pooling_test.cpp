@@ -38,5 +38,17 @@ TEST(Pooling, RefusesWhatItCannotTake) {
                shape_after(AveragePooling2D({.pool_size = {7, 7}}), {{6, 6, 1}}));
 }
 
+TEST(GlobalPooling, IsOneWindow) {
+  const Tensor x = random_tensor({2, 5, 3, 7}, 1);
+  EXPECT_EQ(shape_after(GlobalAveragePooling2D(), {{5, 3, 7}}), Shape{7});
+  EXPECT_EQ(shape_after(GlobalMaxPooling2D({.keepdims = true}), {{5, 3, 7}}), (Shape{1, 1, 7}));
+  const Pool2dOptions window{.window = {5, 3}, .strides = {1, 1}};
+  expect_same_bits(call(GlobalAveragePooling2D(), {x}), average_pool2d(x, window).view({2, 7}));
+  expect_same_bits(call(GlobalMaxPooling2D(), {x}), max_pool2d(x, window).view({2, 7}));
+  expect_same_bits(call(GlobalMaxPooling2D({.keepdims = true}), {x}), max_pool2d(x, window));
+  EXPECT_EQ(call(GlobalAveragePooling2D(), {Tensor::zeros({0, 5, 3, 7})}).shape(), (Shape{0, 7}));
+  EXPECT_ERROR(InvalidArgument, "GlobalMaxPooling2D takes images", shape_after(GlobalMaxPooling2D(), {{7}}));
+}
+
 }  // namespace
 }  // namespace lockstep::test

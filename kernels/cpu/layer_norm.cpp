@@ -1,0 +1,123 @@
+// Layer normalization. A row is read several times while it is in the first-level cache. The gradients of gamma and
+// beta are summed by blocks of rows that the shape alone decides, so that any number of threads gives the same bits.
+
+#include <algorithm>
+#include <cmath>
+
+#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+namespace {
+
+using Index = std::int64_t;
+
+constexpr Index chunk_elements = 8192;  ///< less is not worth waking a thread for
+constexpr Index most_blocks = 64;
+constexpr Index least_block = 8;  ///< rows, so that the blocks' sums are small beside x
+
+Index grain_of(Index features) { return std::max<Index>(1, chunk_elements / features); }
+
+float sum_of(const float* x, Index n) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+/// Of squared distances from the mean: no cancellation however large that is.
+float squares_of(const float* x, float mean, Index n) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
+  return sum;
+}
+
+/// One row and what its normalization found.
+struct Row {
+  const float* x;
+  const float* gamma;
+  const float* dy;
+  float mean, inverse;
+};
+
+/// Adds dy * normalized x to dgamma and dy to dbeta.
+void add_sums(const Row& row, float* dgamma, float* dbeta, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    dgamma[i] += row.dy[i] * ((row.x[i] - row.mean) * row.inverse);
+    dbeta[i] += row.dy[i];
+  }
+}
+
+/// dx = inverse * (g - mean(g) - z * mean(g z)), where g = dy * gamma and z is the normalized x.
+void write_gradient(const Row& row, float* dx, Index n) {
+  float sum_g = 0;
+  float sum_gz = 0;
+#pragma omp simd reduction(+ : sum_g, sum_gz)
+  for (Index i = 0; i < n; ++i) {
+    const float g = row.dy[i] * row.gamma[i];
+    sum_g += g;
+    sum_gz += g * ((row.x[i] - row.mean) * row.inverse);
+  }
+  const float count = static_cast<float>(n);
+  const float mean_g = sum_g / count;
+  const float mean_gz = sum_gz / count;
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    const float z = (row.x[i] - row.mean) * row.inverse;
+    dx[i] = row.inverse * (row.dy[i] * row.gamma[i] - mean_g - z * mean_gz);
+  }
+}
+
+}  // namespace
+
+void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon, const Tensor& y,
+                            const Tensor& mean, const Tensor& inverse) {
+  const Index n = x.dim(1);
+  const float* const scale = gamma.data<float>();
+  const float* const shift = beta.data<float>();
+  parallel_for(x.dim(0), grain_of(n), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      const float* const from = x.data<float>() + row * n;
+      float* const to = y.data<float>() + row * n;
+      const float m = sum_of(from, n) / static_cast<float>(n);
+      const float variance = squares_of(from, m, n) / static_cast<float>(n);
+      const float factor = 1.0F / std::sqrt(variance + epsilon);
+      mean.data<float>()[row] = m;
+      inverse.data<float>()[row] = factor;
+#pragma omp simd
+      for (Index i = 0; i < n; ++i) to[i] = (from[i] - m) * factor * scale[i] + shift[i];
+    }
+  });
+}
+
+void CpuBackend::layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
+                                     const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
+  const Index rows = x.dim(0);
+  const Index n = x.dim(1);
+  const Index block_rows = std::max(least_block, (rows + most_blocks - 1) / most_blocks);
+  const Index blocks = (rows + block_rows - 1) / block_rows;
+  const Tensor sums = Tensor::empty({blocks, 2, n});
+  parallel_for(blocks, std::max<Index>(1, grain_of(n) / block_rows), [&](Index begin, Index end) {
+    for (Index block = begin; block < end; ++block) {
+      float* const sum = sums.data<float>() + block * 2 * n;
+      std::fill_n(sum, 2 * n, 0.0F);
+      for (Index r = block * block_rows; r < std::min(rows, (block + 1) * block_rows); ++r) {
+        const Row row{.x = x.data<float>() + r * n,
+                      .gamma = gamma.data<float>(),
+                      .dy = dy.data<float>() + r * n,
+                      .mean = mean.data<float>()[r],
+                      .inverse = inverse.data<float>()[r]};
+        add_sums(row, sum, sum + n, n);
+        if (dx.defined()) write_gradient(row, dx.data<float>() + r * n, n);
+      }
+    }
+  });
+  const Tensor total = Tensor::empty({1, 2 * n});
+  sum_middle(sums.view({1, blocks, 2 * n}), total);
+  std::copy_n(total.data<float>(), n, dgamma.data<float>());
+  std::copy_n(total.data<float>() + n, n, dbeta.data<float>());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Activations that an op applies to its result in the same pass.
+
+namespace lockstep {
+
+/// Whether the backends' dense and conv2d can apply it: an element-wise function whose gradient follows from its
+/// result.
+bool is_fusable(Activation activation);
+
+/// The gradient of what went into a fusable activation, dense, from its result y (not read if linear) and dy.
+Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy);
+
+}  // namespace lockstep

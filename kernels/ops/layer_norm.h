@@ -1,0 +1,12 @@
+#pragma once
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+namespace lockstep {
+
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and the (biased) variance being those of x's last
+/// axis (Ba, Kiros and Hinton 2016): x (..., features), gamma and beta (features). f32; differentiable in all three.
+/// Throws InvalidArgument naming the shapes.
+Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon = 1e-3F);
+
+}  // namespace lockstep

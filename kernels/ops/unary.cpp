@@ -1,0 +1,40 @@
+#include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/ops/checks.h>
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/ops/unary.h>
+
+namespace lockstep {
+namespace {
+
+const char* name_of(UnaryOp op) {
+  constexpr const char* names[] = {"negative",  "exp",     "log",        "sqrt",     "square",   "abs",
+                                   "relu",      "relu6",   "leaky_relu", "elu",      "selu",     "gelu",
+                                   "gelu_tanh", "sigmoid", "silu",       "softplus", "softsign", "tanh"};
+  return names[static_cast<int>(op)];
+}
+
+}  // namespace
+
+bool gradient_from_result(const UnaryFunction& f) {
+  bool from_result = false;
+  visit_unary(f, [&]<class F>(const F&) { from_result = F::from_result; });
+  return from_result;
+}
+
+Tensor unary(const UnaryFunction& f, const Tensor& operand) {
+  require_f32(name_of(f.op), operand);
+  const Tensor x = to_current_device(operand);
+  const Tensor in = make_dense(x);
+  const Tensor y = Tensor::empty(x.shape());
+  current_backend().unary(f, in, y);
+  if (recording({x})) {
+    record(name_of(f.op), {x}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {
+      contribute(c, 0, kept.shape(),
+                 [&](const Tensor& out) { current_backend().unary_gradient(f, kept, make_dense(c.gradient(0)), out); });
+    });
+  }
+  return y;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// What the families of ops share that apply one function to every element.
+
+namespace lockstep {
+
+/// Whether the gradient of f is computed from f(x) and not from x.
+bool gradient_from_result(const UnaryFunction& f);
+
+/// f of every element of an f32 tensor, differentiable.
+Tensor unary(const UnaryFunction& f, const Tensor& x);
+
+}  // namespace lockstep

@@ -1,0 +1,10 @@
+#include <lockstep/kernels/ops/gru.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/recurrent.h>
+
+namespace lockstep {
+
+GRU::GRU(const GruOptions& options)
+    : Layer(std::make_shared<RecurrentImpl<GruOptions>>("GRU", gru, 3, Shape{2, 3 * options.units}, options)) {}
+
+}  // namespace lockstep

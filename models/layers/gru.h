@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct GruOptions {
+  std::int64_t units = 0;
+  bool return_sequences = false;  ///< h of every time step instead of the last one's
+  SeededInitializer kernel_initializer = glorot_uniform;
+  SeededInitializer recurrent_initializer = orthogonal;
+  SeededInitializer bias_initializer = zeros;
+  Regularizer kernel_regularizer{};
+  Regularizer recurrent_regularizer{};
+  Regularizer bias_regularizer{};
+  std::string name{};
+};
+
+/// Keras' GRU with its default activations and reset_after: (time, features) -> (units) or, with `return_sequences`,
+/// (time, units). Weights, with the gates in the order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3
+/// units), which starts orthogonal, and bias (2, 3 units), the input's and the state's.
+struct GRU : Layer {
+  /// Throws InvalidArgument for units below 1.
+  explicit GRU(const GruOptions& options);
+};
+
+}  // namespace lockstep

@@ -1,0 +1,49 @@
+#include <lockstep/kernels/ops/layer_norm.h>
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_normalization.h>
+
+namespace lockstep {
+namespace {
+
+class LayerNormalizationImpl final : public LayerImpl {
+ public:
+  explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
+      : LayerImpl(options.name), options_(options) {
+    require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
+  }
+
+  std::string_view class_name() const override { return "LayerNormalization"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() >= 1, "LayerNormalization needs an axis of features, got {}", input);
+    require(!is_built() || input.dim(-1) == gamma_.shape()[0],
+            "LayerNormalization '{}' was built for {} features, got {}", name(), is_built() ? gamma_.shape()[0] : 0,
+            input);
+    return input;
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return layer_norm(inputs[0], gamma_.value(), beta_.value(), static_cast<float>(options_.epsilon));
+  }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    const Shape features{inputs[0].dim(-1)};
+    gamma_ = add_weight({.name = "gamma", .shape = features, .initializer = options_.gamma_initializer(seed.key(0))},
+                        options_.gamma_regularizer);
+    beta_ = add_weight({.name = "beta", .shape = features, .initializer = options_.beta_initializer(seed.key(1))},
+                       options_.beta_regularizer);
+  }
+
+  LayerNormalizationOptions options_;
+  Variable gamma_;
+  Variable beta_;
+};
+
+}  // namespace
+
+LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
+    : Layer(std::make_shared<LayerNormalizationImpl>(options)) {}
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct LayerNormalizationOptions {
+  double epsilon = 1e-3;
+  SeededInitializer beta_initializer = zeros;
+  SeededInitializer gamma_initializer = ones;
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
+  std::string name{};
+};
+
+/// Normalizes each example by the mean and variance of its last axis (Ba, Kiros and Hinton 2016). Weights, each
+/// (features): gamma, beta.
+struct LayerNormalization : Layer {
+  /// Throws InvalidArgument unless epsilon > 0.
+  explicit LayerNormalization(const LayerNormalizationOptions& options = {});
+};
+
+}  // namespace lockstep

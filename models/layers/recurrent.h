@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer_checks.h>
+
+// What the recurrent layers share.
+
+namespace lockstep {
+
+/// The op of a recurrent layer: x, kernel, recurrent kernel, bias, whether all steps are wanted.
+using RecurrentOp = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
+
+/// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
+/// bias. `Options` are those of the layer.
+template <class Options>
+class RecurrentImpl : public LayerImpl {
+ public:
+  RecurrentImpl(const char* class_name, RecurrentOp op, int gates, const Shape& bias_shape, const Options& options)
+      : LayerImpl(options.name),
+        class_name_(class_name),
+        op_(op),
+        gates_(gates),
+        bias_shape_(bias_shape),
+        options_(options) {
+    require(options.units >= 1, "{} needs at least 1 unit, got {}", class_name, options.units);
+  }
+
+  std::string_view class_name() const override { return class_name_; }
+  /// Keras' recurrent layers run a layer of one step.
+  std::string_view weights_group() const override { return "cell/vars"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& input = only_input(class_name_, inputs);
+    require(input.rank() == 2, "{} takes sequences (time, features), got {}", class_name_, input);
+    require(!is_built() || input[1] == kernel_.shape()[0], "{} '{}' was built for {} features, got {}", class_name_,
+            name(), is_built() ? kernel_.shape()[0] : 0, input);
+    return options_.return_sequences ? Shape{input[0], options_.units} : Shape{options_.units};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    return op_(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias_.value(), options_.return_sequences);
+  }
+
+ private:
+  void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
+    const std::int64_t sums = gates_ * options_.units;
+    kernel_ = add_weight(
+        {.name = "kernel", .shape = {inputs[0][1], sums}, .initializer = options_.kernel_initializer(seed.key(0))},
+        options_.kernel_regularizer);
+    recurrent_kernel_ = add_weight({.name = "recurrent_kernel",
+                                    .shape = {options_.units, sums},
+                                    .initializer = options_.recurrent_initializer(seed.key(1))},
+                                   options_.recurrent_regularizer);
+    bias_ = add_weight({.name = "bias", .shape = bias_shape_, .initializer = options_.bias_initializer(seed.key(2))},
+                       options_.bias_regularizer);
+  }
+
+  const char* class_name_;
+  RecurrentOp op_;
+  int gates_;
+  Shape bias_shape_;
+  Options options_;
+  Variable kernel_;
+  Variable recurrent_kernel_;
+  Variable bias_;
+};
+
+}  // namespace lockstep

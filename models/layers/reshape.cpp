@@ -1,0 +1,74 @@
+#include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/reshape.h>
+
+namespace lockstep {
+namespace {
+
+class ReshapeImpl final : public LayerImpl {
+ public:
+  explicit ReshapeImpl(const ReshapeOptions& options) : LayerImpl(options.name), target_(options.target_shape) {
+    int unknown = 0;
+    for (const std::int64_t size : target_) {
+      require(size >= -1, "Reshape needs sizes of at least 1, or one -1, got {}", target_);
+      unknown += size == -1 ? 1 : 0;
+    }
+    require(unknown <= 1, "Reshape can find out one size, marked by -1, got {}", target_);
+  }
+
+  std::string_view class_name() const override { return "Reshape"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override { return shape_of(only_input("Reshape", inputs)); }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
+    const Tensor& x = inputs[0];
+    Shape result{x.dim(0)};
+    for (const std::int64_t size : shape_of(Shape(std::span(x.shape().begin() + 1, x.shape().end()))))
+      result.push_back(size);
+    return reshape(x, result);
+  }
+
+ private:
+  /// The target for one example. Without its batch axis even an empty batch says what -1 is.
+  Shape shape_of(const Shape& input) const {
+    std::int64_t known = 1;
+    for (const std::int64_t size : target_) known *= size == -1 ? 1 : size;
+    Shape result = target_;
+    for (int axis = 0; axis < result.rank(); ++axis)
+      if (result[axis] == -1 && known > 0) result[axis] = input.elements() / known;
+    require(known > 0 && result.elements() == input.elements(), "Reshape cannot make {} of {}, which has {} elements",
+            target_, input, input.elements());
+    return result;
+  }
+
+  Shape target_;
+};
+
+class ZeroPadding2DImpl final : public LayerImpl {
+ public:
+  explicit ZeroPadding2DImpl(const ZeroPadding2DOptions& options) : LayerImpl(options.name), padding_(options.padding) {
+    require(padding_.top >= 0 && padding_.bottom >= 0 && padding_.left >= 0 && padding_.right >= 0,
+            "ZeroPadding2D needs padding of at least 0, got ({}, {}), ({}, {})", padding_.top, padding_.bottom,
+            padding_.left, padding_.right);
+  }
+
+  std::string_view class_name() const override { return "ZeroPadding2D"; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& image = only_image(class_name(), inputs);
+    return {padding_.top + image[0] + padding_.bottom, padding_.left + image[1] + padding_.right, image[2]};
+  }
+
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return zero_pad2d(inputs[0], padding_); }
+
+ private:
+  Borders2d padding_;
+};
+
+}  // namespace
+
+Reshape::Reshape(const ReshapeOptions& options) : Layer(std::make_shared<ReshapeImpl>(options)) {}
+
+ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
+    : Layer(std::make_shared<ZeroPadding2DImpl>(options)) {}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/models/layers/layer.h>
+
+namespace lockstep {
+
+struct ReshapeOptions {
+  Shape target_shape{};  ///< without the batch axis; one size may be -1
+  std::string name{};
+};
+
+/// The same elements of each example in another shape.
+struct Reshape : Layer {
+  /// Throws InvalidArgument for a negative size other than one -1.
+  explicit Reshape(const ReshapeOptions& options);
+};
+
+struct ZeroPadding2DOptions {
+  Borders2d padding{1, 1, 1, 1};
+  std::string name{};
+};
+
+/// Zeros around each image: (h, w, c) -> (top + h + bottom, left + w + right, c).
+struct ZeroPadding2D : Layer {
+  /// Throws InvalidArgument for a negative border.
+  explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
+};
+
+}  // namespace lockstep

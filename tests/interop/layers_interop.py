@@ -1,0 +1,51 @@
+"""The layers of tests/interop/layers_models.h in Keras' words, compared as keras_interop.py compares its models.
+
+usage: layers_interop.py --driver INTEROP_DRIVER CASE
+"""
+
+import keras_interop  # first: it chooses Keras' backend
+import keras
+from keras import activations, layers
+
+
+def images():
+    """Every layer of images, merging on two axes, and what ends such networks."""
+    pictures = keras.Input((16, 15, 4))
+    x = layers.ZeroPadding2D(((1, 0), (2, 3)))(pictures)
+    x = layers.Conv2D(8, 3, dilation_rate=2, groups=2, activation="gelu")(x)
+    x = layers.DepthwiseConv2D((3, 2), padding="same", depth_multiplier=2, activation="elu")(x)
+    left = layers.SeparableConv2D(6, 3, strides=2, padding="same", use_bias=False)(x)
+    left = layers.LeakyReLU()(layers.BatchNormalization()(left))
+    right = layers.SeparableConv2D(6, 3, strides=2, padding="same", depth_multiplier=2, activation="silu")(x)
+    right = layers.ReLU()(layers.LayerNormalization()(right))
+    x = layers.Add()([left, right])
+    x = layers.Concatenate(axis=1)([x, left])
+    ends = [layers.GlobalAveragePooling2D()(x), layers.GlobalMaxPooling2D()(right)]
+    x = layers.Concatenate()(ends)
+    return keras.Model(pictures, layers.Dense(5)(layers.ELU()(x)))
+
+
+def sequences():
+    """Reshape, GRU and LSTM."""
+    vector = keras.Input((54,))
+    x = layers.Reshape((9, -1))(vector)
+    x = layers.GRU(8, return_sequences=True)(x)
+    x = layers.LSTM(7, return_sequences=True)(layers.LayerNormalization()(x))
+    return keras.Model(vector, layers.Dense(4)(layers.GRU(5)(x)))
+
+
+def all_activations():
+    """Each activation as the argument of a layer and as a layer."""
+    vector = keras.Input((12,))
+    names = ["relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "sigmoid", "silu", "softplus", "softsign", "tanh"]
+    names += ["exponential", "softmax", "log_softmax"]
+    functions = names + [lambda x: activations.gelu(x, approximate=True)]
+    results = [layers.Activation(f)(layers.Dense(3, activation=f)(vector)) for f in functions]
+    results.append(layers.Softmax()(layers.Dense(3)(vector)))
+    return keras.Model(vector, layers.Dense(6)(layers.Concatenate()(results)))
+
+
+keras_interop.MODELS.update(images=images, sequences=sequences, all_activations=all_activations)
+
+if __name__ == "__main__":
+    keras_interop.main()

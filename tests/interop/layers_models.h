@@ -1,0 +1,74 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/layer_normalization.h>
+#include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/reshape.h>
+#include <lockstep/models/training/model.h>
+
+// The models of layers_interop.py.
+
+namespace lockstep {
+
+inline Model images_model() {
+  const Symbol pictures = Input({16, 15, 4});
+  Symbol x = ZeroPadding2D({.padding = {.top = 1, .bottom = 0, .left = 2, .right = 3}})(pictures);
+  x = Conv2D(
+      {.filters = 8, .kernel_size = {3, 3}, .dilation_rate = {2, 2}, .groups = 2, .activation = Activation::gelu})(x);
+  x = DepthwiseConv2D(
+      {.kernel_size = {3, 2}, .padding = Padding::same, .depth_multiplier = 2, .activation = Activation::elu})(x);
+  SeparableConv2DOptions options{
+      .filters = 6, .kernel_size = {3, 3}, .strides = {2, 2}, .padding = Padding::same, .use_bias = false};
+  Symbol left = SeparableConv2D(options)(x);
+  left = LeakyReLU()(BatchNormalization()(left));
+  options.use_bias = true;
+  options.depth_multiplier = 2;
+  options.activation = Activation::silu;
+  Symbol right = SeparableConv2D(options)(x);
+  right = ReLU()(LayerNormalization()(right));
+  x = Add()({left, right});
+  x = Concatenate({.axis = 1})({x, left});
+  const Symbol mean = GlobalAveragePooling2D()(x);
+  const Symbol largest = GlobalMaxPooling2D()(right);
+  return {pictures, Dense({.units = 5})(ELU()(Concatenate()({mean, largest})))};
+}
+
+inline Model sequences_model() {
+  const Symbol vector = Input({54});
+  Symbol x = Reshape({.target_shape = {9, -1}})(vector);
+  x = GRU({.units = 8, .return_sequences = true})(x);
+  x = LSTM({.units = 7, .return_sequences = true})(LayerNormalization()(x));
+  return {vector, Dense({.units = 4})(GRU({.units = 5})(x))};
+}
+
+inline Model all_activations_model() {
+  const Symbol vector = Input({12});
+  std::vector<Symbol> results;
+  for (const Activation activation :
+       {Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu, Activation::selu,
+        Activation::gelu, Activation::sigmoid, Activation::silu, Activation::softplus, Activation::softsign,
+        Activation::tanh, Activation::exponential, Activation::softmax, Activation::log_softmax, Activation::gelu_tanh})
+    results.push_back(ActivationLayer(activation)(Dense({.units = 3, .activation = activation})(vector)));
+  results.push_back(Softmax()(Dense({.units = 3})(vector)));
+  return {vector, Dense({.units = 6})(Concatenate()(results))};
+}
+
+/// The model of a case of layers_interop.py, if it is one.
+inline std::optional<Model> layers_model(const std::string& name) {
+  if (name == "images") return images_model();
+  if (name == "sequences") return sequences_model();
+  if (name == "all_activations") return all_activations_model();
+  return {};
+}
+
+}  // namespace lockstep
