@@ -31,8 +31,8 @@ std::vector<std::pair<std::string, Strategy>> strategies() {
   return all;
 }
 
-// semantics 8.2, 15.2, Probe P3: y = 0, x = 0..8, weight 1, squared error, SGD with 0.001, batches of 4: one device ends
-// at 0.811345. TensorFlow on two replicas counts the lone ninth row half and gives 0.870893.
+// semantics 8.2, 15.2, Probe P3: y = 0, x = 0..8, weight 1, squared error, SGD with 0.001, batches of 4: one device
+// ends at 0.811345. TensorFlow on two replicas counts the lone ninth row half and gives 0.870893.
 TEST(AllStrategies, CountALoneLastRowInFull) {
   std::vector<float> x(9);
   std::iota(x.begin(), x.end(), 0.0F);
