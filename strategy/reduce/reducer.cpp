@@ -63,8 +63,8 @@ void GradientReducer::add_slots(int replicas) {
   }
 }
 
-void GradientReducer::check_arena() const {
-  require<LogicError>(!arena_ || arena_->holds_variables(),
+void GradientReducer::check_ownership() const {
+  require<LogicError>((!arena_ || arena_->holds_variables()) && (!tables_ || tables_->holds_variables()),
                       "these variables have been taken over by another optimizer");
 }
 
@@ -77,7 +77,7 @@ void GradientReducer::accept(int replica, std::size_t variable, const DenseOrSpa
 }
 
 void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
-  check_arena();
+  check_ownership();
   const int replica = context.replica_id_in_sync_group();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
@@ -87,7 +87,7 @@ void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape
 }
 
 void GradientReducer::load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients) {
-  check_arena();
+  check_ownership();
   require(gradients.size() == variables_.size(), "{} gradients were given for {} variables", gradients.size(),
           variables_.size());
   const int replica = context.replica_id_in_sync_group();

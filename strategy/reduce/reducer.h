@@ -71,7 +71,7 @@ class GradientReducer {
   void add_arena(std::vector<Variable> variables, const std::vector<float>& slots,
                  const std::vector<LogicalDevice>& devices);
   void add_slots(int replicas);
-  void check_arena() const;
+  void check_ownership() const;
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
   /// Adds what has been kept to this replica's gradients.

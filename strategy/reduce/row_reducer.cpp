@@ -63,6 +63,15 @@ std::int64_t width_of(const Shape& shape) {
   return width;
 }
 
+/// Moves a table's copies to new memory, so that whoever held them before can see that they are gone. Where the first
+/// one is now.
+const void* moved_here(const Variable& table) {
+  const std::vector<Tensor>& copies = table.state().copies();
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    table.state().move_copy(static_cast<int>(i), Tensor::empty(table.shape(), DType::f32, copies[i].device()));
+  return copies.front().raw_data();
+}
+
 /// The sum of two gradients of one table; the first may be undefined.
 DenseOrSparse plus(const DenseOrSparse& a, const DenseOrSparse& b) {
   if (!is_defined(a)) return b;
@@ -85,7 +94,7 @@ RowReducer::RowReducer(std::vector<Variable> tables, const std::vector<float>& s
                        const std::vector<LogicalDevice>& devices)
     : every_row_(every_row) {
   for (Variable& variable : tables) {
-    Table table{.variable = std::move(variable), .state = {}, .gradients = {}, .accumulated = {}};
+    Table table{.variable = variable, .memory = moved_here(variable), .state = {}, .gradients = {}, .accumulated = {}};
     for (const float start : slots) {
       table.state.push_back(Tensor::empty(table.variable.shape(), DType::f32, devices.front()));
       backend(devices.front().kind).fill(table.state.back(), start);
@@ -94,6 +103,11 @@ RowReducer::RowReducer(std::vector<Variable> tables, const std::vector<float>& s
     table.accumulated.resize(devices.size());
     tables_.push_back(std::move(table));
   }
+}
+
+bool RowReducer::holds_variables() const {
+  return std::ranges::all_of(
+      tables_, [](const Table& table) { return table.variable.state().copies().front().raw_data() == table.memory; });
 }
 
 void RowReducer::load(int replica, int table, const DenseOrSparse& gradient) {

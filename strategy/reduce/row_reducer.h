@@ -15,10 +15,13 @@ namespace lockstep {
 /// where those are.
 class RowReducer {
  public:
-  /// `every_row`: a step also moves rows whose gradient is 0, as one with momentum does.
+  /// Moves the tables' copies to memory of its own; their values stay. `every_row`: a step also moves rows whose
+  /// gradient is 0, as one with momentum does.
   RowReducer(std::vector<Variable> tables, const std::vector<float>& slots, bool every_row,
              const std::vector<LogicalDevice>& devices);
 
+  /// False once another optimizer has taken one of the tables over.
+  bool holds_variables() const;
   /// As GradientReducer::state.
   const Tensor& state(int table, std::size_t slot) const {
     return tables_[static_cast<std::size_t>(table)].state.at(slot);
@@ -33,6 +36,7 @@ class RowReducer {
  private:
   struct Table {
     Variable variable;
+    const void* memory;                      ///< of the first copy
     std::vector<Tensor> state;               ///< (rows, width) for each slot, held once
     std::vector<DenseOrSparse> gradients;    ///< by replica
     std::vector<DenseOrSparse> accumulated;  ///< by replica; undefined: nothing

@@ -132,6 +132,18 @@ TEST_P(Tables, AloneWithoutAGradientAnywhereAreRefused) {
   }));
 }
 
+TEST_P(Tables, BelongToTheLastReducer) {
+  const MirroredStrategy strategy = test::mirrored(replicas_);
+  const Variable v = table(strategy);
+  const std::vector<float> before = v.value().to_vector<float>();
+  GradientReducer first({v}, strategy.devices(), {.by_rows = {true}});
+  const GradientReducer second({v}, strategy.devices(), {.by_rows = {true}});
+  EXPECT_EQ(v.value().to_vector<float>(), before);
+  EXPECT_ERROR(LogicError, "taken over by another optimizer", strategy.run([&] {
+    first.load(get_replica_context(), std::vector<DenseOrSparse>{slices_of(this_replica(), 2, 1)});
+  }));
+}
+
 TEST_P(Tables, RefuseRowsOfAnotherTable) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
   GradientReducer reducer({table(strategy)}, strategy.devices(), {.by_rows = {true}, .every_row = false});
