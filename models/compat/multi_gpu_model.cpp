@@ -81,7 +81,7 @@ void move_weights_to(const LogicalDevice& device, const Model& model) {
 }  // namespace
 
 ParallelModel::ParallelModel(const Model& model, const std::vector<LogicalDevice>& devices, const ReplicaGraph& graph)
-    : Model(graph.inputs, graph.output, {.name = model.name() + "_parallel"}, model),
+    : Model(graph.inputs, std::vector{graph.output}, {.name = model.name() + "_parallel"}, model),
       template_(model),
       devices_(devices) {}
 

@@ -75,7 +75,9 @@ Layer layer(Args&&... args) {
 
 /// The name of the layer that gives the model's output.
 const std::string& output_name(const Network& network) {
-  return network.layers()[static_cast<std::size_t>(network.calls().back().layer)].name();
+  return network
+      .layers()[static_cast<std::size_t>(network.calls()[static_cast<std::size_t>(network.outputs().front())].layer)]
+      .name();
 }
 
 }  // namespace

@@ -17,11 +17,13 @@
 namespace lockstep {
 namespace {
 
-/// Every symbol that `output` is computed from, itself included, in the order in which they were made: what a symbol
-/// is computed from comes before it.
-std::vector<const Symbol::Node*> ancestors(const Symbol& output) {
-  std::set<const Symbol::Node*> seen{&output.node()};
-  std::vector<const Symbol::Node*> nodes{&output.node()};
+/// Every symbol that `outputs` are computed from, themselves included, in the order in which they were made: what a
+/// symbol is computed from comes before it.
+std::vector<const Symbol::Node*> ancestors(const std::vector<Symbol>& outputs) {
+  std::set<const Symbol::Node*> seen;
+  std::vector<const Symbol::Node*> nodes;
+  for (const Symbol& output : outputs)
+    if (seen.insert(&output.node()).second) nodes.push_back(&output.node());
   for (std::size_t next = 0; next < nodes.size(); ++next)
     for (const Symbol& input : nodes[next]->inputs)
       if (seen.insert(&input.node()).second) nodes.push_back(&input.node());
@@ -58,18 +60,18 @@ struct Placed {
 
 }  // namespace
 
-Network::Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed)
-    : strategy_(get_strategy()), output_shape_(output.shape()) {
+Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed)
+    : strategy_(get_strategy()) {
   require<LogicError>(!current_context().in_replica(), "a model is made outside the replicas, in the strategy's scope");
   add_inputs(inputs);
-  add_calls(inputs, output);
+  add_calls(inputs, outputs);
   placed_ = std::ranges::any_of(calls_, [](const GraphCall& call) { return call.device.has_value(); });
   require<LogicError>(!placed_ || !has_strategy(),
                       "this model has layers placed by with_device: make it outside of the strategy's scope, which "
                       "says itself where weights are");
   name_layers();
   build_layers(seed);
-  steps_ = plan_steps(calls_, layers_);
+  plan_ = plan_steps(calls_, layers_, outputs_);
 }
 
 void Network::add_inputs(const std::vector<Symbol>& inputs) {
@@ -84,14 +86,15 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
   }
 }
 
-void Network::add_calls(const std::vector<Symbol>& inputs, const Symbol& output) {
+void Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
+  require(!outputs.empty(), "a model needs at least one output");
   std::unordered_map<const Symbol::Node*, int> call_of;
   std::unordered_map<const LayerImpl*, int> layer_of;
-  const std::vector<const Symbol::Node*> nodes = ancestors(output);
+  const std::vector<const Symbol::Node*> nodes = ancestors(outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Symbol::Node* input = &inputs[i].node();
-    require(std::ranges::find(nodes, input) != nodes.end() && input != &output.node(),
-            "the model's output does not depend on its input '{}'", inputs_[i].name);
+    require(std::ranges::find(nodes, input) != nodes.end(), "the model's output does not depend on its input '{}'",
+            inputs_[i].name);
     require(call_of.emplace(input, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
             inputs_[i].name);
   }
@@ -105,6 +108,11 @@ void Network::add_calls(const std::vector<Symbol>& inputs, const Symbol& output)
     for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(&from.node()));
     call_of[node] = static_cast<int>(calls_.size());
     calls_.push_back(std::move(call));
+  }
+  for (const Symbol& output : outputs) {
+    outputs_.push_back(call_of.at(&output.node()));
+    require(outputs_.back() >= 0, "the model's output does not depend on its input '{}', which it is",
+            output.node().name);
   }
 }
 
@@ -159,18 +167,25 @@ struct Network::Run {
 };
 
 Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
+  require<LogicError>(outputs_.size() == 1, "the model has {} outputs, not one", outputs_.size());
+  return run(xs, mode).front();
+}
+
+std::vector<Tensor> Network::run(const std::vector<Tensor>& xs, Mode mode) const {
   check_call(xs, mode);
   // As in Keras, a model that is called in a DeviceScope runs there, wherever its layers were placed at first.
   const ExecutionContext& context = current_context();
   Run run{.mode = mode, .placed = placed_ && !context.placed, .home = context.device};
   for (const Tensor& x : xs) run.given.push_back({.value = x});
-  run.results.resize(steps_.size());
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const PlanStep& step = steps_[i];
+  run.results.resize(plan_.steps.size());
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const PlanStep& step = plan_.steps[i];
     run.results[i].value = run_step(step, run);
     for (const int done : step.last_reads) run.results[done] = {};
   }
-  return run.results.back().value;
+  std::vector<Tensor> outputs;
+  for (const int output : plan_.outputs) outputs.push_back(run.results[output].value);
+  return outputs;
 }
 
 void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
@@ -197,7 +212,7 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
     LayerCall call{.mode = run.mode, .fused_relu = step.fused_relu};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
-      if (!whole.defined()) whole = Tensor::empty(batched(run.given[0].value.dim(0), steps_[step.concat].shape));
+      if (!whole.defined()) whole = Tensor::empty(batched(run.given[0].value.dim(0), plan_.steps[step.concat].shape));
       call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
     }
     return layer.call(inputs, call);

@@ -10,9 +10,9 @@
 
 namespace lockstep {
 
-/// Layers connected from one or several inputs to one output, and the plan of running them. At construction it names
-/// the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the same seed
-/// gives the same initial weights. Layers run in the order in which they were called on symbols.
+/// Layers connected from one or several inputs to one or several outputs, and the plan of running them. At construction
+/// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the
+/// same seed gives the same initial weights. Layers run in the order in which they were called on symbols.
 ///
 /// Model parallelism: a layer called on symbols in a DeviceScope runs on the scope's device, where it also keeps its
 /// weights if that was its first call; the others run on the caller's device. What a layer reads from another device is
@@ -20,24 +20,32 @@ namespace lockstep {
 /// Placement is for models outside of strategies' scopes.
 class Network {
  public:
-  /// Throws InvalidArgument when `output` does not depend on an input, or on others than the given, when two layers
+  /// Throws InvalidArgument when no output depends on an input, or one on others than the given, when two layers
   /// have one name, or when a layer has been built for other shapes or another strategy; LogicError inside a replica,
   /// and for placed layers in a strategy's scope.
-  Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed);
+  Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
+  Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed)
+      : Network(inputs, std::vector{output}, seed) {}
   Network(const Symbol& input, const Symbol& output, std::uint64_t seed) : Network(std::vector{input}, output, seed) {}
 
-  /// x (n, input shape) for each input -> (n, output shape), on the calling replica's copy of the weights. Throws
-  /// InvalidArgument for another number or shape, LogicError for training outside the replicas when there are several.
+  /// x (n, input shape) for each input -> (n, output shape) for each output, on the calling replica's copy of the
+  /// weights. Throws InvalidArgument for another number or shape, LogicError for training outside the replicas when
+  /// there are several.
+  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode) const;
+  /// The one output. Throws also LogicError when there are several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
   /// Of the first input.
   const Shape& input_shape() const { return inputs_.front().shape; }
-  const Shape& output_shape() const { return output_shape_; }
+  /// Of the first output.
+  const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
+  /// The numbers of the calls that give the outputs.
+  const std::vector<int>& outputs() const { return outputs_; }
   /// Each layer once, in the order of first use, the input not counted.
   const std::vector<Layer>& layers() const { return layers_; }
-  /// Every call of a layer, in the order in which they were made; the last one gives the output.
+  /// Every call of a layer, in the order in which they were made.
   const std::vector<GraphCall>& calls() const { return calls_; }
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
@@ -51,7 +59,7 @@ class Network {
 
  private:
   void add_inputs(const std::vector<Symbol>& inputs);
-  void add_calls(const std::vector<Symbol>& inputs, const Symbol& output);
+  void add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers();
   void build_layers(std::uint64_t seed);
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
@@ -60,10 +68,10 @@ class Network {
 
   Strategy strategy_;
   std::vector<NetworkInput> inputs_;
-  Shape output_shape_;
   std::vector<Layer> layers_;
   std::vector<GraphCall> calls_;
-  std::vector<PlanStep> steps_;
+  std::vector<int> outputs_;
+  Plan plan_;
   bool placed_ = false;  ///< some layer is
 };
 

@@ -5,10 +5,11 @@
 namespace lockstep {
 namespace {
 
-/// How often each result is read.
+/// How often each result is read, by others or as the network's.
 template <class Calls>
-std::vector<int> count_readers(const Calls& calls) {
+std::vector<int> count_readers(const Calls& calls, const std::vector<int>& outputs) {
   std::vector<int> readers(calls.size(), 0);
+  for (const int output : outputs) ++readers[output];
   for (const auto& call : calls)
     for (const int input : call.inputs)
       if (input >= 0) ++readers[input];
@@ -16,8 +17,9 @@ std::vector<int> count_readers(const Calls& calls) {
 }
 
 /// The calls as steps, without the ReLUs that an earlier step can do.
-std::vector<PlanStep> fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers) {
-  const std::vector<int> readers = count_readers(calls);
+Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers,
+                const std::vector<int>& outputs) {
+  const std::vector<int> readers = count_readers(calls, outputs);
   std::vector<PlanStep> steps;
   std::vector<int> step_of;  // by call
   for (const GraphCall& call : calls) {
@@ -33,11 +35,14 @@ std::vector<PlanStep> fuse_relus(const std::vector<GraphCall>& calls, const std:
     step_of.push_back(static_cast<int>(steps.size()));
     steps.push_back(std::move(step));
   }
-  return steps;
+  Plan plan{.steps = std::move(steps)};
+  for (const int output : outputs) plan.outputs.push_back(step_of[output]);
+  return plan;
 }
 
-void write_into_concatenations(std::vector<PlanStep>& steps, const std::vector<Layer>& layers) {
-  const std::vector<int> readers = count_readers(steps);
+void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
+  std::vector<PlanStep>& steps = plan.steps;
+  const std::vector<int> readers = count_readers(steps, plan.outputs);
   for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {
     const std::vector<int>& parts = steps[concat].inputs;
     const bool in_place =
@@ -55,8 +60,10 @@ void write_into_concatenations(std::vector<PlanStep>& steps, const std::vector<L
   }
 }
 
-void note_last_reads(std::vector<PlanStep>& steps) {
+void note_last_reads(Plan& plan) {
+  std::vector<PlanStep>& steps = plan.steps;
   std::vector<bool> read_later(steps.size(), false);
+  for (const int output : plan.outputs) read_later[output] = true;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     for (const int input : step->inputs) {
       if (input < 0 || read_later[input]) continue;
@@ -68,11 +75,12 @@ void note_last_reads(std::vector<PlanStep>& steps) {
 
 }  // namespace
 
-std::vector<PlanStep> plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers) {
-  std::vector<PlanStep> steps = fuse_relus(calls, layers);
-  write_into_concatenations(steps, layers);
-  note_last_reads(steps);
-  return steps;
+Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers,
+                const std::vector<int>& outputs) {
+  Plan plan = fuse_relus(calls, layers, outputs);
+  write_into_concatenations(plan, layers);
+  note_last_reads(plan);
+  return plan;
 }
 
 }  // namespace lockstep

@@ -37,12 +37,17 @@ struct PlanStep {
   std::vector<int> last_reads{};  ///< earlier steps whose results nobody reads after this one
 };
 
-/// The steps that do the work of `calls`, in their order; the last one's result is the last call's. What is gained:
+struct Plan {
+  std::vector<PlanStep> steps{};
+  std::vector<int> outputs{};  ///< the steps whose results are the network's
+};
+
+/// The steps that do the work of `calls`, in their order; `outputs` are the numbers of the calls whose results are the
+/// network's. What is gained:
 /// - on one device, a ReLU that alone reads a result of a layer that can do it in the same pass is no step of its own;
 /// - when all inputs of a concatenation come, on its device, from layers that can write into a slice of it, and nobody
-/// else reads them,
-///   they do so, and nothing is left to be copied;
+///   else reads them, they do so, and nothing is left to be copied;
 /// - results are let go of as soon as nobody needs them.
-std::vector<PlanStep> plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers);
+Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers, const std::vector<int>& outputs);
 
 }  // namespace lockstep

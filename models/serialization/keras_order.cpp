@@ -13,7 +13,7 @@ struct Walk {
   std::vector<int> finished;  ///< calls, each after all that it reads
 };
 
-Walk walk_from_output(const std::vector<GraphCall>& calls, std::size_t layers) {
+Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<int>& outputs, std::size_t layers) {
   Walk walk{.met = std::vector<int>(layers, -1), .finished = {}};
   std::vector<bool> seen(calls.size(), false);
   std::vector<std::pair<int, std::size_t>> path;  // calls on the way from the output, and how many inputs are done
@@ -24,14 +24,16 @@ Walk walk_from_output(const std::vector<GraphCall>& calls, std::size_t layers) {
     if (met < 0) met = count++;
     path.emplace_back(call, 0);
   };
-  enter(static_cast<int>(calls.size()) - 1);
-  while (!path.empty()) {
-    auto& [call, done] = path.back();
-    if (done == calls[call].inputs.size()) {
-      walk.finished.push_back(call);
-      path.pop_back();
-    } else if (const int input = calls[call].inputs[done++]; input >= 0 && !seen[input]) {
-      enter(input);
+  for (const int output : outputs) {
+    if (!seen[output]) enter(output);
+    while (!path.empty()) {
+      auto& [call, done] = path.back();
+      if (done == calls[call].inputs.size()) {
+        walk.finished.push_back(call);
+        path.pop_back();
+      } else if (const int input = calls[call].inputs[done++]; input >= 0 && !seen[input]) {
+        enter(input);
+      }
     }
   }
   return walk;
@@ -39,8 +41,9 @@ Walk walk_from_output(const std::vector<GraphCall>& calls, std::size_t layers) {
 
 }  // namespace
 
-std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, std::size_t layers) {
-  const Walk walk = walk_from_output(calls, layers);
+std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
+                                   std::size_t layers) {
+  const Walk walk = walk_from_outputs(calls, outputs, layers);
   std::vector<int> call_depth(calls.size(), 0);
   std::vector<int> depth(layers, 0);
   for (const int call : walk.finished | std::views::reverse) {

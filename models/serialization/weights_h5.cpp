@@ -34,7 +34,7 @@ struct LayerGroup {
 std::vector<LayerGroup> layer_groups(const Network& network) {
   std::vector<LayerGroup> groups;
   std::map<std::string, int> used;
-  for (const int index : keras_layer_order(network.calls(), network.layers().size())) {
+  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
     const Layer& layer = network.layers()[index];
     const std::string name = snake_case(layer.impl().class_name());
     const int count = used[name]++;

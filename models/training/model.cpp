@@ -20,15 +20,20 @@ Model::Model(const Symbol& input, const Symbol& output, const ModelOptions& opti
     : Model(std::vector{input}, output, options) {}
 
 Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options)
-    : state_(std::make_shared<State>(inputs, output, options)) {}
+    : Model(inputs, std::vector{output}, options) {}
 
-Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options,
+Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options)
+    : state_(std::make_shared<State>(inputs, outputs, options)) {}
+
+Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
              const Model& saved_as)
-    : state_(std::make_shared<State>(inputs, output, options, saved_as.state_)) {}
+    : state_(std::make_shared<State>(inputs, outputs, options, saved_as.state_)) {}
 
 Tensor Model::operator()(const Tensor& x, Mode mode) const { return state_->network(x, mode); }
 
 Tensor Model::operator()(const std::vector<Tensor>& xs, Mode mode) const { return state_->network(xs, mode); }
+
+std::vector<Tensor> Model::run(const std::vector<Tensor>& xs, Mode mode) const { return state_->network.run(xs, mode); }
 
 void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics) {
   std::set<std::string> names{"loss"};

@@ -43,12 +43,17 @@ class Model {
  public:
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
-  /// From several inputs. Such a model is trained with a loop of one's own: fit and the like feed one.
+  /// From several inputs, to several outputs. Such a model is trained with a loop of one's own: fit and the like feed
+  /// one input and compare one output.
   Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
+  Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
 
-  /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes.
+  /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes. Throws LogicError for a model of
+  /// several outputs.
   Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
+  /// All outputs, in their order.
+  std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
 
   /// Sets what fit and evaluate use. Throws InvalidArgument when two of the values have one name.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {});
@@ -86,7 +91,8 @@ class Model {
 
  protected:
   /// A model of another one's layers, which it saves and loads its weights through.
-  Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options, const Model& saved_as);
+  Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
+        const Model& saved_as);
 
  private:
   std::shared_ptr<State> state_;

@@ -18,9 +18,9 @@ class Model::State {
     std::vector<Metric> metrics;
   };
 
-  State(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options,
+  State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         std::shared_ptr<const State> saved = nullptr)
-      : network(inputs, output, options.seed),
+      : network(inputs, outputs, options.seed),
         name(options.name),
         trainable(network.trainable_variables()),
         saved_as(std::move(saved)) {}

@@ -137,5 +137,36 @@ TEST(Network, RunsBatchesWithoutRows) {
     EXPECT_EQ(network(Tensor::zeros({0, 4, 4, 2}), mode).shape(), (Shape{0, 3}));
 }
 
+TEST(Network, GivesSeveralOutputs) {
+  const Symbol x = Input({4});
+  const Symbol hidden = Dense({.units = 5, .activation = Activation::relu})(x);
+  const Dense first({.units = 2});
+  const Symbol a = first(hidden);
+  const Symbol b = Dense({.units = 3})(a);
+  const Network network(std::vector{x}, std::vector{b, hidden, a}, 0);
+  const Tensor batch = test::random_tensor({6, 4}, 1);
+  const std::vector<Tensor> outputs = network.run({batch}, Mode::inference);
+  ASSERT_EQ(outputs.size(), 3U);
+  const auto weight = [&](std::size_t i) { return network.variables()[i].value(); };
+  test::expect_same_bits(outputs[1], dense(batch, weight(0), weight(1), Activation::relu));
+  test::expect_same_bits(outputs[2], dense(outputs[1], weight(2), weight(3)));
+  test::expect_same_bits(outputs[0], dense(outputs[2], weight(4), weight(5)));
+  EXPECT_EQ(network.output_shape(), Shape{3});
+  EXPECT_THAT([&] { network(batch, Mode::inference); },
+              testing::ThrowsMessage<LogicError>(testing::HasSubstr("has 3 outputs")));
+}
+
+TEST(Network, TrainsOnSeveralOutputs) {
+  const Symbol x = Input({4});
+  const Symbol hidden = Dense({.units = 5})(x);
+  const Network network(std::vector{x}, std::vector{Dense({.units = 2})(hidden), Dense({.units = 3})(hidden)}, 0);
+  std::vector<Tensor> weights;
+  for (const Variable& variable : network.trainable_variables()) weights.push_back(variable.value());
+  GradientTape tape;
+  const std::vector<Tensor> outputs = network.run({test::random_tensor({6, 4}, 1)}, Mode::train);
+  for (const Tensor& gradient : tape.gradient(sum(outputs[0]) + sum(outputs[1]), weights))
+    EXPECT_TRUE(gradient.defined());
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -30,8 +30,13 @@ GraphCall call(LayerNumber layer, std::vector<int> inputs, std::int64_t channels
   return {.layer = layer, .inputs = std::move(inputs), .shape = {4, 4, channels}};
 }
 
+/// Of calls the last of which gives the output.
+std::vector<PlanStep> steps_of(const std::vector<GraphCall>& calls, const std::vector<Layer>& of) {
+  return plan_steps(calls, of, {static_cast<int>(calls.size()) - 1}).steps;
+}
+
 TEST(Plan, ABatchNormDoesTheReluThatAloneReadsIt) {
-  const std::vector<PlanStep> steps = plan_steps({call(norm, {-1}), call(relu, {0}), call(conv, {1})}, layers());
+  const std::vector<PlanStep> steps = steps_of({call(norm, {-1}), call(relu, {0}), call(conv, {1})}, layers());
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_EQ(steps[0].layer, norm);
   EXPECT_TRUE(steps[0].fused_relu);
@@ -42,16 +47,15 @@ TEST(Plan, ABatchNormDoesTheReluThatAloneReadsIt) {
 
 TEST(Plan, AReluIsAStepWhereItCannotBeFused) {
   // Another reader of the batch norm's result wants it without the ReLU.
-  EXPECT_EQ(plan_steps({call(norm, {-1}), call(relu, {0}), call(conv, {0}), call(join, {1, 2}, 6)}, layers()).size(),
-            4U);
+  EXPECT_EQ(steps_of({call(norm, {-1}), call(relu, {0}), call(conv, {0}), call(join, {1, 2}, 6)}, layers()).size(), 4U);
   // Nothing but a batch norm can fuse it, and nothing but a ReLU is fused.
-  EXPECT_EQ(plan_steps({call(conv, {-1}), call(relu, {0})}, layers()).size(), 2U);
-  EXPECT_EQ(plan_steps({call(norm, {-1}), call(sigmoid, {0})}, layers()).size(), 2U);
-  EXPECT_EQ(plan_steps({call(relu, {-1})}, layers()).size(), 1U);
+  EXPECT_EQ(steps_of({call(conv, {-1}), call(relu, {0})}, layers()).size(), 2U);
+  EXPECT_EQ(steps_of({call(norm, {-1}), call(sigmoid, {0})}, layers()).size(), 2U);
+  EXPECT_EQ(steps_of({call(relu, {-1})}, layers()).size(), 1U);
 }
 
 TEST(Plan, ConcatenatedResultsAreWrittenInPlace) {
-  const std::vector<PlanStep> steps = plan_steps(
+  const std::vector<PlanStep> steps = steps_of(
       {call(norm, {-1}), call(relu, {0}), call(pool, {-1}, 5), call(join, {1, 2}, 8), call(conv, {3})}, layers());
   ASSERT_EQ(steps.size(), 4U);
   EXPECT_EQ(steps[0].concat, 2);
@@ -65,7 +69,7 @@ TEST(Plan, ConcatenatedResultsAreWrittenInPlace) {
 TEST(Plan, ConcatenatedResultsAreCopiedWhenOneOfThemCannotBeWrittenInPlace) {
   const auto written_in_place = [](const std::vector<GraphCall>& calls) {
     int count = 0;
-    for (const PlanStep& step : plan_steps(calls, layers())) count += step.concat >= 0 ? 1 : 0;
+    for (const PlanStep& step : steps_of(calls, layers())) count += step.concat >= 0 ? 1 : 0;
     return count;
   };
   EXPECT_EQ(written_in_place({call(pool, {-1}), call(pool, {-1}), call(join, {0, 1}, 6)}), 2);
@@ -77,7 +81,7 @@ TEST(Plan, ConcatenatedResultsAreCopiedWhenOneOfThemCannotBeWrittenInPlace) {
 }
 
 TEST(Plan, ResultsAreLetGoOfAfterTheirLastReader) {
-  const std::vector<PlanStep> steps = plan_steps(
+  const std::vector<PlanStep> steps = steps_of(
       {call(conv, {-1}), call(conv, {0}), call(conv, {0}), call(join, {1, 2}, 6), call(join, {3, 2}, 9)}, layers());
   ASSERT_EQ(steps.size(), 5U);
   EXPECT_THAT(steps[0].last_reads, IsEmpty());
@@ -85,6 +89,19 @@ TEST(Plan, ResultsAreLetGoOfAfterTheirLastReader) {
   EXPECT_THAT(steps[2].last_reads, ElementsAre(0));
   EXPECT_THAT(steps[3].last_reads, ElementsAre(1));
   EXPECT_THAT(steps[4].last_reads, UnorderedElementsAre(2, 3));
+}
+
+TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
+  const std::vector<GraphCall> calls{call(norm, {-1}), call(relu, {0}), call(pool, {1}), call(join, {1, 2}, 6)};
+  const Plan plan = plan_steps(calls, layers(), {0, 2, 3});
+  ASSERT_EQ(plan.steps.size(), 4U);
+  EXPECT_THAT(plan.outputs, ElementsAre(0, 2, 3));
+  EXPECT_FALSE(plan.steps[0].fused_relu);
+  EXPECT_EQ(plan.steps[2].concat, -1);
+  EXPECT_THAT(plan.steps[1].last_reads, IsEmpty());
+  EXPECT_THAT(plan.steps[3].last_reads, UnorderedElementsAre(1));
+  // A fused ReLU's result is that of the step that does it.
+  EXPECT_THAT(plan_steps({call(norm, {-1}), call(relu, {0})}, layers(), {1}).outputs, ElementsAre(0));
 }
 
 }  // namespace

@@ -14,30 +14,41 @@ GraphCall call(int layer, std::vector<int> inputs) {
 
 // What is expected here is what Keras 3 gives for these models; tests/interop asks Keras itself.
 
+/// Of calls the last of which gives the output.
+std::vector<int> order_of(const std::vector<GraphCall>& calls, std::size_t layers) {
+  return keras_layer_order(calls, {static_cast<int>(calls.size()) - 1}, layers);
+}
+
 TEST(KerasOrder, IsTheOrderOfCallsInAChain) {
-  EXPECT_THAT(keras_layer_order({call(0, {-1}), call(1, {0}), call(2, {1})}, 3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(order_of({call(0, {-1}), call(1, {0}), call(2, {1})}, 3), ElementsAre(0, 1, 2));
 }
 
 TEST(KerasOrder, PutsLongerBranchesFirst) {
   // in -> 0 -> join(3); in -> 1 -> 2 -> join
-  EXPECT_THAT(keras_layer_order({call(0, {-1}), call(1, {-1}), call(2, {1}), call(3, {0, 2})}, 4),
-              ElementsAre(1, 0, 2, 3));
+  EXPECT_THAT(order_of({call(0, {-1}), call(1, {-1}), call(2, {1}), call(3, {0, 2})}, 4), ElementsAre(1, 0, 2, 3));
 }
 
 TEST(KerasOrder, FollowsTheInputsOfAJoinAmongEquals) {
-  EXPECT_THAT(keras_layer_order({call(0, {-1}), call(1, {-1}), call(2, {1, 0})}, 3), ElementsAre(1, 0, 2));
+  EXPECT_THAT(order_of({call(0, {-1}), call(1, {-1}), call(2, {1, 0})}, 3), ElementsAre(1, 0, 2));
 }
 
 TEST(KerasOrder, CountsASharedLayerByItsFarthestCall) {
   // in -> 0 -> 1 -> 0 -> join(3); in -> 2 -> join
-  EXPECT_THAT(keras_layer_order({call(0, {-1}), call(2, {-1}), call(1, {0}), call(0, {2}), call(3, {1, 3})}, 4),
+  EXPECT_THAT(order_of({call(0, {-1}), call(2, {-1}), call(1, {0}), call(0, {2}), call(3, {1, 3})}, 4),
               ElementsAre(0, 1, 2, 3));
 }
 
 TEST(KerasOrder, ReachesThroughDeepModels) {
   std::vector<GraphCall> calls;
   for (int i = 0; i < 100000; ++i) calls.push_back(call(i, {i - 1}));
-  EXPECT_EQ(keras_layer_order(calls, calls.size()).back(), 99999);
+  EXPECT_EQ(order_of(calls, calls.size()).back(), 99999);
+}
+
+// Both outputs are at distance 0; the first one's walk comes first.
+TEST(KerasOrder, WalksFromEveryOutput) {
+  const std::vector<GraphCall> calls{call(0, {-1}), call(1, {0}), call(2, {0}), call(3, {2})};
+  EXPECT_THAT(keras_layer_order(calls, {1, 3}, 4), ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(keras_layer_order(calls, {3, 1}, 4), ElementsAre(0, 2, 3, 1));
 }
 
 }  // namespace
