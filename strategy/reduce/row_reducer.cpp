@@ -115,7 +115,12 @@ void RowReducer::load(int replica, int table, const DenseOrSparse& gradient) {
   const Shape& shape = of.variable.shape();
   DenseOrSparse& own = of.gradients[static_cast<std::size_t>(replica)];
   if (const auto* const rows = std::get_if<IndexedSlices>(&gradient)) {
-    own = sum_duplicates(*rows);
+    const IndexedSlices summed = sum_duplicates(*rows);
+    const std::vector<std::int64_t> indices = summed.indices.to_vector<std::int64_t>();  // increasing
+    require(indices.empty() || (indices.front() >= 0 && indices.back() < shape[0]),
+            "the gradient of '{}' has rows {} to {}, the variable rows 0 to {}", of.variable.name(),
+            indices.empty() ? 0 : indices.front(), indices.empty() ? 0 : indices.back(), shape[0] - 1);
+    own = summed;
   } else if (is_defined(gradient)) {
     own = gradient;
   } else {

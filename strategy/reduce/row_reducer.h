@@ -27,6 +27,7 @@ class RowReducer {
     return tables_[static_cast<std::size_t>(table)].state.at(slot);
   }
   /// This replica's gradient of table number `table`: rows, none, or, of a table that was read as a whole too, dense.
+  /// Throws InvalidArgument for rows that the table does not have.
   void load(int replica, int table, const DenseOrSparse& gradient);
   /// Keeps this replica's gradients, to be added to the next ones.
   void accumulate(int replica);

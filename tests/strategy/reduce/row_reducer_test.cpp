@@ -152,6 +152,17 @@ TEST_P(Tables, RefuseRowsOfAnotherTable) {
                strategy.run([&] { reducer.load(get_replica_context(), std::vector<DenseOrSparse>{other}); }));
 }
 
+TEST_P(Tables, RefuseRowsThatTheyDoNotHave) {
+  const MirroredStrategy strategy = test::mirrored(replicas_);
+  GradientReducer reducer({table(strategy)}, strategy.devices(), {.by_rows = {true}, .every_row = false});
+  for (const std::int64_t row : {std::int64_t{-1}, rows}) {
+    const IndexedSlices beyond{
+        Tensor::zeros({2, width}), Tensor::from(std::vector{row, std::int64_t{3}}, {2}), {rows, width}};
+    EXPECT_ERROR(InvalidArgument, "the variable rows 0 to 22",
+                 strategy.run([&] { reducer.load(get_replica_context(), std::vector<DenseOrSparse>{beyond}); }));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Replicas, Tables, testing::ValuesIn(test::replica_counts));
 
 }  // namespace
