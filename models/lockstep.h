@@ -43,6 +43,9 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
+#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/siamese_lstm.h>
+#include <lockstep/models/zoo/xception.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/dataset.h>

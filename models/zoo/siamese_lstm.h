@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/models/training/model.h>
+
+namespace lockstep::zoo {
+
+struct SiameseLstmOptions {
+  std::int64_t time_steps = 140;
+  std::int64_t features = 256;
+  std::int64_t units = 64;  ///< of the LSTM
+  std::uint64_t seed = 0;   ///< of the initial weights
+};
+
+/// Whether two sequences belong together, from the Keras guide to the functional API: one LSTM encodes both,
+/// (time_steps, features) each, and their encodings joined give (1), a probability. 82,305 parameters as it is by
+/// default.
+Model siamese_lstm(const SiameseLstmOptions& options = {});
+
+}  // namespace lockstep::zoo

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string_view>
+
+#include <gtest/gtest.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/training/model.h>
+
+// What the tests of the image models share.
+
+namespace lockstep::test {
+
+inline std::int64_t trainable_params(const Model& model) {
+  std::int64_t count = 0;
+  for (const Variable& variable : model.trainable_variables()) count += variable.shape().elements();
+  return count;
+}
+
+/// What the layer of this name gives, without the batch axis; empty if there is none.
+inline Shape shape_after(const Model& model, std::string_view layer) {
+  for (const GraphCall& call : model.network().calls())
+    if (model.network().layers()[static_cast<std::size_t>(call.layer)].name() == layer) return call.shape;
+  return {};
+}
+
+/// Steps on one batch lower its loss, and all copies of every variable are equal after each. For models of logits.
+inline void expect_learns(Model& model, std::int64_t rows) {
+  Shape shape{rows};
+  for (const std::int64_t size : model.network().input_shape()) shape.push_back(size);
+  std::vector<std::int64_t> labels;
+  for (std::int64_t row = 0; row < rows; ++row) labels.push_back(row % model.network().output_shape()[0]);
+  const Dataset batches = Dataset::from_tensors(random_tensor(shape, 1), Tensor::from(labels, {rows})).batch(rows);
+  model.compile(SGD({.learning_rate = 1e-3}), SparseCategoricalCrossentropy{{.from_logits = true}});
+  const History history = model.fit(batches, {.epochs = 3, .verify_every = 1});
+  EXPECT_LT(history.values.at("loss").back(), history.values.at("loss").front());
+}
+
+}  // namespace lockstep::test
