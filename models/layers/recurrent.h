@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <lockstep/models/layers/initializers.h>
+#include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
 
 // What the recurrent layers share.
