@@ -18,11 +18,19 @@ constexpr Index least_block = 8;  ///< rows, so that the blocks' sums are small 
 
 Index grain_of(Index features) { return std::max<Index>(1, chunk_elements / features); }
 
-float sum_of(const float* x, Index n) {
+/// Of x - shift.
+float sum_of(const float* x, float shift, Index n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) sum += x[i];
+  for (Index i = 0; i < n; ++i) sum += x[i] - shift;
   return sum;
+}
+
+/// The second pass takes back what the first one's sum rounded off, however large the mean is.
+float mean_of(const float* x, Index n) {
+  const auto count = static_cast<float>(n);
+  const float mean = sum_of(x, 0, n) / count;
+  return mean + sum_of(x, mean, n) / count;
 }
 
 /// Of squared distances from the mean: no cancellation however large that is.
@@ -81,7 +89,7 @@ void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& 
     for (Index row = begin; row < end; ++row) {
       const float* const from = x.data<float>() + row * n;
       float* const to = y.data<float>() + row * n;
-      const float m = sum_of(from, n) / static_cast<float>(n);
+      const float m = mean_of(from, n);
       const float variance = squares_of(from, m, n) / static_cast<float>(n);
       const float factor = 1.0F / std::sqrt(variance + epsilon);
       mean.data<float>()[row] = m;
