@@ -14,14 +14,15 @@
 namespace lockstep {
 namespace {
 
-// About what falling asleep and being woken costs: who looks that long loses at most as much again.
-constexpr std::chrono::microseconds look_time(10);
-// Where cores are shared, to look is to let another thread of the group run, for about a microsecond. But where another
-// program has work for the core, it may keep it for its time slice, milliseconds: since Linux 6.18 whoever yields gives
-// up as much. One such look is a reason not to look for a good while.
-constexpr int yields = 4;
-constexpr std::chrono::microseconds long_yield(50);
-constexpr int waits_after_long_yield = 1000;
+// About what falling asleep and being woken costs, on a virtual machine whose core has gone idle at worst: who looks
+// that long loses at most as much again.
+constexpr std::chrono::microseconds look_time(50);
+// Where cores are shared, to look is to let another thread of the group run, for a microsecond or a few. But where
+// another program has work for the core, it may keep it for its time slice, milliseconds: since Linux 6.18 whoever
+// yields gives up as much. So that looking costs no more than a thirty-second part of the time then, a yield as long as
+// this keeps everyone from looking for 32 times its length.
+constexpr std::chrono::microseconds long_yield(200);
+constexpr int rest_per_long_yield = 32;
 
 }  // namespace
 
@@ -56,20 +57,13 @@ bool WaitWord::wait_while(std::uint32_t old, Clock::time_point deadline) {
 /// Whether it has changed.
 bool WaitWord::look_while(std::uint32_t old) {
   Clock::time_point now = Clock::now();
-  if (each_has_a_core_) {
-    for (const Clock::time_point end = now + look_time; now < end; now = Clock::now())
-      if (load() != old) return true;
-  } else if (waits_without_looks_ > 0) {
-    --waits_without_looks_;
-  } else {
-    for (int look = 0; look < yields; ++look) {
-      if (load() != old) return true;
-      std::this_thread::yield();
-      const Clock::time_point before = std::exchange(now, Clock::now());
-      if (now - before < long_yield) continue;
-      waits_without_looks_ = waits_after_long_yield;
-      break;
-    }
+  if (!each_has_a_core_ && now < next_look_.load(std::memory_order_relaxed)) return load() != old;
+  for (const Clock::time_point end = now + look_time; now < end;) {
+    if (load() != old) return true;
+    if (!each_has_a_core_) std::this_thread::yield();
+    const Clock::time_point before = std::exchange(now, Clock::now());
+    if (!each_has_a_core_ && now - before >= long_yield)
+      next_look_.store(now + rest_per_long_yield * (now - before), std::memory_order_relaxed);
   }
   return load() != old;
 }

@@ -33,7 +33,7 @@ class WaitWord {
   void sleep_while(std::uint32_t old, Clock::duration longest);
 
   const bool each_has_a_core_;
-  std::atomic<int> waits_without_looks_ = 0;  ///< still to come
+  std::atomic<Clock::time_point> next_look_{};  ///< where cores are shared: none before
   std::atomic<std::uint32_t> value_ = 0;
   std::atomic<int> sleepers_ = 0;
 };
