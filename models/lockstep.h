@@ -25,6 +25,7 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
