@@ -106,7 +106,9 @@ TEST(Accuracy, OfNoRowsIsZeroOfZero) {
   for (const Metric& metric :
        {Metric(Accuracy()), Metric(SparseCategoricalAccuracy()), Metric(SparseTopKCategoricalAccuracy())})
     EXPECT_THAT(metric.update(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 3})), ElementsAre(0, 0));
+  EXPECT_THAT(Accuracy().update(Tensor::zeros({0, 1}, DType::i64), Tensor::zeros({0, 3})), ElementsAre(0, 0));
   EXPECT_THAT(Accuracy().update(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 1})), ElementsAre(0, 0));
+  EXPECT_THAT(CategoricalAccuracy().update(Tensor::zeros({0, 3}), Tensor::zeros({0, 3})), ElementsAre(0, 0));
 }
 
 TEST(Accuracy, RefusesLabelsThatDoNotFit) {
