@@ -65,7 +65,7 @@ TEST(BinaryAccuracy, HasAThresholdAndCountsAnExamplesLabelsByShare) {
 }
 
 TEST(SparseCategoricalAccuracy, CountsTheStepsOfASequenceByShare) {
-  const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 0}, {2, 2});
+  const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 1}, {2, 2});
   EXPECT_THAT(SparseCategoricalAccuracy().update(y, floats(scores.to_vector<float>(), {2, 2, 3})), ElementsAre(1.5, 2));
 }
 
