@@ -42,7 +42,7 @@ Values binary(const Tensor& y_true, const Tensor& y_pred, double threshold) {
 
 /// The class of each one-hot row.
 Values classes_of(const Tensor& y_true, const Tensor& y_pred) {
-  check(of_one_size(y_true, y_pred) && y_pred.rank() >= 2,
+  check(y_true.defined() && y_true.shape() == y_pred.shape() && y_pred.rank() >= 2,
         "categorical accuracy compares one-hot targets and predictions of one shape (n, classes)", y_true, y_pred);
   return largest(y_true).to_vector<double>();
 }
@@ -59,7 +59,8 @@ Values matches(Values labels, const Tensor& y_pred) {
 
 Values automatic(const Tensor& y_true, const Tensor& y_pred) {
   if (y_pred.rank() == 1 || y_pred.dim(-1) == 1) return binary(y_true, y_pred, 0.5);
-  return matches(of_one_size(y_true, y_pred) ? classes_of(y_true, y_pred) : labels_of(y_true, y_pred), y_pred);
+  const bool one_hot = y_true.defined() && y_true.shape() == y_pred.shape();
+  return matches(one_hot ? classes_of(y_true, y_pred) : labels_of(y_true, y_pred), y_pred);
 }
 
 Values in_top_k(Values labels, const Tensor& y_pred, int k) {

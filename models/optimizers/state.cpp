@@ -53,6 +53,7 @@ void Optimizer::State::set_learning_rate(double rate) {
                       "this optimizer's learning rate follows a schedule; make it with a number to be able to set it");
   check_rate(rate);
   learning_rate_ = rate;
+  if (restored_) restored_->learning_rate = rate;  // which the first step takes over
 }
 
 std::int64_t Optimizer::State::steps(int replica) const {

@@ -65,7 +65,7 @@ TEST(BinaryAccuracy, HasAThresholdAndCountsAnExamplesLabelsByShare) {
 }
 
 TEST(SparseCategoricalAccuracy, CountsTheStepsOfASequenceByShare) {
-  const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 0}, {2, 2});
+  const Tensor y = Tensor::from(std::vector<std::int64_t>{0, 2, 1, 1}, {2, 2});
   EXPECT_THAT(SparseCategoricalAccuracy().update(y, floats(scores.to_vector<float>(), {2, 2, 3})), ElementsAre(1.5, 2));
 }
 
@@ -106,7 +106,9 @@ TEST(Accuracy, OfNoRowsIsZeroOfZero) {
   for (const Metric& metric :
        {Metric(Accuracy()), Metric(SparseCategoricalAccuracy()), Metric(SparseTopKCategoricalAccuracy())})
     EXPECT_THAT(metric.update(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 3})), ElementsAre(0, 0));
+  EXPECT_THAT(Accuracy().update(Tensor::zeros({0, 1}, DType::i64), Tensor::zeros({0, 3})), ElementsAre(0, 0));
   EXPECT_THAT(Accuracy().update(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 1})), ElementsAre(0, 0));
+  EXPECT_THAT(CategoricalAccuracy().update(Tensor::zeros({0, 3}), Tensor::zeros({0, 3})), ElementsAre(0, 0));
 }
 
 TEST(Accuracy, RefusesLabelsThatDoNotFit) {

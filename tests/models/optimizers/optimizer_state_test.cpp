@@ -100,6 +100,20 @@ TEST(OptimizerState, BeforeTheFirstStepIsWhatWasLoaded) {
   EXPECT_EQ(optimizer.learning_rate(), 0.25);
 }
 
+TEST(OptimizerState, KeepsALearningRateThatIsSetBeforeTheFirstStep) {
+  const MirroredStrategy strategy = test::mirrored(2);
+  const std::vector<Variable> variables = make_variables(strategy);
+  const SGD first({.learning_rate = 0.5});
+  step(strategy, first, variables, 0);
+  const SGD second({.learning_rate = 0.1});
+  second.load_state(first.state());
+  EXPECT_EQ(second.learning_rate(), 0.5);
+  second.set_learning_rate(0.25);
+  EXPECT_EQ(second.state().learning_rate, 0.25);
+  step(strategy, second, variables, 1);
+  EXPECT_EQ(second.learning_rate(), 0.25);
+}
+
 TEST(OptimizerState, OfAnotherOptimizerIsRefused) {
   const MirroredStrategy strategy = test::mirrored(2);
   const std::vector<Variable> variables = make_variables(strategy);
