@@ -52,6 +52,11 @@ class LayerImpl {
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
+  /// How often each replica has drawn random numbers in training, for a layer that draws some: beside the weights all
+  /// that a run needs to go on from here.
+  virtual std::vector<std::uint64_t> draws() const { return {}; }
+  /// Goes on from there. Throws InvalidArgument for other numbers of them than `draws` has.
+  virtual void set_draws(std::span<const std::uint64_t> draws);
   virtual bool can_fuse_relu() const { return false; }
   virtual bool can_write_to() const { return false; }
   /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.

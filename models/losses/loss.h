@@ -8,7 +8,8 @@
 namespace lockstep {
 
 /// A loss by example: (y_true, y_pred) -> (n). How it is averaged is the training loop's business: over the global
-/// batch, on however many replicas.
+/// batch, on however many replicas. Where an example has several values, e.g. one for each time step, its loss is their
+/// mean.
 class Loss {
  public:
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
@@ -22,16 +23,29 @@ class Loss {
   Function function_;
 };
 
-struct CrossentropyOptions {
+struct SparseCrossentropyOptions {
   bool from_logits = false;
 };
 
-/// Labels (n) or (n, 1) of integers, predictions (n, classes).
-struct SparseCategoricalCrossentropy : Loss {
-  explicit SparseCategoricalCrossentropy(const CrossentropyOptions& options = {});
+struct CrossentropyOptions {
+  bool from_logits = false;
+  /// In [0, 1]: the share of each target that is spread over the classes: y (1 - s) + s / classes; for the binary one
+  /// over both: y (1 - s) + s / 2.
+  double label_smoothing = 0;
 };
-/// Targets and predictions (n, k), targets in [0, 1]; the mean over k.
+
+/// Labels of integers, predictions (n, ..., classes): -log(p[label] / sum of p), or of softmax(p).
+struct SparseCategoricalCrossentropy : Loss {
+  explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
+};
+/// Targets and predictions (n, ..., classes): -sum of y log(p / sum of p), or of y log softmax(p).
+struct CategoricalCrossentropy : Loss {
+  /// Throws InvalidArgument for a label_smoothing outside [0, 1].
+  explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
+};
+/// Targets and predictions (n, ..., k), targets in [0, 1]; the mean over an example's elements.
 struct BinaryCrossentropy : Loss {
+  /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
 };
 

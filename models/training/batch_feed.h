@@ -7,6 +7,12 @@
 
 namespace lockstep {
 
+/// Where in the data a training run is.
+struct FeedPosition {
+  std::uint64_t pass = 0;
+  std::int64_t batches = 0;  ///< of the pass that have been read
+};
+
 /// The global batches of a training run, epoch by epoch: a pass over the data each or, with `steps_per_epoch`, so many
 /// batches each, passes following one another.
 class BatchFeed {
@@ -18,6 +24,10 @@ class BatchFeed {
 
   std::int64_t steps_in_epoch() const { return steps_; }
   void begin_epoch(int epoch);
+  /// Instead of begin_epoch, for an epoch of which another feed of the same data has given `steps_done` batches and got
+  /// to `position`. Reads over the batches of the pass that were given.
+  void resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position);
+  const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; nothing at its end. Throws InvalidArgument when the data set has fewer examples than there
   /// are replicas.
   std::optional<DistributedBatch> next();
@@ -31,7 +41,7 @@ class BatchFeed {
   bool follow_on_;  ///< an epoch goes on where the last one ended
   std::int64_t steps_;
   std::int64_t left_ = 0;  ///< steps of this epoch
-  std::uint64_t pass_number_ = 0;
+  FeedPosition position_{};
   std::optional<DistributedIterator> pass_{};
   bool checked_ = false;
 };
