@@ -2,7 +2,7 @@
 //   interop_driver parameters MODEL                    prints the number of parameters
 //   interop_driver save MODEL WEIGHTS INPUTS OUTPUTS   randomizes the model, saves its weights, writes its predictions
 //   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
-// INPUTS and OUTPUTS are rows of little-endian f32 without a header.
+// INPUTS and OUTPUTS are rows of little-endian f32 without a header; of several inputs, one after the other.
 
 #include <cstdio>
 #include <fstream>
@@ -25,6 +25,7 @@
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
+#include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
 #include "layers_models.h"
@@ -64,6 +65,7 @@ Model make_model(const std::string& name) {
   if (name == "full_mlp") return zoo::mlp();
   if (name == "branches") return branches();
   if (name == "lstm") return lstm();
+  if (name == "siamese_lstm") return zoo::siamese_lstm();
   fail("there is no model '{}'", name);
 }
 
@@ -78,18 +80,33 @@ void randomize(const Model& model) {
   }
 }
 
-void predict(Model& model, const std::string& inputs, const std::string& outputs) {
-  std::ifstream in(inputs, std::ios::binary);
+/// As many rows for each input of the model.
+std::vector<Tensor> read_inputs(const Model& model, const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-  const Shape& row = model.network().input_shape();
-  Shape shape{static_cast<std::int64_t>(bytes.size() / sizeof(float)) / row.elements()};
-  for (const std::int64_t size : row) shape.push_back(size);
-  const Tensor x =
-      Tensor::from(std::span(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)), shape);
-  const std::vector<float> y = model.predict(Dataset::from_tensors(x).batch(4)).to_vector<float>();
+  require<InputError>(in.good(), "{} cannot be read", path);
+  std::int64_t row_elements = 0;
+  for (const NetworkInput& input : model.network().inputs()) row_elements += input.shape.elements();
+  const std::int64_t rows = static_cast<std::int64_t>(bytes.size() / sizeof(float)) / row_elements;
+  std::vector<Tensor> xs;
+  const auto* next = reinterpret_cast<const float*>(bytes.data());
+  for (const NetworkInput& input : model.network().inputs()) {
+    Shape shape{rows};
+    for (const std::int64_t size : input.shape) shape.push_back(size);
+    xs.push_back(Tensor::from(std::span(next, static_cast<std::size_t>(shape.elements())), shape));
+    next += shape.elements();
+  }
+  return xs;
+}
+
+void predict(Model& model, const std::string& inputs, const std::string& outputs) {
+  const std::vector<Tensor> xs = read_inputs(model, inputs);
+  // predict() feeds one input.
+  const Tensor predictions = xs.size() == 1 ? model.predict(Dataset::from_tensors(xs[0]).batch(4)) : model(xs);
+  const std::vector<float> y = predictions.to_vector<float>();
   std::ofstream out(outputs, std::ios::binary);
   out.write(reinterpret_cast<const char*>(y.data()), static_cast<std::streamsize>(y.size() * sizeof(float)));
-  require<InputError>(out.flush().good() && in.good(), "{} or {} cannot be used", inputs, outputs);
+  require<InputError>(out.flush().good(), "{} cannot be written", outputs);
 }
 
 void run(std::span<const std::string> words) {

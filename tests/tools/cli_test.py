@@ -59,7 +59,8 @@ class Devices(Case):
 
 class Summary(Case):
     def test_parameter_counts(self):
-        for model, params in [("minigooglenet", 1_656_250), ("mlp", 41_157_101)]:
+        for model, params in [("minigooglenet", 1_656_250), ("mlp", 41_157_101), ("resnet50", 25_636_712),
+                              ("siamese-lstm", 82_305), ("xception", 22_910_480)]:
             result = json.loads(self.succeed("summary", "--model", model, "--json").stdout.splitlines()[-1])
             self.assertEqual(result["params"], params)
             self.assertEqual(result["trainable_params"] + result["non_trainable_params"], params)
@@ -75,7 +76,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--modle", "mlp", says="--modle")
         self.refuse("trian", says="trian")
         self.refuse(says="subcommand")
-        self.refuse("train", "--model", "vgg", says=["vgg", "minigooglenet or mlp"])
+        self.refuse("train", "--model", "vgg", says=["vgg", "minigooglenet, mlp, resnet50, siamese-lstm or xception"])
         self.refuse("train", "--data", "imagenet", says=["imagenet", "fashion-mnist[:DIR]"])
         self.refuse("train", "--optimizer", "lion", says="lion")
         self.refuse("summary", "--model", "vgg", says="vgg")
@@ -91,7 +92,9 @@ class BadCommandLine(Case):
         self.refuse("train", "--learning-rate", "-1", says=["--learning-rate", "-1"])
         self.refuse("train", "--dropout", "1", says=["--dropout", "below 1"])
         self.refuse("train", "--momentum", "0.9", "--optimizer", "adam", says="--momentum belongs to")
-        self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says="does not suit")
+        self.refuse("train", "--model", "mlp", "--data", "fashion-mnist", says=["does not suit", "8000"])
+        self.refuse("train", "--model", "xception", "--data", "fashion-mnist", says=["does not suit", "larger"])
+        self.refuse("train", "--model", "resnet50", *TINY, "--dropout", "0.1", says="resnet50 has no dropout layer")
         self.refuse("train", "--cross-device-ops", "ring", says=["--cross-device-ops", "ring", "hierarchical-copy"])
         self.refuse("train", "--devices", "CPU:0,CPU:0", says="named twice")
         self.refuse("train", "--devices", "TPU:0", says="TPU:0")
@@ -188,6 +191,15 @@ class Training(Case):
         self.assertEqual((self.path / "p.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertEqual(sorted(self.path.iterdir()), sorted(self.path / name for name in names.values()))
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
+
+    def test_two_inputs(self):
+        weights = self.path / "w.weights.h5"
+        self.succeed("train", "--model", "siamese-lstm", *TINY, "--save", weights)
+        self.succeed("train", "--model", "siamese-lstm", *TINY, "--weights", weights)
+
+    def test_resnet50_of_small_images(self):
+        self.succeed("train", "--model", "resnet50", "--data", "fashion-mnist", "--limit", "4", "--limit-test", "2",
+                     "--batch-size", "4", "--replicas", "2")
 
     def test_batch_shares(self):
         def rows(shares):
@@ -288,6 +300,14 @@ class Bench(Case):
         self.assertTrue(0 < step["p10"] <= step["median"] <= step["p90"])
         self.assertAlmostEqual(result["examples_per_s"], 4000 / step["median"], places=3)
         self.assertEqual(list(result["split_ms"]), ["input", "compute", "reduce", "update"])
+        self.assertGreater(result["kernel_floor_ms"], 0)
+        self.assertLess(result["loss_last"], result["loss_first"])
+
+    def test_two_inputs(self):
+        done = self.succeed("bench", "--model", "siamese-lstm", "--replicas", "2", "--batch-size", "4", "--steps", "3",
+                            "--warmup", "1", "--json")
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(result["params"], 82_305)
         self.assertGreater(result["kernel_floor_ms"], 0)
         self.assertLess(result["loss_last"], result["loss_first"])
 

@@ -3,9 +3,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/optimizers/adam.h>
-#include <lockstep/models/optimizers/sgd.h>
-
 #include "commands.h"
 #include "interrupt.h"
 #include "kernel_floor.h"
@@ -47,13 +44,9 @@ std::string device_text(const Strategy& strategy) {
 }
 
 nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelKind kind, std::int64_t batch) {
-  const Example examples = synthetic_examples(kind, batch, options.seed);
+  const Example examples = synthetic_examples(usual_form(kind), batch, options.seed);
   const Dataset batches = Dataset::from_tensors(examples.x, examples.y).batch(batch).repeat();
-  // The optimizer that the model's tutorial trains it with.
-  if (kind == ModelKind::mini_googlenet)
-    model.compile(SGD({.learning_rate = 5e-3, .momentum = 0.9}), make_loss(kind));
-  else
-    model.compile(Adam({.learning_rate = 1e-4}), make_loss(kind));
+  model.compile(make_usual_optimizer(kind), make_loss(kind));
   const auto record = std::make_shared<RunRecord>();
   model.fit(batches, {.steps_per_epoch = options.warmup + options.steps,
                       .callbacks = {record, std::make_shared<InterruptCallback>()}});
@@ -102,7 +95,7 @@ void run(const BenchOptions& options) {
       options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
   require(batch >= strategy.num_replicas_in_sync(), "--batch-size: {} replicas need at least as many examples, got {}",
           strategy.num_replicas_in_sync(), batch);
-  Model model = strategy.scope([&] { return make_model(kind, {.seed = options.seed}); });
+  Model model = strategy.scope([&] { return make_model_for_fit(kind, {.seed = options.seed}); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
   result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / strategy.num_replicas_in_sync());
   print_for_people(result);
@@ -115,7 +108,7 @@ void add_bench_command(CLI::App& program, int&) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* const command =
       program.add_subcommand("bench", "steady-state speed of training on synthetic data already on the device");
-  command->add_option("--model", options->model, "minigooglenet or mlp (default minigooglenet)");
+  command->add_option("--model", options->model, model_names() + " (default minigooglenet)");
   options->replicas.add_to(*command);
   command->add_option("--batch-size", options->batch_size, "the GLOBAL batch (default 64 per replica)")
       ->check(whole_number_from(1));

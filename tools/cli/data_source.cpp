@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t synthetic_default = 1024;
 constexpr std::int64_t batches_ahead = 2;
+const ExampleForm fashion_form{{32, 32, 3}, 10};
 
 using Transform = std::function<Example(const Example&)>;
 
@@ -33,8 +34,8 @@ TrainingData load_fashion(const std::string& directory, const DataOptions& optio
   const Transform prepare = image_preparation({.mean = mean_image(train.x)});
   Dataset test_batches =
       Dataset::from_tensors(test.x, test.y).batch(options.batch_size).map(prepare).prefetch(batches_ahead);
-  return {"Fashion-MNIST", training_batches(train, prepare, options), std::move(test_batches), train.size(),
-          test.size()};
+  return {"Fashion-MNIST",         fashion_form, training_batches(train, prepare, options),
+          std::move(test_batches), train.size(), test.size()};
 }
 
 std::int64_t synthetic_count(const std::string& text) {
@@ -49,8 +50,9 @@ std::int64_t synthetic_count(const std::string& text) {
 
 TrainingData make_synthetic(const std::string& text, const DataOptions& options, ModelKind model) {
   const std::int64_t count = std::min(synthetic_count(text), options.limit.value_or(INT64_MAX));
-  const Example examples = synthetic_examples(model, count, options.seed);
-  return {"synthetic data", training_batches(examples, {}, options), std::nullopt, count, 0};
+  const ExampleForm form = usual_form(model);
+  const Example examples = synthetic_examples(form, count, options.seed);
+  return {"synthetic data", form, training_batches(examples, {}, options), std::nullopt, count, 0};
 }
 
 }  // namespace
@@ -62,8 +64,10 @@ TrainingData load_data(const DataOptions& options, ModelKind model) {
   if (kind == "synthetic") return make_synthetic(rest, options, model);
   require(kind == "fashion-mnist", "--data '{}' is not known; choose fashion-mnist[:DIR] or synthetic[:N]",
           options.source);
-  require(model == ModelKind::mini_googlenet,
-          "--data fashion-mnist does not suit --model mlp, which takes 8000 features; use --data synthetic");
+  require(
+      takes_images(model) && model != ModelKind::xception,
+      "--data fashion-mnist, of images of 32 x 32, does not suit this --model, which takes {}; use --data synthetic",
+      model == ModelKind::xception ? "larger ones" : fmt::format("{}", usual_form(model).shape));
   return load_fashion(rest, options);
 }
 

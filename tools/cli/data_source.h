@@ -23,6 +23,7 @@ struct DataOptions {
 /// What a model is trained and tested on, in batches.
 struct TrainingData {
   std::string name;  ///< for people
+  ExampleForm form;  ///< of the examples as the model reads them
   Dataset train;
   std::optional<Dataset> test;
   std::int64_t train_examples = 0;

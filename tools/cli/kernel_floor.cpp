@@ -1,6 +1,7 @@
 #include "kernel_floor.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <vector>
@@ -12,7 +13,10 @@ namespace {
 
 constexpr int rounds = 5;
 
-bool is_product(const LayerImpl& layer) { return layer.class_name() == "Conv2D" || layer.class_name() == "Dense"; }
+bool is_product(const LayerImpl& layer) {
+  constexpr std::array<std::string_view, 4> classes{"Conv2D", "SeparableConv2D", "Dense", "LSTM"};
+  return std::ranges::find(classes, layer.class_name()) != classes.end();
+}
 
 Tensor filled_batch(std::int64_t rows, const Shape& shape) {
   Shape batch{rows};

@@ -33,7 +33,7 @@ void run(const SummaryOptions& options) {
 void add_summary_command(CLI::App& program, int&) {
   auto options = std::make_shared<SummaryOptions>();
   CLI::App* const command = program.add_subcommand("summary", "layers, shapes and parameters of a model");
-  command->add_option("--model", options->model, "minigooglenet or mlp")->required();
+  command->add_option("--model", options->model, model_names())->required();
   command->add_flag("--json", options->json, "counts as one JSON object on standard output");
   command->footer("Example:\n  lockstep summary --model minigooglenet");
   command->callback([options] { run(*options); });

@@ -79,8 +79,9 @@ int run(TrainOptions options) {
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
 
-  Model model =
-      strategy.scope([&] { return make_model(kind, {.seed = options.data.seed, .dropout = options.dropout}); });
+  ModelSettings settings{.seed = options.data.seed, .dropout = options.dropout};
+  if (takes_images(kind)) settings.images = data.form;
+  Model model = strategy.scope([&] { return make_model_for_fit(kind, settings); });
   const Optimizer optimizer = make_optimizer(options);
   model.compile(optimizer, make_loss(kind), {Accuracy()});
   if (!options.weights.empty()) model.load_weights(options.weights);

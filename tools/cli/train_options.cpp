@@ -37,7 +37,7 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
 }  // namespace
 
 void TrainOptions::add_to(CLI::App& command) {
-  command.add_option("--model", model, "minigooglenet or mlp (default minigooglenet)");
+  command.add_option("--model", model, model_names() + " (default minigooglenet)");
   add_data_options(command, data);
   replicas.add_to(command);
   command.add_option("--epochs", epochs, "passes over the data (default 1)")->check(whole_number_from(1));

@@ -1,16 +1,29 @@
 #include "workload.h"
 
+#include <algorithm>
+#include <array>
 #include <random>
 
+#include <fmt/ranges.h>
+
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/rmsprop.h>
+#include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
+#include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/models/zoo/siamese_lstm.h>
+#include <lockstep/models/zoo/xception.h>
+
+#include "stacked_inputs.h"
 
 namespace lockstep::cli {
 namespace {
 
-constexpr std::int64_t classes = 10;
-const Shape image_shape{32, 32, 3};
-const Shape feature_shape{8000};
+/// By kind.
+constexpr std::array<const char*, 5> names{"minigooglenet", "mlp", "resnet50", "siamese-lstm", "xception"};
+
+const char* name_of(ModelKind kind) { return names[static_cast<std::size_t>(kind)]; }
 
 /// A float in [0, 1) from the upper bits, the same on every platform.
 float unit_float(std::mt19937& random) { return static_cast<float>(random() >> 8) * 0x1p-24F; }
@@ -18,38 +31,90 @@ float unit_float(std::mt19937& random) { return static_cast<float>(random() >> 8
 }  // namespace
 
 ModelKind parse_model(const std::string& name) {
-  if (name == "minigooglenet") return ModelKind::mini_googlenet;
-  if (name == "mlp") return ModelKind::mlp;
-  fail("--model '{}' is not known; choose minigooglenet or mlp", name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  require(found != names.end(), "--model '{}' is not known; choose {}", name, model_names());
+  return static_cast<ModelKind>(found - names.begin());
 }
 
-Model make_model(ModelKind kind, const ModelSettings& settings) {
-  if (kind == ModelKind::mini_googlenet) {
-    zoo::MiniGoogLeNetOptions options;
-    options.seed = settings.seed;
-    if (settings.dropout) options.dropout = static_cast<float>(*settings.dropout);
-    return zoo::mini_googlenet(image_shape, classes, options);
+std::string model_names() {
+  return fmt::format("{} or {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
+ExampleForm usual_form(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::mini_googlenet:
+      return {{32, 32, 3}, 10};
+    case ModelKind::mlp:
+      return {{8000}, 2};
+    case ModelKind::resnet50:
+      return {{224, 224, 3}, 1000};
+    case ModelKind::siamese_lstm:
+      return {{2, 140, 256}, 2};
+    case ModelKind::xception:
+      return {{299, 299, 3}, 1000};
   }
-  require(!settings.dropout, "--dropout: the model mlp has no dropout layer");
-  zoo::MlpOptions options;
-  options.seed = settings.seed;
-  return zoo::mlp(options);
+  fail<BrokenInvariant>("no such kind of model");
+}
+
+bool takes_images(ModelKind kind) { return kind != ModelKind::mlp && kind != ModelKind::siamese_lstm; }
+
+Model make_model(ModelKind kind, const ModelSettings& settings) {
+  require(!settings.dropout || kind == ModelKind::mini_googlenet, "--dropout: the model {} has no dropout layer",
+          name_of(kind));
+  const auto [shape, classes] = settings.images.value_or(usual_form(kind));
+  constexpr Activation logits = Activation::linear;
+  switch (kind) {
+    case ModelKind::mini_googlenet: {
+      zoo::MiniGoogLeNetOptions options{.seed = settings.seed};
+      options.dropout = settings.dropout.value_or(options.dropout);
+      return zoo::mini_googlenet(shape, static_cast<int>(classes), options);
+    }
+    case ModelKind::mlp:
+      return zoo::mlp({.seed = settings.seed});
+    case ModelKind::resnet50:
+      return zoo::resnet50({shape, classes, logits, settings.seed});
+    case ModelKind::siamese_lstm:
+      return zoo::siamese_lstm({.seed = settings.seed});
+    case ModelKind::xception:
+      return zoo::xception({shape, classes, logits, settings.seed});
+  }
+  fail<BrokenInvariant>("no such kind of model");
+}
+
+Model make_model_for_fit(ModelKind kind, const ModelSettings& settings) {
+  const Model model = make_model(kind, settings);
+  return model.network().inputs().size() == 1 ? model : stack_inputs(model);
 }
 
 Loss make_loss(ModelKind kind) {
-  if (kind == ModelKind::mini_googlenet) return SparseCategoricalCrossentropy{{.from_logits = true}};
+  if (takes_images(kind)) return SparseCategoricalCrossentropy{{.from_logits = true}};
   return BinaryCrossentropy{};
 }
 
-Example synthetic_examples(ModelKind kind, std::int64_t count, std::uint64_t seed) {
+Optimizer make_usual_optimizer(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::mini_googlenet:
+      return SGD({.learning_rate = 5e-3, .momentum = 0.9});
+    case ModelKind::mlp:
+      return Adam({.learning_rate = 1e-4});
+    case ModelKind::resnet50:
+      return SGD({.learning_rate = 0.1, .momentum = 0.9});
+    case ModelKind::siamese_lstm:
+    case ModelKind::xception:
+      return RMSprop();
+  }
+  fail<BrokenInvariant>("no such kind of model");
+}
+
+Example synthetic_examples(const ExampleForm& form, std::int64_t count, std::uint64_t seed) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   Shape shape{count};
-  for (const std::int64_t dim : kind == ModelKind::mini_googlenet ? image_shape : feature_shape) shape.push_back(dim);
-  Example examples{.x = Tensor::empty(shape), .y = Tensor::empty({count, 1}, DType::u8)};
-  for (float& value : examples.x.span<float>()) value = unit_float(random);
-  const std::uint32_t labels = kind == ModelKind::mini_googlenet ? classes : 2;
-  for (std::uint8_t& label : examples.y.span<std::uint8_t>()) label = static_cast<std::uint8_t>(random() % labels);
-  return examples;
+  for (const std::int64_t dim : form.shape) shape.push_back(dim);
+  const Tensor x = Tensor::empty(shape);
+  for (float& value : x.span<float>()) value = unit_float(random);
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int64_t>(random()) % form.classes);
+  return {.x = x, .y = Tensor::from(labels, {count, 1})};
 }
 
 }  // namespace lockstep::cli

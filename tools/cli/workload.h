@@ -9,21 +9,39 @@
 namespace lockstep::cli {
 
 /// The models of the zoo that the program trains, each with the loss and the examples that suit it.
-enum class ModelKind { mini_googlenet, mlp };
+enum class ModelKind { mini_googlenet, mlp, resnet50, siamese_lstm, xception };
 
 /// Throws InvalidArgument listing the known names.
 ModelKind parse_model(const std::string& name);
+/// The known names, for people.
+std::string model_names();
+
+/// What a model is given: examples of one shape, each of one of `classes` (0 and 1 where there is one probability).
+struct ExampleForm {
+  Shape shape;
+  std::int64_t classes;
+};
+
+/// That of synthetic examples: what the model's origin takes; of siamese-lstm, the two sequences of a pair as one.
+ExampleForm usual_form(ModelKind kind);
+/// Whether the model tells classes of images apart, which may be of other sizes than the usual.
+bool takes_images(ModelKind kind);
 
 struct ModelSettings {
   std::uint64_t seed = 0;
-  std::optional<double> dropout{};  ///< overrides the model's own rate
+  std::optional<double> dropout{};      ///< overrides the model's own rate
+  std::optional<ExampleForm> images{};  ///< instead of the usual form, for models that take images
 };
 
 /// Builds the model in the open scope.
 Model make_model(ModelKind kind, const ModelSettings& settings);
+/// The same with one input of the form, as fit() feeds it. Weights are saved as those of the above.
+Model make_model_for_fit(ModelKind kind, const ModelSettings& settings);
 Loss make_loss(ModelKind kind);
+/// That of the model's tutorial or paper.
+Optimizer make_usual_optimizer(ModelKind kind);
 
-/// `count` random examples of the shape that the model takes, the same for the same seed.
-Example synthetic_examples(ModelKind kind, std::int64_t count, std::uint64_t seed);
+/// `count` random examples, the same for the same seed.
+Example synthetic_examples(const ExampleForm& form, std::int64_t count, std::uint64_t seed);
 
 }  // namespace lockstep::cli
