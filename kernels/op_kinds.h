@@ -10,6 +10,8 @@ enum class UnaryOp {
   sqrt,
   square,
   abs,
+  maximum,
+  minimum,
   relu,
   relu6,
   leaky_relu,
@@ -30,7 +32,9 @@ struct UnaryFunction {
   UnaryFunction(UnaryOp kind, float parameter = 0) : op(kind), alpha(parameter) {}  // NOLINT: implicit
 
   UnaryOp op;
-  float alpha;  ///< leaky_relu's slope and elu's factor below 0, not negative; the others take none
+  /// maximum's and minimum's other value; leaky_relu's slope and elu's factor below 0, not negative; the others take
+  /// none.
+  float alpha;
 };
 
 /// What a layer may apply to its result, by Keras' names; leaky_relu has the slope 0.2, elu the factor 1. gelu_tanh is

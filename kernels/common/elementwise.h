@@ -49,6 +49,20 @@ struct Abs {
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > 0.0F ? dy : x < 0.0F ? -dy : 0.0F; }
 };
 
+// What is not a number stays so.
+struct Maximum {
+  static constexpr bool from_result = false;
+  float lowest;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < lowest ? lowest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x < lowest ? 0.0F : dy; }
+};
+struct Minimum {
+  static constexpr bool from_result = false;
+  float highest;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > highest ? highest : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > highest ? 0.0F : dy; }
+};
+
 struct Add {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
 };
@@ -80,6 +94,10 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
       return visit(functor::Square{});
     case UnaryOp::abs:
       return visit(functor::Abs{});
+    case UnaryOp::maximum:
+      return visit(functor::Maximum{function.alpha});
+    case UnaryOp::minimum:
+      return visit(functor::Minimum{function.alpha});
     case UnaryOp::relu:
       return visit(functor::Relu{});
     case UnaryOp::relu6:

@@ -168,6 +168,8 @@ Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
 Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
 Tensor square(const Tensor& x) { return unary(UnaryOp::square, x); }
 Tensor abs(const Tensor& x) { return unary(UnaryOp::abs, x); }
+Tensor maximum(const Tensor& x, double lowest) { return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x); }
+Tensor minimum(const Tensor& x, double highest) { return unary({UnaryOp::minimum, static_cast<float>(highest)}, x); }
 
 Tensor cast(const Tensor& operand, DType dtype) {
   require(operand.defined(), "cast takes a tensor, got an undefined one");

@@ -30,6 +30,10 @@ Tensor square(const Tensor& x);
 /// The gradient at 0 is 0.
 Tensor abs(const Tensor& x);
 
+/// The larger, or the smaller, of each element and a number. The gradient is passed on where the element is that one.
+Tensor maximum(const Tensor& x, double lowest);
+Tensor minimum(const Tensor& x, double highest);
+
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }

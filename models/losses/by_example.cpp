@@ -22,8 +22,4 @@ Tensor mean_by_example(const Tensor& x) {
   return mean(x, axes);
 }
 
-Tensor absolute(const Tensor& x) { return relu(x) + relu(-x); }
-
-Tensor at_least(const Tensor& x, double lowest) { return relu(x - lowest) + lowest; }
-
 }  // namespace lockstep

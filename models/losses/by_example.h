@@ -15,10 +15,4 @@ Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred
 /// (n, ...) -> (n): the mean over each example's elements.
 Tensor mean_by_example(const Tensor& x);
 
-/// |x|; the gradient at 0 is 0.
-Tensor absolute(const Tensor& x);
-
-/// max(x, lowest).
-Tensor at_least(const Tensor& x, double lowest);
-
 }  // namespace lockstep

@@ -12,7 +12,7 @@ namespace {
 
 /// In log space. Keras clips at 1 - epsilon too, which is the nearest f32 below 1 and makes no more difference to a
 /// loss than 1e-7.
-Tensor safe_log(const Tensor& probabilities) { return log(at_least(probabilities, keras_epsilon)); }
+Tensor safe_log(const Tensor& probabilities) { return log(maximum(probabilities, keras_epsilon)); }
 
 /// All but the last axis as one.
 Tensor as_rows(const Tensor& x) {

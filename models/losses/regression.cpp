@@ -16,7 +16,7 @@ Loss mean_of(const char* name, const Element& element) {
 }
 
 Tensor huber(const Tensor& error, double delta) {
-  const Tensor size = absolute(error);
+  const Tensor size = abs(error);
   const Tensor beyond = relu(size - delta);
   const Tensor within = size - beyond;  // min(|error|, delta)
   return square(within) * 0.5 + beyond * delta;
@@ -24,12 +24,12 @@ Tensor huber(const Tensor& error, double delta) {
 
 /// |x| + log(1 + exp(-2 |x|)) - log 2: no exponential of a large number.
 Tensor log_cosh(const Tensor& x) {
-  const Tensor size = absolute(x);
+  const Tensor size = abs(x);
   return size + log(exp(size * -2.0) + 1.0) - std::log(2.0);
 }
 
 Tensor in_unit_interval(const Tensor& x) {
-  const Tensor low = at_least(x, keras_epsilon);
+  const Tensor low = maximum(x, keras_epsilon);
   return low - relu(low - 1.0);
 }
 
@@ -44,16 +44,16 @@ MeanSquaredError::MeanSquaredError()
     : Loss(mean_of("mean_squared_error", [](const Tensor& y, const Tensor& p) { return square(y - p); })) {}
 
 MeanAbsoluteError::MeanAbsoluteError()
-    : Loss(mean_of("mean_absolute_error", [](const Tensor& y, const Tensor& p) { return absolute(y - p); })) {}
+    : Loss(mean_of("mean_absolute_error", [](const Tensor& y, const Tensor& p) { return abs(y - p); })) {}
 
 MeanAbsolutePercentageError::MeanAbsolutePercentageError()
     : Loss(mean_of("mean_absolute_percentage_error", [](const Tensor& y, const Tensor& p) {
-        return absolute((y - p) / at_least(absolute(y), keras_epsilon)) * 100.0;
+        return abs((y - p) / maximum(abs(y), keras_epsilon)) * 100.0;
       })) {}
 
 MeanSquaredLogarithmicError::MeanSquaredLogarithmicError()
     : Loss(mean_of("mean_squared_logarithmic_error", [](const Tensor& y, const Tensor& p) {
-        return square(log(at_least(p, keras_epsilon) + 1.0) - log(at_least(y, keras_epsilon) + 1.0));
+        return square(log(maximum(p, keras_epsilon) + 1.0) - log(maximum(y, keras_epsilon) + 1.0));
       })) {}
 
 Huber::Huber(double delta)

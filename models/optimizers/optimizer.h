@@ -22,6 +22,9 @@ struct OptimizerOptions {
   double clipvalue = 0;        ///< each gradient is brought into [-clipvalue, clipvalue]
   double clipnorm = 0;         ///< the largest norm that each variable's gradient may have; larger ones are scaled
   double global_clipnorm = 0;  ///< the largest norm that all gradients together may have
+  /// As Keras 3 clips: the gradient of each replica and step, before any sum, so that the limit of an update grows with
+  /// the number of replicas. Tables' gradients are dense then.
+  bool clip_before_aggregate = false;
 
   /// Steps whose gradients are averaged to one update; only then do the replicas exchange them. A scheduled learning
   /// rate counts steps, iterations() counts updates.

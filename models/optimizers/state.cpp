@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/optimizers/state.h>
 #include <lockstep/strategy/verify/verify.h>
 
@@ -25,6 +27,13 @@ void check_options(const OptimizerOptions& options) {
           options.ema_momentum);
   require(options.ema_overwrite_frequency >= 0, "ema_overwrite_frequency must not be negative, got {}",
           options.ema_overwrite_frequency);
+}
+
+/// What brings a gradient of this norm, among gradients of the norm `global`, down to its limit. Keras: a norm up to
+/// the limit leaves gradients alone.
+double clip_factor(const OptimizerOptions& options, double norm, double global) {
+  if (options.clipnorm > 0) return options.clipnorm / std::max(norm, options.clipnorm);
+  return options.global_clipnorm / std::max(global, options.global_clipnorm);
 }
 
 Tensor copy_of(const Tensor& tensor) {
@@ -68,7 +77,7 @@ std::vector<Optimizer::Rule::Slot> Optimizer::State::slots() const {
 }
 
 bool Optimizer::State::needs_norms() const {
-  return rule_->scales_by_norms() || options_.clipnorm > 0 || options_.global_clipnorm > 0;
+  return rule_->scales_by_norms() || (clips_by_norms() && !options_.clip_before_aggregate);
 }
 
 void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
@@ -119,7 +128,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
                              std::vector<bool> by_rows) {
   require(!variables.empty(), "there are no trainable variables to optimize");
   if (restored_) check(*restored_, variables);
-  if (needs_norms()) by_rows.assign(by_rows.size(), false);
+  if (needs_norms() || options_.clip_before_aggregate) by_rows.assign(by_rows.size(), false);
   std::vector<float> starts;
   for (const Rule::Slot& slot : slots()) starts.push_back(slot.start);
   std::vector<Group> groups = grouped(context, variables);
@@ -164,6 +173,7 @@ void Optimizer::State::load(const ReplicaContext& context, std::span<const Dense
 
 void Optimizer::State::step(const ReplicaContext& context) {
   std::int64_t& done = steps_[static_cast<std::size_t>(context.replica_id_in_sync_group())];
+  if (options_.clip_before_aggregate) clip_own(context);
   if ((done + 1) % options_.gradient_accumulation_steps != 0)
     for (const Group& group : groups_) group.reducer->accumulate(context);
   else if (needs_norms())
@@ -173,11 +183,32 @@ void Optimizer::State::step(const ReplicaContext& context) {
   ++done;
 }
 
+void Optimizer::State::clip_own(const ReplicaContext& context) const {
+  std::vector<Tensor> gradients;
+  for (const Group& group : groups_)
+    for (std::size_t i = 0; i < group.members.size(); ++i) gradients.push_back(group.reducer->own_gradient(context, i));
+  if (options_.clipvalue > 0) {
+    const auto limit = static_cast<float>(options_.clipvalue);
+    for (const Tensor& gradient : gradients) {
+      current_backend().unary({UnaryOp::maximum, -limit}, gradient, gradient);
+      current_backend().unary({UnaryOp::minimum, limit}, gradient, gradient);
+    }
+  } else if (clips_by_norms()) {
+    std::vector<double> squares;
+    for (const Tensor& gradient : gradients)
+      squares.push_back(current_backend().squared_norm(gradient.data<float>(), gradient.elements()));
+    const double global = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      copy(gradients[i] * clip_factor(options_, std::sqrt(squares[i]), global), gradients[i]);
+  }
+}
+
 OptimizerStep Optimizer::State::next_step(std::int64_t done) const {
   OptimizerStep step =
       rule_->step(static_cast<float>(learning_rate_.at(done)), done / options_.gradient_accumulation_steps + 1);
   step.gradient_scale = 1 / static_cast<float>(options_.gradient_accumulation_steps);
-  if (options_.clipvalue > 0) step.clip_value = static_cast<float>(options_.clipvalue);
+  if (options_.clipvalue > 0 && !options_.clip_before_aggregate)
+    step.clip_value = static_cast<float>(options_.clipvalue);
   return step;
 }
 
@@ -212,7 +243,7 @@ void Optimizer::State::update_by_norms(const ReplicaContext& context, std::int64
 
 std::vector<std::vector<float>> Optimizer::State::gradient_scales(const ReplicaContext& context) const {
   const double average = 1.0 / options_.gradient_accumulation_steps;
-  const bool clips = options_.clipnorm > 0 || options_.global_clipnorm > 0;
+  const bool clips = clips_by_norms() && !options_.clip_before_aggregate;
   std::vector<std::vector<double>> squares;
   double total = 0;
   for (const Group& group : groups_) {
@@ -220,17 +251,12 @@ std::vector<std::vector<float>> Optimizer::State::gradient_scales(const ReplicaC
     if (clips) squares.back() = group.reducer->squared_norms(context, GradientReducer::Of::gradients);
     for (const double square : squares.back()) total += square;
   }
-  // Keras: a norm up to the limit leaves gradients alone.
-  const auto clipped = [&](double square, double limit) {
-    return average * limit / std::max(std::sqrt(square) * average, limit);
-  };
   std::vector<std::vector<float>> scales;
   for (const std::vector<double>& of_group : squares) {
     auto& result = scales.emplace_back();
     for (const double square : of_group) {
-      const double scale = options_.clipnorm > 0          ? clipped(square, options_.clipnorm)
-                           : options_.global_clipnorm > 0 ? clipped(total, options_.global_clipnorm)
-                                                          : average;
+      double scale = average;
+      if (clips) scale *= clip_factor(options_, average * std::sqrt(square), average * std::sqrt(total));
       result.push_back(static_cast<float>(scale));
     }
   }

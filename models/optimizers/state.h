@@ -47,7 +47,11 @@ class Optimizer::State {
 
   std::int64_t steps(int replica) const;
   std::vector<Rule::Slot> slots() const;
+  bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
+  /// Whether an update needs the norms of whole variables.
   bool needs_norms() const;
+  /// Clips this replica's gradients, before they meet the others'.
+  void clip_own(const ReplicaContext& context) const;
 
   void build(const ReplicaContext& context, const std::vector<Variable>& variables, std::vector<bool> by_rows);
   std::vector<Group> grouped(const ReplicaContext& context, const std::vector<Variable>& variables) const;

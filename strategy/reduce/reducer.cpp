@@ -111,6 +111,10 @@ void GradientReducer::check_fits(std::size_t variable, const DenseOrSparse& grad
           of.name(), of.shape(), rows ? rows->text() : values.text());
 }
 
+Tensor GradientReducer::own_gradient(const ReplicaContext& context, std::size_t variable) const {
+  return slots_[static_cast<std::size_t>(context.replica_id_in_sync_group())].at(variable).destination;
+}
+
 void GradientReducer::accumulate(const ReplicaContext& context) {
   const int replica = context.replica_id_in_sync_group();
   Own& own = own_[static_cast<std::size_t>(replica)];

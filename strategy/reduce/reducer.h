@@ -43,6 +43,9 @@ class GradientReducer {
   /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
   /// gradients are dense are made dense. Throws InvalidArgument on a wrong number or shape.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
+  /// This replica's gradient of variable number `variable` as it is now: a view that may be written. Precondition: its
+  /// gradients are dense.
+  Tensor own_gradient(const ReplicaContext& context, std::size_t variable) const;
   /// Keeps this replica's gradients, to be added to the next ones. Meets nobody.
   void accumulate(const ReplicaContext& context);
   /// Sums the replicas' gradients and applies `update` to every copy. Throws InvalidArgument, and updates nothing, when

@@ -252,5 +252,43 @@ TEST(Optimizers, ClipTheSumOfTheReplicasGradients) {
   EXPECT_EQ(v.value().item<float>(), -1);
 }
 
+struct Clip {
+  const char* name;
+  OptimizerOptions options;
+  std::vector<float> expected;  ///< what two steps at rate 1 move (0, 0) and 0 to
+};
+
+class ClipBeforeAggregate : public ::testing::TestWithParam<Clip> {};
+
+// Semantics 8.3: as Keras 3 clips. Replica 0's gradients are (3, 4) and 12, of norms 5, 12 and 13; replica 1's are a
+// tenth of them, which no limit here touches.
+TEST_P(ClipBeforeAggregate, LimitsEachReplicasOwnGradient) {
+  const MirroredStrategy strategy = test::mirrored(2);
+  const auto [a, b] = strategy.scope(
+      [] { return std::pair(test::variable_of("a", Tensor::zeros({2})), test::variable_of("b", Tensor::zeros({1}))); });
+  const SGD optimizer({.learning_rate = 1}, GetParam().options);
+  for (int step = 0; step < 2; ++step)
+    strategy.run([&, a = a, b = b] {
+      const float scale = get_replica_context().replica_id_in_sync_group() == 0 ? 1.0F : 0.1F;
+      optimizer.apply_gradients(std::vector{Tensor::from(std::vector{3 * scale, 4 * scale}, {2}),
+                                            Tensor::full({1}, static_cast<double>(12 * scale))},
+                                {a, b});
+    });
+  std::vector<float> got = a.value().to_vector<float>();
+  got.push_back(b.value().item<float>());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_FLOAT_EQ(got[i], GetParam().expected[i]) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, ClipBeforeAggregate,
+    ::testing::Values(
+        Clip{"value", {.clipvalue = 3.5, .clip_before_aggregate = true}, {-6.6F, -7.8F, -9.4F}},
+        Clip{"norm", {.clipnorm = 2.5, .clip_before_aggregate = true}, {-3.6F, -4.8F, -7.4F}},
+        Clip{"global_norm", {.global_clipnorm = 6.5, .clip_before_aggregate = true}, {-3.6F, -4.8F, -14.4F}},
+        Clip{"value_of_two_steps",
+             {.clipvalue = 3.5, .clip_before_aggregate = true, .gradient_accumulation_steps = 2},
+             {-3.3F, -3.9F, -4.7F}}),
+    [](const auto& param) { return param.param.name; });
+
 }  // namespace
 }  // namespace lockstep
