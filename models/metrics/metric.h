@@ -13,9 +13,12 @@ class Metric {
  public:
   /// The sum over the examples of what is averaged: (y_true, y_pred) -> total; the count is the number of examples.
   using Function = std::function<double(const Tensor& y_true, const Tensor& y_pred)>;
+  /// `name` is what logs call it.
   Metric(std::string name, Function total) : name_(std::move(name)), total_(std::move(total)) {}
 
+  /// As given.
   const std::string& name() const { return name_; }
+  /// The examples' sum.
   double total(const Tensor& y_true, const Tensor& y_pred) const { return total_(y_true, y_pred); }
 
  private:

@@ -16,7 +16,9 @@ class BatchFeed {
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 
+  /// Batches in each epoch.
   std::int64_t steps_in_epoch() const { return steps_; }
+  /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
   /// The epoch's next batch; nothing at its end. Throws InvalidArgument when the data set has fewer examples than there
   /// are replicas.

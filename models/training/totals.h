@@ -13,10 +13,14 @@ namespace lockstep {
 
 /// Sums over examples of the loss and of each metric: exact means for batches and replicas of any size.
 struct Totals {
+  /// How many were added.
   std::int64_t examples = 0;
+  /// Sum over the examples.
   double loss = 0;
+  /// Sums over the examples, in the order of the metrics.
   std::vector<double> metrics{};
 
+  /// Adds sums, counts and metrics; `other` may be empty.
   Totals& operator+=(const Totals& other);
   /// Adds a scalar that is part of the model's loss but no example's own, so that the mean has it once.
   void add_to_every_loss(const Tensor& penalty);
