@@ -31,7 +31,11 @@
 #include <lockstep/models/layers/reshape.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/models/losses/regression.h>
+#include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/metrics/confusion.h>
 #include <lockstep/models/metrics/metric.h>
+#include <lockstep/models/metrics/metric_tracker.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
@@ -39,7 +43,14 @@
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/training/callbacks/backup_and_restore.h>
+#include <lockstep/models/training/callbacks/csv_logger.h>
+#include <lockstep/models/training/callbacks/early_stopping.h>
+#include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+#include <lockstep/models/training/callbacks/model_checkpoint.h>
+#include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
+#include <lockstep/models/training/callbacks/terminate_on_nan.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>

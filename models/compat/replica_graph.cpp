@@ -52,6 +52,25 @@ class Functional final : public LayerImpl {
     return model_(std::vector(inputs.begin(), inputs.end()), call.mode);
   }
 
+  // Those of the model's layers, one after the other.
+  std::vector<std::uint64_t> draws() const override {
+    std::vector<std::uint64_t> all;
+    for (const Layer& layer : model_.network().layers()) {
+      const std::vector<std::uint64_t> draws = layer.impl().draws();
+      all.insert(all.end(), draws.begin(), draws.end());
+    }
+    return all;
+  }
+  void set_draws(std::span<const std::uint64_t> all) override {
+    require(all.size() == draws().size(), "model '{}' needs {} counts of random numbers, got {}", name(),
+            draws().size(), all.size());
+    for (const Layer& layer : model_.network().layers()) {
+      const std::size_t own = layer.impl().draws().size();
+      layer.impl().set_draws(all.first(own));
+      all = all.subspan(own);
+    }
+  }
+
  private:
   void make_weights(std::span<const Shape>, const LayerSeed&) override { adopt_weights(model_.variables()); }
 

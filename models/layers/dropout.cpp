@@ -33,6 +33,18 @@ class DropoutImpl final : public LayerImpl {
     return dropout(inputs[0], rate_, key);
   }
 
+  std::vector<std::uint64_t> draws() const override {
+    std::vector<std::uint64_t> draws;
+    for (const CallCounter& counter : counters_) draws.push_back(counter.calls);
+    return draws;
+  }
+
+  void set_draws(std::span<const std::uint64_t> draws) override {
+    require(draws.size() == counters_.size(), "dropout '{}' has drawn on {} replica(s), got {} counts", name(),
+            counters_.size(), draws.size());
+    for (std::size_t replica = 0; replica < draws.size(); ++replica) counters_[replica].calls = draws[replica];
+  }
+
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
     key_ = seed.key(0);

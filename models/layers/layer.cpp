@@ -13,6 +13,10 @@ void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
   built_ = true;
 }
 
+void LayerImpl::set_draws(std::span<const std::uint64_t> draws) {
+  require(draws.empty(), "layer '{}' draws no random numbers, got {} counts of them", name_, draws.size());
+}
+
 std::int64_t LayerImpl::count_params() const {
   std::int64_t count = 0;
   for (const Variable& variable : variables_) count += variable.shape().elements();

@@ -54,6 +54,11 @@ class LayerImpl {
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
+  /// How often each replica has drawn random numbers in training, for a layer that draws some: beside the weights all
+  /// that a run needs to go on from here.
+  virtual std::vector<std::uint64_t> draws() const { return {}; }
+  /// Goes on from there. Throws InvalidArgument for other numbers of them than `draws` has.
+  virtual void set_draws(std::span<const std::uint64_t> draws);
   /// Whether `call` heeds LayerCall::fused_relu.
   virtual bool can_fuse_relu() const { return false; }
   /// Whether `call` heeds LayerCall::out.

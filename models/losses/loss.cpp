@@ -1,42 +1,82 @@
+#include <lockstep/kernels/ops/activations.h>
+#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
 
-constexpr double keras_epsilon = 1e-7;
+/// In log space. Keras clips at 1 - epsilon too, which is the nearest f32 below 1 and makes no more difference to a
+/// loss than 1e-7.
+Tensor safe_log(const Tensor& probabilities) { return log(at_least(probabilities, keras_epsilon)); }
 
-/// max(probabilities, epsilon) in log space. Keras clips at 1 - epsilon too, which is the nearest f32 below 1 and makes
-/// no more difference to a loss than 1e-7.
-Tensor safe_log(const Tensor& probabilities) {
-  return log(add(relu(add(probabilities, -keras_epsilon)), keras_epsilon));
+/// All but the last axis as one.
+Tensor as_rows(const Tensor& x) {
+  if (x.rank() == 2) return x;
+  return reshape(x, {x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1), x.dim(-1)});
 }
 
 Loss::Function sparse_categorical(bool from_logits) {
   return [from_logits](const Tensor& y_true, const Tensor& y_pred) {
-    return sparse_softmax_cross_entropy(from_logits ? y_pred : safe_log(y_pred), y_true);
+    require(y_pred.rank() >= 2, "sparse_categorical_crossentropy takes predictions (n, ..., classes), got {}", y_pred);
+    const Tensor rows = as_rows(from_logits ? y_pred : safe_log(y_pred));
+    if (y_pred.rank() == 2) return sparse_softmax_cross_entropy(rows, y_true);
+    require(y_true.defined() && y_true.elements() == rows.dim(0),
+            "sparse_categorical_crossentropy takes a label for each row of classes, got {} for {}", y_true, y_pred);
+    const Tensor by_row = sparse_softmax_cross_entropy(rows, reshape(y_true, {rows.dim(0)}));
+    return mean_by_example(reshape(by_row, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1))));
   };
 }
 
-Loss::Function binary(bool from_logits) {
-  return [from_logits](const Tensor& y_true, const Tensor& y_pred) {
-    require(y_pred.rank() == 2, "binary_crossentropy takes predictions (n, k), got {}", y_pred);
-    const bool flat = y_true.rank() == 1 && y_pred.dim(1) == 1;  // one label for each example
-    const Tensor targets = flat ? y_true.view(Shape{y_true.dim(0), 1}) : y_true;
-    const Tensor by_element =
-        from_logits ? sigmoid_cross_entropy(y_pred, targets) : binary_cross_entropy(y_pred, targets);
-    return mean(by_element, {1});
+Tensor log_probabilities(const Tensor& rows, bool from_logits) {
+  return from_logits ? log_softmax(rows) : safe_log(rows / sum(rows, {1}, true));
+}
+
+Tensor smoothed(const Tensor& targets, double smoothing, double classes) {
+  return smoothing == 0 ? targets : targets * (1 - smoothing) + smoothing / classes;
+}
+
+CrossentropyOptions checked(const CrossentropyOptions& options) {
+  require(options.label_smoothing >= 0 && options.label_smoothing <= 1, "label_smoothing lies in [0, 1], got {}",
+          options.label_smoothing);
+  return options;
+}
+
+Loss::Function categorical(const CrossentropyOptions& options) {
+  return [options](const Tensor& y_true, const Tensor& y_pred) {
+    require(y_pred.rank() >= 2 && y_pred.dim(-1) >= 1,
+            "categorical_crossentropy takes predictions (n, ..., classes), got {}", y_pred);
+    const Tensor targets = as_rows(targets_like("categorical_crossentropy", y_true, y_pred));
+    const Tensor likely = smoothed(targets, options.label_smoothing, static_cast<double>(y_pred.dim(-1)));
+    const Tensor by_row = -sum(likely * log_probabilities(as_rows(y_pred), options.from_logits), {1});
+    if (y_pred.rank() == 2) return by_row;
+    return mean_by_example(reshape(by_row, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1))));
+  };
+}
+
+Loss::Function binary(const CrossentropyOptions& options) {
+  return [options](const Tensor& y_true, const Tensor& y_pred) {
+    require(y_pred.rank() >= 2, "binary_crossentropy takes predictions (n, ..., k), got {}", y_pred);
+    const Tensor targets = targets_like("binary_crossentropy", y_true, y_pred);
+    const Tensor likely = smoothed(targets, options.label_smoothing, 2);
+    return mean_by_example(options.from_logits ? sigmoid_cross_entropy(y_pred, likely)
+                                               : binary_cross_entropy(y_pred, likely));
   };
 }
 
 }  // namespace
 
-SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const CrossentropyOptions& options)
+SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options)
     : Loss("sparse_categorical_crossentropy", sparse_categorical(options.from_logits)) {}
 
+CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyOptions& options)
+    : Loss("categorical_crossentropy", categorical(checked(options))) {}
+
 BinaryCrossentropy::BinaryCrossentropy(const CrossentropyOptions& options)
-    : Loss("binary_crossentropy", binary(options.from_logits)) {}
+    : Loss("binary_crossentropy", binary(checked(options))) {}
 
 }  // namespace lockstep

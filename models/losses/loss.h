@@ -8,7 +8,8 @@
 namespace lockstep {
 
 /// A loss by example: (y_true, y_pred) -> (n). How it is averaged is the training loop's business: over the global
-/// batch, on however many replicas.
+/// batch, on however many replicas. Where an example has several values, e.g. one for each time step, its loss is their
+/// mean.
 class Loss {
  public:
   /// (y_true, y_pred) -> (n), one value for each example; differentiable in y_pred.
@@ -26,20 +27,34 @@ class Loss {
   Function function_;
 };
 
-/// The cross-entropies' options.
-struct CrossentropyOptions {
+/// SparseCategoricalCrossentropy's options.
+struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
 };
 
-/// Labels (n) or (n, 1) of integers, predictions (n, classes).
+/// CategoricalCrossentropy's and BinaryCrossentropy's options.
+struct CrossentropyOptions {
+  /// Predictions are logits, not probabilities.
+  bool from_logits = false;
+  /// In [0, 1]: the share of each target that is spread over the classes: y (1 - s) + s / classes; for the binary one
+  /// over both: y (1 - s) + s / 2.
+  double label_smoothing = 0;
+};
+
+/// Labels of integers, predictions (n, ..., classes): -log(p[label] / sum of p), or of softmax(p).
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
-  explicit SparseCategoricalCrossentropy(const CrossentropyOptions& options = {});
+  explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
 };
-/// Targets and predictions (n, k), targets in [0, 1]; the mean over k.
+/// Targets and predictions (n, ..., classes): -sum of y log(p / sum of p), or of y log softmax(p).
+struct CategoricalCrossentropy : Loss {
+  /// Throws InvalidArgument for a label_smoothing outside [0, 1].
+  explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
+};
+/// Targets and predictions (n, ..., k), targets in [0, 1]; the mean over an example's elements.
 struct BinaryCrossentropy : Loss {
-  /// Named "binary_crossentropy".
+  /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
 };
 

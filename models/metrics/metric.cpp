@@ -1,29 +1,61 @@
-#include <lockstep/kernels/ops/reduction.h>
+#include <numeric>
+
 #include <lockstep/models/metrics/metric.h>
+#include <lockstep/models/metrics/rows.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
 
-double matches(const std::vector<double>& a, const std::vector<double>& b) {
-  double count = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) count += a[i] == b[i] ? 1 : 0;
-  return count;
-}
-
-double count_correct(const Tensor& y_true, const Tensor& y_pred) {
-  const NoGradientScope not_recorded;
-  require(y_pred.rank() == 2 && y_true.defined() && y_true.elements() == y_pred.dim(0),
-          "accuracy compares labels (n) or (n, 1) with predictions (n, k), got {} and {}", y_true, y_pred);
-  const std::vector<double> labels = y_true.to_vector<double>();
-  if (y_pred.dim(1) > 1) return matches(labels, argmax(y_pred).to_vector<double>());
-  std::vector<double> rounded = y_pred.to_vector<double>();
-  for (double& prediction : rounded) prediction = prediction > 0.5 ? 1 : 0;
-  return matches(labels, rounded);
+std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
+  if (!sample_weight.defined()) return std::vector<double>(static_cast<std::size_t>(rows), 1.0);
+  require(sample_weight.elements() == rows, "{} examples need as many sample weights, got {}", rows, sample_weight);
+  return sample_weight.to_vector<double>();
 }
 
 }  // namespace
 
-Accuracy::Accuracy() : Metric("accuracy", count_correct) {}
+Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  const NoGradientScope not_recorded;
+  require(y_pred.defined() && y_pred.rank() >= 1, "{} needs predictions with an axis of examples, got {}", name_,
+          y_pred);
+  return rule_.update(y_true, y_pred, weights_of(sample_weight, y_pred.dim(0)));
+}
+
+void add_sums(Metric::Sums& sums, const Metric::Sums& more) {
+  sums.resize(std::max(sums.size(), more.size()));
+  for (std::size_t i = 0; i < more.size(); ++i) sums[i] += more[i];
+}
+
+MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Direction direction)
+    : Metric(std::move(name), {.update = [values = std::move(values)](const Tensor& y_true, const Tensor& y_pred,
+                                                                      std::span<const double> weights) -> Sums {
+                                 const std::vector<double> by_row = values(y_true, y_pred);
+                                 require(by_row.size() == weights.size(), "a mean over {} examples got {} values",
+                                         weights.size(), by_row.size());
+                                 return {std::inner_product(weights.begin(), weights.end(), by_row.begin(), 0.0),
+                                         std::accumulate(weights.begin(), weights.end(), 0.0)};
+                               },
+                               .result = [](const Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
+                               .direction = direction}) {}
+
+MeanMetricWrapper::MeanMetricWrapper(const Loss& loss)
+    : MeanMetricWrapper(
+          loss.name(),
+          [loss](const Tensor& y_true, const Tensor& y_pred) { return loss(y_true, y_pred).to_vector<double>(); },
+          Direction::down) {}
+
+Mean::Mean(std::string name)
+    : MeanMetricWrapper(std::move(name), [](const Tensor&, const Tensor& values) {
+        return means_of_rows(values.to_vector<double>(), values.dim(0));
+      }) {}
+
+Sum::Sum(std::string name)
+    : Metric(std::move(name),
+             {.update = [](const Tensor&, const Tensor& values, std::span<const double> weights) -> Sums {
+                const std::vector<double> sums = sums_of_rows(values.to_vector<double>(), values.dim(0));
+                return {std::inner_product(weights.begin(), weights.end(), sums.begin(), 0.0)};
+              },
+              .result = [](const Sums& sums) { return sums[0]; }}) {}
 
 }  // namespace lockstep

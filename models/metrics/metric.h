@@ -1,34 +1,77 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 
-/// A mean over examples. Each replica sums its own; totals and counts are added over the replicas when it is read, so
-/// it is exact for uneven batches.
+/// Which way a value gets better; unknown for one that tells nothing of the kind.
+enum class Direction { unknown, down, up };
+
+/// A value that is measured over examples, in Keras' words: the result of a few sums. Each replica takes the sums of
+/// its own examples, and they are added over batches and replicas before the result is taken, so that it is exact for
+/// uneven and empty batches. A metric holds no state; see MetricTracker for loops of one's own.
 class Metric {
  public:
-  /// The sum over the examples of what is averaged: (y_true, y_pred) -> total; the count is the number of examples.
-  using Function = std::function<double(const Tensor& y_true, const Tensor& y_pred)>;
+  /// One number or more, which add up over batches and replicas.
+  using Sums = std::vector<double>;
+  /// How a metric's sums are taken, and what they mean.
+  struct Rule {
+    /// The sums over the rows of a batch, each counted `weights[row]` times. y_true may be undefined.
+    std::function<Sums(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights)> update;
+    /// The value, given sums that have been added up.
+    std::function<double(const Sums&)> result;
+    /// Which way the value gets better.
+    Direction direction = Direction::unknown;
+  };
   /// `name` is what logs call it.
-  Metric(std::string name, Function total) : name_(std::move(name)), total_(std::move(total)) {}
+  Metric(std::string name, Rule rule) : name_(std::move(name)), rule_(std::move(rule)) {}
 
   /// As given.
   const std::string& name() const { return name_; }
-  /// The examples' sum.
-  double total(const Tensor& y_true, const Tensor& y_pred) const { return total_(y_true, y_pred); }
+  /// Which way the value gets better.
+  Direction direction() const { return rule_.direction; }
+  /// The sums of a batch of n rows; `sample_weight` (n) or (n, 1), or undefined for weights of 1. Records no gradient.
+  /// Throws InvalidArgument for tensors that do not fit each other or the metric.
+  Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
+  /// The value, given sums that have been added up; 0 for none at all, as in Keras.
+  double result(const Sums& sums) const { return sums.empty() ? 0 : rule_.result(sums); }
 
  private:
   std::string name_;
-  Function total_;
+  Rule rule_;
 };
 
-/// Share of examples whose largest prediction is the label; for one output, whose prediction rounds to it at 0.5.
-struct Accuracy : Metric {
-  Accuracy();
+/// Adds the sums of more examples; no sums stand for zeros.
+void add_sums(Metric::Sums& sums, const Metric::Sums& more);
+
+/// a / b; 0 where b is 0, as in Keras.
+inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
+
+/// The weighted mean of one value for each example: sum of weight * value / sum of weights.
+struct MeanMetricWrapper : Metric {
+  /// (y_true, y_pred) -> a value for each row.
+  using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
+  /// `name` is what logs call it.
+  MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown);
+  /// A loss under its own name: Keras' metric MeanSquaredError is MeanMetricWrapper(MeanSquaredError()).
+  explicit MeanMetricWrapper(const Loss& loss);
+};
+
+/// The weighted mean over the examples of the values y_pred (n, ...), an example's being the mean over its elements.
+struct Mean : MeanMetricWrapper {
+  /// `name` is what logs call it.
+  explicit Mean(std::string name = "mean");
+};
+/// The weighted sum of the values y_pred (n, ...).
+struct Sum : Metric {
+  /// `name` is what logs call it.
+  explicit Sum(std::string name = "sum");
 };
 
 }  // namespace lockstep

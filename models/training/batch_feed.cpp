@@ -21,11 +21,22 @@ void BatchFeed::begin_epoch(int epoch) {
   start_pass(static_cast<std::uint64_t>(epoch));
 }
 
+void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position) {
+  const auto own_pass = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
+  const auto [pass, batches] = follow_on_ ? position : own_pass;
+  start_pass(pass);
+  while (position_.batches < batches && pass_->next()) ++position_.batches;
+  require<InputError>(position_.batches == batches,
+                      "the run to go on from had read {} batches of pass {}, there are {}", batches, pass,
+                      position_.batches);
+  left_ = steps_ - steps_done;
+}
+
 std::optional<DistributedBatch> BatchFeed::next() {
   if (left_ == 0) return std::nullopt;
   std::optional<DistributedBatch> batch = pass_->next();
   if (!batch && follow_on_) {
-    start_pass(pass_number_ + 1);
+    start_pass(position_.pass + 1);
     batch = pass_->next();
   }
   require<BrokenInvariant>(batch.has_value(), "a data set of {} batches ended {} before", data_.size().value_or(0),
@@ -33,11 +44,12 @@ std::optional<DistributedBatch> BatchFeed::next() {
   if (!checked_) check_enough(*batch);
   checked_ = true;
   --left_;
+  ++position_.batches;
   return batch;
 }
 
 void BatchFeed::start_pass(std::uint64_t number) {
-  pass_number_ = number;
+  position_ = {.pass = number, .batches = 0};
   if (pass_)
     pass_->begin_epoch(number);
   else

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/trace/step_clock.h>
 
 namespace lockstep {
@@ -37,8 +38,23 @@ struct EpochPlan {
   int epoch = 0;
   /// The number of the last one, from 1.
   int epochs = 0;
-  std::int64_t steps = 0;  ///< of this epoch
+  std::int64_t steps = 0;       ///< of this epoch
+  std::int64_t steps_done = 0;  ///< of them, in an earlier run that this one goes on from
 };
+
+/// What a callback knows besides its options, as a backup of the run keeps it.
+struct CallbackState {
+  ///@{
+  /// By names, and in an order, of the callback's own.
+  Logs values{};
+  std::vector<Tensor> tensors{};
+  ///@}
+
+  /// Whether there is nothing to be kept.
+  bool empty() const { return values.empty() && tensors.empty(); }
+};
+
+struct TrainingProgress;
 
 /// Is told of fit's progress, on the caller's thread. An exception that it throws ends fit and reaches the caller.
 class Callback {
@@ -55,6 +71,17 @@ class Callback {
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
   /// After the last epoch; not when an exception has ended fit.
   virtual void on_train_end(Model&) {}
+
+  ///@{
+  /// For runs that go on from a backup: what it takes to act as if there had been one run. Empty for callbacks that
+  /// know nothing; `load_state` is called after every on_train_begin, with what `state` gave.
+  virtual CallbackState state() const { return {}; }
+  virtual void load_state(const CallbackState&) {}
+  ///@}
+  /// Called after every on_train_begin, and may set `progress` to where an earlier run was.
+  virtual void restore(Model&, TrainingProgress& /*progress*/) {}
+  /// Called after each step and each whole epoch, when every callback has been told of it.
+  virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
 };
 
 }  // namespace lockstep

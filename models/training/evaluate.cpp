@@ -1,5 +1,4 @@
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
@@ -25,14 +24,13 @@ Logs Model::evaluate(const Dataset& batches) {
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
           const Tensor y_pred = network()(local.x, Mode::inference);
-          const Tensor losses = losses_by_example(compiled.loss, local.y, y_pred);
-          return batch_totals(sum(losses), compiled.metrics, local.y, y_pred);
+          return batch_totals(weighted_loss(compiled.loss, local, y_pred), compiled.metrics, local, y_pred);
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
   }
   if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
-  return totals.means(compiled.metrics);
+  return totals.results(compiled.metrics);
 }
 
 Tensor Model::predict(const Dataset& batches) {

@@ -2,11 +2,10 @@
 #include <utility>
 
 #include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/training/batch_feed.h>
 #include <lockstep/models/training/model_state.h>
-#include <lockstep/models/training/totals.h>
+#include <lockstep/models/training/training_progress.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -30,7 +29,8 @@ class TrainingRun {
         state_(state),
         compiled_(state.require_compiled("fit()")),
         options_(options),
-        feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute) {}
+        feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
+        progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks} {}
 
   History run();
 
@@ -39,44 +39,67 @@ class TrainingRun {
   void tell(void (Callback::*event)(Model&, Parameters...), const Args&... args) const {
     for (const auto& callback : options_.callbacks) ((*callback).*event)(model_, args...);
   }
-  void run_epoch(int epoch);
+  /// Asks the callbacks for a run to go on from.
+  void restore();
+  void run_epoch();
+  void begin_epoch();
   /// False when the epoch has no more steps.
-  bool run_step(std::int64_t step_in_epoch, Totals& epoch_totals);
-  ReplicaStep step_on_replica(const Batch& local, std::int64_t global_size) const;
-  Logs epoch_logs(const Totals& totals, double seconds) const;
+  bool run_step();
+  ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size) const;
+  Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
 
   Model& model_;
   Model::State& state_;
   const Model::State::Compiled compiled_;
   const FitOptions& options_;
   BatchFeed feed_;
-  std::int64_t steps_done_ = 0;
-  History history_;
+  TrainingProgress progress_;
+  bool resumed_ = false;  ///< the next epoch to begin is one that an earlier run has got to
 };
 
 History TrainingRun::run() {
   state_.stop = false;
   tell(&Callback::on_train_begin);
-  for (int epoch = options_.initial_epoch; epoch < options_.epochs && !state_.stop; ++epoch) run_epoch(epoch);
+  restore();
+  while (progress_.epoch < options_.epochs && !state_.stop) run_epoch();
   compiled_.optimizer.finalize_variable_values();
   tell(&Callback::on_train_end);
-  return std::move(history_);
+  return std::move(progress_.history);
 }
 
-void TrainingRun::run_epoch(int epoch) {
-  tell(&Callback::on_epoch_begin, EpochPlan{epoch, options_.epochs, feed_.steps_in_epoch()});
-  feed_.begin_epoch(epoch);
-  Totals totals;
+void TrainingRun::restore() {
+  for (const auto& callback : options_.callbacks) callback->restore(model_, progress_);
+  resumed_ = progress_.steps > 0;
+}
+
+void TrainingRun::begin_epoch() {
+  tell(&Callback::on_epoch_begin,
+       EpochPlan{progress_.epoch, options_.epochs, feed_.steps_in_epoch(), progress_.steps_in_epoch});
+  if (std::exchange(resumed_, false))
+    feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.position);
+  else
+    feed_.begin_epoch(progress_.epoch);
+}
+
+void TrainingRun::run_epoch() {
+  begin_epoch();
+  const std::int64_t examples_before = progress_.totals.examples;
   const Clock::time_point start = Clock::now();
-  for (std::int64_t step = 0; !state_.stop && run_step(step, totals); ++step) {
+  while (!state_.stop && run_step()) {
   }
-  const Logs logs = epoch_logs(totals, seconds_since(start));
-  history_.epoch.push_back(epoch);
-  for (const auto& [name, value] : logs) history_.values[name].push_back(value);
-  tell(&Callback::on_epoch_end, epoch, logs);
+  const bool cut_short = state_.stop;
+  const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), !cut_short);
+  progress_.history.epoch.push_back(progress_.epoch);
+  for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
+  tell(&Callback::on_epoch_end, progress_.epoch, logs);
+  if (cut_short) return;  // a run that goes on from here has to do the rest
+  ++progress_.epoch;
+  progress_.steps_in_epoch = 0;
+  progress_.totals = {};
+  tell(&Callback::backup, progress_);
 }
 
-bool TrainingRun::run_step(std::int64_t step_in_epoch, Totals& epoch_totals) {
+bool TrainingRun::run_step() {
   const Clock::time_point start = Clock::now();
   StepClock::take();
   const std::optional<DistributedBatch> batch = feed_.next();
@@ -91,34 +114,37 @@ bool TrainingRun::run_step(std::int64_t step_in_epoch, Totals& epoch_totals) {
     totals += replica.totals;
     rows.push_back(replica.totals.examples);
   }
-  epoch_totals += totals;
+  progress_.totals += totals;
+  progress_.position = feed_.position();
 
-  StepReport report{.step = steps_done_++,
-                    .step_in_epoch = step_in_epoch,
+  StepReport report{.step = progress_.steps++,
+                    .step_in_epoch = progress_.steps_in_epoch++,
                     .loss = totals.loss / static_cast<double>(totals.examples),
                     .learning_rate = compiled_.optimizer.learning_rate(),
                     .examples = totals.examples,
                     .rows = std::move(rows),
                     .step_ms = 1e3 * seconds_since(start),
                     .split_ms = replicas[0].split_ms,
-                    .running = epoch_totals.means(compiled_.metrics)};
+                    .running = progress_.totals.results(compiled_.metrics)};
   report.split_ms[static_cast<std::size_t>(Phase::input)] = input_ms;
   tell(&Callback::on_step_end, report);
   // Last in the step: the next update would write the same values over copies that differ.
-  if (options_.verify_every > 0 && steps_done_ % options_.verify_every == 0) verify_mirrored(model_.variables());
+  if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0) verify_mirrored(model_.variables());
+  tell(&Callback::backup, progress_);
   return true;
 }
 
-ReplicaStep TrainingRun::step_on_replica(const Batch& local, std::int64_t global_size) const {
+ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_size) const {
   StepClock::take();
+  const Batch local = with_class_weight(part, options_.class_weight);
   ReplicaStep result;
   GradientTape tape;
   Tensor loss;
   {
     const PhaseTimer timer(Phase::compute);
     const Tensor y_pred = state_.network(local.x, Mode::train);
-    const Tensor loss_sum = sum(losses_by_example(compiled_.loss, local.y, y_pred));
-    result.totals = batch_totals(loss_sum, compiled_.metrics, local.y, y_pred);
+    const Tensor loss_sum = weighted_loss(compiled_.loss, local, y_pred);
+    result.totals = batch_totals(loss_sum, compiled_.metrics, local, y_pred);
     loss = loss_sum / static_cast<double>(global_size);
     if (const Tensor penalty = state_.network.regularization_loss(); penalty.defined()) {
       loss = loss + scale_regularization_loss(penalty);
@@ -130,12 +156,12 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& local, std::int64_t global
   return result;
 }
 
-Logs TrainingRun::epoch_logs(const Totals& totals, double seconds) const {
-  Logs logs = totals.means(compiled_.metrics);
+Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validate) const {
+  Logs logs = progress_.totals.results(compiled_.metrics);
   logs["learning_rate"] = compiled_.optimizer.learning_rate();
   logs["epoch_s"] = seconds;
-  logs["examples_per_s"] = static_cast<double>(totals.examples) / seconds;
-  if (options_.validation && !state_.stop)
+  logs["examples_per_s"] = static_cast<double>(examples) / seconds;
+  if (options_.validation && validate)
     for (const auto& [name, value] : model_.evaluate(*options_.validation)) logs["val_" + name] = value;
   return logs;
 }

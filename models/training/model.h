@@ -12,6 +12,7 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/training/callback.h>
+#include <lockstep/models/training/class_weight.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/input/input_options.h>
@@ -34,6 +35,7 @@ struct FitOptions {
   std::optional<Dataset> validation{};  ///< batched
   /// Told of the progress, in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
+  ClassWeight class_weight{};  ///< of the training examples, by their label
   /// Compares all copies of every mirrored variable every so many steps; 0: never. On a difference fit ends with
   /// BrokenInvariant; see verify_mirrored.
   std::int64_t verify_every = 0;
@@ -62,16 +64,19 @@ class Model {
   /// All outputs, in their order.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
 
-  /// Sets what fit and evaluate use. Throws InvalidArgument when two of the values have one name.
-  void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {});
+  /// Sets what fit and evaluate use. Sample and class weights count in the loss and the weighted metrics. Throws
+  /// InvalidArgument when two of the values have one name.
+  void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
+               const std::vector<Metric>& weighted_metrics = {});
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each split over the replicas. The loss of a
-  /// step is the sum of its examples' losses over the global number of examples, however they are split.
+  /// step is the sum of its examples' losses, each times its weight, over the global number of examples (not over their
+  /// weights, as in Keras), however they are split.
   /// Throws LogicError before compile, InvalidArgument for options or data that do not fit: an empty data set, one
-  /// without targets, one with fewer examples than there are replicas.
+  /// without targets, one with fewer examples than there are replicas, one of sample weights beside class weights.
   History fit(const Dataset& batches, const FitOptions& options = {});
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}. Throws LogicError before compile,
-  /// InvalidArgument for a data set that is empty, has no end or no targets.
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Throws
+  /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or no targets.
   Logs evaluate(const Dataset& batches);
   /// Outputs of all examples in the order of the data set. Throws InvalidArgument when it is empty or has no end.
   Tensor predict(const Dataset& batches);
@@ -90,9 +95,15 @@ class Model {
   ///@}
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
+  /// The compiled metrics, the weighted ones last. Throws LogicError before compile.
+  std::vector<Metric> metrics() const;
   /// Asks fit to end after the step in hand, with the epoch as far as it got and no validation; from any thread.
   void stop_training();
 
+  /// Copies of all variables' values, in the order of variables().
+  std::vector<Tensor> get_weights() const;
+  /// Throws InvalidArgument for another number of them or other shapes; the weights then stay as they are.
+  void set_weights(const std::vector<Tensor>& weights) const;
   /// Keras 3's `.weights.h5`. Written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
   /// Throws InputError naming file, layer and both shapes when the file does not fit this model, which then keeps its

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/totals.h>
 
 // What the sources of this folder share.
 
@@ -15,7 +16,7 @@ class Model::State {
   struct Compiled {
     Optimizer optimizer;
     Loss loss;
-    std::vector<Metric> metrics;
+    std::vector<CompiledMetric> metrics;
   };
 
   State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,

@@ -42,13 +42,18 @@ std::optional<Example> DatasetIterator::next() {
   return element;
 }
 
-Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y) {
+Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
   check_source(x, "x");
   if (y.defined()) {
     check_source(y, "y");
     require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x, y);
   }
-  return Dataset(detail::make_tensor_source(x, y));
+  if (sample_weight.defined()) {
+    check_source(sample_weight, "sample_weight");
+    require(sample_weight.shape() == Shape{x.dim(0)}, "a data set of {} examples needs as many sample weights, got {}",
+            x.dim(0), sample_weight);
+  }
+  return Dataset(detail::make_tensor_source({x, y, sample_weight}));
 }
 
 Dataset Dataset::map(std::function<Example(const Example&)> transform) const {

@@ -10,10 +10,12 @@
 
 namespace lockstep {
 
-/// One element of a Dataset: an input and what is wanted for it. After batch() both have a leading batch axis.
+/// One element of a Dataset: an input and what is wanted for it. After batch() all have a leading batch axis.
 struct Example {
-  Tensor x{};  ///< the input
-  Tensor y{};  ///< undefined when there is nothing to be predicted
+  /// The input.
+  Tensor x{};
+  Tensor y{};              ///< undefined when there is nothing to be predicted
+  Tensor sample_weight{};  ///< how much the example counts: a number; undefined for 1
 
   /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
   std::int64_t size() const { return x.dim(0); }
@@ -82,9 +84,9 @@ class DatasetIterator::Element {
 /// source and with each other: read them only.
 class Dataset {
  public:
-  /// Example i is row i of both tensors, as views. `y` may be undefined.
+  /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined.
   /// Throws InvalidArgument unless they are dense, in host memory, and have equally many rows.
-  static Dataset from_tensors(const Tensor& x, const Tensor& y = {});
+  static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
 
   /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
   /// threads. After batch() an element is a whole batch. What it throws reaches the reader with the element's number: a

@@ -68,7 +68,8 @@ Tensor stack(std::span<const Example> examples, Tensor Example::*member, const c
 }  // namespace
 
 Batch stack(std::span<const Example> examples) {
-  return {stack(examples, &Example::x, "an x"), stack(examples, &Example::y, "a y")};
+  return {stack(examples, &Example::x, "an x"), stack(examples, &Example::y, "a y"),
+          stack(examples, &Example::sample_weight, "a sample weight")};
 }
 
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices) {

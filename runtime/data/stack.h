@@ -7,7 +7,7 @@
 namespace lockstep::detail {
 
 /// The examples as one batch: copies with a leading axis. Throws InvalidArgument when they differ in shape or dtype, or
-/// only some of them have a y.
+/// only some of them have a y or a sample weight.
 Batch stack(std::span<const Example> examples);
 
 /// Rows `indices` of a dense tensor, as a copy.

@@ -37,7 +37,7 @@ class Stage {
 using StagePtr = std::shared_ptr<const Stage>;
 
 // One for each method of Dataset; arguments are checked there.
-StagePtr make_tensor_source(const Tensor& x, const Tensor& y);
+StagePtr make_tensor_source(const Example& set);
 StagePtr make_map(StagePtr input, std::function<Example(const Example&)> transform);
 StagePtr make_shuffle(StagePtr input, const ShuffleOptions& options);
 StagePtr make_batch(StagePtr input, std::int64_t rows, bool drop_remainder);

@@ -9,15 +9,19 @@
 namespace lockstep::detail {
 namespace {
 
-/// Row `index` without its leading axis, as a view.
-Tensor row_view(const Tensor& tensor, std::int64_t index) {
-  if (!tensor.defined()) return {};
-  const Shape& shape = tensor.shape();
-  return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
+/// The example of part(t) for each tensor t of `set` that is defined.
+template <class Part>
+Example each(const Example& set, const Part& part) {
+  const auto of = [&](const Tensor& tensor) { return tensor.defined() ? part(tensor) : Tensor(); };
+  return {of(set.x), of(set.y), of(set.sample_weight)};
 }
 
-Tensor rows_view(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
-  return tensor.defined() ? tensor.slice_view(0, begin, end) : Tensor();
+/// Row `index` without its leading axis, as a view.
+Example row_view(const Example& set, std::int64_t index) {
+  return each(set, [&](const Tensor& tensor) {
+    const Shape& shape = tensor.shape();
+    return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
+  });
 }
 
 class InOrder final : public Cursor {
@@ -27,14 +31,14 @@ class InOrder final : public Cursor {
   std::optional<Example> next() override {
     if (position_ == set_.size()) return std::nullopt;
     const std::int64_t index = position_++;
-    return Example{row_view(set_.x, index), row_view(set_.y, index)};
+    return row_view(set_, index);
   }
 
   std::optional<Batch> next_batch(std::int64_t rows) override {
     if (position_ == set_.size()) return std::nullopt;
     const std::int64_t begin = position_;
     position_ += std::min(rows, set_.size() - begin);
-    return Batch{rows_view(set_.x, begin, position_), rows_view(set_.y, begin, position_)};
+    return each(set_, [&](const Tensor& tensor) { return tensor.slice_view(0, begin, position_); });
   }
 
  private:
@@ -53,14 +57,14 @@ class Shuffled final : public Cursor {
   std::optional<Example> next() override {
     if (left_.empty()) return std::nullopt;
     const std::int64_t index = draw();
-    return Example{row_view(set_.x, index), row_view(set_.y, index)};
+    return row_view(set_, index);
   }
 
   std::optional<Batch> next_batch(std::int64_t rows) override {
     if (left_.empty()) return std::nullopt;
     indices_.resize(static_cast<std::size_t>(std::min(rows, static_cast<std::int64_t>(left_.size()))));
     for (std::int64_t& index : indices_) index = draw();
-    return Batch{gather_rows(set_.x, indices_), set_.y.defined() ? gather_rows(set_.y, indices_) : Tensor()};
+    return each(set_, [&](const Tensor& tensor) { return gather_rows(tensor, indices_); });
   }
 
  private:
@@ -106,6 +110,6 @@ class TensorSource final : public Stage {
 
 }  // namespace
 
-StagePtr make_tensor_source(const Tensor& x, const Tensor& y) { return std::make_shared<TensorSource>(Example{x, y}); }
+StagePtr make_tensor_source(const Example& set) { return std::make_shared<TensorSource>(set); }
 
 }  // namespace lockstep::detail

@@ -4,6 +4,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/data/dataset.h>

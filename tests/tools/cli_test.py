@@ -256,6 +256,25 @@ class Interrupt(Case):
         json.loads((self.path / "h.json").read_text())
 
 
+class Backup(Case):
+    def test_an_interrupted_run_goes_on_to_the_same_weights(self):
+        arguments = [PROGRAM, "train", *TINY, "--epochs", "8"]
+        subprocess.run([*arguments, "--save", self.path / "straight.weights.h5"], check=True, capture_output=True)
+        log = self.path / "s.jsonl"
+        process = subprocess.Popen([*arguments, "--backup-dir", self.path / "backup", "--step-log", log],
+                                   stderr=subprocess.DEVNULL)
+        while not (log.exists() and log.read_text().count("\n") >= 5):
+            self.assertIsNone(process.poll())
+        process.kill()
+        process.wait(timeout=300)
+        subprocess.run([*arguments, "--backup-dir", self.path / "backup", "--step-log", log, "--save",
+                        self.path / "resumed.weights.h5"], check=True, capture_output=True)
+        self.assertGreater(json.loads(log.read_text().splitlines()[0])["step"], 0)
+        self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
+                         (self.path / "straight.weights.h5").read_bytes())
+        self.assertFalse((self.path / "backup").exists())
+
+
 class Bench(Case):
     def test_fields(self):
         done = self.succeed("bench", "--model", "minigooglenet", "--replicas", "2", "--batch-size", "4", "--steps", "3",

@@ -25,14 +25,14 @@ std::string quoted(const std::string& text) {
 }
 
 /// Fractional epoch and loss of each step.
-std::string step_block(const RunRecord& record) {
+std::string step_block(const RunRecord& record, std::size_t earlier_epochs) {
   std::string block = "$steps << END\n";
   std::size_t begin = 0;
   for (std::size_t epoch = 0; epoch < record.epoch_ends().size(); ++epoch) {
     const std::size_t end = record.epoch_ends()[epoch];
     for (std::size_t step = begin; step < end; ++step) {
-      const double position =
-          static_cast<double>(epoch) + static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);
+      const double position = static_cast<double>(earlier_epochs + epoch) +
+                              static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);
       block += fmt::format("{:.5f} {:.6g}\n", position, record.steps()[step].loss);
     }
     begin = end;
@@ -63,7 +63,7 @@ std::string panel(const std::string& value, const std::string& label, const std:
 
 std::string make_script(const std::string& path, const std::string& title, const History& history,
                         const RunRecord& record) {
-  std::string script = step_block(record);
+  std::string script = step_block(record, history.epoch.size() - record.epoch_ends().size());
   for (const char* name : {"loss", "val_loss", "accuracy", "val_accuracy"}) script += series_block(name, history);
   script += fmt::format(
       "set terminal pngcairo size 1200,540 font 'DejaVu Sans,11' background '#ffffff'\n"

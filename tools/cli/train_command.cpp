@@ -1,9 +1,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 
 #include "commands.h"
@@ -47,6 +49,7 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   if (options.schedule == "poly")
     fit.callbacks.push_back(
         std::make_shared<LearningRateScheduler>(poly_decay(optimizer.learning_rate(), options.epochs)));
+  if (!options.backup_dir.empty()) fit.callbacks.push_back(std::make_shared<BackupAndRestore>(options.backup_dir));
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
   if (!options.step_log.empty()) fit.callbacks.push_back(std::make_shared<StepLog>(options.step_log));

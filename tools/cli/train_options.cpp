@@ -25,6 +25,8 @@ void add_data_options(CLI::App& command, DataOptions& data) {
 
 void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--weights", options.weights, "start from these weights (.weights.h5)");
+  command.add_option("--backup-dir", options.backup_dir,
+                     "keep a backup of the run in this folder after each epoch; the same command goes on from it");
   command.add_option("--save", options.save, "write the trained weights (.weights.h5)");
   command.add_option("--history", options.history, "write the history by epoch (.json)");
   command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");

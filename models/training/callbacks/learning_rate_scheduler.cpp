@@ -7,6 +7,7 @@
 namespace lockstep {
 
 void LearningRateScheduler::on_epoch_begin(Model& model, const EpochPlan& plan) {
+  if (plan.steps_done > 0) return;  // the epoch began in an earlier run
   const Optimizer& optimizer = model.optimizer();
   optimizer.set_learning_rate(schedule_(plan.epoch, optimizer.learning_rate()));
 }

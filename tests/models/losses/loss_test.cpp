@@ -126,16 +126,105 @@ TEST_P(BinaryCrossentropyFrom, RefusesTargetsOfAnotherShape) {
 
 INSTANTIATE_TEST_SUITE_P(LogitsOrProbabilities, BinaryCrossentropyFrom, testing::Bool());
 
+TEST(SparseCategoricalCrossentropy, OfSequencesIsTheMeanOverTheirSteps) {
+  const SparseCategoricalCrossentropy loss{{.from_logits = true}};
+  const Tensor logits = test::random_tensor({2, 3, classes}, 1);
+  const std::vector<double> by_step =
+      loss(Tensor::from(labels, {rows}), logits.view({rows, classes})).to_vector<double>();
+  for (const Shape& shape : {Shape{2, 3}, Shape{2, 3, 1}})
+    test::expect_close(loss(Tensor::from(labels, shape), logits),
+                       {(by_step[0] + by_step[1] + by_step[2]) / 3, (by_step[3] + by_step[4] + by_step[5]) / 3}, 3);
+  EXPECT_THROW(loss(Tensor::from(labels, {3, 2, 1}).view({6}).slice_view(0, 0, 5), logits), InvalidArgument);
+}
+
+/// -sum of t log(p / sum(p)), or of t log(softmax(p)), by row, with t smoothed.
+std::vector<double> categorical_reference(const std::vector<double>& predictions, const std::vector<double>& targets,
+                                          bool from_logits, double smoothing) {
+  std::vector<double> losses;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double* p = predictions.data() + row * classes;
+    double all = 0;
+    for (std::int64_t k = 0; k < classes; ++k) all += from_logits ? std::exp(p[k]) : p[k];
+    losses.push_back(0);
+    for (std::int64_t k = 0; k < classes; ++k) {
+      const double t = targets[row * classes + static_cast<std::size_t>(k)] * (1 - smoothing) + smoothing / classes;
+      losses.back() -= t * ((from_logits ? p[k] : std::log(p[k])) - std::log(all));
+    }
+  }
+  return losses;
+}
+
+class CategoricalCrossentropyFrom : public testing::TestWithParam<bool> {
+ protected:
+  const bool from_logits_ = GetParam();
+  const Tensor predictions_ =
+      from_logits_ ? test::random_tensor({rows, classes}, 1, -3, 3) : test::random_tensor({rows, classes}, 1, 0.2, 0.9);
+};
+
+TEST_P(CategoricalCrossentropyFrom, IsTheFormulaWithItsGradient) {
+  const Tensor y = softmax(test::random_tensor({rows, classes}, 2, -3, 3));
+  for (const double smoothing : {0.0, 0.1, 1.0}) {
+    const CategoricalCrossentropy loss{{.from_logits = from_logits_, .label_smoothing = smoothing}};
+    test::check_gradients(
+        [&](std::span<const Tensor> x) { return loss(y, x[0]); },
+        [&](const Rows& x) { return categorical_reference(x[0], y.to_vector<double>(), from_logits_, smoothing); },
+        {predictions_}, {.length = classes, .magnitude = 10});
+  }
+}
+
+TEST_P(CategoricalCrossentropyFrom, OfOneHotTargetsIsTheSparseOne) {
+  std::vector<std::uint8_t> one_hot(rows * classes);
+  for (std::size_t row = 0; row < rows; ++row) one_hot[row * classes + static_cast<std::size_t>(labels[row])] = 1;
+  const Tensor sparse =
+      SparseCategoricalCrossentropy({.from_logits = from_logits_})(Tensor::from(labels, {rows}), predictions_);
+  const CategoricalCrossentropy loss{{.from_logits = from_logits_}};
+  test::expect_close(loss(Tensor::from(one_hot, {rows, classes}), predictions_), sparse.to_vector<double>(), classes);
+  const Tensor of_two = loss(Tensor::from(one_hot, {2, 3, classes}), predictions_.view({2, 3, classes}));
+  const std::vector<double> by_step = sparse.to_vector<double>();
+  test::expect_close(of_two, {(by_step[0] + by_step[1] + by_step[2]) / 3, (by_step[3] + by_step[4] + by_step[5]) / 3},
+                     3 * classes);
+}
+
+INSTANTIATE_TEST_SUITE_P(LogitsOrProbabilities, CategoricalCrossentropyFrom, testing::Bool());
+
+TEST(CategoricalCrossentropy, OfLargeLogitsDoesNotOverflow) {
+  const Tensor y = Tensor::from(std::vector<float>{0, 1, 0}, {1, 3});
+  const Tensor x = Tensor::from(std::vector<float>{1000, 990, -1000}, {1, 3});
+  test::expect_close(CategoricalCrossentropy({.from_logits = true})(y, x), {std::log1p(std::exp(-10.0)) + 10});
+}
+
+TEST(CategoricalCrossentropy, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(CategoricalCrossentropy()(Tensor::zeros({3}), Tensor::zeros({3, 2})), InvalidArgument);
+  EXPECT_THROW(CategoricalCrossentropy()(Tensor::zeros({3}), Tensor::zeros({3})), InvalidArgument);
+  EXPECT_THROW(CategoricalCrossentropy({.label_smoothing = 1.5}), InvalidArgument);
+  EXPECT_THROW(BinaryCrossentropy({.label_smoothing = -0.1}), InvalidArgument);
+}
+
+TEST_P(BinaryCrossentropyFrom, SmoothsLabelsTowardsOneHalf) {
+  const Tensor y = test::random_tensor({rows, 4}, 2, 0, 1);
+  std::vector<double> targets = y.to_vector<double>();
+  for (double& t : targets) t = t * 0.8 + 0.1;
+  const BinaryCrossentropy loss{{.from_logits = from_logits_, .label_smoothing = 0.2}};
+  test::check_gradients([&](std::span<const Tensor> x) { return loss(y, x[0]); },
+                        [&](const Rows& x) { return binary_reference(x[0], targets, 4, from_logits_); },
+                        {predictions({rows, 4})}, {.length = 4});
+}
+
 TEST(Losses, OfNoRowsAreNone) {
   EXPECT_EQ(SparseCategoricalCrossentropy({.from_logits = true})(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 3}))
                 .shape(),
             Shape{0});
   EXPECT_EQ(SparseCategoricalCrossentropy()(Tensor::zeros({0}, DType::i64), Tensor::zeros({0, 3})).shape(), Shape{0});
   EXPECT_EQ(BinaryCrossentropy()(Tensor::zeros({0}), Tensor::zeros({0, 1})).shape(), Shape{0});
+  for (const bool from_logits : {false, true})
+    EXPECT_EQ(
+        CategoricalCrossentropy({.from_logits = from_logits})(Tensor::zeros({0, 3}), Tensor::zeros({0, 3})).shape(),
+        Shape{0});
 }
 
 TEST(Losses, HaveKerasNames) {
   EXPECT_EQ(SparseCategoricalCrossentropy().name(), "sparse_categorical_crossentropy");
+  EXPECT_EQ(CategoricalCrossentropy().name(), "categorical_crossentropy");
   EXPECT_EQ(BinaryCrossentropy().name(), "binary_crossentropy");
 }
 

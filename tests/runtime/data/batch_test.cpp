@@ -45,6 +45,27 @@ TEST(DatasetBatch, AddsALeadingAxis) {
   }
 }
 
+TEST(DatasetBatch, KeepsSampleWeightsBesideTheirExamples) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4}, {5});
+  const Dataset set = Dataset::from_tensors(x, x, x);
+  for (const Dataset& data : {set, set.shuffle(), set.map([](const Example& e) { return e; })})
+    for (const Batch& batch : data.batch(2).epoch()) {
+      EXPECT_EQ(batch.sample_weight.shape(), Shape{batch.size()});
+      EXPECT_EQ(batch.sample_weight.to_vector<float>(), batch.x.to_vector<float>());
+    }
+  EXPECT_FALSE(numbers(3).batch(2).epoch().next()->sample_weight.defined());
+}
+
+TEST(DatasetBatch, NeedsASampleWeightForEachExampleOrNone) {
+  EXPECT_THAT([] { (void)Dataset::from_tensors(Tensor::zeros({3}), {}, Tensor::zeros({2})); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("3 examples needs as many sample weights, got f32 (2)")));
+  const Dataset some = numbers(4).map([](const Example& e) {
+    return Example{e.x, e.y, e.x.item<float>() > 2 ? Tensor::scalar(1.0F) : Tensor()};
+  });
+  EXPECT_THAT([&] { (void)some.batch(4).epoch().next(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("need a sample weight of one shape")));
+}
+
 TEST(DatasetBatch, OfBatchesStacksOnceMore) {
   const Batch nested = numbers(6).batch(2).batch(3).epoch().next().value();
   EXPECT_EQ(nested.x.shape(), (Shape{3, 2}));

@@ -1,0 +1,29 @@
+#include <numeric>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/losses/by_example.h>
+
+namespace lockstep {
+
+Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred) {
+  require(y_true.defined() && y_true.rank() >= 1 && y_pred.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
+              y_true.elements() == y_pred.elements(),
+          "{} takes targets of the predictions' size, got {} for {}", loss, y_true, y_pred);
+  const Tensor targets = y_true.dtype() == DType::f32 ? y_true : cast(y_true, DType::f32);
+  return targets.shape() == y_pred.shape() ? targets : reshape(targets, y_pred.shape());
+}
+
+Tensor mean_by_example(const Tensor& x) {
+  if (x.rank() == 1) return x;
+  std::vector<int> axes(static_cast<std::size_t>(x.rank() - 1));
+  std::iota(axes.begin(), axes.end(), 1);
+  return mean(x, axes);
+}
+
+Tensor absolute(const Tensor& x) { return relu(x) + relu(-x); }
+
+Tensor at_least(const Tensor& x, double lowest) { return relu(x - lowest) + lowest; }
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// What the losses have in common.
+
+namespace lockstep {
+
+/// What Keras' losses keep away from 0.
+inline constexpr double keras_epsilon = 1e-7;
+
+/// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples
+/// and as many examples and elements.
+Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
+
+/// (n, ...) -> (n): the mean over each example's elements.
+Tensor mean_by_example(const Tensor& x);
+
+/// |x|; the gradient at 0 is 0.
+Tensor absolute(const Tensor& x);
+
+/// max(x, lowest).
+Tensor at_least(const Tensor& x, double lowest);
+
+}  // namespace lockstep

@@ -1,0 +1,76 @@
+#include <cmath>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/losses/by_example.h>
+#include <lockstep/models/losses/regression.h>
+
+namespace lockstep {
+namespace {
+
+/// The mean by example of element(y, p), with targets and predictions of one shape.
+template <class Element>
+Loss mean_of(const char* name, const Element& element) {
+  return Loss(name, [name, element](const Tensor& y_true, const Tensor& y_pred) {
+    return mean_by_example(element(targets_like(name, y_true, y_pred), y_pred));
+  });
+}
+
+Tensor huber(const Tensor& error, double delta) {
+  const Tensor size = absolute(error);
+  const Tensor beyond = relu(size - delta);
+  const Tensor within = size - beyond;  // min(|error|, delta)
+  return square(within) * 0.5 + beyond * delta;
+}
+
+/// |x| + log(1 + exp(-2 |x|)) - log 2: no exponential of a large number.
+Tensor log_cosh(const Tensor& x) {
+  const Tensor size = absolute(x);
+  return size + log(exp(size * -2.0) + 1.0) - std::log(2.0);
+}
+
+Tensor in_unit_interval(const Tensor& x) {
+  const Tensor low = at_least(x, keras_epsilon);
+  return low - relu(low - 1.0);
+}
+
+double checked_delta(double delta) {
+  require(delta > 0, "Huber needs a delta above 0, got {}", delta);
+  return delta;
+}
+
+}  // namespace
+
+MeanSquaredError::MeanSquaredError()
+    : Loss(mean_of("mean_squared_error", [](const Tensor& y, const Tensor& p) { return square(y - p); })) {}
+
+MeanAbsoluteError::MeanAbsoluteError()
+    : Loss(mean_of("mean_absolute_error", [](const Tensor& y, const Tensor& p) { return absolute(y - p); })) {}
+
+MeanAbsolutePercentageError::MeanAbsolutePercentageError()
+    : Loss(mean_of("mean_absolute_percentage_error", [](const Tensor& y, const Tensor& p) {
+        return absolute((y - p) / at_least(absolute(y), keras_epsilon)) * 100.0;
+      })) {}
+
+MeanSquaredLogarithmicError::MeanSquaredLogarithmicError()
+    : Loss(mean_of("mean_squared_logarithmic_error", [](const Tensor& y, const Tensor& p) {
+        return square(log(at_least(p, keras_epsilon) + 1.0) - log(at_least(y, keras_epsilon) + 1.0));
+      })) {}
+
+Huber::Huber(double delta)
+    : Loss(mean_of("huber_loss",
+                   [delta = checked_delta(delta)](const Tensor& y, const Tensor& p) { return huber(p - y, delta); })) {}
+
+LogCosh::LogCosh() : Loss(mean_of("log_cosh", [](const Tensor& y, const Tensor& p) { return log_cosh(p - y); })) {}
+
+Poisson::Poisson()
+    : Loss(mean_of("poisson", [](const Tensor& y, const Tensor& p) { return p - y * log(p + keras_epsilon); })) {}
+
+KLDivergence::KLDivergence()
+    : Loss("kl_divergence", [](const Tensor& y_true, const Tensor& y_pred) {
+        require(y_pred.rank() >= 2, "kl_divergence takes predictions (n, ..., k), got {}", y_pred);
+        const Tensor y = in_unit_interval(targets_like("kl_divergence", y_true, y_pred));
+        const Tensor by_element = y * log(y / in_unit_interval(y_pred));
+        return mean_by_example(by_element) * static_cast<double>(y_pred.dim(-1));
+      }) {}
+
+}  // namespace lockstep

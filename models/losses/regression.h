@@ -1,0 +1,44 @@
+#pragma once
+
+#include <lockstep/models/losses/loss.h>
+
+// Losses of predictions (n, ...) that should come near targets of as many elements. Unless said, an example's loss is
+// the mean over its elements. The formulas and the epsilon of 1e-7 are Keras'.
+
+namespace lockstep {
+
+/// (y - p)^2.
+struct MeanSquaredError : Loss {
+  MeanSquaredError();
+};
+/// |y - p|.
+struct MeanAbsoluteError : Loss {
+  MeanAbsoluteError();
+};
+/// 100 |y - p| / max(|y|, epsilon).
+struct MeanAbsolutePercentageError : Loss {
+  MeanAbsolutePercentageError();
+};
+/// (log(1 + max(y, epsilon)) - log(1 + max(p, epsilon)))^2.
+struct MeanSquaredLogarithmicError : Loss {
+  MeanSquaredLogarithmicError();
+};
+/// (y - p)^2 / 2 where |y - p| <= delta, else delta |y - p| - delta^2 / 2.
+struct Huber : Loss {
+  /// Throws InvalidArgument unless delta > 0.
+  explicit Huber(double delta = 1);
+};
+/// log(cosh(p - y)).
+struct LogCosh : Loss {
+  LogCosh();
+};
+/// p - y log(p + epsilon).
+struct Poisson : Loss {
+  Poisson();
+};
+/// The sum over the last axis of y log(y / p), both brought into [epsilon, 1]; targets and predictions (n, ..., k).
+struct KLDivergence : Loss {
+  KLDivergence();
+};
+
+}  // namespace lockstep

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <lockstep/models/metrics/metric.h>
+
+// Shares of examples that are predicted right. Where an example has several labels, e.g. one for each time step, it
+// counts with the share of them that are. Targets: labels of any dtype, the predictions' shape without its last axis or
+// with one of size 1; or one-hot rows of the predictions' shape.
+
+namespace lockstep {
+
+/// What Keras' compile makes of "accuracy": BinaryAccuracy for predictions (..., 1), CategoricalAccuracy for one-hot
+/// targets, else SparseCategoricalAccuracy.
+struct Accuracy : MeanMetricWrapper {
+  Accuracy();
+};
+/// Predictions above `threshold` stand for 1, others for 0; targets of the same number of elements.
+struct BinaryAccuracy : MeanMetricWrapper {
+  /// Named "binary_accuracy".
+  explicit BinaryAccuracy(double threshold = 0.5);
+};
+/// The largest prediction is where the largest target is; of equal ones the first counts.
+struct CategoricalAccuracy : MeanMetricWrapper {
+  CategoricalAccuracy();
+};
+/// The largest prediction is the label's; of equal ones the first counts.
+struct SparseCategoricalAccuracy : MeanMetricWrapper {
+  SparseCategoricalAccuracy();
+};
+/// Fewer than k predictions are larger than the one for the class; one that is not finite is never right.
+/// Throws InvalidArgument for k < 1.
+struct TopKCategoricalAccuracy : MeanMetricWrapper {
+  /// Named "top_k_categorical_accuracy".
+  explicit TopKCategoricalAccuracy(int k = 5);
+};
+/// Likewise for labels; update throws InvalidArgument for a label outside the classes.
+struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
+  /// Named "sparse_top_k_categorical_accuracy".
+  explicit SparseTopKCategoricalAccuracy(int k = 5);
+};
+
+}  // namespace lockstep

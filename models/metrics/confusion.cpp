@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cmath>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/metrics/confusion.h>
+
+namespace lockstep {
+namespace {
+
+/// Calls add(is_true, prediction, weight) for every element.
+template <class Add>
+void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights, const Add& add) {
+  require(y_true.defined() && y_true.rank() >= 1 && y_true.dim(0) == y_pred.dim(0) &&
+              y_true.elements() == y_pred.elements(),
+          "positives are counted in targets and predictions of one size, got {} and {}", y_true, y_pred);
+  const std::vector<double> truths = y_true.to_vector<double>();
+  const std::vector<double> predictions = y_pred.to_vector<double>();
+  for (std::size_t i = 0; i < truths.size(); ++i)
+    add(truths[i] != 0, predictions[i], weights[i * weights.size() / truths.size()]);
+}
+
+/// Of the weights of all elements that are positive by prediction (for precision) or by target (for recall), those that
+/// are by both.
+Metric::Rule share_of_true_positives(double threshold, bool among_predicted) {
+  require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
+  return {.update =
+              [=](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
+                Metric::Sums sums{0, 0};
+                for_each_element(y_true, y_pred, weights, [&](bool is_true, double prediction, double weight) {
+                  const bool is_predicted = prediction > threshold;
+                  if (is_true && is_predicted) sums[0] += weight;
+                  if (among_predicted ? is_predicted : is_true) sums[1] += weight;
+                });
+                return sums;
+              },
+          .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
+          .direction = Direction::up};
+}
+
+/// The last threshold that a prediction is above. The first one lies below 0, so that every prediction is above it. In
+/// f32, as Keras computes it: a prediction may lie on a threshold.
+std::size_t bucket_of(double prediction, int thresholds) {
+  const float clipped = std::clamp(static_cast<float>(prediction), 0.0F, 1.0F);
+  return static_cast<std::size_t>(std::max(0.0F, std::ceil(clipped * static_cast<float>(thresholds - 1)) - 1));
+}
+
+/// True and false positives by threshold, from the weights of true and false targets by bucket.
+struct Positives {
+  explicit Positives(const Metric::Sums& buckets) {
+    const std::size_t count = buckets.size() / 2;
+    hits.assign(buckets.begin(), buckets.begin() + static_cast<std::ptrdiff_t>(count));
+    alarms.assign(buckets.begin() + static_cast<std::ptrdiff_t>(count), buckets.end());
+    for (std::size_t i = count - 1; i-- > 0;) {
+      hits[i] += hits[i + 1];
+      alarms[i] += alarms[i + 1];
+    }
+  }
+  std::vector<double> hits;    ///< [0]: all true targets
+  std::vector<double> alarms;  ///< [0]: all false ones
+};
+
+double area_under_roc(const Metric::Sums& buckets) {
+  const auto [hits, alarms] = Positives(buckets);
+  double area = 0;
+  for (std::size_t i = 0; i + 1 < hits.size(); ++i)
+    area += divide_no_nan(alarms[i] - alarms[i + 1], alarms[0]) * divide_no_nan(hits[i] + hits[i + 1], 2 * hits[0]);
+  return area;
+}
+
+/// Between two thresholds the true positives are a straight line over all positives p: slope * p + intercept.
+double area_under_pr(const Metric::Sums& buckets) {
+  const auto [hits, alarms] = Positives(buckets);
+  double area = 0;
+  for (std::size_t i = 0; i + 1 < hits.size(); ++i) {
+    const double p = hits[i] + alarms[i];
+    const double next = hits[i + 1] + alarms[i + 1];
+    const double slope = divide_no_nan(hits[i] - hits[i + 1], p - next);
+    const double intercept = hits[i + 1] - slope * next;
+    const double ratio = p > 0 && next > 0 ? p / next : 1;
+    area += divide_no_nan(slope * (hits[i] - hits[i + 1] + intercept * std::log(ratio)), hits[0]);
+  }
+  return area;
+}
+
+Metric::Rule area_under_curve(const AUCOptions& options) {
+  require(options.num_thresholds >= 2, "AUC needs at least 2 thresholds, got {}", options.num_thresholds);
+  return {.update =
+              [options](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
+                const auto count = static_cast<std::size_t>(options.num_thresholds);
+                Metric::Sums buckets(2 * count);
+                const Tensor scores = options.from_logits ? sigmoid(y_pred) : y_pred;
+                for_each_element(y_true, scores, weights, [&](bool is_true, double prediction, double weight) {
+                  buckets[(is_true ? 0 : count) + bucket_of(prediction, options.num_thresholds)] += weight;
+                });
+                return buckets;
+              },
+          .result = options.curve == AUCCurve::roc ? area_under_roc : area_under_pr,
+          .direction = Direction::up};
+}
+
+}  // namespace
+
+Precision::Precision(double threshold) : Metric("precision", share_of_true_positives(threshold, true)) {}
+
+Recall::Recall(double threshold) : Metric("recall", share_of_true_positives(threshold, false)) {}
+
+AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <lockstep/models/metrics/metric.h>
+
+// Metrics of right and wrong positives. A prediction above a threshold is positive; a target other than 0 is truly so.
+// Targets have as many elements as predictions, and an example's weight counts for all of its elements.
+
+namespace lockstep {
+
+/// The share of positive predictions that are right: true positives / (true positives + false positives).
+struct Precision : Metric {
+  /// Throws InvalidArgument for a threshold outside [0, 1].
+  explicit Precision(double threshold = 0.5);
+};
+/// The share of true targets that are found: true positives / (true positives + false negatives).
+struct Recall : Metric {
+  /// Throws InvalidArgument for a threshold outside [0, 1].
+  explicit Recall(double threshold = 0.5);
+};
+
+/// ROC: the rate of true positives over that of false ones. PR: precision over recall.
+enum class AUCCurve { roc, pr };
+
+/// AUC's options, by Keras' names.
+struct AUCOptions {
+  /// At least 2.
+  int num_thresholds = 200;
+  /// Whose area.
+  AUCCurve curve = AUCCurve::roc;
+  bool from_logits = false;  ///< predictions go through the sigmoid first
+  /// What logs call it.
+  std::string name = "auc";
+};
+
+/// The area under a curve, of which evenly spaced thresholds in [0, 1] give points: trapezoids between them for ROC;
+/// for PR true and false positives are interpolated and not their ratio (Davis and Goadrich 2006, section 4), as in
+/// Keras. Predictions outside [0, 1] count as 0 or 1.
+struct AUC : Metric {
+  /// Throws InvalidArgument for fewer than 2 thresholds.
+  explicit AUC(const AUCOptions& options = {});
+};
+
+}  // namespace lockstep

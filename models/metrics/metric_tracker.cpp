@@ -1,0 +1,37 @@
+#include <algorithm>
+
+#include <lockstep/models/metrics/metric_tracker.h>
+
+namespace lockstep {
+namespace {
+
+void check_outside_replicas(const Metric& metric, const char* what) {
+  require<LogicError>(!current_context().in_replica(), "{} of '{}' in a replica; it is that of all replicas", what,
+                      metric.name());
+}
+
+}  // namespace
+
+MetricTracker::MetricTracker(Metric metric, const Strategy& strategy)
+    : metric_(std::move(metric)), replicas_(static_cast<std::size_t>(strategy.num_replicas_in_sync())) {}
+
+void MetricTracker::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
+  const auto replica = static_cast<std::size_t>(std::max(0, current_context().replica));
+  require<LogicError>(replica < replicas_.size(), "'{}' was made for {} replica(s), this is replica {}", metric_.name(),
+                      replicas_.size(), replica);
+  add_sums(replicas_[replica].sums, metric_.update(y_true, y_pred, sample_weight));
+}
+
+double MetricTracker::result() const {
+  check_outside_replicas(metric_, "result()");
+  Metric::Sums sums;
+  for (const ReplicaSums& replica : replicas_) add_sums(sums, replica.sums);
+  return metric_.result(sums);
+}
+
+void MetricTracker::reset_state() {
+  check_outside_replicas(metric_, "reset_state()");
+  for (ReplicaSums& replica : replicas_) replica.sums.clear();
+}
+
+}  // namespace lockstep

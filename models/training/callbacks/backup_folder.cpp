@@ -1,0 +1,254 @@
+#include <cmath>
+#include <fstream>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/training/callbacks/backup_folder.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::json;
+
+// JSON has no numbers that are not finite: they are written as text.
+
+Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+double to_number(const Json& json) {
+  return json.is_string() ? std::stod(json.get<std::string>()) : json.get<double>();
+}
+
+Json to_json(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(to_json(value));
+  return list;
+}
+std::vector<double> to_numbers(const Json& list) {
+  std::vector<double> values;
+  for (const Json& value : list) values.push_back(to_number(value));
+  return values;
+}
+
+/// Tensors by name, with the name of each as it is read or written.
+std::string weight_name(std::size_t variable, std::size_t copy) { return fmt::format("weights/{}/{}", variable, copy); }
+std::string slot_name(std::size_t slot, std::size_t variable) { return fmt::format("optimizer/{}/{}", slot, variable); }
+std::string callback_name(std::size_t callback, std::size_t i) { return fmt::format("callbacks/{}/{}", callback, i); }
+
+/// The copies of a variable that a backup holds: one of those that are equal.
+std::span<const Tensor> kept_copies(const Variable& variable) {
+  const std::vector<Tensor>& copies = variable.state().copies();
+  return variable.synchronization() == Synchronization::on_read ? std::span(copies) : std::span(copies).first(1);
+}
+
+std::vector<Callback*> callbacks_with_state(const TrainingProgress& progress) {
+  std::vector<Callback*> callbacks;
+  for (const auto& callback : progress.callbacks)
+    if (!callback->state().empty()) callbacks.push_back(callback.get());
+  return callbacks;
+}
+
+void add(hdf5::Writer& file, const std::string& name, const Tensor& tensor) {
+  file.add_dataset(name, tensor.to_vector<float>(), tensor.shape());
+}
+
+Json metadata_of(const Model& model, const TrainingProgress& progress, const OptimizerState& optimizer) {
+  Json metrics = Json::array();
+  for (const Metric::Sums& sums : progress.totals.metrics) metrics.push_back(to_json(sums));
+  Json values = Json::object();
+  for (const auto& [name, by_epoch] : progress.history.values) values[name] = to_json(by_epoch);
+  Json draws = Json::array();
+  for (const Layer& layer : model.network().layers()) draws.push_back(layer.impl().draws());
+  Json slots = Json::array();
+  for (const auto& slot : optimizer.slots) slots.push_back({{"name", slot.name}, {"values", slot.values.size()}});
+  Json callbacks = Json::array();
+  for (const Callback* callback : callbacks_with_state(progress)) {
+    const CallbackState state = callback->state();
+    Json numbers = Json::object();
+    for (const auto& [name, value] : state.values) numbers[name] = to_json(value);
+    callbacks.push_back({{"values", numbers}, {"tensors", state.tensors.size()}});
+  }
+  return {{"epoch", progress.epoch},
+          {"steps", progress.steps},
+          {"steps_in_epoch", progress.steps_in_epoch},
+          {"pass", progress.position.pass},
+          {"batches", progress.position.batches},
+          {"examples", progress.totals.examples},
+          {"loss", to_json(progress.totals.loss)},
+          {"metrics", metrics},
+          {"history", {{"epoch", progress.history.epoch}, {"values", values}}},
+          {"draws", draws},
+          {"optimizer",
+           {{"steps", optimizer.steps}, {"learning_rate", to_json(optimizer.learning_rate)}, {"slots", slots}}},
+          {"callbacks", callbacks}};
+}
+
+/// What a backup holds, read and checked, to be set at once.
+class Contents {
+ public:
+  Contents(const Json& json, const hdf5::Reader& file, const Model& model, const TrainingProgress& progress)
+      : file_(file), callbacks_(callbacks_with_state(progress)) {
+    read_weights(model);
+    read_draws(json, model);
+    read_optimizer(json.at("optimizer"));
+    read_callbacks(json.at("callbacks"));
+    read_progress(json, progress);
+  }
+
+  void set(Model& model, TrainingProgress& progress) const {
+    model.optimizer().load_state(optimizer_);
+    const std::vector<Variable> variables = model.variables();
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      if (weights_[i].size() == 1) {
+        variables[i].assign(weights_[i][0]);
+        continue;
+      }
+      for (std::size_t copy = 0; copy < weights_[i].size(); ++copy)
+        variables[i].state().write_copy(static_cast<int>(copy), AssignOp::set, weights_[i][copy]);
+    }
+    for (std::size_t i = 0; i < draws_.size(); ++i) model.network().layers()[i].impl().set_draws(draws_[i]);
+    for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]->load_state(states_[i]);
+    progress = progress_;
+  }
+
+ private:
+  Tensor read(const std::string& name) const {
+    const Tensor tensor = Tensor::empty(file_.shape_of(name));
+    file_.read(name, tensor.span<float>());
+    return tensor;
+  }
+
+  void check_count(std::size_t found, std::size_t own, const std::string& what) const {
+    require<InputError>(found == own, "{}: is of a run with {} {}, this one has {}", file_.path(), found, what, own);
+  }
+
+  void read_weights(const Model& model) {
+    const std::vector<Variable> variables = model.variables();
+    check_count(file_.names_in("weights").size(), variables.size(), "weights");
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      const std::size_t copies = kept_copies(variables[i]).size();
+      const std::string name = variables[i].name();
+      check_count(file_.names_in(fmt::format("weights/{}", i)).size(), copies, "copies of " + name);
+      weights_.emplace_back();
+      for (std::size_t copy = 0; copy < copies; ++copy) {
+        weights_[i].push_back(read(weight_name(i, copy)));
+        require<InputError>(weights_[i][copy].shape() == variables[i].shape(), "{}: weight '{}' has shape {}, not {}",
+                            file_.path(), name, weights_[i][copy].shape(), variables[i].shape());
+      }
+    }
+  }
+
+  void read_draws(const Json& json, const Model& model) {
+    draws_ = json.at("draws").get<std::vector<std::vector<std::uint64_t>>>();
+    check_count(draws_.size(), model.network().layers().size(), "layers");
+    for (std::size_t i = 0; i < draws_.size(); ++i)
+      check_count(draws_[i].size(), model.network().layers()[i].impl().draws().size(), "replicas");
+  }
+
+  void read_optimizer(const Json& json) {
+    optimizer_.steps = json.at("steps").get<std::int64_t>();
+    optimizer_.learning_rate = to_number(json.at("learning_rate"));
+    for (std::size_t slot = 0; slot < json.at("slots").size(); ++slot) {
+      const Json& entry = json.at("slots")[slot];
+      optimizer_.slots.push_back({.name = entry.at("name").get<std::string>(), .values = {}});
+      for (std::size_t i = 0; i < entry.at("values").get<std::size_t>(); ++i)
+        optimizer_.slots.back().values.push_back(read(slot_name(slot, i)));
+    }
+  }
+
+  void read_callbacks(const Json& json) {
+    check_count(json.size(), callbacks_.size(), "callbacks that have a state");
+    for (std::size_t callback = 0; callback < json.size(); ++callback) {
+      states_.emplace_back();
+      for (const auto& [name, value] : json[callback].at("values").items())
+        states_.back().values[name] = to_number(value);
+      for (std::size_t i = 0; i < json[callback].at("tensors").get<std::size_t>(); ++i)
+        states_.back().tensors.push_back(read(callback_name(callback, i)));
+    }
+  }
+
+  void read_progress(const Json& json, const TrainingProgress& now) {
+    progress_ = {.epoch = json.at("epoch").get<int>(),
+                 .steps = json.at("steps").get<std::int64_t>(),
+                 .steps_in_epoch = json.at("steps_in_epoch").get<std::int64_t>(),
+                 .position = {json.at("pass").get<std::uint64_t>(), json.at("batches").get<std::int64_t>()},
+                 .callbacks = now.callbacks};
+    progress_.totals.examples = json.at("examples").get<std::int64_t>();
+    progress_.totals.loss = to_number(json.at("loss"));
+    for (const Json& sums : json.at("metrics")) progress_.totals.metrics.push_back(to_numbers(sums));
+    progress_.history.epoch = json.at("history").at("epoch").get<std::vector<int>>();
+    for (const auto& [name, values] : json.at("history").at("values").items())
+      progress_.history.values[name] = to_numbers(values);
+  }
+
+  const hdf5::Reader& file_;
+  const std::vector<Callback*> callbacks_;
+  std::vector<std::vector<Tensor>> weights_;  ///< by variable and copy
+  std::vector<std::vector<std::uint64_t>> draws_;
+  OptimizerState optimizer_;
+  std::vector<CallbackState> states_;
+  TrainingProgress progress_;
+};
+
+}  // namespace
+
+void BackupFolder::write(const Model& model, const TrainingProgress& progress) const {
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  require<InputError>(!error, "{}: the folder cannot be made: {}", path_.string(), error.message());
+
+  const OptimizerState optimizer = model.optimizer().state();
+  const auto bytes = static_cast<std::size_t>(model.count_params()) * sizeof(float);
+  hdf5::Writer file(bytes * (1 + optimizer.slots.size()));
+  const std::vector<Variable> variables = model.variables();
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto copies = kept_copies(variables[i]);
+    for (std::size_t copy = 0; copy < copies.size(); ++copy) add(file, weight_name(i, copy), copies[copy]);
+  }
+  for (std::size_t slot = 0; slot < optimizer.slots.size(); ++slot)
+    for (std::size_t i = 0; i < optimizer.slots[slot].values.size(); ++i)
+      add(file, slot_name(slot, i), optimizer.slots[slot].values[i]);
+  const std::vector<Callback*> callbacks = callbacks_with_state(progress);
+  for (std::size_t callback = 0; callback < callbacks.size(); ++callback) {
+    const CallbackState state = callbacks[callback]->state();
+    for (std::size_t i = 0; i < state.tensors.size(); ++i) add(file, callback_name(callback, i), state.tensors[i]);
+  }
+
+  const std::string name = fmt::format("state-{}-{}.h5", progress.epoch, progress.steps);
+  file.write_to((path_ / name).string());
+  Json json = metadata_of(model, progress, optimizer);
+  json["state"] = name;
+  const std::string text = json.dump(2) + "\n";
+  write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
+  remove_states(name);
+}
+
+void BackupFolder::read(Model& model, TrainingProgress& progress) const {
+  if (!std::filesystem::exists(metadata())) return;
+  try {
+    const Json json = Json::parse(std::ifstream(metadata()));
+    const hdf5::Reader file((path_ / json.at("state").get<std::string>()).string());
+    Contents(json, file, model, progress).set(model, progress);
+  } catch (const nlohmann::json::exception& error) {
+    fail<InputError>("{}: is no backup of a run: {}", metadata().string(), error.what());
+  }
+}
+
+void BackupFolder::remove() const {
+  std::error_code ignored;
+  std::filesystem::remove(metadata(), ignored);
+  remove_states("");
+  std::filesystem::remove(path_, ignored);  // refused while something is in it
+}
+
+void BackupFolder::remove_states(const std::string& kept) const {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("state-") && name.ends_with(".h5") && name != kept)
+      std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace lockstep

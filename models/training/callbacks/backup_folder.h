@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <lockstep/models/training/model.h>
+#include <lockstep/models/training/training_progress.h>
+
+namespace lockstep {
+
+/// A folder with the backup of a run: tensors in "state-<steps>.h5", all else in "training_metadata.json", which names
+/// that file and is written after it: what it names is whole.
+class BackupFolder {
+ public:
+  /// Touches no file.
+  explicit BackupFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  /// Makes the folder as needed, and removes the backup before. Throws InputError naming what cannot be written.
+  void write(const Model& model, const TrainingProgress& progress) const;
+  /// Sets both to what the backup says; does nothing when there is none. Throws InputError naming the file and what
+  /// does not fit, before anything is set.
+  void read(Model& model, TrainingProgress& progress) const;
+  /// Removes the backup, and the folder if nothing else is in it.
+  void remove() const;
+
+ private:
+  std::filesystem::path metadata() const { return path_ / "training_metadata.json"; }
+  /// Removes the files of tensors except `kept`.
+  void remove_states(const std::string& kept) const;
+
+  std::filesystem::path path_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/training/callback.h>
+
+namespace lockstep {
+
+/// Keras' options, names and defaults.
+struct CSVLoggerOptions {
+  /// Between columns.
+  char separator = ',';
+  bool append = false;  ///< to what the file holds, if there is one; else it is written anew
+};
+
+/// Writes what each epoch ended with to a file, a line for each as it ends: "epoch", from 0, and the values by name, in
+/// the order of the names. The columns are the first epoch's values; NA stands for one that a later epoch lacks.
+class CSVLogger final : public Callback {
+ public:
+  /// `filename` is opened when training begins.
+  explicit CSVLogger(std::string filename, const CSVLoggerOptions& options = {})
+      : filename_(std::move(filename)), options_(options) {}
+
+  /// These throw InputError when the file cannot be written.
+  void on_train_begin(Model& model) override;
+  void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
+  void on_train_end(Model& model) override;
+
+ private:
+  void write_header(const Logs& logs);
+
+  std::string filename_;
+  CSVLoggerOptions options_;
+  std::ofstream file_{};
+  bool has_header_ = false;
+  std::vector<std::string> columns_{};
+};
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#include <cmath>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/models/training/callbacks/monitor.h>
+#include <lockstep/models/training/model.h>
+#include <lockstep/runtime/core/logging.h>
+
+namespace lockstep {
+namespace {
+
+Direction direction_of(const Model& model, std::string_view name) {
+  if (name.starts_with("val_")) name.remove_prefix(4);
+  if (name == "loss") return Direction::down;
+  for (const Metric& metric : model.metrics())
+    if (metric.name() == name) return metric.direction();
+  return Direction::unknown;
+}
+
+}  // namespace
+
+Monitor::Monitor(std::string name, MonitorMode mode, double min_delta)
+    : name_(std::move(name)), mode_(mode), min_delta_(std::abs(min_delta)) {}
+
+void Monitor::resolve(const Model& model) {
+  if (mode_ != MonitorMode::automatic) return;
+  const Direction direction = direction_of(model, name_);
+  require(direction != Direction::unknown,
+          "whether '{}' gets better by rising or by falling is not known: give a mode, min or max", name_);
+  mode_ = direction == Direction::up ? MonitorMode::max : MonitorMode::min;
+}
+
+std::optional<double> Monitor::value_in(const Logs& logs) const {
+  const auto found = logs.find(name_);
+  if (found != logs.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : logs) names.push_back(name);
+  log_warning("a callback monitors '{}', which is not there; there are {}", name_, fmt::join(names, ", "));
+  return std::nullopt;
+}
+
+bool Monitor::is_improvement(double value, std::optional<double> reference) const {
+  if (!reference) return true;
+  return mode_ == MonitorMode::max ? value - min_delta_ > *reference : value + min_delta_ < *reference;
+}
+
+}  // namespace lockstep

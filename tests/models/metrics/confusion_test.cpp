@@ -1,0 +1,136 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/metrics/confusion.h>
+#include <lockstep/models/metrics/metric_tracker.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+
+Tensor floats(const std::vector<float>& values) {
+  return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+}
+
+double value(const Metric& metric, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight = {}) {
+  return metric.result(metric.update(y_true, y_pred, weight));
+}
+
+// TF case 99: Precision and Recall of ([0,1,1,1], [1,0,1,1]) -> .6667
+TEST(PrecisionAndRecall, AreTensorFlows) {
+  const Tensor y = floats({0, 1, 1, 1});
+  const Tensor predictions = floats({1, 0, 1, 1});
+  EXPECT_DOUBLE_EQ(value(Precision(), y, predictions), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(value(Recall(), y, predictions), 2.0 / 3);
+  EXPECT_EQ(value(Precision(), y, predictions, floats({0, 0, 1, 0})), 1);
+  EXPECT_EQ(value(Recall(), y, predictions, floats({0, 0, 1, 0})), 1);
+}
+
+TEST(PrecisionAndRecall, CountEveryElementWithItsExamplesWeight) {
+  const Tensor y = Tensor::from(std::vector<std::uint8_t>{1, 0, 1, 1}, {2, 2});
+  const Tensor predictions = Tensor::from(std::vector<float>{0.6F, 0.6F, 0.5F, 0.9F}, {2, 2});
+  const Tensor weight = floats({1, 3});
+  EXPECT_THAT(Precision().update(y, predictions, weight), ElementsAre(4, 5));
+  EXPECT_THAT(Recall().update(y, predictions, weight), ElementsAre(4, 7));
+  EXPECT_THAT(Recall(0.4).update(y, predictions, weight), ElementsAre(7, 7));
+}
+
+TEST(PrecisionAndRecall, OfNothingAreZero) {
+  EXPECT_EQ(value(Precision(), floats({1, 0}), floats({0, 0})), 0);
+  EXPECT_EQ(value(Recall(), floats({0, 0}), floats({1, 0})), 0);
+  EXPECT_EQ(value(Precision(), Tensor::zeros({0, 1}), Tensor::zeros({0, 1})), 0);
+}
+
+// TF case 99: AUC with 3 thresholds -> .75
+TEST(Auc, IsTensorFlows) {
+  const Tensor y = floats({0, 0, 1, 1});
+  const Tensor predictions = floats({0, 0.5F, 0.3F, 0.9F});
+  const AUC auc({.num_thresholds = 3});
+  EXPECT_DOUBLE_EQ(value(auc, y, predictions), 0.75);
+  EXPECT_DOUBLE_EQ(value(auc, y, predictions, floats({1, 0, 0, 1})), 1);
+}
+
+/// The chance that a true example has a higher score than a false one, equal ones counting by half: the exact area.
+double rank_statistic(const std::vector<double>& truths, const std::vector<double>& scores) {
+  double wins = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < truths.size(); ++i)
+    for (std::size_t j = 0; j < truths.size(); ++j) {
+      if (truths[i] == 0 || truths[j] != 0) continue;
+      wins += scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0;
+      ++pairs;
+    }
+  return wins / pairs;
+}
+
+TEST(Auc, OfScoresThatThresholdsTellApartIsTheExactArea) {
+  std::vector<float> truths;
+  std::vector<float> scores;
+  for (int i = 0; i < 40; ++i) {
+    truths.push_back(static_cast<float>((i * 7 + i / 5) % 3 == 0));
+    scores.push_back((static_cast<float>(i * 11 % 20) + 0.5F) / 20);
+  }
+  const Tensor y = floats(truths);
+  const double exact = rank_statistic(y.to_vector<double>(), floats(scores).to_vector<double>());
+  EXPECT_NEAR(value(AUC({.num_thresholds = 21}), y, floats(scores)), exact, 1e-12);
+}
+
+TEST(Auc, OfPrecisionAndRecallIsTheFormula) {
+  // By falling threshold, true and false positives: (1, 0), (1, 1), (2, 2): slope 1, 0, then 1/2 through (2, 1), (4,
+  // 2).
+  const AUC auc({.num_thresholds = 5, .curve = AUCCurve::pr});
+  const double area = (1 + 0.5 * (1 + 0 * std::log(2.0))) / 2;
+  EXPECT_NEAR(value(auc, floats({1, 0, 1, 0}), floats({0.9F, 0.6F, 0.3F, 0.3F})), area, 1e-12);
+  // (0, 1), (1, 1): the line 1 * p - 1 from p = 1 to p = 2.
+  EXPECT_NEAR(value(auc, floats({0, 1}), floats({0.9F, 0.6F})), 1 - std::log(2.0), 1e-12);
+}
+
+TEST(Auc, OfLogitsIsThatOfTheirSigmoids) {
+  const Tensor y = floats({0, 1, 0, 1});
+  const Tensor logits = floats({-2, -1, 0.5F, 3});
+  std::vector<float> probabilities;
+  for (const double x : logits.to_vector<double>()) probabilities.push_back(static_cast<float>(1 / (1 + std::exp(-x))));
+  EXPECT_DOUBLE_EQ(value(AUC({.from_logits = true}), y, logits), value(AUC(), y, floats(probabilities)));
+}
+
+TEST(Auc, OfOneClassOrNothingIsZero) {
+  EXPECT_EQ(value(AUC(), floats({1, 1}), floats({0.2F, 0.7F})), 0);
+  EXPECT_EQ(value(AUC({.curve = AUCCurve::pr}), floats({0, 0}), floats({0.2F, 0.7F})), 0);
+  EXPECT_EQ(value(AUC(), Tensor::zeros({0}), Tensor::zeros({0})), 0);
+}
+
+TEST(Confusion, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(Precision(1.5), InvalidArgument);
+  EXPECT_THROW(Recall(-0.1), InvalidArgument);
+  EXPECT_THROW(AUC({.num_thresholds = 1}), InvalidArgument);
+  EXPECT_ERROR(InvalidArgument, "counted in targets and predictions of one size, got f32 (2)",
+               Precision().update(Tensor::zeros({2}), Tensor::zeros({3})));
+  EXPECT_THROW(AUC().update({}, Tensor::zeros({3})), InvalidArgument);
+}
+
+class ConfusionOn : public testing::TestWithParam<int> {};
+
+// semantics 5.16: what replicas count is added up, over uneven and empty parts
+TEST_P(ConfusionOn, CountsOverAllReplicas) {
+  const MirroredStrategy strategy = test::mirrored(GetParam());
+  const Tensor y = floats({0, 0, 1, 1, 0, 1, 1});
+  const Tensor predictions = floats({0, 0.5F, 0.3F, 0.9F, 0.6F, 0.7F, 0.8F});
+  for (const Metric& metric : {Metric(Precision()), Metric(Recall()), Metric(AUC())}) {
+    MetricTracker tracker(metric, strategy);
+    for (const DistributedBatch& batch : strategy.distribute(Dataset::from_tensors(predictions, y).batch(3)).epoch())
+      strategy.run([&](const Batch& own) { tracker.update_state(own.y, own.x); }, batch);
+    EXPECT_EQ(tracker.result(), value(metric, y, predictions)) << metric.name();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, ConfusionOn, testing::ValuesIn(test::replica_counts));
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,235 @@
+#include <csignal>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/small_problem.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/training/callbacks/backup_and_restore.h>
+#include <lockstep/models/training/callbacks/early_stopping.h>
+#include <lockstep/models/training/callbacks/lambda_callback.h>
+#include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+#include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
+
+namespace lockstep {
+namespace {
+
+using test::SmallProblem;
+
+/// Every replica's copy of every variable.
+using Copies = std::vector<std::vector<float>>;
+
+Copies copies_of(const Model& model) {
+  Copies copies;
+  for (const Variable& variable : model.variables())
+    for (const Tensor& copy : variable.state().copies()) copies.push_back(copy.to_vector<float>());
+  return copies;
+}
+
+/// Where a run gets to, bit for bit.
+struct Outcome {
+  Copies trained;   ///< after the last step
+  Copies restored;  ///< after EarlyStopping has gone back to the best epoch
+  std::map<std::string, std::vector<double>> history;
+  double learning_rate;
+
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+/// A program that trains, with something of everything that a backup has to keep.
+class Program {
+ public:
+  explicit Program(std::string folder, BackupAndRestoreOptions options = {})
+      : folder_(std::move(folder)), options_(options) {}
+
+  /// Called after each step.
+  std::function<void(Model&, const StepReport&)> at_step{};
+  int replicas = 2;
+  int epochs = 5;
+  std::int64_t units = 16;
+  std::optional<std::int64_t> steps_per_epoch{};
+
+  Outcome run() const {
+    const MirroredStrategy strategy = test::mirrored(replicas);
+    Model model = strategy.scope([&] { return make_model(); });
+    model.compile(Adam({.learning_rate = 0.02}), SparseCategoricalCrossentropy{{.from_logits = true}}, {Accuracy()});
+    const Dataset data = SmallProblem(30).dataset().shuffle({.seed = 3}).batch(7);
+    Copies trained;
+    FitOptions fit{.epochs = epochs, .steps_per_epoch = steps_per_epoch, .validation = data};
+    fit.callbacks = {
+        std::make_shared<LearningRateScheduler>([](int, double rate) { return rate * 0.9; }),
+        std::make_shared<BackupAndRestore>(folder_, options_),
+        std::make_shared<ReduceLROnPlateau>(ReduceLROnPlateauOptions{.factor = 0.5, .patience = 2, .min_delta = 10}),
+        std::make_shared<LambdaCallback>(
+            LambdaCallbackOptions{.on_step_end = at_step, .on_train_end = [&](Model&) { trained = copies_of(model); }}),
+        std::make_shared<EarlyStopping>(
+            EarlyStoppingOptions{.min_delta = 10, .patience = 4, .restore_best_weights = true})};
+    std::map<std::string, std::vector<double>> history = model.fit(data, fit).values;
+    history.erase("epoch_s");
+    history.erase("examples_per_s");
+    return {trained, copies_of(model), history, model.optimizer().learning_rate()};
+  }
+
+ private:
+  Model make_model() const {
+    const Symbol input = Input({8});
+    const Symbol hidden = BatchNormalization()(Dense({.units = units, .activation = Activation::relu})(input));
+    return Model(input, Dense({.units = 3})(Dropout({.rate = 0.3})(hidden)), {.seed = 5});
+  }
+
+  std::string folder_;
+  BackupAndRestoreOptions options_;
+};
+
+/// Ends training as Ctrl-C does.
+void stop_at(Program& program, std::int64_t step) {
+  program.at_step = [step](Model& model, const StepReport& report) {
+    if (report.step == step) model.stop_training();
+  };
+}
+
+class Backup : public testing::Test {
+ protected:
+  const test::TemporaryFolder folder_;
+  const std::string backup_ = folder_ / "backup";
+  const Outcome straight_ = Program(folder_ / "unused").run();
+};
+
+/// The folder for the killed program and this one alike: the program is this test again, in a process of its own.
+std::string shared_folder() {
+  const char* const variable = "LOCKSTEP_TEST_BACKUP_FOLDER";
+  if (std::getenv(variable) == nullptr) {
+    std::string name = (std::filesystem::temp_directory_path() / "lockstep-backup-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name);
+    ::setenv(variable, name.c_str(), 1);
+  }
+  return std::getenv(variable);
+}
+
+TEST(BackupDeathTest, ARunThatWasKilledGoesOnToTheSameBits) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string folder = shared_folder();
+  Program program(folder);
+  program.at_step = [](Model&, const StepReport& report) {
+    if (report.step == 12) std::raise(SIGKILL);
+  };
+  EXPECT_EXIT(program.run(), testing::KilledBySignal(SIGKILL), "");
+
+  EXPECT_TRUE(std::filesystem::exists(folder + "/training_metadata.json"));
+  std::int64_t first_step = -1;
+  program.at_step = [&](Model&, const StepReport& report) {
+    if (first_step < 0) first_step = report.step;
+  };
+  const Outcome resumed = program.run();
+  EXPECT_EQ(first_step, 10);  // that of the epoch in which it was killed
+  const test::TemporaryFolder other;
+  EXPECT_EQ(resumed, Program(other / "backup").run());
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(Backup, ARunThatWasStoppedInAnyEpochGoesOnToTheSameBits) {
+  for (const std::int64_t step : {5, 9, 24}) {  // the last two: in the last step of an epoch, which is then not whole
+    Program program(backup_);
+    stop_at(program, step);
+    EXPECT_NE(program.run(), straight_);
+    program.at_step = {};
+    EXPECT_EQ(program.run(), straight_) << step;
+    EXPECT_FALSE(std::filesystem::exists(backup_)) << "deleted when training has ended";
+  }
+}
+
+TEST_F(Backup, OfEverySoManyStepsGoesOnWithinAnEpoch) {
+  for (const std::int64_t step : {2, 7, 12, 14}) {
+    Program program(backup_, {.save_freq = 3});
+    stop_at(program, step);
+    program.run();
+    std::int64_t first_step = -1;
+    program.at_step = [&](Model&, const StepReport& report) {
+      if (first_step < 0) first_step = report.step;
+    };
+    EXPECT_EQ(program.run(), straight_) << step;
+    EXPECT_EQ(first_step, (step + 1) / 3 * 3);
+  }
+}
+
+TEST_F(Backup, ARunThatIsStoppedTwiceGoesOnTwice) {
+  Program program(backup_);
+  for (const std::int64_t step : {6, 13}) {
+    stop_at(program, step);
+    program.run();
+  }
+  program.at_step = {};
+  EXPECT_EQ(program.run(), straight_);
+}
+
+TEST_F(Backup, KeepsThePlaceInPassesThatFollowOneAnother) {
+  Program whole(folder_ / "unused");
+  whole.steps_per_epoch = 3;
+  const Outcome expected = whole.run();
+  for (const std::optional<std::int64_t> save_freq : {std::optional<std::int64_t>{}, std::optional<std::int64_t>{2}}) {
+    Program program(backup_, {.save_freq = save_freq});
+    program.steps_per_epoch = 3;
+    stop_at(program, 8);
+    program.run();
+    program.at_step = {};
+    EXPECT_EQ(program.run(), expected);
+  }
+}
+
+TEST_F(Backup, IsKeptWhenAskedAndThenThereIsNothingLeftToDo) {
+  Program program(backup_, {.delete_checkpoint = false});
+  const Outcome first = program.run();
+  EXPECT_EQ(first, straight_);
+  program.at_step = [](Model&, const StepReport&) { FAIL() << "no step is left"; };
+  EXPECT_EQ(program.run().history, first.history);
+}
+
+TEST_F(Backup, OfAnotherProgramIsRefused) {
+  Program program(backup_);
+  stop_at(program, 12);
+  program.run();
+  Program wider = program;
+  wider.units = 17;
+  EXPECT_ERROR(InputError, "weight 'dense/kernel' has shape (8, 16), not (8, 17)", wider.run());
+  Program more_replicas = program;
+  more_replicas.replicas = 3;
+  EXPECT_ERROR(InputError, "is of a run with 2 copies of batch_normalization/moving_mean, this one has 3",
+               more_replicas.run());
+  program.at_step = {};
+  EXPECT_EQ(program.run(), straight_);  // what was refused has spoilt nothing
+}
+
+TEST_F(Backup, ThatIsDamagedIsRefused) {
+  Program program(backup_);
+  stop_at(program, 12);
+  program.run();
+  const std::string metadata = backup_ + "/training_metadata.json";
+  const std::string text = test::contents_of(metadata);
+  test::write_text(metadata, text.substr(0, text.size() / 2));
+  EXPECT_ERROR(InputError, "training_metadata.json: is no backup of a run", program.run());
+  test::write_text(metadata, "{}");
+  EXPECT_ERROR(InputError, "training_metadata.json: is no backup of a run", program.run());
+}
+
+TEST_F(Backup, ReplacesTheOneBefore) {
+  Program program(backup_);
+  stop_at(program, 12);
+  program.run();
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(backup_)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("state-2-10.h5", "training_metadata.json"));
+}
+
+TEST_F(Backup, NeedsAFolder) {
+  EXPECT_ERROR(InvalidArgument, "needs a folder", BackupAndRestore(""));
+  EXPECT_ERROR(InvalidArgument, "save_freq", BackupAndRestore("a", {.save_freq = 0}));
+  EXPECT_ERROR(InputError, "/proc/none", Program("/proc/none").run());
+}
+
+}  // namespace
+}  // namespace lockstep
