@@ -13,10 +13,13 @@ namespace lockstep {
 
 /// Size, strides, explicit padding and, of a convolution, the distance of taps of a window.
 struct Window2d {
+  ///@{
+  /// In rows and columns of x.
   std::int64_t height = 1, width = 1;
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   std::int64_t dilation_h = 1, dilation_w = 1;
+  ///@}
 };
 
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
@@ -28,6 +31,7 @@ class Backend {
   virtual ~Backend() = default;
 
   // Element-wise, cpu/elementwise.cpp.
+  /// y = f(x).
   virtual void unary(const UnaryFunction& f, const Tensor& x, const Tensor& y) = 0;
   /// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (ops/unary.h) says.
   virtual void unary_gradient(const UnaryFunction& f, const Tensor& kept, const Tensor& dy, const Tensor& dx) = 0;
@@ -39,9 +43,11 @@ class Backend {
   virtual void accumulate(const Tensor& x, int sign, const Tensor& out) = 0;
   /// Copies any strides and dtype to any strides and dtype of the same shape.
   virtual void convert(const Tensor& x, const Tensor& y) = 0;
+  /// Every element of x = value.
   virtual void fill(const Tensor& x, float value) = 0;
   /// average = average * momentum + value * (1 - momentum).
   virtual void moving_average(const Tensor& average, const Tensor& value, float momentum) = 0;
+  /// As lockstep::dropout (ops/dropout.h).
   virtual void dropout(const Tensor& x, float rate, const RandomKey& key, const Tensor& y) = 0;
 
   // Reductions, cpu/reduction.cpp.
@@ -58,9 +64,11 @@ class Backend {
   virtual std::int64_t scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) = 0;
 
   // Losses, cpu/cross_entropy.cpp.
+  /// Of each row: logits and y (rows, n).
   virtual void softmax(const Tensor& logits, const Tensor& y) = 0;
   /// dx = y * (dy - sum(dy * y)) by row.
   virtual void softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
+  /// The logarithm of the softmax of each row: logits and y (rows, n).
   virtual void log_softmax(const Tensor& logits, const Tensor& y) = 0;
   /// dx = dy - exp(y) * sum(dy) by row.
   virtual void log_softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
@@ -71,26 +79,35 @@ class Backend {
   /// dx = dloss (rows) * (probabilities - one_hot(labels)).
   virtual void sparse_softmax_cross_entropy_gradient(const Tensor& probabilities, const Tensor& labels,
                                                      const Tensor& dloss, const Tensor& dx) = 0;
+  ///@{
   /// Binary cross-entropy by element of logits or of probabilities, and its gradient with respect to x.
   virtual void binary_cross_entropy(bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& loss) = 0;
   virtual void binary_cross_entropy_gradient(bool from_logits, const Tensor& x, const Tensor& targets,
                                              const Tensor& dloss, const Tensor& dx) = 0;
+  ///@}
 
-  // Convolution, cpu/conv2d.cpp, in as many groups as the kernel's third axis fits into x's channels. bias and dbias
-  // may be undefined; the activation is one that is_fusable (ops/fused_activation.h).
+  ///@{
+  /// Convolution, cpu/conv2d.cpp, in as many groups as the kernel's third axis fits into x's channels: y from x (n, h,
+  /// w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one that
+  /// is_fusable (ops/fused_activation.h).
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                       Activation activation, const Tensor& y) = 0;
   virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) = 0;
   virtual void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                                       const Tensor& dbias) = 0;
+  ///@}
 
-  // Matrix products, cpu/dense.cpp. bias and dbias may be undefined; the activation is one that is_fusable.
+  ///@{
+  /// Matrix products, cpu/dense.cpp: y (n, out) from x (n, in) and kernel (in, out), and the gradients from dy. bias
+  /// and dbias may be undefined; the activation is one that is_fusable.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
   virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) = 0;
   virtual void dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) = 0;
+  ///@}
 
   // Batch normalization over rows of channels, cpu/batch_norm.cpp.
+  /// mean and variance (c) of the rows of x; the variance is divided by their number.
   virtual void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) = 0;
   /// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta).
   virtual void batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
@@ -109,17 +126,22 @@ class Backend {
                                      const Tensor& dgamma, const Tensor& dbeta, std::int64_t count,
                                      const Tensor& dx) = 0;
 
-  // Layer normalization of rows (n, features), cpu/layer_norm.cpp; mean and inverse, 1 / sqrt(variance + epsilon), (n).
+  ///@{
+  /// Layer normalization of rows (n, features), cpu/layer_norm.cpp; mean and inverse, 1 / sqrt(variance + epsilon),
+  /// (n).
   virtual void layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon, const Tensor& y,
                           const Tensor& mean, const Tensor& inverse) = 0;
   virtual void layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
                                    const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) = 0;
+  ///@}
 
-  // Pooling, cpu/pool2d.cpp. y and dy are rows.
+  ///@{
+  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, as ops/pool2d.h says. y and dy are rows.
   virtual void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) = 0;
   virtual void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) = 0;
   virtual void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) = 0;
   virtual void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) = 0;
+  ///@}
 
   // One time step of an LSTM, cpu/lstm.cpp. gates, recurrent and dsums are (n, 4 units), the gates i, f, c, o side by
   // side; the others (n, units).
@@ -142,11 +164,14 @@ class Backend {
                                  const Tensor& dgates, const Tensor& drecurrent) = 0;
 
   // Flat memory, cpu/update.cpp.
-  /// Throw InvalidArgument for a mean of integers.
+  ///@{
+  /// As ReduceViews says. Throw InvalidArgument for a mean of integers.
   virtual void reduce(ReduceOp op, const ReduceViews<float>& views) = 0;
   virtual void reduce(ReduceOp op, const ReduceViews<bfloat16>& views) = 0;
   virtual void reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) = 0;
   virtual void reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) = 0;
+  ///@}
+  /// Sums the replicas' gradients and applies the step to every copy of the parameters, in one pass.
   virtual void update(const OptimizerStep& step, const UpdateViews& views) = 0;
   /// Sum of squares, in f64; `count` alone decides the order of addition.
   virtual double squared_norm(const float* x, std::int64_t count) = 0;

@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-// Element-wise ops of the op table.
+/// Element-wise ops of one operand.
 enum class UnaryOp {
   negative,
   exp,
@@ -25,13 +25,15 @@ enum class UnaryOp {
   softsign,
   tanh
 };
+/// Element-wise ops of two operands.
 enum class BinaryOp { add, subtract, multiply, divide };
 
 /// A unary op with its parameter.
 struct UnaryFunction {
+  /// `parameter` is what `alpha` stands for.
   UnaryFunction(UnaryOp kind, float parameter = 0) : op(kind), alpha(parameter) {}  // NOLINT: implicit
 
-  UnaryOp op;
+  UnaryOp op;  ///< which function
   /// maximum's and minimum's other value; leaky_relu's slope and elu's factor below 0, not negative; the others take
   /// none.
   float alpha;

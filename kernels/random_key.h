@@ -6,10 +6,10 @@ namespace lockstep {
 
 /// Names one sequence of random numbers: the same key gives the same numbers on every device, in any order of asking.
 struct RandomKey {
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;     ///< the program's or the model's
   std::uint32_t stream = 0;   ///< which consumer, e.g. a layer
   std::uint32_t replica = 0;  ///< 0 for numbers that are the same on all replicas
-  std::uint64_t step = 0;
+  std::uint64_t step = 0;     ///< how often the consumer has asked before
 };
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 
 namespace lockstep {
 
+/// "sum", "mean", "max", "min" or "prod".
 constexpr std::string_view name(ReduceOp op) {
   constexpr std::string_view names[] = {"sum", "mean", "max", "min", "prod"};
   return names[static_cast<int>(op)];
@@ -23,10 +24,14 @@ ReduceOp parse_reduce_op(std::string_view text);
 /// A parameter that takes an op or its name: all_reduce("SUM", x).
 class ReduceOpOrName {
  public:
+  ///@{
+  /// Of an op, or of its name in any case. Throws InvalidArgument that lists the names.
   ReduceOpOrName(ReduceOp op) : op_(op) {}                                      // NOLINT: implicit
   ReduceOpOrName(std::string_view text) : op_(parse_reduce_op(text)) {}         // NOLINT: implicit
   ReduceOpOrName(const char* text) : ReduceOpOrName(std::string_view(text)) {}  // NOLINT: implicit
-  operator ReduceOp() const { return op_; }                                     // NOLINT: implicit
+  ///@}
+  /// The op that was given or named.
+  operator ReduceOp() const { return op_; }  // NOLINT: implicit
 
  private:
   ReduceOp op_;
@@ -40,13 +45,13 @@ void check_reducible(ReduceOp op, DType dtype);
 /// integers modulo 2^bits. An `out` may be one of the `in`.
 template <class T>
 struct ReduceViews {
-  std::span<const T* const> in;
-  std::span<T* const> out;
-  std::int64_t count = 0;
-  std::int64_t terms = 0;  ///< what a mean divides by, when the `in` are partial sums; 0: their number
+  std::span<const T* const> in;  ///< one for each replica
+  std::span<T* const> out;       ///< one for each copy of the result
+  std::int64_t count = 0;        ///< elements behind each pointer
+  std::int64_t terms = 0;        ///< what a mean divides by, when the `in` are partial sums; 0: their number
 };
 
-/// Calls f.operator()<T>() with the C++ type of `dtype`, once check_reducible has passed.
+/// Calls `f.operator()<T>()` with the C++ type of `dtype`, once check_reducible has passed.
 template <class F>
 void visit_reducible(ReduceOp op, DType dtype, F&& f) {
   check_reducible(op, dtype);

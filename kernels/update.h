@@ -16,7 +16,7 @@ struct UpdateViews {
   std::span<const float* const> gradients;  ///< one per replica; summed in order
   std::span<float* const> parameters;       ///< one per replica
   std::span<float* const> state;            ///< the rule's slots, held once, and the average if there is one
-  std::int64_t count = 0;
+  std::int64_t count = 0;                   ///< elements behind each pointer
 };
 
 // The rules of Keras 3; w is a parameter, g its gradient, t the step's number, from 1.
@@ -24,66 +24,84 @@ struct UpdateViews {
 /// v = momentum * v - learning_rate * g; w += v, or with nesterov w += momentum * v - learning_rate * g.
 /// One slot when momentum != 0: v.
 struct SgdStep {
+  ///@{
+  /// Of the formula above.
   float learning_rate = 0.01F;
   float momentum = 0;
   bool nesterov = false;
+  ///@}
 };
 
 /// Kingma and Ba 2015 with the bias correction folded into the step:
 /// w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon). Slots: m, v, and with amsgrad
 /// (Reddi et al. 2018) the largest v so far, which then takes v's place in the formula.
 struct AdamStep {
+  ///@{
+  /// Of the formula above.
   float learning_rate = 0.001F;
   double beta_1 = 0.9;  // double, as 1 - beta would lose digits of a float
   double beta_2 = 0.999;
   float epsilon = 1e-7F;
   bool amsgrad = false;
   std::int64_t t = 1;
+  ///@}
 };
 
 /// Hinton's RMSprop: v = rho * v + (1 - rho) * g^2; step = learning_rate * g / sqrt(v + epsilon), where centered takes
 /// v - a^2 for v, with a = rho * a + (1 - rho) * g; with momentum b = momentum * b + step; w -= b, else w -= step.
 /// Slots: v, b when momentum != 0, a when centered.
 struct RmspropStep {
+  ///@{
+  /// Of the formula above.
   float learning_rate = 0.001F;
   double rho = 0.9;
   float momentum = 0;
   float epsilon = 1e-7F;
   bool centered = false;
+  ///@}
 };
 
 /// Duchi et al. 2011: a += g^2; w -= learning_rate * g / sqrt(a + epsilon). Slot: a.
 struct AdagradStep {
+  ///@{
+  /// Of the formula above.
   float learning_rate = 0.001F;
   float epsilon = 1e-7F;
+  ///@}
 };
 
 /// The direction of LAMB (You et al. 2020), which is written in place of the parameters and does not read them:
 /// m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct LambDirectionStep {
+  ///@{
+  /// Of the formula above.
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   float epsilon = 1e-7F;
   std::int64_t t = 1;
+  ///@}
 };
 
 /// One step of an optimizer: a rule and what all rules have in common.
 struct OptimizerStep {
+  /// The formula and its constants.
   using Rule = std::variant<SgdStep, AdamStep, RmspropStep, AdagradStep, LambDirectionStep>;
 
+  /// The step of a rule, with nothing else done.
   template <std::convertible_to<Rule> Of>
   OptimizerStep(const Of& of) : rule(of) {}  // NOLINT: implicit, a rule alone is a step
 
-  Rule rule;
+  Rule rule;                                                  ///< applied last, but for the average
   float gradient_scale = 1;                                   ///< the sum of the gradients is multiplied by it
   float clip_value = std::numeric_limits<float>::infinity();  ///< then each is brought into [-clip_value, clip_value]
   float decay = 0;  ///< share of itself that a parameter loses before the rule is applied
 
+  /// Whether a moving average of the parameters is kept, and whether it replaces them.
   enum class Average { none, keep, overwrite };
   /// A moving average of the parameters, in the last slot: average = average_momentum * average + (1 -
   /// average_momentum) * w, after the rule; `overwrite` then gives each parameter its average.
   Average average = Average::none;
-  float average_momentum = 0.99F;
+  float average_momentum = 0.99F;  ///< in [0, 1]
 };
 
 /// How many slots the state of a step has.

@@ -19,7 +19,10 @@ Tensor concat(std::span<const Tensor> parts, int axis);
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 /// Rows and columns on each side of an image.
 struct Borders2d {
+  ///@{
+  /// Not negative.
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+  ///@}
 };
 /// x (n, h, w, c) with zeros around each image -> (n, top + h + bottom, left + w + right, c).
 Tensor zero_pad2d(const Tensor& x, const Borders2d& borders);

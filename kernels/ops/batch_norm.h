@@ -11,9 +11,10 @@ namespace lockstep {
 /// call it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
+/// How batch_norm computes, and where to.
 struct BatchNormOptions {
-  float epsilon = 1e-3F;
-  bool relu = false;  ///< applies max(0, .) in the same pass
+  float epsilon = 1e-3F;  ///< added to the variance
+  bool relu = false;      ///< applies max(0, .) in the same pass
   /// Where to write the result, if defined: x's shape, may be a channel slice of a wider tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch:
@@ -21,8 +22,9 @@ struct BatchNormOptions {
   GatherRows gather{};
 };
 
+/// What batch_norm makes: the result, and the statistics that it used.
 struct BatchNormResult {
-  Tensor y;
+  Tensor y;               ///< x's shape
   Tensor mean;            ///< (c) over all but the last axis
   Tensor variance;        ///< (c), biased (divided by the count), as Keras 3 keeps it
   std::int64_t rows = 0;  ///< that they are of

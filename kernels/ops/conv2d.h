@@ -12,16 +12,17 @@ enum class Padding { valid, same };
 
 /// One size per spatial axis.
 struct Size2d {
-  std::int64_t height = 1;
-  std::int64_t width = 1;
+  std::int64_t height = 1;  ///< along axis 1 of (n, h, w, c)
+  std::int64_t width = 1;   ///< along axis 2
 };
 
+/// How the window moves over the image, in Keras' words.
 struct Conv2dOptions {
-  Size2d strides{1, 1};
-  Padding padding = Padding::valid;
-  Size2d dilation{1, 1};    ///< distance of a window's taps
+  Size2d strides{1, 1};              ///< rows and columns from one window to the next
+  Padding padding = Padding::valid;  ///< of each image
+  Size2d dilation{1, 1};             ///< distance of a window's taps
   std::int64_t groups = 1;  ///< parts of the channels that are convolved each with its own share of the filters
-  Activation activation = Activation::linear;
+  Activation activation = Activation::linear;  ///< of the result
 };
 
 /// activation(x (n, h, w, c_in) * kernel (k_h, k_w, c_in / groups, c_out) + bias (c_out)) -> (n, h', w', c_out); the

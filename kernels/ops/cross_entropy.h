@@ -8,9 +8,11 @@ namespace lockstep {
 /// Throws InvalidArgument naming row and value for a label outside [0, classes).
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
+///@{
 /// Binary cross-entropy of each element; `targets` of the same shape, f32 or integers, in [0, 1].
 /// From logits: max(x, 0) - x t + log(1 + exp(-|x|)). From probabilities, clipped to [1e-7, 1 - 1e-7] as in Keras.
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets);
+///@}
 
 }  // namespace lockstep

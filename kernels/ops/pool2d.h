@@ -4,10 +4,11 @@
 
 namespace lockstep {
 
+/// How the window moves over the image, in Keras' words, and where the result goes.
 struct Pool2dOptions {
-  Size2d window{2, 2};
-  Size2d strides{2, 2};
-  Padding padding = Padding::valid;
+  Size2d window{2, 2};               ///< its size
+  Size2d strides{2, 2};              ///< rows and columns from one window to the next
+  Padding padding = Padding::valid;  ///< of each image
   /// Where to write the result, if defined: may be a channel slice of a wider tensor.
   Tensor out{};
 };

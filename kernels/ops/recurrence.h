@@ -7,6 +7,7 @@
 // matrix products over all steps; only what a step takes from the one before it is computed step by step. These helpers
 // record nothing on tapes.
 
+/// What lstm and gru have in common.
 namespace lockstep::recurrence {
 
 /// Throws InvalidArgument unless x is (n, time, features), kernel (features, gates * units) and recurrent_kernel

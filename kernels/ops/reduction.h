@@ -8,13 +8,17 @@
 
 namespace lockstep {
 
+///@{
 /// Sum of all elements, as a scalar; or over `axes` (negative ones count from the end), which `keepdims` keeps as
 /// size 1.
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
+///@{
 /// Mean likewise. The mean of no elements is NaN, as in NumPy.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
+///@}
 /// Index (i64) of the first largest element along the last axis: (..., n) -> (...). Not differentiable.
 Tensor argmax(const Tensor& x);
 

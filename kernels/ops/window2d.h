@@ -8,8 +8,8 @@ namespace lockstep {
 /// How a window moves over the spatial axes of x (n, h, w, c), with Keras' padding made explicit, and how often it
 /// fits.
 struct Sliding2d {
-  Window2d window;
-  Size2d output;
+  Window2d window;  ///< with explicit padding
+  Size2d output;    ///< how often it fits: rows and columns of the result
 };
 
 /// `dilation` is the distance of the window's taps, which `size` counts. Throws InvalidArgument, naming `op` and the

@@ -18,12 +18,18 @@ namespace lockstep {
 class GpuSelection {
  public:
   GpuSelection() = default;
+  ///@{
+  /// The first `n`, or those with these ids, in their order.
   GpuSelection(int n) : count_(n) {}                                             // NOLINT: .gpus = 2
   GpuSelection(std::initializer_list<int> ids) : ids_(std::vector<int>(ids)) {}  // NOLINT: .gpus = {0, 2}
   GpuSelection(std::vector<int> ids) : ids_(std::move(ids)) {}                   // NOLINT
+  ///@}
 
+  /// How many, if a number was given.
   const std::optional<int>& count() const { return count_; }
+  /// Which ones, if ids were given.
   const std::optional<std::vector<int>>& ids() const { return ids_; }
+  /// True when neither was given.
   bool all() const { return !count_ && !ids_; }
 
  private:
@@ -31,7 +37,9 @@ class GpuSelection {
   std::optional<std::vector<int>> ids_;
 };
 
+/// multi_gpu_model's arguments in Keras, and what it left open.
 struct MultiGpuOptions {
+  /// What the replicas run on.
   GpuSelection gpus{};
   bool cpu_merge = true;        ///< join the outputs on CPU:0; else on the first device
   bool cpu_relocation = false;  ///< move the template's own weights to CPU:0 (Keras made a copy with fresh ones)
@@ -47,6 +55,7 @@ struct ReplicaGraph;
 /// loading weights goes through the template.
 class ParallelModel : public Model {
  public:
+  /// The model that was replicated, whose weights these are.
   const Model& template_model() const { return template_; }
   /// In replica order.
   const std::vector<LogicalDevice>& devices() const { return devices_; }

@@ -10,14 +10,19 @@ namespace lockstep {
 
 /// Where the replicas run, and how they share a batch.
 struct ReplicaPlan {
+  /// One for each replica, in their order.
   std::vector<LogicalDevice> devices;
+  /// Where the outputs are joined.
   LogicalDevice merge_device;
   /// B / n rows for each replica but the last, which takes the rest; else sizes that differ by at most one.
   bool legacy_split = true;
 };
 
+/// Where the parallel model begins and ends.
 struct ReplicaGraph {
+  /// Whole batches, in the template's order.
   std::vector<Symbol> inputs;
+  /// The replicas' outputs, joined.
   Symbol output;
 };
 

@@ -14,6 +14,7 @@ namespace lockstep {
 /// Unlike zlib's own gzread it finds bytes after the compressed content. Throws InputError, which names the file.
 class ByteReader {
  public:
+  /// Opens the file. Throws InputError when it cannot be read.
   explicit ByteReader(const std::filesystem::path& file);
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;

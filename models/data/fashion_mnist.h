@@ -8,9 +8,12 @@
 
 namespace lockstep {
 
+/// Which part of a data set.
 enum class Split { train, test };
 
+/// Which images, and from where.
 struct FashionMnistOptions {
+  /// 60,000 or 10,000 images.
   Split split = Split::train;
   std::filesystem::path directory = "/usr/share/datasets/fashion-mnist";  ///< where dataset-fashion-mnist puts it
   std::optional<std::int64_t> limit{};                                    ///< only the first so many

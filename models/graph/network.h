@@ -24,9 +24,12 @@ class Network {
   /// have one name, or when a layer has been built for other shapes or another strategy; LogicError inside a replica,
   /// and for placed layers in a strategy's scope.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
+  ///@{
+  /// The same to one output.
   Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed)
       : Network(inputs, std::vector{output}, seed) {}
   Network(const Symbol& input, const Symbol& output, std::uint64_t seed) : Network(std::vector{input}, output, seed) {}
+  ///@}
 
   /// x (n, input shape) for each input -> (n, output shape) for each output, on the calling replica's copy of the
   /// weights. Throws InvalidArgument for another number or shape, LogicError for training outside the replicas when
@@ -34,8 +37,10 @@ class Network {
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode) const;
   /// The one output. Throws also LogicError when there are several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
+  /// The same from one input.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
+  /// In the order in which `run` takes them.
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
   /// Of the first input.
   const Shape& input_shape() const { return inputs_.front().shape; }
@@ -47,14 +52,18 @@ class Network {
   const std::vector<Layer>& layers() const { return layers_; }
   /// Every call of a layer, in the order in which they were made.
   const std::vector<GraphCall>& calls() const { return calls_; }
+  ///@{
+  /// Those of all layers, in the layers' order; or those of them that are trainable.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
+  ///@}
   /// Elements of all variables.
   std::int64_t count_params() const;
   /// The sum of all layers' regularization losses, each layer once; undefined if there are none.
   Tensor regularization_loss() const;
   /// Keras' table: layer and class, output shape, parameters, connections; totals at the end. `name` heads it.
   std::string summary(const std::string& name) const;
+  /// In whose scope it was made.
   const Strategy& strategy() const { return strategy_; }
 
  private:

@@ -13,6 +13,7 @@ namespace lockstep {
 
 /// An input of a network.
 struct NetworkInput {
+  /// Given to Input.
   std::string name;
   Shape shape;  ///< without the batch axis
 };
@@ -27,17 +28,22 @@ struct GraphCall {
 
 /// One call as it is carried out.
 struct PlanStep {
+  /// Which of the network's layers.
   int layer = 0;
   std::vector<int> inputs;  ///< numbers of earlier steps; -1 - i for the network's input i
+  /// Of the result, without the batch axis.
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as its call's
+  /// The layer applies the ReLU after it, which is no step of its own.
   bool fused_relu = false;
   int concat = -1;                ///< the step whose result this one writes its slice of
   std::int64_t concat_begin = 0;  ///< where that slice begins in the last axis
   std::vector<int> last_reads{};  ///< earlier steps whose results nobody reads after this one
 };
 
+/// What a network does when it is run.
 struct Plan {
+  /// In the order in which they are carried out.
   std::vector<PlanStep> steps{};
   std::vector<int> outputs{};  ///< the steps whose results are the network's
 };

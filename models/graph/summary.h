@@ -7,8 +7,10 @@
 
 namespace lockstep {
 
+/// What stands above the table, and the rows of the inputs.
 struct SummaryHead {
   std::string name;  ///< of the model
+  /// The model's, in their order.
   std::vector<NetworkInput> inputs;
 };
 

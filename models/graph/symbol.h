@@ -14,17 +14,23 @@ namespace lockstep {
 /// KerasTensor). A handle.
 class Symbol {
  public:
+  /// What symbols refer to: a call of a layer, or an input.
   struct Node {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
+    /// What the layer was called on; none for an input.
     std::vector<Symbol> inputs;
     Shape shape;  ///< without the batch axis
+    /// Of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< symbols made later have larger ones
     std::optional<LogicalDevice> device{};  ///< where the layer is to run, when it was called in a DeviceScope
   };
 
+  /// A handle to what a call of a layer, or Input, has made.
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  /// Of one example: without the batch axis.
   const Shape& shape() const { return node_->shape; }
+  /// What it stands for.
   const Node& node() const { return *node_; }
 
  private:

@@ -10,27 +10,36 @@ namespace lockstep {
 /// Keras' layer Activation: applies the function to every element, or to the last axis. `Activation` names the
 /// functions here.
 struct ActivationLayer : Layer {
+  /// As Keras' Activation(activation).
   explicit ActivationLayer(Activation activation, std::string name = {});
 };
 
 /// Keras' layers of single functions.
 struct ReLU : Layer {
+  /// max(0, x) of every element.
   explicit ReLU(std::string name = {});
 };
 
+/// LeakyReLU's options.
 struct LeakyReLUOptions {
   double negative_slope = 0.3;  ///< not that of Activation::leaky_relu, in Keras as here
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
+/// x, or negative_slope * x below 0.
 struct LeakyReLU : Layer {
   /// Throws InvalidArgument for a negative slope.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
 };
 
+/// ELU's options.
 struct ELUOptions {
+  /// Factor of exp(x) - 1 below 0; not negative.
   double alpha = 1;
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
+/// x, or alpha * (exp(x) - 1) below 0.
 struct ELU : Layer {
   /// Throws InvalidArgument for a negative alpha.
   explicit ELU(const ELUOptions& options = {});
@@ -38,6 +47,7 @@ struct ELU : Layer {
 
 /// Over the last axis.
 struct Softmax : Layer {
+  /// exp(x) / sum(exp(x)).
   explicit Softmax(std::string name = {});
 };
 

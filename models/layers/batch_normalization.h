@@ -6,14 +6,17 @@
 
 namespace lockstep {
 
+/// BatchNormalization's options, by Keras' names.
 struct BatchNormalizationOptions {
   /// How much of the moving statistics a training step keeps. Keras' default forgets the initial 0 and 1 in some
   /// hundred steps; for a shorter training choose less.
   double momentum = 0.99;
+  /// Added to the variance; above 0.
   double epsilon = 1e-3;
   /// In training the replicas normalize by the statistics of the whole batch, however it is split, and all move the
   /// moving statistics by them: one meeting of the replicas forward and one backward.
   bool synchronized = false;
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
 

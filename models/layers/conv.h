@@ -12,7 +12,10 @@
 
 namespace lockstep {
 
+/// Conv2D's options.
 struct Conv2DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t filters = 0;
   Size2d kernel_size{};
   Size2d strides{1, 1};
@@ -26,14 +29,19 @@ struct Conv2DOptions {
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
 struct Conv2D : Layer {
+  /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit Conv2D(const Conv2DOptions& options);
 };
 
+/// DepthwiseConv2D's options.
 struct DepthwiseConv2DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   Size2d kernel_size{};
   Size2d strides{1, 1};
   Padding padding = Padding::valid;
@@ -46,15 +54,20 @@ struct DepthwiseConv2DOptions {
   Regularizer depthwise_regularizer{};
   Regularizer bias_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// Each channel convolved by itself: (h, w, c) -> (h', w', c * depth_multiplier). Weights: kernel (k_h, k_w, c,
 /// depth_multiplier), bias (c * depth_multiplier).
 struct DepthwiseConv2D : Layer {
+  /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
 };
 
+/// SeparableConv2D's options.
 struct SeparableConv2DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t filters = 0;
   Size2d kernel_size{};
   Size2d strides{1, 1};
@@ -70,12 +83,14 @@ struct SeparableConv2DOptions {
   Regularizer pointwise_regularizer{};
   Regularizer bias_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// A depthwise convolution and then one of 1 x 1: (h, w, c) -> (h', w', filters) (Chollet 2017). Weights:
 /// depthwise_kernel (k_h, k_w, c, depth_multiplier), pointwise_kernel (1, 1, c * depth_multiplier, filters), bias
 /// (filters).
 struct SeparableConv2D : Layer {
+  /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
 };
 

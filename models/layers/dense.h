@@ -9,7 +9,10 @@
 
 namespace lockstep {
 
+/// Dense's options.
 struct DenseOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   Activation activation = Activation::linear;
   bool use_bias = true;
@@ -18,6 +21,7 @@ struct DenseOptions {
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// activation(x * kernel + bias): (in) -> (units). Weights: kernel (in, units), bias (units).

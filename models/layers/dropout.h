@@ -6,9 +6,13 @@
 
 namespace lockstep {
 
+/// Dropout's options.
 struct DropoutOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   double rate = 0.5;
   std::string name{};
+  ///@}
 };
 
 /// In training sets elements to 0 with probability `rate` and scales the others by 1 / (1 - rate); nothing at

@@ -8,11 +8,14 @@
 
 namespace lockstep {
 
+/// Embedding's options, by Keras' names.
 struct EmbeddingOptions {
   std::int64_t input_dim = 0;   ///< number of ids
   std::int64_t output_dim = 0;  ///< length of an id's vector
+  /// Of the table.
   SeededInitializer embeddings_initializer = random_uniform();
   Regularizer embeddings_regularizer{};  ///< makes the gradient dense, as it reads every row
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
 

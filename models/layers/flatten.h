@@ -8,6 +8,7 @@ namespace lockstep {
 
 /// (...) -> (product of the sizes).
 struct Flatten : Layer {
+  /// Of any shape; the elements keep their order.
   explicit Flatten(std::string name = {});
 };
 

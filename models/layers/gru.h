@@ -8,7 +8,10 @@
 
 namespace lockstep {
 
+/// GRU's options.
 struct GruOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;  ///< h of every time step instead of the last one's
   SeededInitializer kernel_initializer = glorot_uniform;
@@ -18,6 +21,7 @@ struct GruOptions {
   Regularizer recurrent_regularizer{};
   Regularizer bias_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// Keras' GRU with its default activations and reset_after: (time, features) -> (units) or, with `return_sequences`,

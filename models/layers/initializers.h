@@ -20,36 +20,55 @@ enum class FanMode { fan_in, fan_out, fan_avg };
 /// truncated_normal redraws what lies outside two standard deviations.
 enum class Distribution { truncated_normal, untruncated_normal, uniform };
 
+/// variance_scaling's options.
 struct VarianceScalingOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   double scale = 1;
   FanMode mode = FanMode::fan_in;
   Distribution distribution = Distribution::truncated_normal;
+  ///@}
 };
 
 /// Of mean 0 and variance scale / fan, as Keras' VarianceScaling. Throws InvalidArgument unless scale > 0.
 SeededInitializer variance_scaling(const VarianceScalingOptions& options = {});
 
+///@{
 /// Scale 1, fan_avg (Glorot and Bengio 2010); glorot_uniform is Keras' default for kernels.
 Initializer glorot_uniform(const RandomKey& key);
 Initializer glorot_normal(const RandomKey& key);
+///@}
+///@{
 /// Scale 2, fan_in (He et al. 2015).
 Initializer he_uniform(const RandomKey& key);
 Initializer he_normal(const RandomKey& key);
+///@}
+///@{
 /// Scale 1, fan_in (LeCun et al. 1998).
 Initializer lecun_uniform(const RandomKey& key);
 Initializer lecun_normal(const RandomKey& key);
+///@}
 
+/// A normal distribution.
 struct NormalOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   double mean = 0;
   double stddev = 0.05;
+  ///@}
 };
+/// Of mean `mean` and standard deviation `stddev`.
 SeededInitializer random_normal(const NormalOptions& options = {});
 /// What lies outside two standard deviations is redrawn.
 SeededInitializer truncated_normal(const NormalOptions& options = {});
 
+/// A uniform distribution.
 struct UniformOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   double minval = -0.05;
   double maxval = 0.05;
+  ///@}
 };
 /// In [minval, maxval).
 SeededInitializer random_uniform(const UniformOptions& options = {});
@@ -61,7 +80,10 @@ Initializer orthogonal(const RandomKey& key);
 
 /// The same value for every element.
 SeededInitializer constant(double value);
+///@{
+/// constant(0) and constant(1); the key is not read.
 Initializer zeros(const RandomKey& key = {});
 Initializer ones(const RandomKey& key = {});
+///@}
 
 }  // namespace lockstep

@@ -20,6 +20,7 @@ enum class Mode { inference, train };
 
 /// How the network wants one call of a layer done.
 struct LayerCall {
+  /// The network's mode.
   Mode mode = Mode::inference;
   bool fused_relu = false;  ///< apply max(0, .) to the result; only given to layers that say `can_fuse_relu`
   Tensor out{};             ///< where to write the result, if defined; only given to layers that say `can_write_to`
@@ -51,21 +52,28 @@ class LayerImpl {
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
+  /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
   /// How often each replica has drawn random numbers in training, for a layer that draws some: beside the weights all
   /// that a run needs to go on from here.
   virtual std::vector<std::uint64_t> draws() const { return {}; }
   /// Goes on from there. Throws InvalidArgument for other numbers of them than `draws` has.
   virtual void set_draws(std::span<const std::uint64_t> draws);
+  /// Whether `call` heeds LayerCall::fused_relu.
   virtual bool can_fuse_relu() const { return false; }
+  /// Whether `call` heeds LayerCall::out.
   virtual bool can_write_to() const { return false; }
   /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.
   virtual bool is_relu() const { return false; }
   /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.
   virtual bool joins_last_axis() const { return false; }
 
+  ///@{
+  /// Empty until the program or the model gives one.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
+  ///@}
+  /// Whether it has its variables.
   bool is_built() const { return built_; }
   /// In Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
@@ -75,6 +83,7 @@ class LayerImpl {
   Tensor regularization_loss() const;
 
  protected:
+  /// `name` may be empty.
   explicit LayerImpl(std::string name) : name_(std::move(name)) {}
   /// What `build` does for this kind of layer.
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
@@ -97,14 +106,22 @@ class Symbol;
 /// A handle to a layer, to be called on symbols; calling one layer twice shares its weights.
 class Layer {
  public:
+  /// Of a computation of one's own, derived from LayerImpl.
   explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
 
+  ///@{
+  /// Describes a call on these inputs; nothing is computed. Throws as LayerImpl::output_shape.
   Symbol operator()(const Symbol& input) const;
   Symbol operator()(const std::vector<Symbol>& inputs) const;
+  ///@}
 
+  /// As LayerImpl::name.
   const std::string& name() const { return impl_->name(); }
+  ///@{
+  /// What all handles to this layer share.
   LayerImpl& impl() const { return *impl_; }
   const std::shared_ptr<LayerImpl>& shared() const { return impl_; }
+  ///@}
 
  private:
   std::shared_ptr<LayerImpl> impl_;

@@ -7,13 +7,17 @@
 
 namespace lockstep {
 
+/// LayerNormalization's options.
 struct LayerNormalizationOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   double epsilon = 1e-3;
   SeededInitializer beta_initializer = zeros;
   SeededInitializer gamma_initializer = ones;
   Regularizer beta_regularizer{};
   Regularizer gamma_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// Normalizes each example by the mean and variance of its last axis (Ba, Kiros and Hinton 2016). Weights, each

@@ -8,7 +8,10 @@
 
 namespace lockstep {
 
+/// LSTM's options.
 struct LstmOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;  ///< h of every time step instead of the last one's
   bool unit_forget_bias = true;   ///< the forget gate's bias starts at 1 (Jozefowicz et al. 2015)
@@ -19,6 +22,7 @@ struct LstmOptions {
   Regularizer recurrent_regularizer{};
   Regularizer bias_regularizer{};
   std::string name{};
+  ///@}
 };
 
 /// Keras' LSTM with its default activations: (time, features) -> (units) or, with `return_sequences`, (time, units).

@@ -6,8 +6,10 @@
 
 namespace lockstep {
 
+/// Concatenate's options.
 struct ConcatenateOptions {
   int axis = -1;  ///< counts the batch axis, which is 0, as in Keras
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
 
@@ -20,6 +22,7 @@ struct Concatenate : Layer {
 
 /// The sum of its inputs, which must be of one shape.
 struct Add : Layer {
+  /// Takes two inputs or more.
   explicit Add(std::string name = {});
 };
 

@@ -8,11 +8,15 @@
 
 namespace lockstep {
 
+/// MaxPooling2D's and AveragePooling2D's options.
 struct Pooling2DOptions {
+  ///@{
+  /// Keras' arguments of these names, with its defaults where it has any.
   Size2d pool_size{2, 2};
   std::optional<Size2d> strides{};  ///< pool_size, if not given
   Padding padding = Padding::valid;
   std::string name{};
+  ///@}
 };
 
 /// The largest element of each window: (h, w, c) -> (h', w', c).
@@ -27,18 +31,22 @@ struct AveragePooling2D : Layer {
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
 };
 
+/// GlobalMaxPooling2D's and GlobalAveragePooling2D's options.
 struct GlobalPooling2DOptions {
   bool keepdims = false;  ///< (1, 1, c) instead of (c)
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
 
 /// The largest element of each channel: (h, w, c) -> (c).
 struct GlobalMaxPooling2D : Layer {
+  /// Of images of any size.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
 };
 
 /// The mean of each channel: (h, w, c) -> (c).
 struct GlobalAveragePooling2D : Layer {
+  /// Of images of any size.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
 };
 

@@ -19,6 +19,7 @@ using RecurrentOp = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, cons
 template <class Options>
 class RecurrentImpl : public LayerImpl {
  public:
+  /// Throws InvalidArgument for units below 1.
   RecurrentImpl(const char* class_name, RecurrentOp op, int gates, const Shape& bias_shape, const Options& options)
       : LayerImpl(options.name),
         class_name_(class_name),
@@ -41,6 +42,7 @@ class RecurrentImpl : public LayerImpl {
     return options_.return_sequences ? Shape{input[0], options_.units} : Shape{options_.units};
   }
 
+  /// x (n, time, features) -> what the op gives.
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     return op_(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias_.value(), options_.return_sequences);
   }

@@ -7,8 +7,10 @@
 
 namespace lockstep {
 
+/// Reshape's options.
 struct ReshapeOptions {
   Shape target_shape{};  ///< without the batch axis; one size may be -1
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
 
@@ -18,8 +20,11 @@ struct Reshape : Layer {
   explicit Reshape(const ReshapeOptions& options);
 };
 
+/// ZeroPadding2D's options.
 struct ZeroPadding2DOptions {
+  /// Not negative.
   Borders2d padding{1, 1, 1, 1};
+  /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };
 

@@ -6,6 +6,7 @@
 
 namespace lockstep {
 
+/// What Keras' losses keep away from 0.
 inline constexpr double keras_epsilon = 1e-7;
 
 /// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples

@@ -12,10 +12,14 @@ namespace lockstep {
 /// mean.
 class Loss {
  public:
+  /// (y_true, y_pred) -> (n), one value for each example; differentiable in y_pred.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+  /// `name` is what logs call it.
   Loss(std::string name, Function function) : name_(std::move(name)), function_(std::move(function)) {}
 
+  /// As given.
   const std::string& name() const { return name_; }
+  /// The value of each example, (n).
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const { return function_(y_true, y_pred); }
 
  private:
@@ -23,11 +27,15 @@ class Loss {
   Function function_;
 };
 
+/// SparseCategoricalCrossentropy's options.
 struct SparseCrossentropyOptions {
+  /// Predictions are logits, not probabilities.
   bool from_logits = false;
 };
 
+/// CategoricalCrossentropy's and BinaryCrossentropy's options.
 struct CrossentropyOptions {
+  /// Predictions are logits, not probabilities.
   bool from_logits = false;
   /// In [0, 1]: the share of each target that is spread over the classes: y (1 - s) + s / classes; for the binary one
   /// over both: y (1 - s) + s / 2.
@@ -36,6 +44,7 @@ struct CrossentropyOptions {
 
 /// Labels of integers, predictions (n, ..., classes): -log(p[label] / sum of p), or of softmax(p).
 struct SparseCategoricalCrossentropy : Loss {
+  /// Named "sparse_categorical_crossentropy".
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
 };
 /// Targets and predictions (n, ..., classes): -sum of y log(p / sum of p), or of y log softmax(p).

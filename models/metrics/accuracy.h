@@ -15,6 +15,7 @@ struct Accuracy : MeanMetricWrapper {
 };
 /// Predictions above `threshold` stand for 1, others for 0; targets of the same number of elements.
 struct BinaryAccuracy : MeanMetricWrapper {
+  /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);
 };
 /// The largest prediction is where the largest target is; of equal ones the first counts.
@@ -28,10 +29,12 @@ struct SparseCategoricalAccuracy : MeanMetricWrapper {
 /// Fewer than k predictions are larger than the one for the class; one that is not finite is never right.
 /// Throws InvalidArgument for k < 1.
 struct TopKCategoricalAccuracy : MeanMetricWrapper {
+  /// Named "top_k_categorical_accuracy".
   explicit TopKCategoricalAccuracy(int k = 5);
 };
 /// Likewise for labels; update throws InvalidArgument for a label outside the classes.
 struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
+  /// Named "sparse_top_k_categorical_accuracy".
   explicit SparseTopKCategoricalAccuracy(int k = 5);
 };
 

@@ -21,10 +21,14 @@ struct Recall : Metric {
 /// ROC: the rate of true positives over that of false ones. PR: precision over recall.
 enum class AUCCurve { roc, pr };
 
+/// AUC's options, by Keras' names.
 struct AUCOptions {
+  /// At least 2.
   int num_thresholds = 200;
+  /// Whose area.
   AUCCurve curve = AUCCurve::roc;
   bool from_logits = false;  ///< predictions go through the sigmoid first
+  /// What logs call it.
   std::string name = "auc";
 };
 

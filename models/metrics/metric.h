@@ -18,16 +18,23 @@ enum class Direction { unknown, down, up };
 /// uneven and empty batches. A metric holds no state; see MetricTracker for loops of one's own.
 class Metric {
  public:
+  /// One number or more, which add up over batches and replicas.
   using Sums = std::vector<double>;
+  /// How a metric's sums are taken, and what they mean.
   struct Rule {
     /// The sums over the rows of a batch, each counted `weights[row]` times. y_true may be undefined.
     std::function<Sums(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights)> update;
+    /// The value, given sums that have been added up.
     std::function<double(const Sums&)> result;
+    /// Which way the value gets better.
     Direction direction = Direction::unknown;
   };
+  /// `name` is what logs call it.
   Metric(std::string name, Rule rule) : name_(std::move(name)), rule_(std::move(rule)) {}
 
+  /// As given.
   const std::string& name() const { return name_; }
+  /// Which way the value gets better.
   Direction direction() const { return rule_.direction; }
   /// The sums of a batch of n rows; `sample_weight` (n) or (n, 1), or undefined for weights of 1. Records no gradient.
   /// Throws InvalidArgument for tensors that do not fit each other or the metric.
@@ -50,6 +57,7 @@ inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 struct MeanMetricWrapper : Metric {
   /// (y_true, y_pred) -> a value for each row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
+  /// `name` is what logs call it.
   MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown);
   /// A loss under its own name: Keras' metric MeanSquaredError is MeanMetricWrapper(MeanSquaredError()).
   explicit MeanMetricWrapper(const Loss& loss);
@@ -57,10 +65,12 @@ struct MeanMetricWrapper : Metric {
 
 /// The weighted mean over the examples of the values y_pred (n, ...), an example's being the mean over its elements.
 struct Mean : MeanMetricWrapper {
+  /// `name` is what logs call it.
   explicit Mean(std::string name = "mean");
 };
 /// The weighted sum of the values y_pred (n, ...).
 struct Sum : Metric {
+  /// `name` is what logs call it.
   explicit Sum(std::string name = "sum");
 };
 

@@ -18,6 +18,7 @@ class MetricTracker {
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {});
   /// The value over all replicas. Not while replicas run: throws LogicError in one.
   double result() const;
+  /// Back to no examples, on all replicas. Throws LogicError in one.
   void reset_state();
 
  private:

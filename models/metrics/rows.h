@@ -15,6 +15,7 @@ inline std::vector<double> sums_of_rows(const std::vector<double>& values, std::
   return sums;
 }
 
+/// The mean of each of `rows` equally long runs of the values.
 inline std::vector<double> means_of_rows(const std::vector<double>& values, std::int64_t rows) {
   std::vector<double> means = sums_of_rows(values, rows);
   for (double& mean : means) mean *= static_cast<double>(rows) / static_cast<double>(values.size());

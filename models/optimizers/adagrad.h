@@ -4,7 +4,9 @@
 
 namespace lockstep {
 
+/// Adagrad's options, by Keras' names.
 struct AdagradOptions {
+  /// Not negative.
   LearningRate learning_rate = 0.001;
   double initial_accumulator_value = 0.1;  ///< not negative
   double epsilon = 1e-7;                   ///< above 0

@@ -4,7 +4,9 @@
 
 namespace lockstep {
 
+/// Adam's options, by Keras' names.
 struct AdamOptions {
+  /// Not negative.
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
@@ -18,12 +20,16 @@ struct Adam : Optimizer {
   explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
 };
 
+/// AdamW's options, by Keras' names.
 struct AdamWOptions {
+  /// Not negative.
   LearningRate learning_rate = 0.001;
+  /// As OptimizerOptions::weight_decay.
   double weight_decay = 0.004;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
   double epsilon = 1e-7;  ///< above 0
+  /// As AdamOptions::amsgrad.
   bool amsgrad = false;
 };
 

@@ -4,7 +4,9 @@
 
 namespace lockstep {
 
+/// Lamb's options, by Keras' names.
 struct LambOptions {
+  /// Not negative.
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)

@@ -39,12 +39,15 @@ struct OptimizerOptions {
 /// What an optimizer knows after its steps: what it takes to go on from there. Gradients that have been accumulated for
 /// the next update are not part of it.
 struct OptimizerState {
+  /// Steps done; with gradient accumulation, several of them make one update.
   std::int64_t steps = 0;
   double learning_rate = 0;  ///< of the next step
+  /// What is kept for each parameter, such as a moment.
   struct Slot {
     std::string name;            ///< Keras' name of what is kept, e.g. "momentum"
     std::vector<Tensor> values;  ///< by variable, in the order of the optimizer's
   };
+  /// In the rule's order.
   std::vector<Slot> slots{};
 };
 
@@ -60,9 +63,11 @@ class Optimizer {
   /// than the first step's or in another order on some replica, and when no replica has a gradient of any; LogicError
   /// under a strategy other than its.
   void minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const;
+  ///@{
   /// The same for gradients that are there already, one for each variable; undefined ones count as 0.
   void apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const;
   void apply_gradients(std::span<const DenseOrSparse> gradients, const std::vector<Variable>& variables) const;
+  ///@}
 
   /// Of the next step.
   double learning_rate() const;

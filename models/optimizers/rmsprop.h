@@ -4,7 +4,9 @@
 
 namespace lockstep {
 
+/// RMSprop's options, by Keras' names.
 struct RmspropOptions {
+  /// Not negative.
   LearningRate learning_rate = 0.001;
   double rho = 0.9;       ///< of the average of squares, in [0, 1)
   double momentum = 0;    ///< in [0, 1]

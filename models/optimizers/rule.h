@@ -16,8 +16,10 @@ class Optimizer::Rule {
   /// A value that it keeps for each parameter.
   struct Slot {
     std::string name;  ///< Keras' name, e.g. "momentum"
+    /// What it holds before the first step.
     float start = 0;
   };
+  /// What it keeps, in the order of OptimizerStep's state.
   virtual std::vector<Slot> slots() const = 0;
   /// Step number `t`, from 1. Of a rule that scales by norms, the direction that is written in the parameters' place.
   virtual OptimizerStep step(float learning_rate, std::int64_t t) const = 0;

@@ -15,10 +15,15 @@ using LearningRateSchedule = std::function<double(std::int64_t step)>;
 /// What an optimizer takes for its learning rate: a number, which can be set anew, or a schedule.
 class LearningRate {
  public:
+  ///@{
+  /// Of a number, or of a schedule.
   LearningRate(double rate) : rate_(rate) {}                                       // NOLINT: implicit
   LearningRate(LearningRateSchedule schedule) : schedule_(std::move(schedule)) {}  // NOLINT: implicit
+  ///@}
 
+  /// Whether it follows a schedule, and so cannot be set.
   bool is_schedule() const { return schedule_ != nullptr; }
+  /// The rate of step number `step`, from 0.
   double at(std::int64_t step) const { return schedule_ ? schedule_(step) : rate_; }
 
  private:
@@ -28,11 +33,15 @@ class LearningRate {
 
 // All throw InvalidArgument for decay_steps below 1.
 
+/// ExponentialDecay's and InverseTimeDecay's options.
 struct ExponentialDecayOptions {
+  ///@{
+  /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
   double decay_rate = 0;
   bool staircase = false;  ///< only every decay_steps steps
+  ///@}
 };
 /// initial_learning_rate * decay_rate^(step / decay_steps).
 LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options);  // NOLINT: Keras' names
@@ -45,32 +54,44 @@ LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options);  
 LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries,
                                             std::vector<double> values);  // NOLINT
 
+/// PolynomialDecay's options.
 struct PolynomialDecayOptions {
+  ///@{
+  /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
   double end_learning_rate = 0.0001;
   double power = 1;
   bool cycle = false;  ///< starts again, over a longer time, whenever the end is reached
+  ///@}
 };
 /// From the initial to the end's rate as (1 - step / decay_steps)^power.
 LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options);  // NOLINT
 
+/// CosineDecay's options.
 struct CosineDecayOptions {
+  ///@{
+  /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
   double alpha = 0;                       ///< the end's share of the rate from which it falls
   std::optional<double> warmup_target{};  ///< the rate goes up to this one first, in a straight line
   std::int64_t warmup_steps = 0;
+  ///@}
 };
 /// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up where there is a target.
 LearningRateSchedule CosineDecay(const CosineDecayOptions& options);  // NOLINT
 
+/// CosineDecayRestarts' options.
 struct CosineDecayRestartsOptions {
+  ///@{
+  /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t first_decay_steps = 0;
   double t_mul = 2;  ///< how many times as long each period is as the one before, at least 1
   double m_mul = 1;  ///< the start of each period, as a share of the one before's
   double alpha = 0;  ///< as in CosineDecay
+  ///@}
 };
 /// Cosine waves with warm restarts.
 LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options);  // NOLINT

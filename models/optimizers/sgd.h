@@ -4,9 +4,12 @@
 
 namespace lockstep {
 
+/// SGD's options, by Keras' names.
 struct SgdOptions {
+  /// Not negative.
   LearningRate learning_rate = 0.01;
   double momentum = 0;  ///< in [0, 1]
+  /// The step looks ahead by the momentum.
   bool nesterov = false;
 };
 

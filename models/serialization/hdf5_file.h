@@ -12,6 +12,7 @@
 
 // As much of HDF5's C API as files of weights need, with owned handles and exceptions.
 
+/// HDF5 files, for the formats that are made of them.
 namespace lockstep::hdf5 {
 
 /// The calling thread's turn at the library, which many builds of HDF5 ask for. Meanwhile HDF5 prints no errors itself.
@@ -31,10 +32,14 @@ class Turn {
 /// Owns an HDF5 identifier.
 class Handle {
  public:
+  /// What gives an identifier of this kind back, e.g. H5Gclose.
   using Close = int (*)(std::int64_t);
   Handle() = default;
+  /// `id` is invalid below 0, and then not closed.
   Handle(std::int64_t id, Close close) : id_(id), close_(close) {}
   ~Handle() { reset(); }
+  ///@{
+  /// What has been moved from is invalid.
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Handle& operator=(Handle&& other) noexcept {
     reset();
@@ -42,8 +47,11 @@ class Handle {
     close_ = other.close_;
     return *this;
   }
+  ///@}
 
+  /// Whether it owns an identifier.
   bool valid() const { return id_ >= 0; }
+  /// For calls of the library. Precondition: valid.
   std::int64_t id() const { return id_; }
 
  private:
@@ -62,10 +70,13 @@ class Reader {
   /// Throws InputError for a file that does not exist, is no HDF5 file, or is cut short.
   explicit Reader(std::string path);
 
+  /// As given.
   const std::string& path() const { return path_; }
+  /// Whether there is a group of this name, such as "layers/dense/vars".
   bool has_group(const std::string& name) const;
   /// Names in a group, sorted; none when there is no such group.
   std::vector<std::string> names_in(const std::string& group) const;
+  /// The sizes of a data set.
   Shape shape_of(const std::string& dataset) const;
   /// The elements of a data set of 16, 32 or 64 bit floating-point numbers, as f32 in row-major order.
   /// Precondition: `values` has as many elements as `shape_of(dataset)`.

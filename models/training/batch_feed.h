@@ -9,6 +9,7 @@ namespace lockstep {
 
 /// Where in the data a training run is.
 struct FeedPosition {
+  /// Number of the pass, from 0.
   std::uint64_t pass = 0;
   std::int64_t batches = 0;  ///< of the pass that have been read
 };
@@ -22,11 +23,14 @@ class BatchFeed {
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 
+  /// Batches in each epoch.
   std::int64_t steps_in_epoch() const { return steps_; }
+  /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
   /// Instead of begin_epoch, for an epoch of which another feed of the same data has given `steps_done` batches and got
   /// to `position`. Reads over the batches of the pass that were given.
   void resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position);
+  /// Up to where the batches have been given.
   const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; nothing at its end. Throws InvalidArgument when the data set has fewer examples than there
   /// are replicas.

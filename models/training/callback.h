@@ -18,11 +18,15 @@ using Logs = std::map<std::string, double>;
 /// What is known after a training step.
 struct StepReport {
   std::int64_t step = 0;  ///< from 0, over all epochs
+  /// From 0.
   std::int64_t step_in_epoch = 0;
   double loss = 0;  ///< of this step
+  /// As the optimizer has it after the step.
   double learning_rate = 0;
+  /// Of the global batch.
   std::int64_t examples = 0;
   std::vector<std::int64_t> rows{};  ///< the examples of each replica
+  /// From the wait for the batch to the end of its step.
   double step_ms = 0;
   StepClock::Split split_ms{};  ///< input: of the caller's thread; the others: of replica 0's
   Logs running{};               ///< means since the epoch's start
@@ -30,7 +34,9 @@ struct StepReport {
 
 /// What an epoch is announced with.
 struct EpochPlan {
+  /// From 0.
   int epoch = 0;
+  /// The number of the last one, from 1.
   int epochs = 0;
   std::int64_t steps = 0;       ///< of this epoch
   std::int64_t steps_done = 0;  ///< of them, in an earlier run that this one goes on from
@@ -38,9 +44,13 @@ struct EpochPlan {
 
 /// What a callback knows besides its options, as a backup of the run keeps it.
 struct CallbackState {
+  ///@{
+  /// By names, and in an order, of the callback's own.
   Logs values{};
   std::vector<Tensor> tensors{};
+  ///@}
 
+  /// Whether there is nothing to be kept.
   bool empty() const { return values.empty() && tensors.empty(); }
 };
 
@@ -50,18 +60,24 @@ struct TrainingProgress;
 class Callback {
  public:
   virtual ~Callback() = default;
+  /// Before the first epoch.
   virtual void on_train_begin(Model&) {}
+  /// Before the first step of an epoch.
   virtual void on_epoch_begin(Model&, const EpochPlan&) {}
+  /// After every step, on all replicas.
   virtual void on_step_end(Model&, const StepReport&) {}
   /// `logs` holds the epoch's means, the validation's as val_..., learning_rate, and epoch_s and examples_per_s of the
   /// training steps alone.
   virtual void on_epoch_end(Model&, int /*epoch*/, const Logs& /*logs*/) {}
+  /// After the last epoch; not when an exception has ended fit.
   virtual void on_train_end(Model&) {}
 
+  ///@{
   /// For runs that go on from a backup: what it takes to act as if there had been one run. Empty for callbacks that
   /// know nothing; `load_state` is called after every on_train_begin, with what `state` gave.
   virtual CallbackState state() const { return {}; }
   virtual void load_state(const CallbackState&) {}
+  ///@}
   /// Called after every on_train_begin, and may set `progress` to where an earlier run was.
   virtual void restore(Model&, TrainingProgress& /*progress*/) {}
   /// Called after each step and each whole epoch, when every callback has been told of it.

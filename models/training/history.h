@@ -8,6 +8,7 @@ namespace lockstep {
 
 /// Keras' History: what each epoch ended with.
 struct History {
+  /// Their numbers, from 0.
   std::vector<int> epoch;
   std::map<std::string, std::vector<double>> values;  ///< "loss", "val_loss", "learning_rate", "epoch_s", ... by epoch
 };

@@ -19,17 +19,21 @@
 
 namespace lockstep {
 
+/// What a model is called, and what its random numbers start from.
 struct ModelOptions {
+  /// Of the model, in its summary.
   std::string name = "functional";
   std::uint64_t seed = 0;  ///< of the initial weights and of dropout
 };
 
+/// Model::fit's options, by Keras' names.
 struct FitOptions {
   int epochs = 1;         ///< the number of the last epoch, from 1
   int initial_epoch = 0;  ///< the first one's, from 0
   /// Ends an epoch after so many steps; the next goes on in the same pass over the data, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
   std::optional<Dataset> validation{};  ///< batched
+  /// Told of the progress, in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
   ClassWeight class_weight{};  ///< of the training examples, by their label
   /// Compares all copies of every mirrored variable every so many steps; 0: never. On a difference fit ends with
@@ -45,14 +49,17 @@ class Model {
  public:
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
+  ///@{
   /// From several inputs, to several outputs. Such a model is trained with a loop of one's own: fit and the like feed
   /// one input and compare one output.
   Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
+  ///@}
 
   /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes. Throws LogicError for a model of
   /// several outputs.
   Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
+  /// The same for several inputs.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
   /// All outputs, in their order.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
@@ -74,13 +81,18 @@ class Model {
   /// Outputs of all examples in the order of the data set. Throws InvalidArgument when it is empty or has no end.
   Tensor predict(const Dataset& batches);
 
+  /// The layers and how they are connected.
   const Network& network() const;
+  /// As given in the options.
   const std::string& name() const;
+  ///@{
+  /// As those of the network.
   const Strategy& strategy() const { return network().strategy(); }
   std::vector<Variable> variables() const { return network().variables(); }
   std::vector<Variable> trainable_variables() const { return network().trainable_variables(); }
   std::int64_t count_params() const { return network().count_params(); }
   std::string summary() const { return network().summary(name()); }
+  ///@}
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
   /// The compiled metrics, the weighted ones last. Throws LogicError before compile.

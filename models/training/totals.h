@@ -13,16 +13,20 @@ namespace lockstep {
 
 /// A metric of a compiled model.
 struct CompiledMetric {
+  /// As it was given to compile.
   Metric metric;
   bool weighted = false;  ///< examples count with their weights
 };
 
 /// Sums over examples of the loss and of each metric: exact means for batches and replicas of any size.
 struct Totals {
+  /// How many were added.
   std::int64_t examples = 0;
   double loss = 0;  ///< weighted
+  /// In the order of the metrics.
   std::vector<Metric::Sums> metrics{};
 
+  /// Adds sums, counts and metrics; `other` may be empty.
   Totals& operator+=(const Totals& other);
   /// Adds a scalar that is part of the model's loss but no example's own, so that the mean has it once.
   void add_to_every_loss(const Tensor& penalty);

@@ -18,6 +18,7 @@ struct TrainingProgress {
   FeedPosition position{};          ///< in the data
   Totals totals{};                  ///< of this epoch
   History history{};                ///< of the epochs before
+  /// Fit's, in their order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
 };
 

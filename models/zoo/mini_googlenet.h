@@ -4,9 +4,12 @@
 
 #include <lockstep/models/training/model.h>
 
+/// Models of well-known papers and programs.
 namespace lockstep::zoo {
 
+/// mini_googlenet's options.
 struct MiniGoogLeNetOptions {
+  /// Rate of the dropout before the last layer.
   double dropout = 0.5;
   /// Of all batch normalizations. A training of some hundred steps would leave the moving statistics cold with the
   /// layer's default, Keras' 0.99: after 300 steps they still hold 0.99^300 = 5 % of their initial 0 and 1 and lag

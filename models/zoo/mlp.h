@@ -7,7 +7,9 @@
 
 namespace lockstep::zoo {
 
+/// mlp's options.
 struct MlpOptions {
+  /// Features of an example.
   std::int64_t inputs = 8000;
   std::array<std::int64_t, 4> hidden{4000, 2000, 500, 300};  ///< units of the layers before the output
   std::uint64_t seed = 0;                                    ///< of the initial weights

@@ -7,6 +7,7 @@
 
 namespace lockstep::zoo {
 
+/// resnet50's options.
 struct ResNet50Options {
   Shape input_shape{224, 224, 3};                          ///< (height, width, channels), at least 32 x 32
   std::int64_t classes = 1000;                             ///< units of the last layer

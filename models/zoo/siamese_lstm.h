@@ -6,8 +6,11 @@
 
 namespace lockstep::zoo {
 
+/// siamese_lstm's options.
 struct SiameseLstmOptions {
+  /// Of each sequence.
   std::int64_t time_steps = 140;
+  /// Of each time step.
   std::int64_t features = 256;
   std::int64_t units = 64;  ///< of the LSTM
   std::uint64_t seed = 0;   ///< of the initial weights

@@ -42,7 +42,7 @@ class GradientTape {
 
   /// A source and how its gradient is wanted.
   struct Slot {
-    Tensor source;
+    Tensor source;             ///< what the gradient is with respect to
     Tensor destination{};      ///< the memory to write it to; undefined: new memory
     bool may_be_rows = false;  ///< it may be IndexedSlices, if the source is none that an op computed
   };
@@ -126,12 +126,14 @@ class BackwardContext {
 
 /// Whether some tape of this thread tracks one of the inputs, so that an op must `record`.
 bool recording(std::span<const Tensor> inputs);
+/// The same of a list.
 inline bool recording(std::initializer_list<Tensor> inputs) {
   return recording(std::span(inputs.begin(), inputs.size()));
 }
 /// Puts an op on every tape that tracks one of its inputs. `op` is a string literal, named in errors.
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads = Reads::whole);
+/// The same for an op of one result.
 inline void record(const char* op, std::initializer_list<Tensor> inputs, const Tensor& output, BackwardFn backward,
                    Reads reads = Reads::whole) {
   record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);

@@ -9,9 +9,10 @@ namespace lockstep {
 
 /// The upper half of an IEEE f32; arithmetic is done in f32, conversion rounds to nearest even and keeps NaN.
 struct bfloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< sign, 8 of exponent, 7 of fraction
 
   bfloat16() = default;
+  /// Rounds to nearest even; too large numbers become infinite.
   LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) {
     std::uint32_t u;
     std::memcpy(&u, &value, sizeof u);
@@ -19,6 +20,7 @@ struct bfloat16 {
     bits = is_nan ? static_cast<std::uint16_t>((u >> 16) | 0x40u)
                   : static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
+  /// Exact.
   LOCKSTEP_HOST_DEVICE explicit operator float() const {
     const std::uint32_t u = static_cast<std::uint32_t>(bits) << 16;
     float value;

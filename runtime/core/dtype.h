@@ -9,8 +9,10 @@
 
 namespace lockstep {
 
+/// The type of a tensor's elements: IEEE f32, bfloat16, signed integers of 32 and 64 bits, unsigned bytes.
 enum class DType : std::uint8_t { f32, bf16, i32, i64, u8 };
 
+/// "f32", "bf16", "i32", "i64" or "u8".
 constexpr std::string_view name(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -43,6 +45,7 @@ constexpr std::size_t size_of(DType dtype) {
   return 0;
 }
 
+/// @cond
 template <class T>
 struct dtype_of_t;
 template <>
@@ -65,6 +68,7 @@ template <>
 struct dtype_of_t<std::uint8_t> {
   static constexpr DType value = DType::u8;
 };
+/// @endcond
 
 /// The DType of a C++ element type.
 template <class T>

@@ -9,14 +9,18 @@
 
 #include <fmt/core.h>
 
+/// Synchronous data-parallel training on several devices.
 namespace lockstep {
 
 /// Root of every error the library throws. `what()` is one line for people: what is wrong, with what, what would be
 /// right. `where()` is the place in the source that found it.
 class Error : public std::exception {
  public:
+  /// `message` is one line; `where` is what where() gives.
   Error(std::string message, std::source_location where) : message_(std::move(message)), where_(where) {}
+  /// The message, valid until add_context is called.
   const char* what() const noexcept override { return message_.c_str(); }
+  /// The place that called fail or require.
   const std::source_location& where() const noexcept { return where_; }
   /// Puts "context: " before the message. Catch by reference, add, and `throw;`: the error keeps its type.
   void add_context(std::string_view context) { message_ = fmt::format("{}: {}", context, message_); }

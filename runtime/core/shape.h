@@ -13,20 +13,30 @@ namespace lockstep {
 /// Sizes (or strides, in elements) of up to `max_rank` dimensions, held without an allocation.
 class Shape {
  public:
+  /// The most dimensions that a shape can have.
   static constexpr int max_rank = 8;
 
   Shape() = default;
+  /// Throws InvalidArgument for more than `max_rank` dimensions.
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   /// Throws InvalidArgument for more than `max_rank` dimensions.
   explicit Shape(std::span<const std::int64_t> dims);
 
+  /// Number of dimensions.
   int rank() const { return rank_; }
   /// Dimension `axis`; a negative axis counts from the end. Throws InvalidArgument when out of range.
   std::int64_t dim(int axis) const { return dims_[normalize_axis(axis)]; }
+  ///@{
+  /// Dimension `axis`, not checked. Precondition: 0 <= axis < rank().
   std::int64_t operator[](int axis) const { return dims_[axis]; }
   std::int64_t& operator[](int axis) { return dims_[axis]; }
+  ///@}
+  ///@{
+  /// The dimensions in their order.
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }
+  ///@}
+  /// Adds a dimension at the end. Throws InvalidArgument when there are `max_rank` already.
   void push_back(std::int64_t dim);
 
   /// Number of elements; 1 for rank 0. Throws InvalidArgument on a negative size or when the product overflows.
@@ -38,6 +48,7 @@ class Shape {
   /// "(2, 32, 32, 3)".
   std::string text() const;
 
+  /// Equal in rank and in every dimension.
   friend bool operator==(const Shape& a, const Shape& b);
 
  private:
@@ -47,9 +58,11 @@ class Shape {
 
 }  // namespace lockstep
 
+/// @cond
 template <>
 struct fmt::formatter<lockstep::Shape> : fmt::formatter<std::string> {
   auto format(const lockstep::Shape& shape, fmt::format_context& context) const {
     return fmt::formatter<std::string>::format(shape.text(), context);
   }
 };
+/// @endcond

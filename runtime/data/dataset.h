@@ -12,6 +12,7 @@ namespace lockstep {
 
 /// One element of a Dataset: an input and what is wanted for it. After batch() all have a leading batch axis.
 struct Example {
+  /// The input.
   Tensor x{};
   Tensor y{};              ///< undefined when there is nothing to be predicted
   Tensor sample_weight{};  ///< how much the example counts: a number; undefined for 1
@@ -19,12 +20,14 @@ struct Example {
   /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
   std::int64_t size() const { return x.dim(0); }
 };
+/// Several examples as one: both tensors with a leading batch axis, of one size.
 using Batch = Example;
 
+/// How Dataset::shuffle draws.
 struct ShuffleOptions {
-  static constexpr std::int64_t whole = -1;
+  static constexpr std::int64_t whole = -1;  ///< as a buffer: all elements
 
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;       ///< sets of one seed come in one order
   std::int64_t buffer = whole;  ///< elements that an element is drawn from; fewer mix less and hold less
 };
 
@@ -42,6 +45,7 @@ class DatasetIterator {
   class Element;
   /// For range-for: the elements that `next` would give from here on.
   Element begin();
+  /// What an Element is equal to once the pass is at its end.
   std::default_sentinel_t end() const { return {}; }
 
  private:
@@ -58,12 +62,16 @@ class DatasetIterator {
 /// An input iterator for range-for.
 class DatasetIterator::Element {
  public:
+  /// Stands at what `pass.next()` gives.
   explicit Element(DatasetIterator& pass) : pass_(&pass), value_(pass.next()) {}
+  /// The element, until this moves on. Precondition: not at the end.
   const Example& operator*() const { return *value_; }
+  /// Moves on. Throws as DatasetIterator::next.
   Element& operator++() {
     value_ = pass_->next();
     return *this;
   }
+  /// Whether it is at the end.
   friend bool operator==(const Element& element, std::default_sentinel_t) { return !element.value_; }
 
  private:

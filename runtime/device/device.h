@@ -7,6 +7,7 @@
 
 namespace lockstep {
 
+/// What kinds of devices there are; which of them a build can use, physical_devices says.
 enum class DeviceKind { cpu, gpu };
 
 /// "CPU" or "GPU".
@@ -14,8 +15,11 @@ std::string_view name(DeviceKind kind);
 
 /// A device as the machine has it.
 struct Device {
+  ///@{
+  /// Together they name the device, as in "GPU:1".
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
+  ///@}
   std::string model{};               ///< the maker's name
   std::size_t memory_total = 0;      ///< bytes
   std::size_t memory_free = 0;       ///< bytes, when asked
@@ -26,8 +30,11 @@ struct Device {
 
 /// What a replica runs on: a whole GPU, or a share of the CPU's cores. A plain value; equal when kind and index are.
 struct LogicalDevice {
+  ///@{
+  /// Together they name the device, as in "CPU:0".
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
+  ///@}
   int cores = 1;  ///< host threads that this device's ops may use
   /// Bytes that its tensors may take, kept blocks included; 0: as much as there is. The last limit that was given for a
   /// device holds.
@@ -35,6 +42,7 @@ struct LogicalDevice {
 
   /// "CPU:0".
   std::string name() const;
+  /// Whether they name the same device, whatever its cores and limit.
   friend bool operator==(const LogicalDevice& a, const LogicalDevice& b) {
     return a.kind == b.kind && a.index == b.index;
   }

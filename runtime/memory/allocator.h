@@ -17,12 +17,16 @@ class CachingAllocator;
 /// A block of one device's memory; gives itself back to its allocator.
 class Buffer {
  public:
+  /// For CachingAllocator::allocate: `bytes` at `data`, which `owner` takes back.
   Buffer(std::shared_ptr<CachingAllocator> owner, void* data, std::size_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+  /// The block's first byte, on the device.
   void* data() const { return data_; }
+  /// Length of the block: the bytes asked for, rounded up.
   std::size_t bytes() const { return bytes_; }
+  /// Whose memory it is.
   const LogicalDevice& device() const;
 
  private:
@@ -31,18 +35,20 @@ class Buffer {
   std::size_t bytes_;
 };
 
+/// What an allocator holds now, and held at most, in bytes.
 struct AllocatorStats {
   std::uint64_t system_allocations = 0;  ///< blocks asked from the system; stands still after warm-up
-  std::size_t bytes_in_use = 0;
-  std::size_t bytes_peak = 0;      ///< highest bytes_in_use
-  std::size_t bytes_reserved = 0;  ///< in use and kept for reuse
-  std::size_t memory_limit = 0;    ///< of bytes_reserved; 0: none but the system's
+  std::size_t bytes_in_use = 0;          ///< handed out, rounding included
+  std::size_t bytes_peak = 0;            ///< highest bytes_in_use
+  std::size_t bytes_reserved = 0;        ///< in use and kept for reuse
+  std::size_t memory_limit = 0;          ///< of bytes_reserved; 0: none but the system's
 };
 
 /// Reuses freed blocks, so that a step whose shapes repeat asks the system for nothing. A freed block is handed out
 /// again at once: work on one logical device is ordered by its replica's thread (CPU) or stream. Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
+  /// Precondition: `resource` is of the device's kind and outlives the allocator.
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
@@ -51,11 +57,14 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Gives every kept block back to the system.
   void release_cache();
+  /// A snapshot.
   AllocatorStats stats() const;
+  /// Makes bytes_peak what is in use now.
   void reset_peak();
   /// Bytes that may be held in all, rounding and kept blocks included; 0: no limit but the system's. Does not touch
   /// what is in use already.
   void set_memory_limit(std::size_t bytes);
+  /// Whose memory it hands out.
   const LogicalDevice& device() const { return device_; }
 
  private:

@@ -12,6 +12,7 @@ class MemoryResource {
   virtual ~MemoryResource() = default;
   /// At least `bytes` bytes, aligned to 64 or better. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// Gives back what allocate(bytes) gave.
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
 };
 

@@ -25,29 +25,41 @@ class Tensor {
   /// Uninitialized, dense, on `device`. Throws OutOfMemory.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32,
                       const LogicalDevice& device = current_context().device);
+  ///@{
+  /// Each element `value`, or 0, on the calling thread's device. Throws OutOfMemory.
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return full(shape, 0, dtype); }
+  ///@}
   /// A copy of host values in row-major order. Throws InvalidArgument unless values.size() == shape.elements().
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
+  /// The same from a vector.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape) {
     return from(std::span<const T>(values), shape);
   }
+  /// A tensor of rank 0.
   template <class T>
   static Tensor scalar(T value) {
     return from(std::span<const T>(&value, 1), Shape{});
   }
 
+  /// Whether there is a value: false for a default-constructed handle.
   bool defined() const { return buffer_ != nullptr; }
+  /// Size of each axis; rank 0 when undefined.
   const Shape& shape() const { return shape_; }
   const Shape& strides() const { return strides_; }  ///< in elements
+  /// Size of an axis; a negative one counts from the end. Throws InvalidArgument when out of range.
   std::int64_t dim(int axis) const { return shape_.dim(axis); }
+  /// Number of axes.
   int rank() const { return shape_.rank(); }
+  /// The product of the sizes; 0 when undefined.
   std::int64_t elements() const { return elements_; }
+  /// The type of an element; f32 when undefined.
   DType dtype() const { return dtype_; }
   /// Throws LogicError when undefined.
   const LogicalDevice& device() const;
+  /// Whether the elements lie in row-major order without gaps.
   bool is_dense() const { return dense_; }
   /// Identity for tapes; 0 when undefined.
   std::uint64_t id() const { return id_; }
@@ -61,6 +73,7 @@ class Tensor {
   /// First element. Throws InvalidArgument when T is not the dtype.
   template <class T>
   T* data() const;
+  /// First element, of whatever dtype. Precondition: defined.
   void* raw_data() const {
     return static_cast<std::byte*>(buffer_->data()) + offset_ * static_cast<std::int64_t>(size_of(dtype_));
   }
@@ -113,11 +126,13 @@ void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace lockstep
 
+/// @cond
 template <>
 struct fmt::formatter<lockstep::Tensor> : fmt::formatter<std::string> {
   auto format(const lockstep::Tensor& tensor, fmt::format_context& context) const {
     return fmt::formatter<std::string>::format(tensor.text(), context);
   }
 };
+/// @endcond
 
 #include <lockstep/runtime/tensor/tensor_access.h>

@@ -7,13 +7,15 @@ namespace lockstep {
 /// Where the calling thread computes. Ops allocate their results on `device`; a mirrored variable gives the copy of
 /// `replica`.
 struct ExecutionContext {
-  LogicalDevice device;
-  int replica = -1;  ///< -1 outside a replica
-  int replicas = 1;
-  int update = -1;      ///< the copy that `Strategy::update` works on; -1 outside one
-  bool placed = false;  ///< inside a DeviceScope: what ops read is moved to `device`
+  LogicalDevice device;  ///< where ops run and allocate
+  int replica = -1;      ///< -1 outside a replica
+  int replicas = 1;      ///< of the strategy that runs this one
+  int update = -1;       ///< the copy that `Strategy::update` works on; -1 outside one
+  bool placed = false;   ///< inside a DeviceScope: what ops read is moved to `device`
 
+  /// Whether the thread runs a replica's part of a step.
   bool in_replica() const { return replica >= 0; }
+  /// Whether it runs `Strategy::update` of a copy.
   bool in_update() const { return update >= 0; }
 };
 
@@ -23,6 +25,7 @@ const ExecutionContext& current_context();
 /// Sets the calling thread's context for a while.
 class ContextScope {
  public:
+  /// Until the scope ends: then the context before it holds again.
   explicit ContextScope(const ExecutionContext& context);
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;

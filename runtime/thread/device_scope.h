@@ -16,6 +16,7 @@ namespace lockstep {
 /// innermost one decides.
 class [[nodiscard]] DeviceScope {
  public:
+  /// Does not look at the device: ops in the scope throw Unsupported where this build cannot use it.
   explicit DeviceScope(const LogicalDevice& device);
   /// By name, as parse_devices takes it. Throws InvalidArgument for one that this machine does not have.
   explicit DeviceScope(std::string_view name);
@@ -33,6 +34,7 @@ decltype(auto) with_device(const LogicalDevice& device, Build&& build) {
   const DeviceScope scope(device);
   return std::forward<Build>(build)();
 }
+/// The same with the device's name. Throws InvalidArgument for one that this machine does not have.
 template <class Build>
 decltype(auto) with_device(std::string_view name, Build&& build) {
   const DeviceScope scope(name);

@@ -15,6 +15,7 @@ int compute_threads();
 /// Sets the calling thread's share for a while.
 class ComputeThreadsScope {
  public:
+  /// Fewer than 1 counts as 1.
   explicit ComputeThreadsScope(int threads);
   ~ComputeThreadsScope();
   ComputeThreadsScope(const ComputeThreadsScope&) = delete;

@@ -16,11 +16,13 @@ namespace lockstep {
 /// Meeting takes no lock that another member holds, and no memory after the first meetings.
 class Rendezvous {
  public:
+  /// Of members 0 .. members - 1.
   explicit Rendezvous(int members);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
+  /// Size of the group.
   int members() const { return static_cast<int>(members_.size()); }
   /// `member` begins its part of a run.
   void begin(int member);

@@ -8,6 +8,7 @@ namespace lockstep {
 /// inner one adds nothing.
 class WaitTimer {
  public:
+  /// Steady, as waits are.
   using Clock = std::chrono::steady_clock;
 
   WaitTimer();
@@ -15,6 +16,7 @@ class WaitTimer {
   WaitTimer(const WaitTimer&) = delete;
   WaitTimer& operator=(const WaitTimer&) = delete;
 
+  /// When the timer was made.
   Clock::time_point start() const { return start_; }
   /// Of the calling thread since it began, without the timers that run.
   static Clock::duration total();

@@ -10,15 +10,20 @@ namespace lockstep {
 /// one sleeps.
 class WaitWord {
  public:
+  /// Of deadlines.
   using Clock = std::chrono::steady_clock;
 
   /// `threads`: how many work with it side by side. Before they sleep, those who wait look again for a moment: at once
   /// where each has a core, else after letting others run.
   explicit WaitWord(int threads);
 
+  /// The number as it is now.
   std::uint32_t load() const { return value_.load(); }
+  ///@{
+  /// Changes the number, and wakes those who wait.
   void add(std::uint32_t amount);
   void set_bits(std::uint32_t bits);
+  ///@}
   /// Puts `desired` in place of `expected`; false when it is another number.
   bool exchange(std::uint32_t expected, std::uint32_t desired);
   /// No one is woken. Precondition: nobody waits.

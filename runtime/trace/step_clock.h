@@ -20,6 +20,7 @@ class StepClock {
 /// Counts its lifetime to a phase of the calling thread.
 class PhaseTimer {
  public:
+  /// Until it is destroyed, or a timer inside it runs.
   explicit PhaseTimer(Phase phase);
   ~PhaseTimer();
   PhaseTimer(const PhaseTimer&) = delete;

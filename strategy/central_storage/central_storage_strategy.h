@@ -9,6 +9,7 @@
 
 namespace lockstep {
 
+/// Where the variables are, and how long replicas wait for each other.
 struct CentralStorageOptions {
   /// Where the variables are; if not said, the host's CPU:0, or the device itself where there is only one.
   std::optional<LogicalDevice> parameter_device{};
@@ -20,6 +21,8 @@ struct CentralStorageOptions {
 /// fit on every device, at the price of a read over the bus for each use.
 class CentralStorageStrategy : public Strategy {
  public:
+  /// A replica on each device. Throws InvalidArgument for no device, for one listed twice, for one that this build
+  /// cannot use, and for a timeout that is not positive.
   explicit CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
                                   const CentralStorageOptions& options = {});
   /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.

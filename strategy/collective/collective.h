@@ -16,15 +16,15 @@ namespace lockstep {
 
 /// Flat f32 memory of all replicas, in replica order, as the reducer lays it out.
 struct FlatViews {
-  std::span<float* const> gradients;
-  std::span<float* const> parameters;
-  std::span<float* const> state;  ///< the optimizer's slots, held once
+  std::span<float* const> gradients;   ///< one for each replica
+  std::span<float* const> parameters;  ///< one for each copy of the variables
+  std::span<float* const> state;       ///< the optimizer's slots, held once
 };
 
 /// Elements [begin, end) of the flat memory.
 struct FlatRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
+  std::int64_t begin = 0;  ///< in elements
+  std::int64_t end = 0;    ///< in elements
 };
 
 /// An optimizer's step on one range.
@@ -32,7 +32,7 @@ using UpdateFn = std::function<void(const UpdateViews&)>;
 
 /// What a replica gets from all_gather.
 struct Gathered {
-  Tensor value;
+  Tensor value;             ///< all replicas' parts, joined
   std::int64_t offset = 0;  ///< where the replica's own part begins, along the axis
 };
 
@@ -48,6 +48,7 @@ class Collective {
   /// share it). f32, bf16 (added in f32, rounded once), i32 and i64; integers have no mean. Throws InvalidArgument when
   /// number, ops, shapes or dtypes differ.
   virtual std::vector<Tensor> all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) = 0;
+  /// Of one tensor.
   Tensor all_reduce(int replica, ReduceOp op, const Tensor& value) {
     return all_reduce(replica, op, std::span(&value, 1)).front();
   }
@@ -55,6 +56,7 @@ class Collective {
   /// The replicas' tensors of any dtype joined along `axis`, in replica order; a negative axis counts from the end.
   /// Throws InvalidArgument for scalars, and when number, axes, dtypes, ranks or the sizes along other axes differ.
   virtual std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) = 0;
+  /// Of one tensor.
   Gathered all_gather(int replica, const Tensor& value, int axis) {
     return all_gather(replica, std::span(&value, 1), axis).front();
   }
@@ -65,8 +67,9 @@ class Collective {
                                  const UpdateFn& update) = 0;
 };
 
+/// What make_collective makes.
 struct CollectiveOptions {
-  CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;
+  CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;  ///< the way of combining
   /// Tensors that are combined in one call are copied together up to about this size, by dtype; 0: all into one.
   std::int64_t bytes_per_pack = 0;
 };

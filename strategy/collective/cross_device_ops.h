@@ -7,6 +7,7 @@ namespace lockstep {
 /// The ways of combining the values of replicas; make_collective says what `automatic` stands for.
 enum class CrossDeviceOps { automatic, shared_memory, nccl, hierarchical_copy, reduction_to_one_device };
 
+/// Each of them once, `automatic` first.
 inline constexpr CrossDeviceOps all_cross_device_ops[] = {CrossDeviceOps::automatic, CrossDeviceOps::shared_memory,
                                                           CrossDeviceOps::nccl, CrossDeviceOps::hierarchical_copy,
                                                           CrossDeviceOps::reduction_to_one_device};

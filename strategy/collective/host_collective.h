@@ -19,17 +19,19 @@ class HostCollective : public Collective {
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) final;
 
  protected:
+  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CollectiveOptions.
   HostCollective(ReplicaGroup& group, std::int64_t bytes_per_pack);
 
   /// One pack of each replica and where it gets the result: dense, of one dtype and one number of elements.
   struct PackViews {
-    std::vector<Tensor> in;
-    std::vector<Tensor> out;
+    std::vector<Tensor> in;   ///< by replica
+    std::vector<Tensor> out;  ///< by replica
   };
   /// Called by every replica after the posts have been found to fit: out[r] = op over all in, for every r and pack. All
   /// meet again after it.
   virtual void combine(int replica, ReduceOp op, std::span<const PackViews> packs) = 0;
 
+  /// Where the replicas meet.
   ReplicaGroup& group() const { return group_; }
 
  private:

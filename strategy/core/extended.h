@@ -13,6 +13,8 @@ namespace lockstep {
 /// for a device that this build cannot use.
 class Destinations {
  public:
+  ///@{
+  /// The devices given, named, or that the tensor or the variable's copies are on.
   Destinations(std::vector<LogicalDevice> devices);                                 // NOLINT: implicit
   Destinations(const LogicalDevice& device) : Destinations(std::vector{device}) {}  // NOLINT: implicit
   Destinations(const std::vector<std::string>& names);                              // NOLINT: implicit
@@ -20,7 +22,9 @@ class Destinations {
   Destinations(const char* name) : Destinations(std::vector{std::string(name)}) {}  // NOLINT: implicit
   Destinations(const Tensor& tensor);                                               // NOLINT: implicit
   Destinations(const Variable& variable);                                           // NOLINT: implicit
+  ///@}
 
+  /// One or more, in the order given.
   const std::vector<LogicalDevice>& devices() const { return devices_; }
 
  private:
@@ -31,6 +35,7 @@ class Destinations {
 /// replicas throws LogicError in one of them.
 class StrategyExtended {
  public:
+  /// What Strategy::extended gives.
   explicit StrategyExtended(Strategy strategy) : strategy_(std::move(strategy)) {}
 
   /// As Strategy::reduce, the result left on each destination, in their order: with a variable as the destination it is

@@ -13,8 +13,10 @@ class InlineStrategy : public StrategyState {
   /// Throws for a device that this build cannot use.
   explicit InlineStrategy(const LogicalDevice& device);
 
+  /// The one device.
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
   bool has_stepped() const final { return false; }  // a replica's variables need no other replica
+  /// Of a group of one, which waits for nobody.
   Meetings& meetings() final { return meetings_; }
 
  private:

@@ -13,6 +13,7 @@ namespace lockstep {
 /// Where replicas stop so that one thread can work for all of them.
 class MergePoint {
  public:
+  /// For the replicas of `group`, which outlives this.
   explicit MergePoint(ReplicaGroup& group) : group_(group), posts_(static_cast<std::size_t>(group.size())) {}
 
   /// What `merge` makes of every replica's post, in replica order.

@@ -12,13 +12,18 @@ template <class T>
 class PerReplica {
  public:
   PerReplica() = default;
+  /// Of one value for each replica, in replica order.
   explicit PerReplica(std::vector<T> values) : values_(std::move(values)) {}
 
+  /// Number of replicas.
   int size() const { return static_cast<int>(values_.size()); }
+  /// The value of one replica. Throws std::out_of_range when there is none.
   const T& operator[](int replica) const { return values_.at(static_cast<std::size_t>(replica)); }
+  ///@{
   /// All values, in replica order, whatever their number.
   const std::vector<T>& local_results() const& { return values_; }
   std::vector<T> local_results() && { return std::move(values_); }  // safe to loop over: run(...).local_results()
+  ///@}
 
   /// part(value) of each replica, e.g. one member of a struct that the step returned.
   template <class Part>

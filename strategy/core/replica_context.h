@@ -13,11 +13,15 @@ namespace lockstep {
 /// What a step function sees of the strategy that runs it. Belongs to its replica's thread.
 class ReplicaContext {
  public:
+  /// Of replica `replica`, on its thread; steps get theirs from get_replica_context.
   ReplicaContext(std::shared_ptr<StrategyState> strategy, int replica)
       : strategy_(std::move(strategy)), replica_(replica) {}
 
+  /// The replica's number, from 0.
   int replica_id_in_sync_group() const { return replica_; }
+  /// How many replicas take part in a step.
   int num_replicas_in_sync() const { return static_cast<int>(strategy_->devices().size()); }
+  /// The strategy that runs this replica.
   Strategy strategy() const { return Strategy(strategy_); }
 
   // The values of all replicas combined, on each of them; every replica has to call it, in the same order. The op may
@@ -33,6 +37,7 @@ class ReplicaContext {
   /// As lockstep::all_reduce of sparse values: joined, not added up. Without a gradient: throws Unsupported under a
   /// tape that watches them.
   IndexedSlices all_reduce(ReduceOpOrName op, const IndexedSlices& value) const;
+  /// Several at once, dense and sparse ones, in one meeting.
   std::vector<DenseOrSparse> all_reduce(ReduceOpOrName op, const std::vector<DenseOrSparse>& values) const;
 
   /// As Collective::all_gather: the replicas' tensors joined along `axis`. Its gradient is this replica's slice of the
@@ -65,6 +70,7 @@ class ReplicaContext {
     check_here();
     strategy_->group().meet(replica_, place);
   }
+  /// What the replicas combine values with. Throws LogicError on another thread than this replica's.
   Collective& collective() const {
     check_here();
     return strategy_->collective();

@@ -14,11 +14,14 @@ namespace lockstep {
 /// ends, then replica 1, and so on.
 class ReplicaGroup {
  public:
+  /// Of busy times.
   using Clock = WaitTimer::Clock;
 
+  /// Of replicas 0 .. replicas - 1; `timeout` is the longest wait.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool turn_order = false)
       : rendezvous_(replicas), timeout_(timeout), turn_order_(turn_order), busy_(static_cast<std::size_t>(replicas)) {}
 
+  /// Number of replicas.
   int size() const { return rendezvous_.members(); }
   /// Blocks until every replica is here. Throws as Rendezvous::arrive_and_wait does.
   void meet(int replica, const char* place) {
@@ -26,6 +29,7 @@ class ReplicaGroup {
     rendezvous_.arrive_and_wait(replica, place, timeout_);
     wait_for_turns(replica, 0, replica);
   }
+  /// For aborting, and for reports.
   Rendezvous& rendezvous() { return rendezvous_; }
 
   /// A replica's part of a step, on the replica's thread.

@@ -28,9 +28,9 @@ class StrategyExtended;
 
 /// What replicas that run side by side meet with.
 struct Meetings {
-  ReplicaGroup group;
-  std::unique_ptr<Collective> collective;
-  MergePoint merge_point{group};
+  ReplicaGroup group;                      ///< where they wait for each other
+  std::unique_ptr<Collective> collective;  ///< how they combine values
+  MergePoint merge_point{group};           ///< where one works for all
 };
 
 /// What a kind of strategy is made of: replicas, and rules for variables. Held by handles (Strategy) and models.
@@ -38,6 +38,7 @@ class StrategyState {
  public:
   virtual ~StrategyState() = default;
 
+  /// The replicas' devices, in replica order.
   virtual const std::vector<LogicalDevice>& devices() const = 0;
   /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error with the replica
   /// named.
@@ -48,10 +49,14 @@ class StrategyState {
   virtual std::shared_ptr<StrategyState> clone() const = 0;
   /// Whether a step has ended: variables are not made in replicas any more.
   virtual bool has_stepped() const = 0;
+  /// What the replicas meet with.
   virtual Meetings& meetings() = 0;
 
+  ///@{
+  /// Part of the meetings.
   ReplicaGroup& group() { return meetings().group; }
   Collective& collective() { return *meetings().collective; }
+  ///@}
 
   /// A variable of this kind of strategy, its name inside the calling thread's name scopes.
   std::shared_ptr<VariableState> make_variable(VariableSpec spec);
@@ -70,6 +75,7 @@ class StrategyState {
 /// strategy.
 class [[nodiscard]] Scope {
  public:
+  /// Opens it; Strategy::scope does.
   explicit Scope(std::shared_ptr<StrategyState> strategy);
   ~Scope();
   Scope(const Scope&) = delete;
@@ -78,8 +84,8 @@ class [[nodiscard]] Scope {
 
 /// Which replica a value is made for, see Strategy::values_from_function.
 struct ValueContext {
-  int replica_id_in_sync_group = 0;
-  int num_replicas_in_sync = 1;
+  int replica_id_in_sync_group = 0;  ///< its number, from 0
+  int num_replicas_in_sync = 1;      ///< how many there are
 };
 
 /// What `Strategy::run` can call: it takes a replica's parts of the arguments.
@@ -89,8 +95,10 @@ concept StepFor = std::invocable<Step&, decltype(value_for_replica(std::declval<
 /// A handle to a way of training on several devices; copies of it are the same strategy.
 class Strategy {
  public:
+  /// A handle to what a kind of strategy has made.
   explicit Strategy(std::shared_ptr<StrategyState> state) : state_(std::move(state)) {}
 
+  /// How many replicas take part in a step.
   int num_replicas_in_sync() const { return static_cast<int>(state_->devices().size()); }
   /// The replicas' devices, in replica order.
   const std::vector<LogicalDevice>& devices() const { return state_->devices(); }
@@ -151,7 +159,9 @@ class Strategy {
   /// strategy is itself.
   Strategy clone() const { return Strategy(state_->clone()); }
 
+  /// What the handles share.
   const std::shared_ptr<StrategyState>& state() const { return state_; }
+  /// Whether both are handles to the same strategy.
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
 
  private:

@@ -13,9 +13,9 @@ namespace lockstep {
 
 /// How replicas that run side by side meet.
 struct MeetingOptions {
-  std::chrono::milliseconds timeout;
-  CollectiveOptions collective{};
-  bool turn_order = false;  ///< as ReplicaGroup's
+  std::chrono::milliseconds timeout;  ///< longest wait of a replica for the others
+  CollectiveOptions collective{};     ///< how values are combined
+  bool turn_order = false;            ///< as ReplicaGroup's
 };
 
 /// A strategy with a host thread for each replica. Kinds of it differ in the variables that they make.
@@ -26,12 +26,15 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options);
   ~ThreadedStrategy() override;
 
+  /// One for each replica, in replica order.
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
   void run_on_replicas(const std::function<void(int)>& job) final;
   bool has_stepped() const final { return has_stepped_; }
+  /// Of the innermost run that the calling thread takes part in.
   Meetings& meetings() final;
 
  protected:
+  /// As given, for clones.
   const MeetingOptions& meeting_options() const { return options_; }
 
  private:

@@ -25,12 +25,14 @@ class DistributedBatch {
 
   /// Rows of all replicas together: what the losses' sum is divided by.
   std::int64_t global_size() const { return global_size_; }
+  /// The replicas' parts, in replica order.
   const std::vector<Batch>& local_results() const { return parts_; }
 
   /// The batch it was cut from; without x when it was not.
   const Batch& global() const { return global_; }
   /// Steps on this batch count as steps of the measurement.
   void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }
+  /// Null when nothing is measured.
   const std::shared_ptr<ShareMeasurement>& measurement() const { return measurement_; }
 
  private:
@@ -40,9 +42,11 @@ class DistributedBatch {
   std::shared_ptr<ShareMeasurement> measurement_{};
 };
 
+/// The replica's part. Throws std::out_of_range when there is no such replica.
 inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) {
   return batch.local_results().at(static_cast<std::size_t>(replica));
 }
+/// How many replicas it was cut for.
 inline int replicas_of(const DistributedBatch& batch) { return static_cast<int>(batch.local_results().size()); }
 /// Tells the measurement, if there is one, what the step took.
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group);

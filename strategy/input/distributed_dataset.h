@@ -15,23 +15,28 @@ namespace lockstep {
 
 /// What a distributed data set is made of; shared by its passes.
 struct DistributionRecipe {
+  /// The next batch of a pass; nothing at its end.
   using NextBatch = std::function<std::optional<DistributedBatch>()>;
 
   std::function<NextBatch(std::uint64_t epoch)> open;  ///< starts a pass
-  std::optional<std::int64_t> size{};
-  std::int64_t dropped_rows = 0;
-  int replicas = 1;
-  std::int64_t per_replica_buffer_size = 0;
-  std::vector<double> shares{};  ///< given ones
-  std::shared_ptr<ShareMeasurement> measurement{};
+  std::optional<std::int64_t> size{};                  ///< global batches in a pass; nothing when it never ends
+  std::int64_t dropped_rows = 0;                       ///< examples that a pass leaves out
+  int replicas = 1;                                    ///< that batches are cut for
+  std::int64_t per_replica_buffer_size = 0;            ///< as in DistributeOptions
+  std::vector<double> shares{};                        ///< given ones
+  std::shared_ptr<ShareMeasurement> measurement{};     ///< null when shares are not measured
 };
 
 /// Goes over a distributed data set, pass by pass; may be dropped at any batch.
 class DistributedIterator {
  public:
+  /// At the start of pass number `epoch`.
   DistributedIterator(std::shared_ptr<const DistributionRecipe> recipe, std::uint64_t epoch);
+  ///@{
+  /// What has been moved from can only be assigned to.
   DistributedIterator(DistributedIterator&&) = default;
   DistributedIterator& operator=(DistributedIterator&&) = default;
+  ///@}
 
   /// The next global batch; nothing at the end of the pass, however often asked. Throws LogicError inside a replica,
   /// and what the data set throws, after the batches before it; the pass is at its end then.
@@ -41,7 +46,9 @@ class DistributedIterator {
 
   /// For range-for: an input iterator over what `next` gives.
   class Step;
+  /// The batches that `next` would give from here on.
   Step begin();
+  /// What a Step is equal to once the pass is at its end.
   std::default_sentinel_t end() const { return {}; }
 
  private:
@@ -49,14 +56,19 @@ class DistributedIterator {
   DistributionRecipe::NextBatch pass_;  ///< empty at the end
 };
 
+/// An input iterator for range-for.
 class DistributedIterator::Step {
  public:
+  /// Stands at what `steps.next()` gives.
   explicit Step(DistributedIterator& steps) : steps_(&steps), batch_(steps.next()) {}
+  /// The batch, until this moves on. Precondition: not at the end.
   const DistributedBatch& operator*() const { return *batch_; }
+  /// Moves on. Throws as DistributedIterator::next.
   Step& operator++() {
     batch_ = steps_->next();
     return *this;
   }
+  /// Whether it is at the end.
   friend bool operator==(const Step& step, std::default_sentinel_t) { return !step.batch_; }
 
  private:
@@ -70,6 +82,7 @@ inline DistributedIterator::Step DistributedIterator::begin() { return Step(*thi
 /// distribute_from_function.
 class DistributedDataset {
  public:
+  /// What Strategy::distribute and distribute_from_function call.
   explicit DistributedDataset(DistributionRecipe recipe)
       : recipe_(std::make_shared<const DistributionRecipe>(std::move(recipe))) {}
 

@@ -19,9 +19,9 @@ struct DistributeOptions {
 
 /// What one call of a function given to Strategy::distribute_from_function is to make its data set for.
 struct InputContext {
-  int num_input_pipelines = 1;
-  int input_pipeline_id = 0;
-  int num_replicas_in_sync = 1;
+  int num_input_pipelines = 1;   ///< how often the function is called
+  int input_pipeline_id = 0;     ///< number of this call, from 0
+  int num_replicas_in_sync = 1;  ///< of the strategy
 
   /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument when it is no whole number.
   std::int64_t get_per_replica_batch_size(std::int64_t global_batch_size) const;
@@ -29,6 +29,7 @@ struct InputContext {
   std::string text() const;
 };
 
+/// How many data sets feed the replicas.
 enum class ReplicationMode {
   per_worker,   ///< one data set, whose batches are dealt to the replicas in turn
   per_replica,  ///< one data set for each replica
@@ -38,6 +39,7 @@ enum class ReplicationMode {
 struct InputOptions {
   /// Batches that are made ahead, in the background, for each replica; 0: none, on the caller's thread.
   std::int64_t per_replica_buffer_size = 2;
+  /// Whether the function is called once, or once for each replica.
   ReplicationMode replication_mode = ReplicationMode::per_worker;
 };
 

@@ -10,6 +10,7 @@
 
 namespace lockstep {
 
+/// How the replicas of a MirroredStrategy meet and combine values.
 struct MirroredOptions {
   /// Longest wait of a replica for the others before the step fails with Timeout naming the late ones.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
@@ -28,6 +29,8 @@ class MirroredStrategy : public Strategy {
  public:
   /// On two logical CPUs that share the cores.
   MirroredStrategy();
+  /// A replica on each device. Throws InvalidArgument for no device, for one listed twice, for one that this build
+  /// cannot use, and for a timeout that is not positive; what make_collective throws.
   explicit MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options = {});
   /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit MirroredStrategy(const std::vector<std::string>& devices);

@@ -10,6 +10,7 @@ namespace lockstep {
 /// their synchronization, to write a program for one device that is to run on several later.
 class OneDeviceStrategy : public Strategy {
  public:
+  /// Throws for a device that this build cannot use.
   explicit OneDeviceStrategy(const LogicalDevice& device);
   /// By name, e.g. "CPU:0"; see parse_devices.
   explicit OneDeviceStrategy(const std::string& device);

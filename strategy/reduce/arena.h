@@ -21,6 +21,7 @@ class ParameterArena {
   /// for all of them.
   ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices);
 
+  /// As given, in their order.
   const std::vector<Variable>& variables() const { return variables_; }
   /// Length of each buffer, padding included.
   std::int64_t elements() const { return elements_; }
@@ -36,8 +37,11 @@ class ParameterArena {
   /// False once another arena has taken one of the variables over.
   bool holds_variables() const;
 
+  ///@{
+  /// The first element of each buffer: of parameters by copy, of gradients by replica.
   std::span<float* const> parameters() const { return parameter_pointers_; }
   std::span<float* const> gradients() const { return gradient_pointers_; }
+  ///@}
   /// Replica `replica`'s gradients as one tensor.
   const Tensor& gradients_of(int replica) const { return gradients_[static_cast<std::size_t>(replica)]; }
 

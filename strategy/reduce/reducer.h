@@ -13,6 +13,7 @@
 
 namespace lockstep {
 
+/// What an optimizer's steps need.
 struct ReducerOptions {
   /// The start of each value that the optimizer keeps for each parameter.
   std::vector<float> slots{};
@@ -27,9 +28,11 @@ struct ReducerOptions {
 /// functions, in the same order.
 class GradientReducer {
  public:
+  /// Moves the variables into an arena, those with gradients by rows into a RowReducer. Throws as these do.
   GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
                   const ReducerOptions& options = {});
 
+  /// As given, in their order.
   const std::vector<Variable>& variables() const { return variables_; }
   /// Of the variables whose gradients are dense. Throws std::bad_optional_access when there are none.
   const ParameterArena& arena() const { return arena_.value(); }
@@ -56,6 +59,7 @@ class GradientReducer {
 
   /// Gives every replica the sum of all replicas' gradients in place of its own. Throws as apply.
   void sum_gradients(const ReplicaContext& context);
+  /// Which of the two buffers.
   enum class Of { gradients, parameters };
   /// The sum of squares of each variable's gradient or value, on every replica; after sum_gradients.
   std::vector<double> squared_norms(const ReplicaContext& context, Of of);

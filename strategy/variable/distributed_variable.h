@@ -11,6 +11,7 @@ class StrategyState;
 /// A variable that belongs to a strategy, and is used under no other.
 class DistributedVariable : public VariableState {
  public:
+  /// As VariableState, for the strategy `owner`.
   DistributedVariable(VariableSpec spec, const std::vector<LogicalDevice>& devices,
                       std::weak_ptr<const StrategyState> owner);
   void check_strategy() const final;

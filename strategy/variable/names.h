@@ -15,6 +15,7 @@ class [[nodiscard]] NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
+  /// This scope's own name, without those around it.
   const std::string& name() const { return name_; }
 
  private:

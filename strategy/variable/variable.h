@@ -22,21 +22,24 @@ enum class Synchronization {
 /// How the replicas' values are combined: those assigned to a variable on_write, those read from one on_read.
 enum class Aggregation { none, sum, mean, only_first_replica };
 
+///@{
+/// TensorFlow's name of the value.
 std::string_view name(Synchronization synchronization);
 std::string_view name(Aggregation aggregation);
+///@}
 
 /// Fills a dense host tensor of the variable's shape and dtype with initial values.
 using Initializer = std::function<void(const Tensor&)>;
 
 /// What a variable is made from.
 struct VariableSpec {
-  std::string name;
-  Shape shape;
-  Initializer initializer;
-  DType dtype = DType::f32;
-  std::optional<bool> trainable{};  ///< if not said: unless on_read
-  Synchronization synchronization = Synchronization::automatic;
-  Aggregation aggregation = Aggregation::none;
+  std::string name;                                              ///< gets the open name scopes before it
+  Shape shape;                                                   ///< of each copy
+  Initializer initializer;                                       ///< called once, for the first copy
+  DType dtype = DType::f32;                                      ///< of each copy
+  std::optional<bool> trainable{};                               ///< if not said: unless on_read
+  Synchronization synchronization = Synchronization::automatic;  ///< how the copies are kept together
+  Aggregation aggregation = Aggregation::none;                   ///< how replicas' values are combined
 };
 
 /// What an assignment makes of the value that is there.
@@ -68,8 +71,11 @@ class VariableState {
   /// Assigns to one copy alone.
   void write_copy(int index, AssignOp op, const Tensor& value);
 
+  /// What it was made from.
   const VariableSpec& spec() const { return spec_; }
+  /// Whether tapes watch it without being asked.
   bool trainable() const { return copies_.front().is_parameter(); }
+  /// By device, in the order of construction.
   const std::vector<Tensor>& copies() const { return copies_; }
   /// TensorFlow's names of the copies: "v", "v/replica_1", ...
   std::string copy_name(int index) const;
@@ -93,18 +99,23 @@ class VariableState {
 class Variable {
  public:
   Variable() = default;
+  /// A handle to what a strategy has made.
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
   /// Made by the strategy whose scope is open on this thread; outside any, one copy on the current device. In a
   /// replica all replicas make it together, in the first step only: later it would be another one in every step.
   explicit Variable(VariableSpec spec);
 
+  /// False for a default-constructed handle, on which nothing else may be called.
   bool defined() const { return state_ != nullptr; }
+  ///@{
+  /// As it was made; `trainable` also where VariableSpec did not say.
   const std::string& name() const { return state_->spec().name; }
   const Shape& shape() const { return state_->spec().shape; }
   DType dtype() const { return state_->spec().dtype; }
   bool trainable() const { return state_->trainable(); }
   Synchronization synchronization() const { return state_->spec().synchronization; }
   Aggregation aggregation() const { return state_->spec().aggregation; }
+  ///@}
 
   /// In a replica or update its own copy, elsewhere the combined value. Shares memory with the variable where it can.
   /// Throws LogicError under another strategy, InvalidArgument for one on_read that has no aggregation.
@@ -115,15 +126,20 @@ class Variable {
   /// values (without an aggregation they have to be equal). Throws InvalidArgument on another shape or dtype,
   /// LogicError under another strategy.
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
-  /// Likewise, adding; what is combined over the replicas is the difference.
+  ///@{
+  /// Likewise, adding or subtracting; what is combined over the replicas is the difference.
   void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
+  ///@}
+  ///@{
   /// A number of the program, for every element. Is the same on every replica, so that it needs no combining, and
   /// cannot be summed: InvalidArgument in a replica where the aggregation is sum.
   void assign(double value) const { write_number(AssignOp::set, value); }
   void assign_add(double delta) const { write_number(AssignOp::add, delta); }
   void assign_sub(double delta) const { write_number(AssignOp::sub, delta); }
+  ///@}
 
+  ///@{
   /// Writes the rows that `slices` names. In a replica, all replicas' slices are first combined by the aggregation: sum
   /// and mean join them, each row applied in replica order (for the mean divided by their number). Throws Unsupported
   /// for a variable on_read, and for min, max and update under sum or mean.
@@ -134,8 +150,11 @@ class Variable {
   void scatter_min(const IndexedSlices& slices) const { scatter(ScatterOp::min, slices); }
   void scatter_max(const IndexedSlices& slices) const { scatter(ScatterOp::max, slices); }
   void scatter_update(const IndexedSlices& slices) const { scatter(ScatterOp::update, slices); }
+  ///@}
 
+  /// The copies and their rules. Precondition: defined.
   VariableState& state() const { return *state_; }
+  /// Whether both are handles to the same variable.
   friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }
 
  private:

@@ -8,6 +8,7 @@
 
 namespace lockstep {
 
+/// Keras' options, names and defaults.
 struct BackupAndRestoreOptions {
   std::optional<std::int64_t> save_freq{};  ///< steps after which to save, each time; if not said, after each epoch
   bool delete_checkpoint = true;            ///< at the end of training

@@ -12,6 +12,7 @@ namespace lockstep {
 /// that file and is written after it: what it names is whole.
 class BackupFolder {
  public:
+  /// Touches no file.
   explicit BackupFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
   /// Makes the folder as needed, and removes the backup before. Throws InputError naming what cannot be written.

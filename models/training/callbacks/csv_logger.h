@@ -8,7 +8,9 @@
 
 namespace lockstep {
 
+/// Keras' options, names and defaults.
 struct CSVLoggerOptions {
+  /// Between columns.
   char separator = ',';
   bool append = false;  ///< to what the file holds, if there is one; else it is written anew
 };
@@ -17,6 +19,7 @@ struct CSVLoggerOptions {
 /// the order of the names. The columns are the first epoch's values; NA stands for one that a later epoch lacks.
 class CSVLogger final : public Callback {
  public:
+  /// `filename` is opened when training begins.
   explicit CSVLogger(std::string filename, const CSVLoggerOptions& options = {})
       : filename_(std::move(filename)), options_(options) {}
 

@@ -10,9 +10,11 @@ namespace lockstep {
 
 /// Keras' options, names and defaults.
 struct EarlyStoppingOptions {
+  /// Name of the value in the logs.
   std::string monitor = "val_loss";
   double min_delta = 0;  ///< the least change that counts
   int patience = 0;      ///< epochs without improvement after which training stops
+  /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline{};   ///< the patience lasts until this one is reached, too
   bool restore_best_weights = false;  ///< at the end of training those of the best epoch, whatever the baseline
@@ -22,6 +24,7 @@ struct EarlyStoppingOptions {
 /// Stops training when the monitored value has stopped improving.
 class EarlyStopping final : public Callback {
  public:
+  /// Options are taken as they are.
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
 
   /// Throws InvalidArgument when the mode is automatic and the model's metrics do not tell it.
@@ -29,6 +32,7 @@ class EarlyStopping final : public Callback {
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;
   CallbackState state() const override;
+  /// As Callback::load_state: the best value and weights, and how long there was none.
   void load_state(const CallbackState& state) override;
 
   /// The epoch, from 0, after which training was stopped; 0 when it was not, as in Keras.

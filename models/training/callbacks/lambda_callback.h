@@ -8,16 +8,20 @@ namespace lockstep {
 
 /// What a LambdaCallback calls; those not given are passed over. Keras' on_train_batch_end is on_step_end.
 struct LambdaCallbackOptions {
+  ///@{
+  /// As the functions of these names in Callback.
   std::function<void(Model&)> on_train_begin{};
   std::function<void(Model&, const EpochPlan&)> on_epoch_begin{};
   std::function<void(Model&, const StepReport&)> on_step_end{};
   std::function<void(Model&, int epoch, const Logs&)> on_epoch_end{};
   std::function<void(Model&)> on_train_end{};
+  ///@}
 };
 
 /// A callback of functions.
 class LambdaCallback final : public Callback {
  public:
+  /// Keeps the functions.
   explicit LambdaCallback(LambdaCallbackOptions functions) : functions_(std::move(functions)) {}
 
   void on_train_begin(Model& model) override { call(functions_.on_train_begin, model); }

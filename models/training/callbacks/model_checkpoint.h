@@ -10,8 +10,10 @@ namespace lockstep {
 
 /// Keras' options, names and defaults.
 struct ModelCheckpointOptions {
+  /// Name of the value in the logs.
   std::string monitor = "val_loss";
   bool save_best_only = false;  ///< only when the monitored value has improved
+  /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<std::int64_t> save_freq{};  ///< steps after which to save, each time; if not said, after each epoch
   std::optional<double> initial_value_threshold{};  ///< what the first value has to improve on
@@ -33,6 +35,7 @@ class ModelCheckpoint final : public Callback {
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;
+  /// As Callback::load_state: the best value, and the steps since the last saving.
   void load_state(const CallbackState& state) override;
 
  private:

@@ -22,6 +22,7 @@ class Monitor {
   std::optional<double> value_in(const Logs& logs) const;
   /// Whether `value` is better than `reference`, or there is none.
   bool is_improvement(double value, std::optional<double> reference) const;
+  /// Of the value in the logs.
   const std::string& name() const { return name_; }
 
  private:

@@ -9,12 +9,16 @@ namespace lockstep {
 
 /// Keras' options, names and defaults.
 struct ReduceLROnPlateauOptions {
+  /// Name of the value in the logs.
   std::string monitor = "val_loss";
+  /// What the rate is multiplied by; below 1.
   double factor = 0.1;
   int patience = 10;  ///< epochs without improvement after which the rate is reduced
+  /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
   double min_delta = 1e-4;  ///< the least change that counts
   int cooldown = 0;         ///< epochs after a reduction in which none is counted
+  /// The rate is not reduced below it.
   double min_lr = 0;
 };
 
@@ -28,6 +32,7 @@ class ReduceLROnPlateau final : public Callback {
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;
+  /// As Callback::load_state: the best value, and the epochs counted since.
   void load_state(const CallbackState& state) override;
 
  private:

@@ -12,6 +12,7 @@ namespace lockstep {
 /// (x0 + x1 + ...) + (x_half + ...); bf16 in f32 from end to end.
 class HierarchicalCopyCollective final : public HostCollective {
  public:
+  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CollectiveOptions.
   HierarchicalCopyCollective(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCollective(group, bytes_per_pack), wide_(static_cast<std::size_t>(group.size())) {}
 

@@ -8,6 +8,7 @@ namespace lockstep {
 /// combines them, and the result is copied back. Adds in replica order: ((x0 + x1) + x2) + ...
 class ReductionToOneDeviceCollective final : public HostCollective {
  public:
+  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CollectiveOptions.
   ReductionToOneDeviceCollective(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCollective(group, bytes_per_pack) {}
 

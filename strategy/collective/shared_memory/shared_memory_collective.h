@@ -8,6 +8,7 @@ namespace lockstep {
 /// in replica order: ((x0 + x1) + x2) + ...
 class SharedMemoryCollective final : public HostCollective {
  public:
+  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CollectiveOptions.
   SharedMemoryCollective(ReplicaGroup& group, std::int64_t bytes_per_pack) : HostCollective(group, bytes_per_pack) {}
 
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
