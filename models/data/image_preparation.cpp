@@ -96,7 +96,9 @@ std::function<Example(const Example&)> image_preparation(const ImagePreparation&
   require(options.padding >= 0 && options.channels >= 1,
           "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
           options.channels);
-  return [options](const Example& batch) { return Example{prepare(batch.x, options), batch.y, batch.sample_weight}; };
+  return [options](const Example& batch) {
+    return Example{prepare(batch.x, options), batch.y, batch.sample_weight, {}};
+  };
 }
 
 }  // namespace lockstep

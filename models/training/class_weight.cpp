@@ -27,7 +27,9 @@ Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight) {
     const auto found = class_weight.find(std::llround(label));
     weights.push_back(found == class_weight.end() ? 1.0F : static_cast<float>(found->second));
   }
-  return {batch.x, batch.y, Tensor::from(weights, {static_cast<std::int64_t>(weights.size())})};
+  Batch weighted = batch;
+  weighted.sample_weight = Tensor::from(weights, {static_cast<std::int64_t>(weights.size())});
+  return weighted;
 }
 
 }  // namespace lockstep

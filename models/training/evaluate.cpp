@@ -23,7 +23,7 @@ Logs Model::evaluate(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          const Tensor y_pred = network()(local.x, Mode::inference);
+          const Tensor y_pred = network()(local.inputs(), Mode::inference);
           return batch_totals(weighted_loss(compiled.loss, local, y_pred), compiled.metrics, local, y_pred);
         },
         batch);
@@ -40,7 +40,7 @@ Tensor Model::predict(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          return network()(local.x, Mode::inference);
+          return network()(local.inputs(), Mode::inference);
         },
         batch);
     for (const Tensor& output : replicas.local_results())

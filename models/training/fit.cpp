@@ -142,7 +142,7 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
   Tensor loss;
   {
     const PhaseTimer timer(Phase::compute);
-    const Tensor y_pred = state_.network(local.x, Mode::train);
+    const Tensor y_pred = state_.network(local.inputs(), Mode::train);
     const Tensor loss_sum = weighted_loss(compiled_.loss, local, y_pred);
     result.totals = batch_totals(loss_sum, compiled_.metrics, local, y_pred);
     loss = loss_sum / static_cast<double>(global_size);

@@ -50,8 +50,8 @@ class Model {
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
   ///@{
-  /// From several inputs, to several outputs. Such a model is trained with a loop of one's own: fit and the like feed
-  /// one input and compare one output.
+  /// From several inputs, to several outputs. A model of several outputs is trained with a loop of one's own: fit and
+  /// the like compare one output.
   Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
   ///@}

@@ -42,8 +42,23 @@ std::optional<Example> DatasetIterator::next() {
   return element;
 }
 
+std::vector<Tensor> Example::inputs() const {
+  std::vector<Tensor> all{x};
+  all.insert(all.end(), more_x.begin(), more_x.end());
+  return all;
+}
+
 Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
-  check_source(x, "x");
+  return from_tensors(std::vector{x}, y, sample_weight);
+}
+
+Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const Tensor& y, const Tensor& sample_weight) {
+  require(!xs.empty(), "a data set needs an input");
+  const Tensor& x = xs.front();
+  for (const Tensor& input : xs) {
+    check_source(input, "x");
+    require(input.dim(0) == x.dim(0), "the inputs of a data set need equally many rows, got {} and {}", x, input);
+  }
   if (y.defined()) {
     check_source(y, "y");
     require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x, y);
@@ -53,7 +68,7 @@ Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sa
     require(sample_weight.shape() == Shape{x.dim(0)}, "a data set of {} examples needs as many sample weights, got {}",
             x.dim(0), sample_weight);
   }
-  return Dataset(detail::make_tensor_source({x, y, sample_weight}));
+  return Dataset(detail::make_tensor_source({x, y, sample_weight, {xs.begin() + 1, xs.end()}}));
 }
 
 Dataset Dataset::map(std::function<Example(const Example&)> transform) const {

@@ -5,22 +5,31 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 
-/// One element of a Dataset: an input and what is wanted for it. After batch() all have a leading batch axis.
+/// One element of a Dataset: an input, or several, and what is wanted for it. After batch() all have a leading batch
+/// axis.
 struct Example {
-  /// The input.
+  /// The input, or the first of several.
   Tensor x{};
-  Tensor y{};              ///< undefined when there is nothing to be predicted
-  Tensor sample_weight{};  ///< how much the example counts: a number; undefined for 1
+  Tensor y{};                    ///< undefined when there is nothing to be predicted
+  Tensor sample_weight{};        ///< how much the example counts: a number; undefined for 1
+  std::vector<Tensor> more_x{};  ///< the other inputs, of a model that takes several
+
+  /// All inputs.
+  std::vector<Tensor> inputs() const;
+  /// The example of part(t) for each tensor t that is defined.
+  template <class Part>
+  Example each(const Part& part) const;
 
   /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
   std::int64_t size() const { return x.dim(0); }
 };
-/// Several examples as one: both tensors with a leading batch axis, of one size.
+/// Several examples as one: all tensors with a leading batch axis, of one size.
 using Batch = Example;
 
 /// How Dataset::shuffle draws.
@@ -84,9 +93,13 @@ class DatasetIterator::Element {
 /// source and with each other: read them only.
 class Dataset {
  public:
-  /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined.
+  ///@{
+  /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined. Of several inputs, xs,
+  /// there is at least one.
   /// Throws InvalidArgument unless they are dense, in host memory, and have equally many rows.
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
+  static Dataset from_tensors(const std::vector<Tensor>& xs, const Tensor& y = {}, const Tensor& sample_weight = {});
+  ///@}
 
   /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
   /// threads. After batch() an element is a whole batch. What it throws reaches the reader with the element's number: a
@@ -119,6 +132,14 @@ class Dataset {
 
   std::shared_ptr<const detail::Stage> stage_;
 };
+
+template <class Part>
+Example Example::each(const Part& part) const {
+  const auto of = [&](const Tensor& tensor) { return tensor.defined() ? part(tensor) : Tensor(); };
+  Example result{of(x), of(y), of(sample_weight), {}};
+  for (const Tensor& tensor : more_x) result.more_x.push_back(of(tensor));
+  return result;
+}
 
 inline DatasetIterator::Element DatasetIterator::begin() { return Element(*this); }
 

@@ -46,10 +46,12 @@ void copy_elements(const Tensor& from, std::byte* to) {
   });
 }
 
-Tensor stack(std::span<const Example> examples, Tensor Example::*member, const char* which) {
-  const Tensor& first = examples.front().*member;
+/// `part(example)` of all of them as one tensor.
+template <class Part>
+Tensor stack(std::span<const Example> examples, const char* which, const Part& part) {
+  const Tensor& first = part(examples.front());
   for (const Example& example : examples) {
-    const Tensor& tensor = example.*member;
+    const Tensor& tensor = part(example);
     // The texts are made only for a message: this runs for every example.
     if (tensor.defined() == first.defined() && tensor.shape() == first.shape() && tensor.dtype() == first.dtype())
       continue;
@@ -59,17 +61,29 @@ Tensor stack(std::span<const Example> examples, Tensor Example::*member, const c
   const auto rows = static_cast<std::int64_t>(examples.size());
   const Shape& row_shape = first.shape();
   Tensor batch = Tensor::empty(with_rows(rows, {row_shape.begin(), row_shape.end()}), first.dtype());
-  fill_rows(batch, [&](std::int64_t row, std::byte* to) {
-    copy_elements(examples[static_cast<std::size_t>(row)].*member, to);
-  });
+  fill_rows(batch,
+            [&](std::int64_t row, std::byte* to) { copy_elements(part(examples[static_cast<std::size_t>(row)]), to); });
   return batch;
 }
 
 }  // namespace
 
 Batch stack(std::span<const Example> examples) {
-  return {stack(examples, &Example::x, "an x"), stack(examples, &Example::y, "a y"),
-          stack(examples, &Example::sample_weight, "a sample weight")};
+  const auto member = [](Tensor Example::*which) {
+    return [which](const Example& example) -> const Tensor& { return example.*which; };
+  };
+  Batch batch{stack(examples, "an x", member(&Example::x)),
+              stack(examples, "a y", member(&Example::y)),
+              stack(examples, "a sample weight", member(&Example::sample_weight)),
+              {}};
+  const std::size_t more = examples.front().more_x.size();
+  for (const Example& example : examples)
+    if (example.more_x.size() != more)
+      fail("the examples of a batch need as many inputs, got {} and {}", 1 + more, 1 + example.more_x.size());
+  for (std::size_t i = 0; i < more; ++i)
+    batch.more_x.push_back(
+        stack(examples, "an x", [i](const Example& example) -> const Tensor& { return example.more_x[i]; }));
+  return batch;
 }
 
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices) {

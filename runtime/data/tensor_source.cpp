@@ -9,16 +9,9 @@
 namespace lockstep::detail {
 namespace {
 
-/// The example of part(t) for each tensor t of `set` that is defined.
-template <class Part>
-Example each(const Example& set, const Part& part) {
-  const auto of = [&](const Tensor& tensor) { return tensor.defined() ? part(tensor) : Tensor(); };
-  return {of(set.x), of(set.y), of(set.sample_weight)};
-}
-
 /// Row `index` without its leading axis, as a view.
 Example row_view(const Example& set, std::int64_t index) {
-  return each(set, [&](const Tensor& tensor) {
+  return set.each([&](const Tensor& tensor) {
     const Shape& shape = tensor.shape();
     return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
   });
@@ -38,7 +31,7 @@ class InOrder final : public Cursor {
     if (position_ == set_.size()) return std::nullopt;
     const std::int64_t begin = position_;
     position_ += std::min(rows, set_.size() - begin);
-    return each(set_, [&](const Tensor& tensor) { return tensor.slice_view(0, begin, position_); });
+    return set_.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, position_); });
   }
 
  private:
@@ -64,7 +57,7 @@ class Shuffled final : public Cursor {
     if (left_.empty()) return std::nullopt;
     indices_.resize(static_cast<std::size_t>(std::min(rows, static_cast<std::int64_t>(left_.size()))));
     for (std::int64_t& index : indices_) index = draw();
-    return each(set_, [&](const Tensor& tensor) { return gather_rows(tensor, indices_); });
+    return set_.each([&](const Tensor& tensor) { return gather_rows(tensor, indices_); });
   }
 
  private:

@@ -13,6 +13,9 @@ std::int64_t rows_of(const Batch& batch) {
           "the rows of a batch are split over replicas, a scalar has none: call batch() on the data set first");
   require(!batch.y.defined() || batch.y.dim(0) == batch.x.dim(0),
           "x and y of a batch must have equally many rows, got {} and {}", batch.x, batch.y);
+  for (const Tensor& input : batch.more_x)
+    require(input.rank() >= 1 && input.dim(0) == batch.x.dim(0),
+            "the inputs of a batch must have equally many rows, got {} and {}", batch.x, input);
   const Tensor& weight = batch.sample_weight;
   require(!weight.defined() || (weight.rank() >= 1 && weight.elements() == batch.x.dim(0)),
           "a batch of {} rows needs as many sample weights, got {}", batch.x.dim(0), weight);
@@ -20,10 +23,7 @@ std::int64_t rows_of(const Batch& batch) {
 }
 
 Batch rows_view(const Batch& batch, std::int64_t begin, std::int64_t end) {
-  Batch rows{.x = batch.x.slice_view(0, begin, end)};
-  if (batch.y.defined()) rows.y = batch.y.slice_view(0, begin, end);
-  if (batch.sample_weight.defined()) rows.sample_weight = batch.sample_weight.slice_view(0, begin, end);
-  return rows;
+  return batch.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, end); });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace lockstep {
 
 /// How large buckets are, in bytes of gradients.
 struct BucketOptions {
-  std::int64_t first_bytes = std::int64_t{1} << 20;  ///< small, so that the first exchange starts early in backward
+  std::int64_t first_bytes = std::int64_t{1} << 20;  ///< small, for exchanges beside backward to start early
   std::int64_t bytes = std::int64_t{25} << 20;       ///< of all others
 };
 

@@ -45,7 +45,7 @@ std::string device_text(const Strategy& strategy) {
 
 nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelKind kind, std::int64_t batch) {
   const Example examples = synthetic_examples(usual_form(kind), batch, options.seed);
-  const Dataset batches = Dataset::from_tensors(examples.x, examples.y).batch(batch).repeat();
+  const Dataset batches = Dataset::from_tensors(examples.inputs(), examples.y).batch(batch).repeat();
   model.compile(make_usual_optimizer(kind), make_loss(kind));
   const auto record = std::make_shared<RunRecord>();
   model.fit(batches, {.steps_per_epoch = options.warmup + options.steps,
@@ -95,7 +95,7 @@ void run(const BenchOptions& options) {
       options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
   require(batch >= strategy.num_replicas_in_sync(), "--batch-size: {} replicas need at least as many examples, got {}",
           strategy.num_replicas_in_sync(), batch);
-  Model model = strategy.scope([&] { return make_model_for_fit(kind, {.seed = options.seed}); });
+  Model model = strategy.scope([&] { return make_model(kind, {.seed = options.seed}); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
   result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / strategy.num_replicas_in_sync());
   print_for_people(result);

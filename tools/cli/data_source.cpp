@@ -17,7 +17,7 @@ using Transform = std::function<Example(const Example&)>;
 
 /// The order of the stages of training: mixing examples before they are batched, preparing whole batches.
 Dataset training_batches(const Example& examples, const Transform& prepare, const DataOptions& options) {
-  Dataset data = Dataset::from_tensors(examples.x, examples.y);
+  Dataset data = Dataset::from_tensors(examples.inputs(), examples.y);
   if (options.shuffle) data = data.shuffle({.seed = options.seed});
   data = data.batch(options.batch_size, options.drop_remainder);
   return prepare ? data.map(prepare).prefetch(batches_ahead) : data;

@@ -47,7 +47,8 @@ double floor_of_replica(const Network& network, std::int64_t rows) {
     LayerImpl& layer = network.layers()[static_cast<std::size_t>(call.layer)].impl();
     if (!is_product(layer)) continue;
     const int source = call.inputs.front();
-    const Shape& shape = source < 0 ? network.input_shape() : network.calls()[static_cast<std::size_t>(source)].shape;
+    const Shape& shape = source < 0 ? network.inputs()[static_cast<std::size_t>(-1 - source)].shape
+                                    : network.calls()[static_cast<std::size_t>(source)].shape;
     total += best_ms(layer, filled_batch(rows, shape), source >= 0);
   }
   return total;

@@ -81,7 +81,7 @@ int run(TrainOptions options) {
 
   ModelSettings settings{.seed = options.data.seed, .dropout = options.dropout};
   if (takes_images(kind)) settings.images = data.form;
-  Model model = strategy.scope([&] { return make_model_for_fit(kind, settings); });
+  Model model = strategy.scope([&] { return make_model(kind, settings); });
   const Optimizer optimizer = make_optimizer(options);
   model.compile(optimizer, make_loss(kind), {Accuracy()});
   if (!options.weights.empty()) model.load_weights(options.weights);

@@ -15,8 +15,6 @@
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/xception.h>
 
-#include "stacked_inputs.h"
-
 namespace lockstep::cli {
 namespace {
 
@@ -49,7 +47,7 @@ ExampleForm usual_form(ModelKind kind) {
     case ModelKind::resnet50:
       return {{224, 224, 3}, 1000};
     case ModelKind::siamese_lstm:
-      return {{2, 140, 256}, 2};
+      return {{140, 256}, 2, 2};
     case ModelKind::xception:
       return {{299, 299, 3}, 1000};
   }
@@ -61,7 +59,9 @@ bool takes_images(ModelKind kind) { return kind != ModelKind::mlp && kind != Mod
 Model make_model(ModelKind kind, const ModelSettings& settings) {
   require(!settings.dropout || kind == ModelKind::mini_googlenet, "--dropout: the model {} has no dropout layer",
           name_of(kind));
-  const auto [shape, classes] = settings.images.value_or(usual_form(kind));
+  const ExampleForm form = settings.images.value_or(usual_form(kind));
+  const Shape& shape = form.shape;
+  const std::int64_t classes = form.classes;
   constexpr Activation logits = Activation::linear;
   switch (kind) {
     case ModelKind::mini_googlenet: {
@@ -79,11 +79,6 @@ Model make_model(ModelKind kind, const ModelSettings& settings) {
       return zoo::xception({shape, classes, logits, settings.seed});
   }
   fail<BrokenInvariant>("no such kind of model");
-}
-
-Model make_model_for_fit(ModelKind kind, const ModelSettings& settings) {
-  const Model model = make_model(kind, settings);
-  return model.network().inputs().size() == 1 ? model : stack_inputs(model);
 }
 
 Loss make_loss(ModelKind kind) {
@@ -110,11 +105,14 @@ Example synthetic_examples(const ExampleForm& form, std::int64_t count, std::uin
   std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
   Shape shape{count};
   for (const std::int64_t dim : form.shape) shape.push_back(dim);
-  const Tensor x = Tensor::empty(shape);
-  for (float& value : x.span<float>()) value = unit_float(random);
+  std::vector<Tensor> xs;
+  for (int input = 0; input < form.inputs; ++input) {
+    xs.push_back(Tensor::empty(shape));
+    for (float& value : xs.back().span<float>()) value = unit_float(random);
+  }
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int64_t>(random()) % form.classes);
-  return {.x = x, .y = Tensor::from(labels, {count, 1})};
+  return {.x = xs.front(), .y = Tensor::from(labels, {count, 1}), .more_x = {xs.begin() + 1, xs.end()}};
 }
 
 }  // namespace lockstep::cli

@@ -18,11 +18,12 @@ std::string model_names();
 
 /// What a model is given: examples of one shape, each of one of `classes` (0 and 1 where there is one probability).
 struct ExampleForm {
-  Shape shape;
+  Shape shape;  ///< of each input
   std::int64_t classes;
+  int inputs = 1;
 };
 
-/// That of synthetic examples: what the model's origin takes; of siamese-lstm, the two sequences of a pair as one.
+/// That of synthetic examples: what the model's origin takes.
 ExampleForm usual_form(ModelKind kind);
 /// Whether the model tells classes of images apart, which may be of other sizes than the usual.
 bool takes_images(ModelKind kind);
@@ -35,8 +36,6 @@ struct ModelSettings {
 
 /// Builds the model in the open scope.
 Model make_model(ModelKind kind, const ModelSettings& settings);
-/// The same with one input of the form, as fit() feeds it. Weights are saved as those of the above.
-Model make_model_for_fit(ModelKind kind, const ModelSettings& settings);
 Loss make_loss(ModelKind kind);
 /// That of the model's tutorial or paper.
 Optimizer make_usual_optimizer(ModelKind kind);

@@ -44,7 +44,7 @@ int main(int argc, char** argv) try {
 
   const Model model = twin_encoder();
   const RMSprop optimizer;
-  for (int step = 0; step < steps; ++step) {  // a model of several inputs is trained in a loop of one's own
+  for (int step = 0; step < steps; ++step) {
     GradientTape tape;
     const Tensor logits = model({a, b}, Mode::train);
     const Tensor loss = sum(sigmoid_cross_entropy(logits, alike)) / static_cast<double>(examples);

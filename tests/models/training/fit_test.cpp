@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/models/layers/merge.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -69,6 +71,28 @@ TEST_P(FitOn, AnyNumberOfReplicasTrainsTheSameModel) {
     EXPECT_NEAR(many.values.at("loss")[epoch], loss, test::tolerance(DType::f32, 16 * 20, loss));
     EXPECT_EQ(many.values.at("accuracy")[epoch], one.values.at("accuracy")[epoch]);
   }
+}
+
+// The two halves of each point as two inputs that the model joins: the same numbers as in one.
+TEST_P(FitOn, SeveralInputsAreFed) {
+  const SmallProblem problem(64);
+  const Tensor left = dense_copy(problem.x.slice_view(1, 0, 3));
+  const Tensor right = dense_copy(problem.x.slice_view(1, 3, 8));
+  const Dataset halves = Dataset::from_tensors({left, right}, problem.y).batch(20);
+  Model model = strategy_.scope([&] {
+    const Symbol a = Input({3});
+    const Symbol b = Input({5});
+    const Symbol hidden = Dense({.units = 16, .activation = Activation::relu})(Concatenate()({a, b}));
+    return Model({a, b}, Dense({.units = 3})(hidden), {.seed = 5});
+  });
+  model.compile(SGD({.learning_rate = 0.2, .momentum = 0.9}), SparseCategoricalCrossentropy{{.from_logits = true}},
+                {Accuracy{}});
+  Model whole = small_model(strategy_);
+  whole.set_weights(model.get_weights());
+  const Dataset wholes = problem.dataset().batch(20);
+  EXPECT_EQ(model.fit(halves, {.epochs = 2}).values.at("loss"), whole.fit(wholes, {.epochs = 2}).values.at("loss"));
+  EXPECT_EQ(model.evaluate(halves), whole.evaluate(wholes));
+  EXPECT_EQ(model.predict(halves).to_vector<float>(), whole.predict(wholes).to_vector<float>());
 }
 
 TEST_P(FitOn, GivesTheSameBitsAgain) {

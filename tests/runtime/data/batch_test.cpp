@@ -66,6 +66,32 @@ TEST(DatasetBatch, NeedsASampleWeightForEachExampleOrNone) {
               ThrowsMessage<InvalidArgument>(HasSubstr("need a sample weight of one shape")));
 }
 
+TEST(DatasetBatch, KeepsSeveralInputsTogether) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4}, {5});
+  const Dataset set = Dataset::from_tensors({x, x.view({5, 1}), x}, x);
+  for (const Dataset& data : {set, set.shuffle(), set.map([](const Example& e) { return e; })})
+    for (const Batch& batch : data.batch(2).epoch()) {
+      ASSERT_EQ(batch.inputs().size(), 3U);
+      EXPECT_EQ(batch.inputs()[1].shape(), (Shape{batch.size(), 1}));
+      for (const Tensor& input : batch.inputs()) EXPECT_EQ(input.to_vector<float>(), batch.y.to_vector<float>());
+    }
+}
+
+TEST(DatasetBatch, NeedsAsManyInputsOfEachExample) {
+  EXPECT_THAT(
+      [] {
+        (void)Dataset::from_tensors({Tensor::zeros({3}), Tensor::zeros({2})});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("inputs of a data set need equally many rows")));
+  EXPECT_THAT([] { (void)Dataset::from_tensors(std::vector<Tensor>{}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("needs an input")));
+  const Dataset some = numbers(4).map([](const Example& e) {
+    return Example{.x = e.x, .more_x = std::vector<Tensor>(e.x.item<float>() > 2 ? 1 : 2, e.x)};
+  });
+  EXPECT_THAT([&] { (void)some.batch(4).epoch().next(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("need as many inputs, got 3 and 2")));
+}
+
 TEST(DatasetBatch, OfBatchesStacksOnceMore) {
   const Batch nested = numbers(6).batch(2).batch(3).epoch().next().value();
   EXPECT_EQ(nested.x.shape(), (Shape{3, 2}));

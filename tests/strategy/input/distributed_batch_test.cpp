@@ -33,7 +33,20 @@ TEST(DistributedBatch, AReplicaWithoutABatchGetsOneOfNoRows) {
   EXPECT_EQ(none.y.dtype(), DType::i64);
 }
 
+TEST(DistributedBatch, CutsAllInputs) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4}, {5});
+  const DistributedBatch batch({.x = x, .sample_weight = x, .more_x = {x, x.view({5, 1})}}, 2);
+  for (const Batch& part : batch.local_results()) {
+    ASSERT_EQ(part.more_x.size(), 2U);
+    EXPECT_EQ(part.more_x[1].shape(), (Shape{part.size(), 1}));
+    for (const Tensor& tensor : {part.sample_weight, part.more_x[0], part.more_x[1]})
+      EXPECT_EQ(tensor.to_vector<float>(), part.x.to_vector<float>());
+  }
+}
+
 TEST(DistributedBatch, RefusesWhatIsNoBatch) {
+  EXPECT_ERROR(InvalidArgument, "inputs of a batch must have equally many rows",
+               DistributedBatch({.x = Tensor::zeros({3}), .more_x = {Tensor::zeros({2})}}, 2));
   EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({})}, 2));
   EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({})}, 2));
   EXPECT_ERROR(InvalidArgument, "equally many rows",
