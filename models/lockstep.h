@@ -49,9 +49,12 @@
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
+#include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
+#include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/models/training/callbacks/terminate_on_nan.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
 #include <lockstep/models/zoo/resnet50.h>

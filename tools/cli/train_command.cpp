@@ -6,12 +6,14 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
+#include <lockstep/models/training/callbacks/csv_logger.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+#include <lockstep/models/training/callbacks/progbar_logger.h>
+#include <lockstep/models/training/callbacks/tensorboard.h>
 
 #include "commands.h"
 #include "interrupt.h"
 #include "plot.h"
-#include "progress.h"
 #include "run_record.h"
 #include "step_log.h"
 #include "train_options.h"
@@ -53,7 +55,11 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
   if (!options.step_log.empty()) fit.callbacks.push_back(std::make_shared<StepLog>(options.step_log));
-  fit.callbacks.push_back(make_progress());
+  if (!options.csv.empty()) fit.callbacks.push_back(std::make_shared<CSVLogger>(options.csv));
+  if (!options.tensorboard.empty())
+    fit.callbacks.push_back(std::make_shared<TensorBoard>(
+        TensorBoardOptions{.log_dir = options.tensorboard, .histogram_freq = 1, .update_freq = 1}));
+  fit.callbacks.push_back(std::make_shared<ProgbarLogger>());
   return fit;
 }
 

@@ -30,6 +30,10 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--save", options.save, "write the trained weights (.weights.h5)");
   command.add_option("--history", options.history, "write the history by epoch (.json)");
   command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");
+  command.add_option("--csv", options.csv, "write a line for each epoch (.csv)");
+  command.add_option(
+      "--tensorboard", options.tensorboard,
+      "write curves, the layers' graph and histograms of the weights to this folder, for tensorboard --logdir");
   command.add_option("--plot", options.plot, "draw loss and accuracy (.png)");
   command.add_flag("--json", options.json, "the history as one JSON object on standard output");
 }

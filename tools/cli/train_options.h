@@ -26,7 +26,7 @@ struct TrainOptions {
   std::string schedule = "constant";
   std::string precision = "float32";
   std::optional<double> dropout{};
-  std::string weights{}, save{}, history{}, step_log{}, plot{}, backup_dir{};
+  std::string weights{}, save{}, history{}, step_log{}, plot{}, backup_dir{}, csv{}, tensorboard{};
   std::int64_t verify_every = 0;
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
   bool json = false;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include <lockstep/models/training/callback.h>
+
+namespace lockstep {
+
+/// Shows fit's progress on standard error: on a terminal a bar that is redrawn, elsewhere a line for each epoch and
+/// every 15 seconds.
+class ProgbarLogger final : public Callback {
+ public:
+  ProgbarLogger();
+  ~ProgbarLogger() override;
+
+  ///@{
+  /// What is shown: speed, time left or taken, and every loss and accuracy.
+  void on_epoch_begin(Model& model, const EpochPlan& plan) override;
+  void on_step_end(Model& model, const StepReport& report) override;
+  void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
+  ///@}
+
+ private:
+  class Display;
+  class Bar;
+  class Lines;
+  struct Epoch;  ///< the one under way
+
+  std::unique_ptr<Display> display_;
+  std::unique_ptr<Epoch> epoch_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+#include <lockstep/models/training/sequential.h>
+
+namespace lockstep {
+
+struct Sequential::Ends {
+  Symbol input;
+  Symbol output;
+
+  Ends(const Shape& input_shape, const std::vector<Layer>& layers) : input(Input(input_shape)), output(input) {
+    require(!layers.empty(), "a Sequential model needs at least one layer");
+    for (const Layer& layer : layers) output = layer(output);
+  }
+};
+
+Sequential::Sequential(const Shape& input_shape, const std::vector<Layer>& layers, const ModelOptions& options)
+    : Sequential(Ends(input_shape, layers), options) {}
+
+Sequential::Sequential(const Ends& ends, const ModelOptions& options) : Model(ends.input, ends.output, options) {}
+
+}  // namespace lockstep
