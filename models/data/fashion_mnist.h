@@ -4,11 +4,10 @@
 #include <filesystem>
 #include <optional>
 
+#include <lockstep/models/data/split.h>
 #include <lockstep/runtime/data/dataset.h>
 
 namespace lockstep {
-
-enum class Split { train, test };
 
 struct FashionMnistOptions {
   Split split = Split::train;
