@@ -10,8 +10,16 @@
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
+#include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/fashion_mnist.h>
+#include <lockstep/models/data/hdf5_dataset.h>
+#include <lockstep/models/data/image_augmentation.h>
+#include <lockstep/models/data/image_directory.h>
+#include <lockstep/models/data/image_file.h>
 #include <lockstep/models/data/image_preparation.h>
+#include <lockstep/models/data/label_preparation.h>
+#include <lockstep/models/data/normalization.h>
+#include <lockstep/models/data/resize.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>

@@ -77,7 +77,7 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
 void ByteReader::require_end() {
   std::byte extra{};
   const bool more = read(&extra, 1) > 0 || inflater_.avail_in > 0 || refill();
-  require<InputError>(!more, "{}: has more bytes than its header says", file_.string());
+  require<InputError>(!more, "{}: has more bytes than it should", file_.string());
 }
 
 }  // namespace lockstep

@@ -4,12 +4,10 @@
 #include <filesystem>
 #include <optional>
 
+#include <lockstep/models/data/split.h>
 #include <lockstep/runtime/data/dataset.h>
 
 namespace lockstep {
-
-/// Which part of a data set.
-enum class Split { train, test };
 
 /// Which images, and from where.
 struct FashionMnistOptions {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include <lockstep/models/data/image_preparation.h>
@@ -70,12 +71,13 @@ Tensor prepare(const Tensor& images, const ImagePreparation& options) {
 }  // namespace
 
 Tensor mean_image(const Tensor& images) {
-  check_images(images);
+  require(images.defined() && (images.rank() == 3 || images.rank() == 4) && images.dtype() == DType::u8,
+          "images must be u8 of shape (n, height, width) or (n, height, width, channels), got {}", images);
   const std::int64_t count = images.dim(0);
   require(count > 0, "the mean of no images is not defined");
-  const std::int64_t pixels = images.dim(1) * images.dim(2);
+  const std::int64_t pixels = images.elements() / count;
   const std::uint8_t* values = images.span<std::uint8_t>().data();
-  Tensor mean = Tensor::empty({images.dim(1), images.dim(2)});
+  Tensor mean = Tensor::empty(Shape(std::span(images.shape().begin() + 1, images.shape().end())));
   float* to = mean.data<float>();
   parallel_for(pixels, 64, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> sums(static_cast<std::size_t>(end - begin), 0);
@@ -96,9 +98,7 @@ std::function<Example(const Example&)> image_preparation(const ImagePreparation&
   require(options.padding >= 0 && options.channels >= 1,
           "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
           options.channels);
-  return [options](const Example& batch) {
-    return Example{prepare(batch.x, options), batch.y, batch.sample_weight, {}};
-  };
+  return [options](const Example& batch) { return batch.with_x(prepare(batch.x, options)); };
 }
 
 }  // namespace lockstep

@@ -14,8 +14,9 @@ struct ImagePreparation {
   std::int64_t channels = 3;  ///< equal copies of the gray value
 };
 
-/// The mean over images (n, height, width) u8 of each pixel / 255: (height, width) f32. Summed in integers, so the same
-/// on any number of threads. Throws InvalidArgument for another shape or dtype, or no images.
+/// The mean over images u8 of each pixel / 255: (n, height, width) -> (height, width) f32, (n, height, width, channels)
+/// -> (height, width, channels). Summed in integers, so the same on any number of threads. Throws InvalidArgument for
+/// another shape or dtype, or no images.
 Tensor mean_image(const Tensor& images);
 
 /// A function for Dataset::map after batch(), that turns x from (n, height, width) u8 into

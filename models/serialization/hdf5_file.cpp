@@ -167,6 +167,44 @@ void Reader::read(const std::string& name, std::span<float> values) const {
   }
 }
 
+DType Reader::dtype_of(const Handle& dataset, const std::string& name) const {
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (!type.valid()) fail_at(name, "is damaged: " + last_error());
+  const std::size_t bytes = H5Tget_size(type.id());
+  const H5T_class_t kind = H5Tget_class(type.id());
+  if (kind == H5T_FLOAT && (bytes == 2 || bytes == 4 || bytes == 8)) return DType::f32;
+  if (kind != H5T_INTEGER) fail_at(name, "holds neither integers nor floating-point numbers of 16, 32 or 64 bits");
+  const bool is_signed = H5Tget_sign(type.id()) == H5T_SGN_2;
+  if (bytes == 1 && !is_signed) return DType::u8;
+  return bytes < 4 || (bytes == 4 && is_signed) ? DType::i32 : DType::i64;
+}
+
+Tensor Reader::read_rows(const std::string& name, std::int64_t begin, std::int64_t end) const {
+  Shape shape = shape_of(name);
+  require<BrokenInvariant>(shape.rank() >= 1 && begin >= 0 && begin <= end && end <= shape[0],
+                           "{}: rows {} to {} of {:?}, which has {}", path_, begin, end, name, shape);
+  shape[0] = end - begin;
+  const Handle dataset = open_dataset(name);
+  const DType dtype = dtype_of(dataset, name);
+  Tensor rows = Tensor::empty(shape, dtype);
+  if (rows.elements() == 0) return rows;
+  std::array<hsize_t, Shape::max_rank> first{static_cast<hsize_t>(begin)};
+  std::array<hsize_t, Shape::max_rank> count{};
+  std::copy(shape.begin(), shape.end(), count.begin());
+  const Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  const Handle memory(H5Screate_simple(shape.rank(), count.data(), nullptr), H5Sclose);
+  const hid_t type = dtype == DType::f32   ? H5T_NATIVE_FLOAT
+                     : dtype == DType::u8  ? H5T_NATIVE_UINT8
+                     : dtype == DType::i32 ? H5T_NATIVE_INT32
+                                           : H5T_NATIVE_INT64;
+  const bool read =
+      space.valid() && memory.valid() &&
+      H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr) >= 0 &&
+      H5Dread(dataset.id(), type, memory.id(), space.id(), H5P_DEFAULT, rows.raw_data()) >= 0;
+  if (!read) fail_at(name, "cannot be read: " + last_error());
+  return rows;
+}
+
 Writer::Writer(std::size_t bytes) {
   constexpr std::size_t headers = 1 << 16;
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <lockstep/runtime/core/shape.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
 // As much of HDF5's C API as files of weights need, with owned handles and exceptions.
 
@@ -81,6 +82,9 @@ class Reader {
   /// The elements of a data set of 16, 32 or 64 bit floating-point numbers, as f32 in row-major order.
   /// Precondition: `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
+  /// Rows [begin, end) of a data set with at least one axis: floating-point numbers as f32; integers as u8 when they
+  /// are that, as i32 when they fit, else as i64. Precondition: 0 <= begin <= end <= number of rows.
+  Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
 
  private:
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
@@ -89,6 +93,8 @@ class Reader {
   /// Invalid when there is no such group.
   Handle open_group(const std::string& name) const;
   Handle open_dataset(const std::string& name) const;
+  /// What the elements of an open data set become.
+  DType dtype_of(const Handle& dataset, const std::string& name) const;
 
   Turn turn_;  // first, so that it ends last
   std::string path_;

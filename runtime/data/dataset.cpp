@@ -48,6 +48,18 @@ std::vector<Tensor> Example::inputs() const {
   return all;
 }
 
+Example Example::with_x(const Tensor& other) const {
+  Example result = *this;
+  result.x = other;
+  return result;
+}
+
+Example Example::with_y(const Tensor& other) const {
+  Example result = *this;
+  result.y = other;
+  return result;
+}
+
 Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
   return from_tensors(std::vector{x}, y, sample_weight);
 }
@@ -71,7 +83,19 @@ Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const Tensor& y, co
   return Dataset(detail::make_tensor_source({x, y, sample_weight, {xs.begin() + 1, xs.end()}}));
 }
 
+Dataset Dataset::from_generator(std::function<Generator(std::uint64_t)> make, std::optional<std::int64_t> size) {
+  require(make != nullptr, "from_generator() needs a function that makes a generator");
+  require(size.value_or(0) >= 0, "from_generator() needs a size of at least 0, got {}", size.value_or(0));
+  return Dataset(detail::make_generator(std::move(make), size));
+}
+
 Dataset Dataset::map(std::function<Example(const Example&)> transform) const {
+  require(transform != nullptr, "map() needs a function");
+  return map(
+      [transform = std::move(transform)](const Example& example, const ElementId&) { return transform(example); });
+}
+
+Dataset Dataset::map(std::function<Example(const Example&, const ElementId&)> transform) const {
   require(transform != nullptr, "map() needs a function");
   return Dataset(detail::make_map(stage_, std::move(transform)));
 }

@@ -22,6 +22,11 @@ struct Example {
 
   /// All inputs.
   std::vector<Tensor> inputs() const;
+  ///@{
+  /// The same with another x, or another y.
+  Example with_x(const Tensor& other) const;
+  Example with_y(const Tensor& other) const;
+  ///@}
   /// The example of part(t) for each tensor t that is defined.
   template <class Part>
   Example each(const Part& part) const;
@@ -31,6 +36,16 @@ struct Example {
 };
 /// Several examples as one: all tensors with a leading batch axis, of one size.
 using Batch = Example;
+
+/// Where an element stands: all that the random numbers of a map may depend on besides a seed, so that they are the
+/// same on any number of threads.
+struct ElementId {
+  std::uint64_t epoch = 0;  ///< of the pass; each repetition of repeat() has its own
+  std::int64_t number = 0;  ///< from 0, in the order of the pass
+};
+
+/// One pass of a generator: the next element, nothing at the end. Called by one thread at a time.
+using Generator = std::function<std::optional<Example>()>;
 
 /// How Dataset::shuffle draws.
 struct ShuffleOptions {
@@ -101,10 +116,19 @@ class Dataset {
   static Dataset from_tensors(const std::vector<Tensor>& xs, const Tensor& y = {}, const Tensor& sample_weight = {});
   ///@}
 
+  /// What generators made by `make`, one for each pass, give; fit_generator's use. `make` gets the pass's number. With
+  /// a `size` each pass has so many elements, also of a generator that never ends; without one, size() says nothing. A
+  /// generator must not change an element that it gave. What it throws reaches the reader as map's errors do, and an
+  /// InputError when it ends before `size`. Throws InvalidArgument for no function and for size < 0.
+  static Dataset from_generator(std::function<Generator(std::uint64_t epoch)> make,
+                                std::optional<std::int64_t> size = std::nullopt);
+
   /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
   /// threads. After batch() an element is a whole batch. What it throws reaches the reader with the element's number: a
   /// lockstep::Error keeps its type, another exception becomes an InputError with that one nested in it.
   Dataset map(std::function<Example(const Example&)> transform) const;
+  /// The same with the element's place, for transforms that draw random numbers.
+  Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
   /// Another order in every epoch, which depends on the seed and the epoch's number alone, on any machine.
   /// Throws InvalidArgument for a buffer of less than one element.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
@@ -120,7 +144,7 @@ class Dataset {
   /// count < 1.
   Dataset prefetch(std::int64_t count = 2) const;
 
-  /// Number of elements (of batches, after batch()); nothing when the set never ends.
+  /// Number of elements (of batches, after batch()); nothing when the set never ends, or a generator did not say.
   std::optional<std::int64_t> size() const;
   /// Examples that batch() with drop_remainder leaves out of a pass; of one repetition when the set never ends.
   std::int64_t dropped_rows() const;

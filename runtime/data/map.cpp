@@ -1,12 +1,8 @@
 #include <deque>
 #include <exception>
-#include <source_location>
-#include <string>
 #include <utility>
 
-#include <fmt/core.h>
-
-#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/element_error.h>
 #include <lockstep/runtime/data/stage.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -14,13 +10,13 @@
 namespace lockstep::detail {
 namespace {
 
-using Transform = std::function<Example(const Example&)>;
+using Transform = std::function<Example(const Example&, const ElementId&)>;
 
 /// Reads one element for each thread of the caller, transforms them side by side, and gives them away in order.
 class MapCursor final : public Cursor {
  public:
-  MapCursor(std::unique_ptr<Cursor> input, const Transform& transform)
-      : input_(std::move(input)), transform_(transform) {}
+  MapCursor(std::unique_ptr<Cursor> input, const Transform& transform, std::uint64_t epoch)
+      : input_(std::move(input)), transform_(transform), epoch_(epoch) {}
 
   std::optional<Example> next() override {
     if (ready_.empty()) refill();
@@ -62,35 +58,15 @@ class MapCursor final : public Cursor {
   void run(Result& result, std::int64_t number) const noexcept {
     if (result.error) return;
     try {
-      result.example = transform_(result.example);
+      result.example = transform_(result.example, {epoch_, number});
     } catch (...) {
-      result.error = named(number);
+      result.error = with_element("map", number);
     }
-  }
-
-  /// The exception in hand with the element's number: a lockstep::Error as it is, another as an InputError around it.
-  static std::exception_ptr named(std::int64_t number) noexcept {
-    try {
-      try {
-        throw;
-      } catch (Error& error) {
-        error.add_context(fmt::format("map of element {}", number));
-        throw;
-      } catch (const std::exception& error) {
-        throw_around_it(fmt::format("map of element {}: {}", number, error.what()));
-      } catch (...) {
-        throw_around_it(fmt::format("map of element {}: an exception of unknown type", number));
-      }
-    } catch (...) {
-      return std::current_exception();
-    }
-  }
-  [[noreturn]] static void throw_around_it(std::string message) {
-    std::throw_with_nested(InputError(std::move(message), std::source_location::current()));
   }
 
   std::unique_ptr<Cursor> input_;
   const Transform& transform_;
+  std::uint64_t epoch_;
   std::deque<Result> ready_;
   std::int64_t position_ = 0;  ///< number of the first element that has not been transformed
   bool more_ = true;
@@ -101,7 +77,7 @@ class Map final : public Stage {
   Map(StagePtr input, Transform transform) : input_(std::move(input)), transform_(std::move(transform)) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
-    return std::make_unique<MapCursor>(input_->open(epoch), transform_);
+    return std::make_unique<MapCursor>(input_->open(epoch), transform_, epoch);
   }
   std::optional<std::int64_t> size() const override { return input_->size(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }

@@ -27,7 +27,7 @@ class Stage {
  public:
   virtual ~Stage() = default;
   virtual std::unique_ptr<Cursor> open(std::uint64_t epoch) const = 0;
-  /// Nothing when it never ends.
+  /// Nothing when it never ends, or its end is not known.
   virtual std::optional<std::int64_t> size() const = 0;
   /// Rows that `batch` with drop_remainder leaves out of a pass; of one repetition when it never ends.
   virtual std::int64_t dropped_rows() const { return 0; }
@@ -38,7 +38,8 @@ using StagePtr = std::shared_ptr<const Stage>;
 
 // One for each method of Dataset; arguments are checked there.
 StagePtr make_tensor_source(const Example& set);
-StagePtr make_map(StagePtr input, std::function<Example(const Example&)> transform);
+StagePtr make_generator(std::function<Generator(std::uint64_t)> make, std::optional<std::int64_t> size);
+StagePtr make_map(StagePtr input, std::function<Example(const Example&, const ElementId&)> transform);
 StagePtr make_shuffle(StagePtr input, const ShuffleOptions& options);
 StagePtr make_batch(StagePtr input, std::int64_t rows, bool drop_remainder);
 StagePtr make_repeat(StagePtr input, std::optional<std::int64_t> count);

@@ -1,6 +1,7 @@
 // Lockstep's side of the interop tests; keras_interop.py runs it and is the judge.
 //   interop_driver parameters MODEL                    prints the number of parameters
 //   interop_driver save MODEL WEIGHTS INPUTS OUTPUTS   randomizes the model, saves its weights, writes its predictions
+//   interop_driver copy MODEL WEIGHTS OTHER_WEIGHTS    loads the first file, saves the second
 //   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
 // INPUTS and OUTPUTS are rows of little-endian f32 without a header; of several inputs, one after the other.
 
@@ -25,7 +26,9 @@
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
+#include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
+#include <lockstep/models/zoo/xception.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
 #include "layers_models.h"
@@ -66,6 +69,11 @@ Model make_model(const std::string& name) {
   if (name == "branches") return branches();
   if (name == "lstm") return lstm();
   if (name == "siamese_lstm") return zoo::siamese_lstm();
+  constexpr Activation logits = Activation::linear;
+  if (name == "resnet50") return zoo::resnet50({{64, 64, 3}, 10, logits});
+  if (name == "full_resnet50") return zoo::resnet50();
+  if (name == "xception") return zoo::xception({{71, 71, 3}, 10, logits});
+  if (name == "full_xception") return zoo::xception();
   fail("there is no model '{}'", name);
 }
 
@@ -109,11 +117,16 @@ void predict(Model& model, const std::string& inputs, const std::string& outputs
 }
 
 void run(std::span<const std::string> words) {
-  require(words.size() == 2 || words.size() == 5, "usage: see interop_driver.cpp");
+  require(words.size() == 2 || words.size() == 4 || words.size() == 5, "usage: see interop_driver.cpp");
   const MirroredStrategy strategy;
   Model model = strategy.scope([&] { return make_model(words[1]); });
   if (words[0] == "parameters") {
     fmt::print("{}\n", model.count_params());
+    return;
+  }
+  if (words[0] == "copy") {
+    load_weights(model.network(), words[2]);
+    save_weights(model.network(), words[3]);
     return;
   }
   if (words[0] == "save") {

@@ -15,7 +15,24 @@ def siamese_lstm():
     return keras.Model(sequences, layers.Dense(1, activation="sigmoid")(merged))
 
 
-keras_interop.MODELS.update(siamese_lstm=siamese_lstm)
+def application(make, size):
+    return make(weights=None, input_shape=(size, size, 3), classes=10, classifier_activation=None)
+
+
+def resnet50():
+    return application(keras.applications.ResNet50, 64)
+
+
+def xception():
+    return application(keras.applications.Xception, 71)
+
+
+keras_interop.MODELS.update(siamese_lstm=siamese_lstm, resnet50=resnet50, xception=xception)
+keras_interop.DEEP_MODELS.update({"resnet50", "xception"})
+keras_interop.FULL_MODELS.update(
+    resnet50=(lambda: keras.applications.ResNet50(weights=None), 25_636_712),
+    xception=(lambda: keras.applications.Xception(weights=None), 22_910_480),
+)
 
 if __name__ == "__main__":
     keras_interop.main()

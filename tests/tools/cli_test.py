@@ -151,6 +151,16 @@ class BadData(Case):
         self.write()
         self.succeed("train", "--data", f"fashion-mnist:{self.path}", "--batch-size", "4", "--epochs", "1")
 
+    def test_cifar10(self):
+        self.refuse("train", "--data", "cifar10", says="cifar10:DIR")
+        self.refuse("train", "--data", f"cifar10:{self.path}", says="data_batch_1.bin")
+        records = b"".join(bytes([label]) + bytes(range(256)) * 12 for label in range(8))
+        for name in ["data_batch_1.bin", "test_batch.bin"]:
+            (self.path / name).write_bytes(records)
+        command = ["train", "--data", f"cifar10:{self.path}", "--batch-size", "4", "--epochs", "1", "--limit", "8"]
+        self.succeed(*command, "--limit-test", "8")
+        self.refuse(*command, says=["test_batch.bin", "record 8"])
+
 
 class BadOutput(Case):
     def test_found_before_training(self):

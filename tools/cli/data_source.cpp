@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <charconv>
 
+#include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/fashion_mnist.h>
 #include <lockstep/models/data/image_preparation.h>
+#include <lockstep/models/data/normalization.h>
 
 namespace lockstep::cli {
 namespace {
 
 constexpr std::int64_t synthetic_default = 1024;
 constexpr std::int64_t batches_ahead = 2;
-const ExampleForm fashion_form{{32, 32, 3}, 10};
+const ExampleForm small_images{{32, 32, 3}, 10};
 
 using Transform = std::function<Example(const Example&)>;
 
@@ -23,6 +25,15 @@ Dataset training_batches(const Example& examples, const Transform& prepare, cons
   return prepare ? data.map(prepare).prefetch(batches_ahead) : data;
 }
 
+/// Images of bytes, prepared batch by batch with the training images' mean.
+TrainingData image_data(std::string name, const Example& train, const Example& test, const Transform& prepare,
+                        const DataOptions& options) {
+  Dataset test_batches =
+      Dataset::from_tensors(test.x, test.y).batch(options.batch_size).map(prepare).prefetch(batches_ahead);
+  return {std::move(name),         small_images, training_batches(train, prepare, options),
+          std::move(test_batches), train.size(), test.size()};
+}
+
 TrainingData load_fashion(const std::string& directory, const DataOptions& options) {
   FashionMnistOptions files;
   if (!directory.empty()) files.directory = directory;
@@ -30,12 +41,15 @@ TrainingData load_fashion(const std::string& directory, const DataOptions& optio
   const Example train = load_fashion_mnist(files);
   files.split = Split::test;
   files.limit = options.limit_test;
-  const Example test = load_fashion_mnist(files);
-  const Transform prepare = image_preparation({.mean = mean_image(train.x)});
-  Dataset test_batches =
-      Dataset::from_tensors(test.x, test.y).batch(options.batch_size).map(prepare).prefetch(batches_ahead);
-  return {"Fashion-MNIST",         fashion_form, training_batches(train, prepare, options),
-          std::move(test_batches), train.size(), test.size()};
+  return image_data("Fashion-MNIST", train, load_fashion_mnist(files), image_preparation({.mean = mean_image(train.x)}),
+                    options);
+}
+
+TrainingData load_cifar(const std::string& directory, const DataOptions& options) {
+  require(!directory.empty(), "--data cifar10:DIR needs the folder of CIFAR-10's binary version");
+  const Example train = load_cifar10({.directory = directory, .limit = options.limit});
+  const Example test = load_cifar10({.directory = directory, .split = Split::test, .limit = options.limit_test});
+  return image_data("CIFAR-10", train, test, mean_subtraction(mean_image(train.x)), options);
 }
 
 std::int64_t synthetic_count(const std::string& text) {
@@ -62,13 +76,12 @@ TrainingData load_data(const DataOptions& options, ModelKind model) {
   const std::string kind = options.source.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : options.source.substr(colon + 1);
   if (kind == "synthetic") return make_synthetic(rest, options, model);
-  require(kind == "fashion-mnist", "--data '{}' is not known; choose fashion-mnist[:DIR] or synthetic[:N]",
-          options.source);
-  require(
-      takes_images(model) && model != ModelKind::xception,
-      "--data fashion-mnist, of images of 32 x 32, does not suit this --model, which takes {}; use --data synthetic",
-      model == ModelKind::xception ? "larger ones" : fmt::format("{}", usual_form(model).shape));
-  return load_fashion(rest, options);
+  require(kind == "fashion-mnist" || kind == "cifar10",
+          "--data '{}' is not known; choose fashion-mnist[:DIR], cifar10:DIR or synthetic[:N]", options.source);
+  require(takes_images(model) && model != ModelKind::xception,
+          "--data {}, of images of 32 x 32, does not suit this --model, which takes {}; use --data synthetic", kind,
+          model == ModelKind::xception ? "larger ones" : fmt::format("{}", usual_form(model).shape));
+  return kind == "cifar10" ? load_cifar(rest, options) : load_fashion(rest, options);
 }
 
 }  // namespace lockstep::cli

@@ -11,7 +11,7 @@
 namespace lockstep::cli {
 
 struct DataOptions {
-  std::string source = "fashion-mnist";  ///< fashion-mnist[:DIR] or synthetic[:N]
+  std::string source = "fashion-mnist";  ///< fashion-mnist[:DIR], cifar10:DIR or synthetic[:N]
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};
   std::int64_t batch_size = 0;  ///< global

@@ -12,7 +12,8 @@ namespace lockstep::cli {
 namespace {
 
 void add_data_options(CLI::App& command, DataOptions& data) {
-  command.add_option("--data", data.source, "fashion-mnist[:DIR] or synthetic[:N] (default fashion-mnist)");
+  command.add_option("--data", data.source,
+                     "fashion-mnist[:DIR], cifar10:DIR or synthetic[:N] (default fashion-mnist)");
   command.add_option("--limit", data.limit, "only the first N examples")->check(whole_number_from(1));
   command.add_option("--limit-test", data.limit_test, "only the first N test examples")->check(whole_number_from(1));
   command.add_option("--batch-size", data.batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")

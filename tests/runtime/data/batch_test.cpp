@@ -77,6 +77,17 @@ TEST(DatasetBatch, KeepsSeveralInputsTogether) {
     }
 }
 
+TEST(DatasetBatch, OfExamplesWithAnotherXKeepsTheRest) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1, 2}, {3});
+  const Tensor other = Tensor::zeros({1});
+  const Dataset set = Dataset::from_tensors({x, x}, x, x).map([&](const Example& e) { return e.with_x(other); });
+  const Batch batch = set.map([&](const Example& e) { return e.with_y(other); }).batch(3).epoch().next().value();
+  EXPECT_EQ(batch.x.shape(), (Shape{3, 1}));
+  EXPECT_EQ(batch.y.shape(), (Shape{3, 1}));
+  EXPECT_EQ(batch.sample_weight.to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(batch.more_x.at(0).to_vector<float>(), x.to_vector<float>());
+}
+
 TEST(DatasetBatch, NeedsAsManyInputsOfEachExample) {
   EXPECT_THAT(
       [] {

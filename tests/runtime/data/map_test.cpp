@@ -104,7 +104,18 @@ TEST_P(DatasetMap, StaysWithinTheReadersShare) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, DatasetMap, testing::Values(1, 2, 4));
 
-TEST(DatasetMapFunction, IsRequired) { EXPECT_THROW((void)numbers(1).map(nullptr), InvalidArgument); }
+TEST_P(DatasetMap, TellsTheEpochAndTheNumberOfEachElement) {
+  const Dataset placed = numbers(5).shuffle().map([](const Example&, const ElementId& id) {
+    return Example{Tensor::scalar(static_cast<float>(id.epoch) * 100 + static_cast<float>(id.number))};
+  });
+  EXPECT_THAT(read(placed, 3), ElementsAre(300, 301, 302, 303, 304));
+  EXPECT_THAT(read(placed.repeat(2).take(7), 1), ElementsAre(200, 201, 202, 203, 204, 300, 301));
+}
+
+TEST(DatasetMapFunction, IsRequired) {
+  EXPECT_THROW((void)numbers(1).map(std::function<Example(const Example&)>()), InvalidArgument);
+  EXPECT_THROW((void)numbers(1).map(std::function<Example(const Example&, const ElementId&)>()), InvalidArgument);
+}
 
 }  // namespace
 }  // namespace lockstep

@@ -1,0 +1,68 @@
+// Images per second from a folder of JPEG or PNG files to batches for training: decoded, resized, shifted, flipped and
+// stacked. bench/peers/run_image_folder compares it with PyTorch's DataLoader.
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <lockstep/models/data/image_augmentation.h>
+#include <lockstep/models/data/image_directory.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace {
+
+struct Options {
+  std::string directory;
+  int workers = 2;
+  std::int64_t image_size = 224;
+  std::int64_t batch_size = 32;
+  int epochs = 3;  ///< after one that is not measured
+};
+
+/// Images in a pass.
+std::int64_t read_epoch(const lockstep::Dataset& batches, int epoch) {
+  std::int64_t images = 0;
+  for (const lockstep::Batch& batch : batches.epoch(static_cast<std::uint64_t>(epoch))) images += batch.size();
+  return images;
+}
+
+double images_per_s(const Options& options) {
+  const lockstep::ComputeThreadsScope share(options.workers);
+  const lockstep::Dataset batches =
+      lockstep::image_dataset_from_directory(options.directory,
+                                             {.image_size = {options.image_size, options.image_size}})
+          .dataset
+          .map(lockstep::image_augmentation(
+              {.width_shift_range = 0.1, .height_shift_range = 0.1, .horizontal_flip = true}))
+          .batch(options.batch_size);
+  read_epoch(batches, 0);
+  const auto start = std::chrono::steady_clock::now();
+  std::int64_t images = 0;
+  for (int epoch = 1; epoch <= options.epochs; ++epoch) images += read_epoch(batches, epoch);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(images) / time.count();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Reads a folder of images over and over; prints one JSON object");
+  app.add_option("directory", options.directory, "a folder for each class in it")->required();
+  app.add_option("--workers", options.workers, "threads")->check(CLI::PositiveNumber);
+  app.add_option("--image-size", options.image_size, "height and width after resizing")->check(CLI::PositiveNumber);
+  app.add_option("--batch-size", options.batch_size)->check(CLI::PositiveNumber);
+  app.add_option("--epochs", options.epochs, "measured passes")->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    fmt::print("{{\"images_per_s\": {:.1f}}}\n", images_per_s(options));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "image_directory_bench: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/kernels/common/philox.h>
+#include <lockstep/runtime/data/dataset.h>
+
+namespace lockstep {
+
+/// Which random numbers of an element: transforms of one seed draw from different streams.
+enum class DrawStream : std::uint32_t { augmentation, crop, mixup };
+
+/// Random numbers for one element of a data set, which depend on seed, stream, epoch and the element's number alone.
+/// At most 2^26 for each of 2^40 elements.
+class ElementDraws {
+ public:
+  /// The first number comes next.
+  ElementDraws(std::uint64_t seed, DrawStream stream, const ElementId& id)
+      : sequence_({.seed = seed, .stream = static_cast<std::uint32_t>(stream), .step = id.epoch}),
+        position_(static_cast<std::uint64_t>(id.number) << 26) {}
+
+  /// Uniform over the 2^32 words.
+  std::uint32_t word() {
+    if (position_ % 4 == 0) block_ = sequence_.block(position_ / 4);
+    return block_.word[position_++ % 4];
+  }
+  /// Uniform in (0, 1).
+  double uniform() { return (word() + 0.5) / 4294967296.0; }
+  /// One of 0 .. bound - 1. Precondition: 1 <= bound < 2^32.
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(std::uint64_t{word()} * static_cast<std::uint64_t>(bound) >> 32);
+  }
+
+ private:
+  RandomSequence sequence_;
+  std::uint64_t position_;
+  PhiloxBlock block_{};
+};
+
+}  // namespace lockstep

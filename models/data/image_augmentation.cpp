@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include <lockstep/models/data/element_draws.h>
+#include <lockstep/models/data/image_augmentation.h>
+
+namespace lockstep {
+namespace {
+
+/// Where an output pixel lies along one axis of the input: `share` of the way from `low` to `high`, or outside.
+struct Position {
+  std::int64_t low;
+  std::int64_t high;
+  float share;
+  bool outside;  ///< takes cval
+};
+
+struct Axis {
+  std::int64_t from;  ///< input pixels
+  std::int64_t to;    ///< output pixels
+  double begin;       ///< where output pixel 0 lies in the input
+};
+
+std::int64_t inside(std::int64_t index, std::int64_t size, FillMode mode) {
+  if (mode != FillMode::reflect) return std::clamp<std::int64_t>(index, 0, size - 1);
+  const std::int64_t period = 2 * size;
+  const std::int64_t place = (index % period + period) % period;
+  return place < size ? place : period - 1 - place;
+}
+
+std::vector<Position> positions(const Axis& axis, FillMode mode) {
+  const double whole = std::floor(axis.begin);
+  const auto share = static_cast<float>(axis.begin - whole);
+  std::vector<Position> result;
+  result.reserve(static_cast<std::size_t>(axis.to));
+  for (std::int64_t i = 0; i < axis.to; ++i) {
+    const std::int64_t low = i + static_cast<std::int64_t>(whole);
+    const bool beyond = low < 0 || low >= axis.from || (low == axis.from - 1 && share > 0);
+    result.push_back(
+        {inside(low, axis.from, mode), inside(low + 1, axis.from, mode), share, beyond && mode == FillMode::constant});
+  }
+  return result;
+}
+
+template <class T>
+T converted(float value) {
+  if constexpr (std::is_same_v<T, std::uint8_t>)
+    return static_cast<T>(std::clamp(value, 0.0F, 255.0F) + 0.5F);
+  else
+    return value;
+}
+
+/// Row and column of each output pixel in the input.
+struct Grid {
+  std::vector<Position> rows;
+  std::vector<Position> columns;
+  float cval;
+};
+
+template <class T>
+void sample_row(const T* upper, const T* lower, float down, const Grid& grid, std::int64_t channels, T* to) {
+  for (const Position& column : grid.columns) {
+    const T* const corners[] = {upper + column.low * channels, upper + column.high * channels,
+                                lower + column.low * channels, lower + column.high * channels};
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      float value = grid.cval;
+      if (!column.outside) {
+        const auto corner = [&](int i) { return static_cast<float>(corners[i][channel]); };
+        const float top = corner(0) + (corner(1) - corner(0)) * column.share;
+        const float bottom = corner(2) + (corner(3) - corner(2)) * column.share;
+        value = top + (bottom - top) * down;
+      }
+      *to++ = converted<T>(value);
+    }
+  }
+}
+
+template <class T>
+Tensor sample(const Tensor& image, const Grid& grid) {
+  const std::int64_t channels = image.rank() == 3 ? image.dim(2) : 1;
+  Shape shape = image.shape();
+  shape[0] = static_cast<std::int64_t>(grid.rows.size());
+  shape[1] = static_cast<std::int64_t>(grid.columns.size());
+  Tensor result = Tensor::empty(shape, image.dtype());
+  const T* from = image.span<T>().data();
+  const std::int64_t from_row = image.dim(1) * channels;
+  T* to = result.data<T>();
+  for (const Position& row : grid.rows) {
+    if (row.outside)
+      std::fill_n(to, shape[1] * channels, converted<T>(grid.cval));
+    else
+      sample_row(from + row.low * from_row, from + row.high * from_row, row.share, grid, channels, to);
+    to += shape[1] * channels;
+  }
+  return result;
+}
+
+Tensor sample(const Tensor& image, const Grid& grid) {
+  return image.dtype() == DType::u8 ? sample<std::uint8_t>(image, grid) : sample<float>(image, grid);
+}
+
+void check_image(const Tensor& image) {
+  require(image.defined() && (image.rank() == 2 || image.rank() == 3) &&
+              (image.dtype() == DType::u8 || image.dtype() == DType::f32) && image.elements() > 0,
+          "an image to augment must be u8 or f32 of shape (height, width) or (height, width, channels), got {}; map "
+          "before batch()",
+          image);
+}
+
+/// Pixels to shift by.
+double shift(double range, std::int64_t size, double uniform) {
+  const double pixels = range < 1 ? range * static_cast<double>(size) : range;
+  return (2 * uniform - 1) * pixels;
+}
+
+}  // namespace
+
+std::function<Example(const Example&, const ElementId&)> image_augmentation(const ImageAugmentation& options) {
+  for (const double range : {options.width_shift_range, options.height_shift_range})
+    require(range >= 0 && std::isfinite(range), "a shift range must be 0 or more, got {}", range);
+  return [options](const Example& example, const ElementId& id) {
+    const Tensor& image = example.x;
+    check_image(image);
+    // Every number is drawn whether it is needed or not: an option does not change what the others do.
+    ElementDraws draws(options.seed, DrawStream::augmentation, id);
+    const double right = shift(options.width_shift_range, image.dim(1), draws.uniform());
+    const double down = shift(options.height_shift_range, image.dim(0), draws.uniform());
+    const bool mirror = draws.uniform() < 0.5;
+    const bool turn_over = draws.uniform() < 0.5;
+    Grid grid{positions({image.dim(0), image.dim(0), down}, options.fill_mode),
+              positions({image.dim(1), image.dim(1), right}, options.fill_mode), static_cast<float>(options.cval)};
+    if (options.horizontal_flip && mirror) std::reverse(grid.columns.begin(), grid.columns.end());
+    if (options.vertical_flip && turn_over) std::reverse(grid.rows.begin(), grid.rows.end());
+    return example.with_x(sample(image, grid));
+  };
+}
+
+std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCrop& options) {
+  require(options.size.height >= 1 && options.size.width >= 1 && options.padding >= 0,
+          "a crop needs a size of at least 1 x 1 and a padding of at least 0, got {} x {} and {}", options.size.height,
+          options.size.width, options.padding);
+  return [options](const Example& example, const ElementId& id) {
+    const Tensor& image = example.x;
+    check_image(image);
+    const std::int64_t spare_rows = image.dim(0) + 2 * options.padding - options.size.height;
+    const std::int64_t spare_columns = image.dim(1) + 2 * options.padding - options.size.width;
+    require(spare_rows >= 0 && spare_columns >= 0,
+            "an image {} with a padding of {} is too small for a crop of {} x {}", image, options.padding,
+            options.size.height, options.size.width);
+    ElementDraws draws(options.seed, DrawStream::crop, id);
+    const std::int64_t top = draws.below(spare_rows + 1) - options.padding;
+    const std::int64_t left = draws.below(spare_columns + 1) - options.padding;
+    const Axis rows{image.dim(0), options.size.height, static_cast<double>(top)};
+    const Axis columns{image.dim(1), options.size.width, static_cast<double>(left)};
+    const Grid grid{positions(rows, options.fill_mode), positions(columns, options.fill_mode),
+                    static_cast<float>(options.cval)};
+    return example.with_x(sample(image, grid));
+  };
+}
+
+}  // namespace lockstep

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <vector>
+
+#include <lockstep/models/data/image_codec.h>
+#include <lockstep/models/data/image_file.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+std::vector<std::byte> content_of(const std::filesystem::path& file) {
+  std::error_code error;
+  require<InputError>(std::filesystem::exists(file, error), "there is no such file");
+  require<InputError>(std::filesystem::is_regular_file(file, error), "this is not a regular file");
+  std::ifstream stream(file, std::ios::binary);
+  require<InputError>(stream.is_open(), "cannot be opened: {}", std::strerror(errno));
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  require<InputError>(!error, "its size is unknown: {}", error.message());
+  std::vector<std::byte> content(bytes);
+  stream.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(bytes));
+  require<InputError>(stream.gcount() == static_cast<std::streamsize>(bytes), "reading failed after {} of {} bytes",
+                      stream.gcount(), bytes);
+  return content;
+}
+
+template <std::size_t Count>
+bool starts_with(std::span<const std::byte> content, const std::array<int, Count>& signature) {
+  return content.size() >= Count && std::equal(signature.begin(), signature.end(), content.begin(),
+                                               [](int a, std::byte b) { return a == std::to_integer<int>(b); });
+}
+
+Tensor decode(std::span<const std::byte> content, std::int64_t channels) {
+  if (starts_with(content, std::array{0xff, 0xd8, 0xff})) return decode_jpeg(content, channels);
+  if (starts_with(content, std::array{0x89, 'P' + 0, 'N' + 0, 'G' + 0})) return decode_png(content, channels);
+  fail<InputError>("neither a JPEG nor a PNG image");
+}
+
+}  // namespace
+
+Tensor empty_image(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  constexpr std::int64_t most_pixels = std::int64_t{1} << 27;
+  require<InputError>(width <= most_pixels / std::max<std::int64_t>(1, height),
+                      "an image of {} x {} pixels, which is more than {}", height, width, most_pixels);
+  return Tensor::empty({height, width, channels}, DType::u8);
+}
+
+Tensor read_image(const std::filesystem::path& file, std::int64_t channels) {
+  require(channels == 1 || channels == 3, "an image is read with 1 or 3 channels, not {}", channels);
+  try {
+    return decode(content_of(file), channels);
+  } catch (Error& error) {
+    error.add_context(file.string());
+    throw;
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,105 @@
+#include <csetjmp>
+#include <cstdio>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include <lockstep/models/data/image_codec.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+struct ErrorManager : jpeg_error_mgr {
+  std::jmp_buf jump;
+  char message[JMSG_LENGTH_MAX];
+};
+
+[[noreturn]] void on_error(j_common_ptr info) {
+  auto* errors = static_cast<ErrorManager*>(info->err);
+  errors->format_message(info, errors->message);
+  std::longjmp(errors->jump, 1);
+}
+
+/// libjpeg goes on after a warning; where it would make up pixels, that is an error here.
+void on_message(j_common_ptr info, int level) {
+  const int code = info->err->msg_code;
+  const bool pixels_are_lost =
+      code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC;
+  if (level < 0 && pixels_are_lost) on_error(info);
+}
+
+/// A small file can have so many progressive scans of a large image that decoding it takes hours.
+void limit_scans(j_common_ptr info) {
+  constexpr int most_scans = 500;
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > most_scans) ERREXIT(info, JERR_BAD_PROGRESSION);
+}
+
+/// libjpeg leaves its functions on an error by a jump to `attempt`. So it is called from there only, by functions in
+/// which no object lives whose destructor the jump would skip.
+class Decompressor {
+ public:
+  Decompressor() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = on_error;
+    errors_.emit_message = on_message;
+    progress_.progress_monitor = limit_scans;
+    attempt([](Decompressor& self) { jpeg_create_decompress(&self.info_); });
+    info_.progress = &progress_;
+  }
+  ~Decompressor() { jpeg_destroy_decompress(&info_); }
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  void read_header(std::span<const std::byte> content, std::int64_t channels) {
+    content_ = content;
+    attempt([](Decompressor& self) {
+      const auto* bytes = reinterpret_cast<const unsigned char*>(self.content_.data());
+      jpeg_mem_src(&self.info_, bytes, static_cast<unsigned long>(self.content_.size()));
+      jpeg_read_header(&self.info_, TRUE);
+    });
+    require<InputError>(info_.jpeg_color_space != JCS_CMYK && info_.jpeg_color_space != JCS_YCCK,
+                        "a JPEG image in CMYK, which is not read; convert it to RGB");
+    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  }
+  std::int64_t height() const { return info_.image_height; }
+  std::int64_t width() const { return info_.image_width; }
+
+  /// All rows, one after the other.
+  void read_rows(std::uint8_t* to) {
+    to_ = to;
+    attempt([](Decompressor& self) {
+      jpeg_start_decompress(&self.info_);
+      const std::size_t row_bytes = std::size_t{self.info_.output_width} * self.info_.output_components;
+      while (self.info_.output_scanline < self.info_.output_height) {
+        JSAMPROW row = self.to_ + self.info_.output_scanline * row_bytes;
+        jpeg_read_scanlines(&self.info_, &row, 1);
+      }
+      jpeg_finish_decompress(&self.info_);
+    });
+  }
+
+ private:
+  void attempt(void (*calls)(Decompressor& self)) {
+    if (setjmp(errors_.jump) != 0) fail<InputError>("a damaged JPEG image: {}", errors_.message);
+    calls(*this);
+  }
+
+  jpeg_decompress_struct info_{};
+  ErrorManager errors_{};
+  jpeg_progress_mgr progress_{};
+  std::span<const std::byte> content_;
+  std::uint8_t* to_ = nullptr;
+};
+
+}  // namespace
+
+Tensor decode_jpeg(std::span<const std::byte> content, std::int64_t channels) {
+  Decompressor jpeg;
+  jpeg.read_header(content, channels);
+  Tensor image = empty_image(jpeg.height(), jpeg.width(), channels);
+  jpeg.read_rows(image.data<std::uint8_t>());
+  return image;
+}
+
+}  // namespace lockstep

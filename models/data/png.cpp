@@ -1,0 +1,119 @@
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include <png.h>
+
+#include <lockstep/models/data/image_codec.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+/// libpng leaves its functions on an error by a jump to `attempt`. So it is called from there only, by functions in
+/// which no object lives whose destructor the jump would skip.
+class PngReader {
+ public:
+  explicit PngReader(std::span<const std::byte> content) : left_(content) {
+    attempt([](PngReader& self) {
+      self.png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &self, on_error, on_warning);
+      self.info_ = self.png_ != nullptr ? png_create_info_struct(self.png_) : nullptr;
+    });
+    if (info_ == nullptr) png_destroy_read_struct(&png_, nullptr, nullptr);
+    require<OutOfMemory>(info_ != nullptr, "no memory for libpng");
+  }
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+
+  /// Afterwards rows are gray or RGB, of 8 bits: RGB when asked for and whenever the image has colors.
+  void read_header(bool as_rgb) {
+    as_rgb_ = as_rgb;
+    attempt([](PngReader& self) {
+      png_set_read_fn(self.png_, &self, read_some);
+      png_read_info(self.png_, self.info_);
+      const int type = png_get_color_type(self.png_, self.info_);
+      self.has_colors_ = (type & PNG_COLOR_MASK_COLOR) != 0;
+      if (png_get_bit_depth(self.png_, self.info_) == 16) png_set_strip_16(self.png_);
+      if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(self.png_);
+      if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(self.png_);
+      png_set_strip_alpha(self.png_);
+      if (self.as_rgb_ && !self.has_colors_) png_set_gray_to_rgb(self.png_);
+      png_set_interlace_handling(self.png_);
+      png_read_update_info(self.png_, self.info_);
+      self.height_ = png_get_image_height(self.png_, self.info_);
+      self.width_ = png_get_image_width(self.png_, self.info_);
+      self.row_bytes_ = png_get_rowbytes(self.png_, self.info_);
+    });
+  }
+  std::int64_t height() const { return height_; }
+  std::int64_t width() const { return width_; }
+  std::int64_t channels() const { return as_rgb_ || has_colors_ ? 3 : 1; }
+
+  /// All rows, one after the other.
+  void read_rows(std::uint8_t* to) {
+    require<BrokenInvariant>(static_cast<std::int64_t>(row_bytes_) == width_ * channels(),
+                             "libpng gives {} bytes for a row of {} x {}", row_bytes_, width_, channels());
+    rows_.clear();
+    for (std::int64_t row = 0; row < height_; ++row) rows_.push_back(to + row * width_ * channels());
+    attempt([](PngReader& self) {
+      png_read_image(self.png_, self.rows_.data());
+      png_read_end(self.png_, nullptr);
+    });
+  }
+
+ private:
+  [[noreturn]] static void on_error(png_structp png, png_const_charp message) {
+    auto* self = static_cast<PngReader*>(png_get_error_ptr(png));
+    std::snprintf(self->message_, sizeof self->message_, "%s", message);
+    std::longjmp(self->jump_, 1);
+  }
+  static void on_warning(png_structp, png_const_charp) {}
+
+  static void read_some(png_structp png, png_bytep to, std::size_t bytes) {
+    auto* self = static_cast<PngReader*>(png_get_io_ptr(png));
+    if (bytes > self->left_.size()) png_error(png, "it is cut short");
+    std::memcpy(to, self->left_.data(), bytes);
+    self->left_ = self->left_.subspan(bytes);
+  }
+
+  void attempt(void (*calls)(PngReader& self)) {
+    if (setjmp(jump_) != 0) fail<InputError>("a damaged PNG image: {}", message_);
+    calls(*this);
+  }
+
+  std::span<const std::byte> left_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  std::jmp_buf jump_;
+  char message_[128] = "";
+  bool as_rgb_ = false;
+  bool has_colors_ = false;
+  std::int64_t height_ = 0;
+  std::int64_t width_ = 0;
+  std::size_t row_bytes_ = 0;
+  std::vector<png_bytep> rows_;
+};
+
+Tensor to_gray(const Tensor& image) {
+  Tensor gray = empty_image(image.dim(0), image.dim(1), 1);
+  const std::uint8_t* rgb = image.data<std::uint8_t>();
+  for (std::uint8_t& value : gray.span<std::uint8_t>()) {
+    value = static_cast<std::uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
+    rgb += 3;
+  }
+  return gray;
+}
+
+}  // namespace
+
+Tensor decode_png(std::span<const std::byte> content, std::int64_t channels) {
+  PngReader png(content);
+  png.read_header(channels == 3);
+  Tensor image = empty_image(png.height(), png.width(), png.channels());
+  png.read_rows(image.data<std::uint8_t>());
+  return channels == png.channels() ? image : to_gray(image);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+#include <source_location>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/element_error.h>
+
+namespace lockstep::detail {
+namespace {
+
+[[noreturn]] void throw_around_it(std::string message) {
+  std::throw_with_nested(InputError(std::move(message), std::source_location::current()));
+}
+
+}  // namespace
+
+std::exception_ptr with_element(std::string_view stage, std::int64_t number) noexcept {
+  try {
+    try {
+      throw;
+    } catch (Error& error) {
+      error.add_context(fmt::format("{} of element {}", stage, number));
+      throw;
+    } catch (const std::exception& error) {
+      throw_around_it(fmt::format("{} of element {}: {}", stage, number, error.what()));
+    } catch (...) {
+      throw_around_it(fmt::format("{} of element {}: an exception of unknown type", stage, number));
+    }
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace lockstep::detail

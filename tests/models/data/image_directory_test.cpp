@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/data/image_directory.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+#include "image_files.h"
+
+namespace lockstep {
+namespace {
+
+using test::write_png;
+using test::write_text;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// Images of one color each: 1 and 2 of cats, 3, 4 and 5 of dogs, which stand in several folders, and others to ignore.
+struct ImageDirectoryTest : testing::Test {
+  ImageDirectoryTest() {
+    for (const char* name : {"dogs", "cats", "dogs/young", "empty", ".hidden"})
+      std::filesystem::create_directory(folder.path() / name);
+    add("cats/a.png", 1);
+    add("cats/b.PNG", 2);
+    add("dogs/a.png", 3);
+    add("dogs/young/z.jpeg", 4);
+    add("dogs/z.jpg", 5);
+    add(".hidden/a.png", 6);
+    add("at the top.png", 7);
+    write_text(folder / "cats/notes.txt", "not an image");
+  }
+
+  void add(const std::string& name, std::uint8_t value) const {
+    write_png(folder / name, {.width = 4, .height = 2, .bytes = std::vector<std::uint8_t>(24, value)});
+  }
+  ImageDirectory open(ImageDirectoryOptions options = {}) const {
+    options.image_size = {3, 5};
+    return image_dataset_from_directory(folder.path(), options);
+  }
+  /// The colors in the order of an epoch.
+  static std::vector<float> colors(const Dataset& set, std::uint64_t epoch = 0) {
+    std::vector<float> values;
+    for (const Example& example : set.epoch(epoch)) values.push_back(example.x.data<float>()[0]);
+    return values;
+  }
+
+  test::TemporaryFolder folder;
+};
+
+TEST_F(ImageDirectoryTest, GivesImagesByClassAndName) {
+  const ImageDirectory images = open({.shuffle = false});
+  EXPECT_THAT(images.class_names, ElementsAre("cats", "dogs", "empty"));
+  EXPECT_EQ(images.dataset.size(), 5);
+  EXPECT_EQ(images.files.at(3), folder.path() / "dogs" / "young" / "z.jpeg");
+  EXPECT_THAT(colors(images.dataset), ElementsAre(1, 2, 3, 4, 5));
+  std::vector<int> labels;
+  for (const Example& example : images.dataset.epoch()) {
+    EXPECT_EQ(example.x.shape(), (Shape{3, 5, 3}));
+    EXPECT_EQ(example.x.dtype(), DType::f32);
+    EXPECT_THAT(example.x.to_vector<float>(), testing::Each(example.x.data<float>()[0]));
+    labels.push_back(example.y.item<std::int32_t>());
+  }
+  EXPECT_THAT(labels, ElementsAre(0, 0, 1, 1, 1));
+}
+
+TEST_F(ImageDirectoryTest, ReadsGrayWhenAsked) {
+  for (const Batch& batch : open({.channels = 1}).dataset.batch(5).epoch())
+    EXPECT_EQ(batch.x.shape(), (Shape{5, 3, 5, 1}));
+}
+
+TEST_F(ImageDirectoryTest, ShufflesBySeedAndEpochOnAnyNumberOfThreads) {
+  const Dataset set = open({.seed = 3}).dataset;
+  const std::vector<float> first = colors(set, 0);
+  EXPECT_THAT(first, testing::UnorderedElementsAre(1, 2, 3, 4, 5));
+  EXPECT_NE(colors(set, 1), first);
+  EXPECT_NE(colors(open({.seed = 4}).dataset), first);
+  for (const int threads : {1, 3}) {
+    const ComputeThreadsScope share(threads);
+    EXPECT_EQ(colors(set, 0), first);
+  }
+}
+
+TEST_F(ImageDirectoryTest, NamesTheFileThatIsDamaged) {
+  const std::string file = folder / "dogs/a.png";
+  const std::string whole = test::contents_of(file);
+  for (const std::string& bytes : {std::string("no image"), whole.substr(0, whole.size() / 2)}) {
+    write_text(file, bytes);
+    DatasetIterator pass = open({.shuffle = false}).dataset.prefetch().epoch();
+    EXPECT_TRUE(pass.next());
+    EXPECT_TRUE(pass.next());
+    EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>(AllOf(HasSubstr(file), Not(HasSubstr("\n")))));
+    EXPECT_FALSE(pass.next());
+  }
+}
+
+TEST_F(ImageDirectoryTest, RefusesWhatItCannotRead) {
+  const auto refused = [&](const char* name, const char* complaint) {
+    EXPECT_THAT([&] { image_dataset_from_directory(folder.path() / name); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr((folder.path() / name).string()), HasSubstr(complaint))));
+  };
+  refused("none", "no such directory");
+  refused("cats/a.png", "no such directory");
+  refused("cats", "has no .jpg, .jpeg or .png files in a folder for each class");
+  EXPECT_THROW(image_dataset_from_directory(folder.path(), {.image_size = {0, 5}}), InvalidArgument);
+  EXPECT_THROW(open({.channels = 4}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,193 @@
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/data/image_file.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+#include "image_files.h"
+
+namespace lockstep {
+namespace {
+
+using test::contents_of;
+using test::PngImage;
+using test::write_jpeg;
+using test::write_png;
+using test::write_text;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+using testing::Not;
+using testing::ThrowsMessage;
+
+struct ImageFile : testing::Test {
+  std::vector<int> png(const PngImage& image, std::int64_t channels) const {
+    write_png(path, image);
+    const Tensor read = read_image(path, channels);
+    EXPECT_EQ(read.shape(), (Shape{image.height, image.width, channels}));
+    EXPECT_EQ(read.dtype(), DType::u8);
+    return read.to_vector<int>();
+  }
+  /// Reading fails with one line that begins with the file's name and contains `complaint`.
+  void expect_refused(const std::string& complaint) const {
+    EXPECT_THAT(
+        [&] { read_image(path); },
+        ThrowsMessage<InputError>(AllOf(testing::StartsWith(path + ": "), HasSubstr(complaint), Not(HasSubstr("\n")))));
+  }
+
+  test::TemporaryFolder folder;
+  const std::string path = folder / "image";  // the name says nothing of the format
+};
+
+TEST_F(ImageFile, ReadsColorsOfAPngExactly) {
+  const PngImage image{.width = 2, .height = 2, .bytes = {255, 0, 0, 0, 255, 0, 0, 0, 255, 1, 2, 3}};
+  EXPECT_THAT(png(image, 3), ElementsAreArray(image.bytes));
+  EXPECT_THAT(png(image, 1), ElementsAre(76, 150, 29, 2)) << "0.299 R + 0.587 G + 0.114 B, rounded";
+}
+
+TEST_F(ImageFile, ReadsGrayOfAPngWithAnyDepth) {
+  const PngImage image{.width = 3, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY, .bytes = {0, 7, 255}};
+  EXPECT_THAT(png(image, 1), ElementsAre(0, 7, 255));
+  EXPECT_THAT(png(image, 3), ElementsAre(0, 0, 0, 7, 7, 7, 255, 255, 255));
+  const PngImage bits{
+      .width = 4, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY, .bit_depth = 1, .bytes = {0b01100000}};
+  EXPECT_THAT(png(bits, 1), ElementsAre(0, 255, 255, 0));
+}
+
+TEST_F(ImageFile, TakesTheHigherByteOf16Bits) {
+  EXPECT_THAT(png({.width = 1, .height = 1, .bit_depth = 16, .bytes = {1, 200, 2, 0, 255, 255}}, 3),
+              ElementsAre(1, 2, 255));
+}
+
+TEST_F(ImageFile, LeavesAlphaOut) {
+  const PngImage colors{.width = 1, .height = 2, .color_type = PNG_COLOR_TYPE_RGBA, .bytes = {9, 8, 7, 0, 6, 5, 4, 99}};
+  EXPECT_THAT(png(colors, 3), ElementsAre(9, 8, 7, 6, 5, 4));
+  const PngImage gray{.width = 2, .height = 1, .color_type = PNG_COLOR_TYPE_GRAY_ALPHA, .bytes = {9, 0, 8, 255}};
+  EXPECT_THAT(png(gray, 1), ElementsAre(9, 8));
+  EXPECT_THAT(png(gray, 3), ElementsAre(9, 9, 9, 8, 8, 8));
+}
+
+TEST_F(ImageFile, LooksPalettesUp) {
+  const PngImage image{.width = 4,
+                       .height = 1,
+                       .color_type = PNG_COLOR_TYPE_PALETTE,
+                       .bit_depth = 2,
+                       .bytes = {0b01'00'10'01},
+                       .palette = {{1, 2, 3}, {10, 20, 30}, {100, 100, 100}},
+                       .palette_alpha = {0, 128}};
+  EXPECT_THAT(png(image, 3), ElementsAre(10, 20, 30, 1, 2, 3, 100, 100, 100, 10, 20, 30));
+  EXPECT_THAT(png(image, 1), ElementsAre(18, 2, 100, 18));
+}
+
+TEST_F(ImageFile, ReadsAnInterlacedPng) {
+  PngImage image{.width = 9, .height = 9, .interlace = PNG_INTERLACE_ADAM7};
+  for (int i = 0; i < 9 * 9 * 3; ++i) image.bytes.push_back(static_cast<std::uint8_t>(i));
+  EXPECT_THAT(png(image, 3), ElementsAreArray(image.bytes));
+}
+
+/// Smooth, so that the best quality keeps it.
+std::vector<std::uint8_t> gradient(std::int64_t height, std::int64_t width, int channels) {
+  std::vector<std::uint8_t> pixels;
+  for (std::int64_t row = 0; row < height; ++row)
+    for (std::int64_t column = 0; column < width; ++column)
+      for (int channel = 0; channel < channels; ++channel)
+        pixels.push_back(static_cast<std::uint8_t>(20 + 3 * row + 5 * column + 40 * channel));
+  return pixels;
+}
+
+TEST_F(ImageFile, ReadsJpegs) {
+  // Rounding of the DCT's coefficients at quality 100 and of the change of colors each way.
+  constexpr int tolerance = 4;
+  for (const bool progressive : {false, true}) {
+    const std::vector<std::uint8_t> pixels = gradient(17, 23, 3);
+    write_jpeg(path, 23, 17, 3, pixels, progressive);
+    const Tensor colors = read_image(path);
+    ASSERT_EQ(colors.shape(), (Shape{17, 23, 3}));
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      ASSERT_NEAR(colors.span<std::uint8_t>()[i], pixels[i], tolerance) << i;
+    const Tensor gray = read_image(path, 1);
+    ASSERT_EQ(gray.shape(), (Shape{17, 23, 1}));
+    for (std::size_t i = 0; i < pixels.size() / 3; ++i) {
+      const double luma = 0.299 * pixels[3 * i] + 0.587 * pixels[3 * i + 1] + 0.114 * pixels[3 * i + 2];
+      ASSERT_NEAR(gray.span<std::uint8_t>()[i], luma, tolerance) << i;
+    }
+  }
+  const std::vector<std::uint8_t> pixels = gradient(8, 8, 1);
+  write_jpeg(path, 8, 8, 1, pixels);
+  const Tensor spread = read_image(path, 3);
+  for (std::size_t i = 0; i < spread.span<std::uint8_t>().size(); ++i)
+    ASSERT_NEAR(spread.span<std::uint8_t>()[i], pixels[i / 3], tolerance);
+}
+
+TEST_F(ImageFile, RefusesWhatIsNoImage) {
+  expect_refused("no such file");
+  write_text(path, "");
+  expect_refused("neither a JPEG nor a PNG");
+  write_text(path, "GIF89a and more");
+  expect_refused("neither a JPEG nor a PNG");
+  write_jpeg(path, 8, 8, 4, gradient(8, 8, 4));
+  expect_refused("CMYK");
+  EXPECT_THROW(read_image(path, 2), InvalidArgument);
+  EXPECT_THAT([&] { read_image(folder.path()); }, ThrowsMessage<InputError>(HasSubstr("not a regular file")));
+}
+
+TEST_F(ImageFile, RefusesEveryJpegThatIsCutShort) {
+  write_jpeg(path, 16, 16, 3, gradient(16, 16, 3));
+  const std::string whole = contents_of(path);
+  constexpr std::size_t end_marker = 2;
+  for (std::size_t bytes = 3; bytes < whole.size() - end_marker; bytes += 7) {
+    write_text(path, whole.substr(0, bytes));
+    expect_refused("a damaged JPEG image");
+  }
+}
+
+TEST_F(ImageFile, RefusesEveryPngThatIsCutShortOrChanged) {
+  write_png(path, {.width = 16, .height = 16, .bytes = gradient(16, 16, 3)});
+  const std::string whole = contents_of(path);
+  for (std::size_t bytes = 4; bytes < whole.size(); ++bytes) {
+    write_text(path, whole.substr(0, bytes));
+    expect_refused("a damaged PNG image");
+  }
+  std::string changed = whole;
+  changed[whole.size() / 2] = static_cast<char>(changed[whole.size() / 2] ^ 1);
+  write_text(path, changed);
+  expect_refused("a damaged PNG image");
+}
+
+TEST_F(ImageFile, RefusesAnImageThatClaimsToBeHuge) {
+  write_jpeg(path, 8, 8, 1, gradient(8, 8, 1));
+  std::string bytes = contents_of(path);
+  const std::size_t frame = bytes.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  bytes.replace(frame + 5, 4, "\xff\x00\xff\x00", 4);
+  write_text(path, bytes);
+  expect_refused("65280 x 65280 pixels");
+}
+
+TEST_F(ImageFile, MayBeReadOnSeveralThreads) {
+  write_jpeg(folder / "whole.jpg", 16, 16, 3, gradient(16, 16, 3));
+  write_text(folder / "cut.jpg", contents_of(folder / "whole.jpg").substr(0, 500));
+  std::atomic<int> errors{0};
+  const ComputeThreadsScope share(4);
+  parallel_for(64, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      try {
+        EXPECT_EQ(read_image(folder / (i % 2 == 0 ? "whole.jpg" : "cut.jpg")).shape(), (Shape{16, 16, 3}));
+      } catch (const InputError&) {
+        ++errors;
+      }
+    }
+  });
+  EXPECT_EQ(errors, 32);
+}
+
+}  // namespace
+}  // namespace lockstep
