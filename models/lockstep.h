@@ -41,6 +41,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/model_files.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>
 #include <lockstep/models/zoo/resnet50.h>

@@ -11,11 +11,15 @@ namespace lockstep {
 /// functions here.
 struct ActivationLayer : Layer {
   explicit ActivationLayer(Activation activation, std::string name = {});
+  /// From a file's options.
+  static ActivationLayer from_config(LayerConfig& config);
 };
 
 /// Keras' layers of single functions.
 struct ReLU : Layer {
   explicit ReLU(std::string name = {});
+  /// From a file's options.
+  static ReLU from_config(LayerConfig& config);
 };
 
 struct LeakyReLUOptions {
@@ -25,6 +29,8 @@ struct LeakyReLUOptions {
 struct LeakyReLU : Layer {
   /// Throws InvalidArgument for a negative slope.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
+  /// From a file's options.
+  static LeakyReLU from_config(LayerConfig& config);
 };
 
 struct ELUOptions {
@@ -34,11 +40,15 @@ struct ELUOptions {
 struct ELU : Layer {
   /// Throws InvalidArgument for a negative alpha.
   explicit ELU(const ELUOptions& options = {});
+  /// From a file's options.
+  static ELU from_config(LayerConfig& config);
 };
 
 /// Over the last axis.
 struct Softmax : Layer {
   explicit Softmax(std::string name = {});
+  /// From a file's options.
+  static Softmax from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -31,6 +31,8 @@ struct Conv2DOptions {
 /// (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
 struct Conv2D : Layer {
   explicit Conv2D(const Conv2DOptions& options);
+  /// From a file's options.
+  static Conv2D from_config(LayerConfig& config);
 };
 
 struct DepthwiseConv2DOptions {
@@ -52,6 +54,8 @@ struct DepthwiseConv2DOptions {
 /// depth_multiplier), bias (c * depth_multiplier).
 struct DepthwiseConv2D : Layer {
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
+  /// From a file's options.
+  static DepthwiseConv2D from_config(LayerConfig& config);
 };
 
 struct SeparableConv2DOptions {
@@ -77,6 +81,8 @@ struct SeparableConv2DOptions {
 /// (filters).
 struct SeparableConv2D : Layer {
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
+  /// From a file's options.
+  static SeparableConv2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

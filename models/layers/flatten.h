@@ -9,6 +9,8 @@ namespace lockstep {
 /// (...) -> (product of the sizes).
 struct Flatten : Layer {
   explicit Flatten(std::string name = {});
+  /// From a file's options.
+  static Flatten from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -81,7 +81,9 @@ class Model {
   /// Asks fit to end after the step in hand, with the epoch as far as it got and no validation; from any thread.
   void stop_training();
 
-  /// Keras 3's `.weights.h5`. Written whole or not at all. Throws InputError naming the file.
+  /// The whole model, as save_model() does.
+  void save(const std::string& path) const;
+  /// Keras 3's `.weights.h5`, or a `.safetensors` file. Written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
   /// Throws InputError naming file, layer and both shapes when the file does not fit this model, which then keeps its
   /// weights.

@@ -8,6 +8,8 @@ find_package(dnnl REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # Debian's CMake files of it also want its programs
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 if(BUILD_TESTING)
