@@ -62,6 +62,7 @@
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/models/training/callbacks/terminate_on_nan.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/mlp.h>

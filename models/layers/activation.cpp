@@ -3,56 +3,104 @@
 
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
 
+struct ActivationOptions {
+  Activation activation = Activation::linear;
+  std::string name{};
+};
+
+void list_activation(LayerConfig& config, ActivationOptions& options) {
+  config.option("activation", options.activation);
+}
+
+void list_relu(LayerConfig& config, NoOptions&) {
+  config.fixed_null("max_value");
+  for (const char* key : {"negative_slope", "threshold"}) config.fixed(key, 0.0);
+}
+
+void list_leaky_relu(LayerConfig& config, LeakyReLUOptions& options) {
+  config.renamed("alpha", "negative_slope");
+  config.option("negative_slope", options.negative_slope);
+}
+
+void list_elu(LayerConfig& config, ELUOptions& options) { config.option("alpha", options.alpha); }
+
+void list_softmax(LayerConfig& config, NoOptions&) { config.last_axis("axis"); }
+
 class ActivationImpl final : public LayerImpl {
  public:
   using Function = std::function<Tensor(const Tensor&)>;
+  using Describe = std::function<void(LayerConfig&)>;
 
-  ActivationImpl(const char* class_name, Function function, bool is_relu, std::string name)
-      : LayerImpl(std::move(name)), class_name_(class_name), function_(std::move(function)), is_relu_(is_relu) {}
+  ActivationImpl(const char* class_name, Function function, Describe describe, bool is_relu, std::string name)
+      : LayerImpl(std::move(name)),
+        class_name_(class_name),
+        function_(std::move(function)),
+        describe_(std::move(describe)),
+        is_relu_(is_relu) {}
 
   std::string_view class_name() const override { return class_name_; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name_, inputs); }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return function_(inputs[0]); }
+  void describe(LayerConfig& config) const override { describe_(config); }
   bool is_relu() const override { return is_relu_; }
 
  private:
   const char* class_name_;
   Function function_;
+  Describe describe_;
   bool is_relu_;
 };
 
-std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function, std::string name,
-                                bool is_relu = false) {
-  return std::make_shared<ActivationImpl>(class_name, std::move(function), is_relu, std::move(name));
+/// A layer of a function, with its options and how they are listed.
+template <class Options>
+std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function,
+                                void (*list)(LayerConfig&, Options&), const Options& options, bool is_relu = false) {
+  auto describe = [list, options](LayerConfig& config) { write_options(config, list, options); };
+  return std::make_shared<ActivationImpl>(class_name, std::move(function), std::move(describe), is_relu, options.name);
 }
 
 }  // namespace
 
 ActivationLayer::ActivationLayer(Activation activation, std::string name)
     : Layer(make(
-          "Activation", [activation](const Tensor& x) { return activate(x, activation); }, std::move(name),
-          activation == Activation::relu)) {}
+          "Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
+          ActivationOptions{.activation = activation, .name = std::move(name)}, activation == Activation::relu)) {}
 
-ReLU::ReLU(std::string name) : Layer(make("ReLU", relu, std::move(name), true)) {}
+ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
+  const auto options = read_options(config, list_activation);
+  return ActivationLayer(options.activation, options.name);
+}
+
+ReLU::ReLU(std::string name) : Layer(make("ReLU", relu, list_relu, NoOptions{.name = std::move(name)}, true)) {}
+
+ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu).name); }
 
 LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
     : Layer(make(
           "LeakyReLU", [slope = options.negative_slope](const Tensor& x) { return leaky_relu(x, slope); },
-          options.name)) {
+          list_leaky_relu, options)) {
   require(options.negative_slope >= 0, "LeakyReLU needs a negative_slope of at least 0, got {}",
           options.negative_slope);
 }
 
+LeakyReLU LeakyReLU::from_config(LayerConfig& config) { return LeakyReLU(read_options(config, list_leaky_relu)); }
+
 ELU::ELU(const ELUOptions& options)
     : Layer(make(
-          "ELU", [alpha = options.alpha](const Tensor& x) { return elu(x, alpha); }, options.name)) {
+          "ELU", [alpha = options.alpha](const Tensor& x) { return elu(x, alpha); }, list_elu, options)) {
   require(options.alpha >= 0, "ELU needs an alpha of at least 0, got {}", options.alpha);
 }
 
-Softmax::Softmax(std::string name) : Layer(make("Softmax", softmax, std::move(name))) {}
+ELU ELU::from_config(LayerConfig& config) { return ELU(read_options(config, list_elu)); }
+
+Softmax::Softmax(std::string name)
+    : Layer(make("Softmax", softmax, list_softmax, NoOptions{.name = std::move(name)})) {}
+
+Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax).name); }
 
 }  // namespace lockstep

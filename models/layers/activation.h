@@ -12,12 +12,16 @@ namespace lockstep {
 struct ActivationLayer : Layer {
   /// As Keras' Activation(activation).
   explicit ActivationLayer(Activation activation, std::string name = {});
+  /// From a file's options.
+  static ActivationLayer from_config(LayerConfig& config);
 };
 
 /// Keras' layers of single functions.
 struct ReLU : Layer {
   /// max(0, x) of every element.
   explicit ReLU(std::string name = {});
+  /// From a file's options.
+  static ReLU from_config(LayerConfig& config);
 };
 
 /// LeakyReLU's options.
@@ -30,6 +34,8 @@ struct LeakyReLUOptions {
 struct LeakyReLU : Layer {
   /// Throws InvalidArgument for a negative slope.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
+  /// From a file's options.
+  static LeakyReLU from_config(LayerConfig& config);
 };
 
 /// ELU's options.
@@ -43,12 +49,16 @@ struct ELUOptions {
 struct ELU : Layer {
   /// Throws InvalidArgument for a negative alpha.
   explicit ELU(const ELUOptions& options = {});
+  /// From a file's options.
+  static ELU from_config(LayerConfig& config);
 };
 
 /// Over the last axis.
 struct Softmax : Layer {
   /// exp(x) / sum(exp(x)).
   explicit Softmax(std::string name = {});
+  /// From a file's options.
+  static Softmax from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

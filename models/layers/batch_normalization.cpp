@@ -2,6 +2,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
@@ -21,13 +22,27 @@ void update_statistic(const Variable& statistic, const Tensor& of_batch, bool em
   }
 }
 
+void list(LayerConfig& config, BatchNormalizationOptions& options) {
+  config.last_axis("axis");
+  config.option("momentum", options.momentum);
+  config.option("epsilon", options.epsilon);
+  for (const char* key : {"center", "scale"}) config.fixed(key, true);
+  for (const char* key : {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint"})
+    config.fixed_null(key);
+  config.option("synchronized", options.synchronized);
+  // What comes before the first weights that are read, and the momentum of a renorm that is off.
+  for (const char* key : {"beta_initializer", "gamma_initializer", "moving_mean_initializer",
+                          "moving_variance_initializer", "renorm_momentum"})
+    config.passed_over(key);
+}
+
 class BatchNormalizationImpl final : public LayerImpl {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
       : LayerImpl(options.name),
+        options_(options),
         momentum_(static_cast<float>(options.momentum)),
-        epsilon_(static_cast<float>(options.epsilon)),
-        synchronized_(options.synchronized) {
+        epsilon_(static_cast<float>(options.epsilon)) {
     require(options.momentum >= 0 && options.momentum <= 1,
             "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
     require(options.epsilon > 0, "BatchNormalization needs an epsilon above 0, got {}", options.epsilon);
@@ -47,10 +62,10 @@ class BatchNormalizationImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
     BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
-    if (call.mode == Mode::inference)
+    if (call.mode == Mode::inference || !trainable())
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
-    if (synchronized_ && current_context().replicas > 1)
+    if (options_.synchronized && current_context().replicas > 1)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
     const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
     const bool empty = result.rows == 0;
@@ -61,6 +76,7 @@ class BatchNormalizationImpl final : public LayerImpl {
 
   bool can_fuse_relu() const override { return true; }
   bool can_write_to() const override { return true; }
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
@@ -80,9 +96,9 @@ class BatchNormalizationImpl final : public LayerImpl {
                        .aggregation = Aggregation::mean});
   }
 
+  BatchNormalizationOptions options_;
   float momentum_;
   float epsilon_;
-  bool synchronized_;
   Variable gamma_;
   Variable beta_;
   Variable moving_mean_;
@@ -93,5 +109,9 @@ class BatchNormalizationImpl final : public LayerImpl {
 
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
     : Layer(std::make_shared<BatchNormalizationImpl>(options)) {}
+
+BatchNormalization BatchNormalization::from_config(LayerConfig& config) {
+  return BatchNormalization(read_options<BatchNormalizationOptions>(config, list));
+}
 
 }  // namespace lockstep

@@ -28,6 +28,8 @@ struct BatchNormalizationOptions {
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
+  /// From a file's options.
+  static BatchNormalization from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -3,9 +3,66 @@
 #include <lockstep/kernels/ops/window2d.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, Conv2DOptions& options) {
+  config.option("filters", options.filters);
+  config.option("kernel_size", options.kernel_size);
+  config.option("strides", options.strides);
+  config.option("padding", options.padding);
+  config.fixed("data_format", "channels_last");
+  config.option("dilation_rate", options.dilation_rate);
+  config.option("groups", options.groups);
+  config.option("activation", options.activation);
+  config.option("use_bias", options.use_bias);
+  config.option("kernel_initializer", options.kernel_initializer);
+  config.option("bias_initializer", options.bias_initializer);
+  config.option("kernel_regularizer", options.kernel_regularizer);
+  config.option("bias_regularizer", options.bias_regularizer);
+  for (const char* key : {"activity_regularizer", "kernel_constraint", "bias_constraint"}) config.fixed_null(key);
+}
+
+void list(LayerConfig& config, DepthwiseConv2DOptions& options) {
+  config.option("depth_multiplier", options.depth_multiplier);
+  config.option("kernel_size", options.kernel_size);
+  config.option("strides", options.strides);
+  config.option("padding", options.padding);
+  config.fixed("data_format", "channels_last");
+  config.option("dilation_rate", options.dilation_rate);
+  config.option("activation", options.activation);
+  config.option("use_bias", options.use_bias);
+  config.option("depthwise_initializer", options.depthwise_initializer);
+  config.option("bias_initializer", options.bias_initializer);
+  config.option("depthwise_regularizer", options.depthwise_regularizer);
+  config.option("bias_regularizer", options.bias_regularizer);
+  for (const char* key : {"activity_regularizer", "depthwise_constraint", "bias_constraint"}) config.fixed_null(key);
+  config.passed_over("groups");  // always 1, in Keras 2
+}
+
+void list(LayerConfig& config, SeparableConv2DOptions& options) {
+  config.option("depth_multiplier", options.depth_multiplier);
+  config.option("filters", options.filters);
+  config.option("kernel_size", options.kernel_size);
+  config.option("strides", options.strides);
+  config.option("padding", options.padding);
+  config.fixed("data_format", "channels_last");
+  config.option("dilation_rate", options.dilation_rate);
+  config.option("activation", options.activation);
+  config.option("use_bias", options.use_bias);
+  config.option("depthwise_initializer", options.depthwise_initializer);
+  config.option("pointwise_initializer", options.pointwise_initializer);
+  config.option("bias_initializer", options.bias_initializer);
+  config.option("depthwise_regularizer", options.depthwise_regularizer);
+  config.option("pointwise_regularizer", options.pointwise_regularizer);
+  config.option("bias_regularizer", options.bias_regularizer);
+  for (const char* key : {"activity_regularizer", "depthwise_constraint", "pointwise_constraint", "bias_constraint"})
+    config.fixed_null(key);
+  // Keras 2 also lists those of the convolution that the class is made from.
+  for (const char* key : {"groups", "kernel_initializer", "kernel_regularizer"}) config.passed_over(key);
+}
 
 /// What the convolutions share: one window, moved over images.
 class ConvImpl : public LayerImpl {
@@ -80,6 +137,8 @@ class Conv2DImpl final : public ConvImpl {
     return conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv());
   }
 
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
  private:
   std::int64_t filters(std::int64_t channels) const override {
     require(channels % options_.groups == 0, "Conv2D needs channels that make {} groups, got {}", options_.groups,
@@ -120,6 +179,8 @@ class DepthwiseConv2DImpl final : public ConvImpl {
     return depthwise_conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv());
   }
 
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
  private:
   std::int64_t filters(std::int64_t channels) const override { return channels * options_.depth_multiplier; }
 
@@ -154,6 +215,8 @@ class SeparableConv2DImpl final : public ConvImpl {
     return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = options_.activation});
   }
 
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
  private:
   std::int64_t filters(std::int64_t) const override { return options_.filters; }
 
@@ -183,10 +246,20 @@ class SeparableConv2DImpl final : public ConvImpl {
 
 Conv2D::Conv2D(const Conv2DOptions& options) : Layer(std::make_shared<Conv2DImpl>(options)) {}
 
+Conv2D Conv2D::from_config(LayerConfig& config) { return Conv2D(read_options<Conv2DOptions>(config, list)); }
+
 DepthwiseConv2D::DepthwiseConv2D(const DepthwiseConv2DOptions& options)
     : Layer(std::make_shared<DepthwiseConv2DImpl>(options)) {}
 
+DepthwiseConv2D DepthwiseConv2D::from_config(LayerConfig& config) {
+  return DepthwiseConv2D(read_options<DepthwiseConv2DOptions>(config, list));
+}
+
 SeparableConv2D::SeparableConv2D(const SeparableConv2DOptions& options)
     : Layer(std::make_shared<SeparableConv2DImpl>(options)) {}
+
+SeparableConv2D SeparableConv2D::from_config(LayerConfig& config) {
+  return SeparableConv2D(read_options<SeparableConv2DOptions>(config, list));
+}
 
 }  // namespace lockstep

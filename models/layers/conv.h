@@ -36,6 +36,8 @@ struct Conv2DOptions {
 struct Conv2D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit Conv2D(const Conv2DOptions& options);
+  /// From a file's options.
+  static Conv2D from_config(LayerConfig& config);
 };
 
 /// DepthwiseConv2D's options.
@@ -62,6 +64,8 @@ struct DepthwiseConv2DOptions {
 struct DepthwiseConv2D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
+  /// From a file's options.
+  static DepthwiseConv2D from_config(LayerConfig& config);
 };
 
 /// SeparableConv2D's options.
@@ -92,6 +96,8 @@ struct SeparableConv2DOptions {
 struct SeparableConv2D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
+  /// From a file's options.
+  static SeparableConv2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -1,8 +1,20 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, DenseOptions& options) {
+  config.option("units", options.units);
+  config.option("activation", options.activation);
+  config.option("use_bias", options.use_bias);
+  config.option("kernel_initializer", options.kernel_initializer);
+  config.option("bias_initializer", options.bias_initializer);
+  config.option("kernel_regularizer", options.kernel_regularizer);
+  config.option("bias_regularizer", options.bias_regularizer);
+  for (const char* key : {"kernel_constraint", "bias_constraint"}) config.fixed_null(key);
+}
 
 class DenseImpl final : public LayerImpl {
  public:
@@ -24,6 +36,8 @@ class DenseImpl final : public LayerImpl {
     return dense(inputs[0], kernel_.value(), value_if_any(bias_), options_.activation);
   }
 
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     kernel_ = add_weight({.name = "kernel",
@@ -44,5 +58,7 @@ class DenseImpl final : public LayerImpl {
 }  // namespace
 
 Dense::Dense(const DenseOptions& options) : Layer(std::make_shared<DenseImpl>(options)) {}
+
+Dense Dense::from_config(LayerConfig& config) { return Dense(read_options<DenseOptions>(config, list)); }
 
 }  // namespace lockstep

@@ -28,6 +28,8 @@ struct DenseOptions {
 struct Dense : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit Dense(const DenseOptions& options);
+  /// From a file's options.
+  static Dense from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

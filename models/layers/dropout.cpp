@@ -3,6 +3,7 @@
 #include <lockstep/kernels/ops/dropout.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep {
@@ -13,10 +14,16 @@ struct alignas(64) CallCounter {
   std::uint64_t calls = 0;
 };
 
+void list(LayerConfig& config, DropoutOptions& options) {
+  config.option("rate", options.rate);
+  config.fixed_null("noise_shape");
+  config.passed_over("seed");
+}
+
 class DropoutImpl final : public LayerImpl {
  public:
   explicit DropoutImpl(const DropoutOptions& options)
-      : LayerImpl(options.name), rate_(static_cast<float>(options.rate)) {
+      : LayerImpl(options.name), options_(options), rate_(static_cast<float>(options.rate)) {
     require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",
             options.rate);
   }
@@ -32,6 +39,8 @@ class DropoutImpl final : public LayerImpl {
     key.step = counters_.at(static_cast<std::size_t>(replica)).calls++;
     return dropout(inputs[0], rate_, key);
   }
+
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
   std::vector<std::uint64_t> draws() const override {
     std::vector<std::uint64_t> draws;
@@ -51,6 +60,7 @@ class DropoutImpl final : public LayerImpl {
     counters_.resize(static_cast<std::size_t>(get_strategy().num_replicas_in_sync()));
   }
 
+  DropoutOptions options_;
   float rate_;
   RandomKey key_;
   std::vector<CallCounter> counters_;  ///< by replica
@@ -59,5 +69,7 @@ class DropoutImpl final : public LayerImpl {
 }  // namespace
 
 Dropout::Dropout(const DropoutOptions& options) : Layer(std::make_shared<DropoutImpl>(options)) {}
+
+Dropout Dropout::from_config(LayerConfig& config) { return Dropout(read_options<DropoutOptions>(config, list)); }
 
 }  // namespace lockstep

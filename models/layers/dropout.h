@@ -22,6 +22,8 @@ struct DropoutOptions {
 struct Dropout : Layer {
   /// Throws InvalidArgument unless 0 <= rate < 1.
   explicit Dropout(const DropoutOptions& options);
+  /// From a file's options.
+  static Dropout from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

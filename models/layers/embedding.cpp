@@ -3,9 +3,20 @@
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, EmbeddingOptions& options) {
+  config.option("input_dim", options.input_dim);
+  config.option("output_dim", options.output_dim);
+  config.option("embeddings_initializer", options.embeddings_initializer);
+  config.option("embeddings_regularizer", options.embeddings_regularizer);
+  for (const char* key : {"activity_regularizer", "embeddings_constraint"}) config.fixed_null(key);
+  config.fixed("mask_zero", false);
+  config.passed_over("input_length");  // of Keras 2, known from the input
+}
 
 class EmbeddingImpl final : public LayerImpl {
  public:
@@ -28,6 +39,8 @@ class EmbeddingImpl final : public LayerImpl {
     return embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids);
   }
 
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
     embeddings_ = add_weight({.name = "embeddings",
@@ -43,5 +56,9 @@ class EmbeddingImpl final : public LayerImpl {
 }  // namespace
 
 Embedding::Embedding(const EmbeddingOptions& options) : Layer(std::make_shared<EmbeddingImpl>(options)) {}
+
+Embedding Embedding::from_config(LayerConfig& config) {
+  return Embedding(read_options<EmbeddingOptions>(config, list));
+}
 
 }  // namespace lockstep

@@ -25,6 +25,8 @@ struct EmbeddingOptions {
 struct Embedding : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit Embedding(const EmbeddingOptions& options);
+  /// From a file's options.
+  static Embedding from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -3,9 +3,12 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, NoOptions&) { config.fixed("data_format", "channels_last"); }
 
 class FlattenImpl final : public LayerImpl {
  public:
@@ -16,10 +19,13 @@ class FlattenImpl final : public LayerImpl {
     return {only_input(class_name(), inputs).elements()};
   }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return flatten(inputs[0]); }
+  void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 
 }  // namespace
 
 Flatten::Flatten(std::string name) : Layer(std::make_shared<FlattenImpl>(std::move(name))) {}
+
+Flatten Flatten::from_config(LayerConfig& config) { return Flatten(read_options<NoOptions>(config, list).name); }
 
 }  // namespace lockstep

@@ -10,6 +10,8 @@ namespace lockstep {
 struct Flatten : Layer {
   /// Of any shape; the elements keep their order.
   explicit Flatten(std::string name = {});
+  /// From a file's options.
+  static Flatten from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

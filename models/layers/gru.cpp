@@ -7,4 +7,6 @@ namespace lockstep {
 GRU::GRU(const GruOptions& options)
     : Layer(std::make_shared<RecurrentImpl<GruOptions>>("GRU", gru, 3, Shape{2, 3 * options.units}, options)) {}
 
+GRU GRU::from_config(LayerConfig& config) { return GRU(read_options(config, list_recurrent<GruOptions>)); }
+
 }  // namespace lockstep

@@ -30,6 +30,8 @@ struct GruOptions {
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit GRU(const GruOptions& options);
+  /// From a file's options.
+  static GRU from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

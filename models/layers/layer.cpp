@@ -17,6 +17,16 @@ void LayerImpl::set_draws(std::span<const std::uint64_t> draws) {
   require(draws.empty(), "layer '{}' draws no random numbers, got {} counts of them", name_, draws.size());
 }
 
+void LayerImpl::describe(LayerConfig&) const {
+  fail<Unsupported>("layer '{}' ({}) is none of Keras' that a file of a whole model can hold; save the weights alone",
+                    name_, class_name());
+}
+
+void LayerImpl::set_trainable(bool trainable) {
+  require<LogicError>(!built_, "layer '{}' has been built already: what it trains is settled", name_);
+  trainable_ = trainable;
+}
+
 std::int64_t LayerImpl::count_params() const {
   std::int64_t count = 0;
   for (const Variable& variable : variables_) count += variable.shape().elements();
@@ -34,6 +44,7 @@ Tensor LayerImpl::regularization_loss() const {
 
 Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer) {
   spec.name = fmt::format("{}/{}", name_, spec.name);
+  if (!trainable_) spec.trainable = false;
   Variable variable(std::move(spec));
   if (regularizer) regularized_.emplace_back(variable, regularizer);
   return variables_.emplace_back(std::move(variable));

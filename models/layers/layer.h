@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include <lockstep/kernels/random_key.h>
+#include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/variable/variable.h>
 
@@ -26,9 +26,6 @@ struct LayerCall {
   Tensor out{};             ///< where to write the result, if defined; only given to layers that say `can_write_to`
 };
 
-/// A penalty on a weight that is added to the loss: a differentiable scalar. See regularizers.h.
-using Regularizer = std::function<Tensor(const Tensor& weight)>;
-
 /// Where a layer gets its variables' initial values and its random numbers from.
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's
@@ -37,6 +34,8 @@ struct LayerSeed {
   /// The key of the layer's random sequence `number`, of at most 16, e.g. one for each weight.
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + number}; }
 };
+
+class LayerConfig;
 
 /// A layer's computation and weights. One object, used by every replica: per-replica state is in variables.
 /// Shapes are without the batch axis.
@@ -68,11 +67,19 @@ class LayerImpl {
   /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.
   virtual bool joins_last_axis() const { return false; }
 
+  /// Gives the layer's options, for files of whole models. Throws Unsupported for a layer that such files cannot hold.
+  virtual void describe(LayerConfig& config) const;
+
   ///@{
   /// Empty until the program or the model gives one.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   ///@}
+  /// Keras' `trainable`: training leaves the weights of a layer that is not as they are, batch normalization's
+  /// statistics included.
+  bool trainable() const { return trainable_; }
+  /// Throws LogicError for a layer that has been built.
+  void set_trainable(bool trainable);
   /// Whether it has its variables.
   bool is_built() const { return built_; }
   /// In Keras' order.
@@ -97,6 +104,7 @@ class LayerImpl {
  private:
   std::string name_;  ///< empty until the model gives one
   bool built_ = false;
+  bool trainable_ = true;
   std::vector<Variable> variables_;
   std::vector<std::pair<Variable, Regularizer>> regularized_;
 };

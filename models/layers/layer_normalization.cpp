@@ -1,9 +1,22 @@
 #include <lockstep/kernels/ops/layer_norm.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/layer_normalization.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, LayerNormalizationOptions& options) {
+  config.last_axis("axis");
+  config.option("epsilon", options.epsilon);
+  for (const char* key : {"center", "scale"}) config.fixed(key, true);
+  config.fixed("rms_scaling", false);
+  config.option("beta_initializer", options.beta_initializer);
+  config.option("gamma_initializer", options.gamma_initializer);
+  config.option("beta_regularizer", options.beta_regularizer);
+  config.option("gamma_regularizer", options.gamma_regularizer);
+  for (const char* key : {"beta_constraint", "gamma_constraint"}) config.fixed_null(key);
+}
 
 class LayerNormalizationImpl final : public LayerImpl {
  public:
@@ -27,6 +40,8 @@ class LayerNormalizationImpl final : public LayerImpl {
     return layer_norm(inputs[0], gamma_.value(), beta_.value(), static_cast<float>(options_.epsilon));
   }
 
+  void describe(LayerConfig& config) const override { write_options(config, list, options_); }
+
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const Shape features{inputs[0].dim(-1)};
@@ -45,5 +60,9 @@ class LayerNormalizationImpl final : public LayerImpl {
 
 LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
     : Layer(std::make_shared<LayerNormalizationImpl>(options)) {}
+
+LayerNormalization LayerNormalization::from_config(LayerConfig& config) {
+  return LayerNormalization(read_options<LayerNormalizationOptions>(config, list));
+}
 
 }  // namespace lockstep

@@ -25,6 +25,8 @@ struct LayerNormalizationOptions {
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
+  /// From a file's options.
+  static LayerNormalization from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -29,4 +29,6 @@ LSTM::LSTM(const LstmOptions& options)
     : Layer(std::make_shared<RecurrentImpl<LstmOptions>>("LSTM", lstm, 4, Shape{4 * options.units},
                                                          with_forget_bias(options))) {}
 
+LSTM LSTM::from_config(LayerConfig& config) { return LSTM(read_options(config, list_recurrent<LstmOptions>)); }
+
 }  // namespace lockstep

@@ -31,6 +31,8 @@ struct LstmOptions {
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit LSTM(const LstmOptions& options);
+  /// From a file's options.
+  static LSTM from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/merge.h>
 
 namespace lockstep {
@@ -11,6 +12,14 @@ namespace {
 void check_at_least_two(std::string_view layer, std::span<const Shape> inputs) {
   require(inputs.size() >= 2, "{} takes at least two inputs, got {}", layer, inputs.size());
 }
+
+void list(LayerConfig& config, ConcatenateOptions& options) {
+  std::int64_t axis = options.axis;
+  config.option("axis", axis);
+  options.axis = static_cast<int>(axis);
+}
+
+void list(LayerConfig&, NoOptions&) {}
 
 class ConcatenateImpl final : public LayerImpl {
  public:
@@ -38,6 +47,7 @@ class ConcatenateImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
   bool joins_last_axis() const override { return axis_ == -1; }
+  void describe(LayerConfig& config) const override { write_options(config, list, ConcatenateOptions{.axis = axis_}); }
 
  private:
   int axis_;
@@ -57,12 +67,19 @@ class AddImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return add_n(inputs); }
+  void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 
 }  // namespace
 
 Concatenate::Concatenate(const ConcatenateOptions& options) : Layer(std::make_shared<ConcatenateImpl>(options)) {}
 
+Concatenate Concatenate::from_config(LayerConfig& config) {
+  return Concatenate(read_options<ConcatenateOptions>(config, list));
+}
+
 Add::Add(std::string name) : Layer(std::make_shared<AddImpl>(std::move(name))) {}
+
+Add Add::from_config(LayerConfig& config) { return Add(read_options<NoOptions>(config, list).name); }
 
 }  // namespace lockstep

@@ -18,12 +18,16 @@ struct ConcatenateOptions {
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});
+  /// From a file's options.
+  static Concatenate from_config(LayerConfig& config);
 };
 
 /// The sum of its inputs, which must be of one shape.
 struct Add : Layer {
   /// Takes two inputs or more.
   explicit Add(std::string name = {});
+  /// From a file's options.
+  static Add from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

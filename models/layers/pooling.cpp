@@ -2,10 +2,23 @@
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/window2d.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/pooling.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, Pooling2DOptions& options) {
+  config.option("pool_size", options.pool_size);
+  config.option("padding", options.padding);
+  config.option("strides", options.strides);
+  config.fixed("data_format", "channels_last");
+}
+
+void list(LayerConfig& config, GlobalPooling2DOptions& options) {
+  config.fixed("data_format", "channels_last");
+  config.option("keepdims", options.keepdims);
+}
 
 class Pooling2DImpl final : public LayerImpl {
  public:
@@ -37,6 +50,9 @@ class Pooling2DImpl final : public LayerImpl {
   }
 
   bool can_write_to() const override { return true; }
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, Pooling2DOptions{.pool_size = size_, .strides = strides_, .padding = padding_});
+  }
 
  private:
   const char* class_name_;
@@ -65,6 +81,9 @@ class GlobalPooling2DImpl final : public LayerImpl {
     const Tensor y = op_(x, {.window = {x.dim(1), x.dim(2)}, .strides = {1, 1}});
     return keepdims_ ? y : reshape(y, {x.dim(0), x.dim(3)});
   }
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, GlobalPooling2DOptions{.keepdims = keepdims_});
+  }
 
  private:
   const char* class_name_;
@@ -77,13 +96,29 @@ class GlobalPooling2DImpl final : public LayerImpl {
 MaxPooling2D::MaxPooling2D(const Pooling2DOptions& options)
     : Layer(std::make_shared<Pooling2DImpl>("MaxPooling2D", max_pool2d, options)) {}
 
+MaxPooling2D MaxPooling2D::from_config(LayerConfig& config) {
+  return MaxPooling2D(read_options<Pooling2DOptions>(config, list));
+}
+
 AveragePooling2D::AveragePooling2D(const Pooling2DOptions& options)
     : Layer(std::make_shared<Pooling2DImpl>("AveragePooling2D", average_pool2d, options)) {}
+
+AveragePooling2D AveragePooling2D::from_config(LayerConfig& config) {
+  return AveragePooling2D(read_options<Pooling2DOptions>(config, list));
+}
 
 GlobalMaxPooling2D::GlobalMaxPooling2D(const GlobalPooling2DOptions& options)
     : Layer(std::make_shared<GlobalPooling2DImpl>("GlobalMaxPooling2D", max_pool2d, options)) {}
 
+GlobalMaxPooling2D GlobalMaxPooling2D::from_config(LayerConfig& config) {
+  return GlobalMaxPooling2D(read_options<GlobalPooling2DOptions>(config, list));
+}
+
 GlobalAveragePooling2D::GlobalAveragePooling2D(const GlobalPooling2DOptions& options)
     : Layer(std::make_shared<GlobalPooling2DImpl>("GlobalAveragePooling2D", average_pool2d, options)) {}
+
+GlobalAveragePooling2D GlobalAveragePooling2D::from_config(LayerConfig& config) {
+  return GlobalAveragePooling2D(read_options<GlobalPooling2DOptions>(config, list));
+}
 
 }  // namespace lockstep

@@ -23,12 +23,16 @@ struct Pooling2DOptions {
 struct MaxPooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit MaxPooling2D(const Pooling2DOptions& options = {});
+  /// From a file's options.
+  static MaxPooling2D from_config(LayerConfig& config);
 };
 
 /// The mean of each window, padding not counted: (h, w, c) -> (h', w', c).
 struct AveragePooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
+  /// From a file's options.
+  static AveragePooling2D from_config(LayerConfig& config);
 };
 
 /// GlobalMaxPooling2D's and GlobalAveragePooling2D's options.
@@ -42,12 +46,16 @@ struct GlobalPooling2DOptions {
 struct GlobalMaxPooling2D : Layer {
   /// Of images of any size.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
+  /// From a file's options.
+  static GlobalMaxPooling2D from_config(LayerConfig& config);
 };
 
 /// The mean of each channel: (h, w, c) -> (c).
 struct GlobalAveragePooling2D : Layer {
   /// Of images of any size.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
+  /// From a file's options.
+  static GlobalAveragePooling2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 
 // What the recurrent layers share.
 
@@ -13,6 +14,32 @@ namespace lockstep {
 
 /// The op of a recurrent layer: x, kernel, recurrent kernel, bias, whether all steps are wanted.
 using RecurrentOp = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
+
+/// The options of a recurrent layer, and what Keras' layers can do otherwise.
+template <class Options>
+void list_recurrent(LayerConfig& config, Options& options) {
+  config.option("return_sequences", options.return_sequences);
+  for (const char* key : {"return_state", "go_backwards", "stateful"}) config.fixed(key, false);
+  config.option("units", options.units);
+  config.fixed("activation", "tanh");
+  config.fixed("recurrent_activation", "sigmoid");
+  config.fixed("use_bias", true);
+  config.option("kernel_initializer", options.kernel_initializer);
+  config.option("recurrent_initializer", options.recurrent_initializer);
+  config.option("bias_initializer", options.bias_initializer);
+  if constexpr (requires { options.unit_forget_bias; })
+    config.option("unit_forget_bias", options.unit_forget_bias);
+  else
+    config.fixed("reset_after", true);
+  config.option("kernel_regularizer", options.kernel_regularizer);
+  config.option("recurrent_regularizer", options.recurrent_regularizer);
+  config.option("bias_regularizer", options.bias_regularizer);
+  for (const char* key : {"activity_regularizer", "kernel_constraint", "recurrent_constraint", "bias_constraint"})
+    config.fixed_null(key);
+  for (const char* key : {"dropout", "recurrent_dropout"}) config.fixed(key, 0.0);
+  // Masks, which the last one is about, there are none.
+  for (const char* key : {"unroll", "seed", "implementation", "zero_output_for_mask"}) config.passed_over(key);
+}
 
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
 /// bias. `Options` are those of the layer.
@@ -46,6 +73,8 @@ class RecurrentImpl : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     return op_(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias_.value(), options_.return_sequences);
   }
+
+  void describe(LayerConfig& config) const override { write_options(config, list_recurrent<Options>, options_); }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {

@@ -1,28 +1,20 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/layers/regularizers.h>
+#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
-namespace {
 
-void check_factor(const char* regularizer, double factor) {
-  require(factor >= 0, "{} needs a factor of at least 0, got {}", regularizer, factor);
+Regularizer::Regularizer(double l1, double l2) : l1_(l1), l2_(l2) {
+  require(l1 >= 0 && l2 >= 0, "a regularizer needs factors of at least 0, got l1 = {} and l2 = {}", l1, l2);
 }
 
-}  // namespace
-
-Regularizer L1(double factor) {
-  check_factor("L1", factor);
-  return [factor](const Tensor& weight) { return multiply(sum(abs(weight)), factor); };
-}
-
-Regularizer L2(double factor) {
-  check_factor("L2", factor);
-  return [factor](const Tensor& weight) { return multiply(sum(square(weight)), factor); };
-}
-
-Regularizer L1L2(double l1, double l2) {
-  return [first = L1(l1), second = L2(l2)](const Tensor& weight) { return add(first(weight), second(weight)); };
+Tensor Regularizer::operator()(const Tensor& weight) const {
+  Tensor penalty;
+  if (l1_ != 0) penalty = multiply(sum(abs(weight)), l1_);
+  if (l2_ == 0) return penalty;
+  const Tensor squares = multiply(sum(square(weight)), l2_);
+  return penalty.defined() ? add(penalty, squares) : squares;
 }
 
 }  // namespace lockstep

@@ -1,8 +1,16 @@
 #include <lockstep/models/layers/layer_checks.h>
+#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/reshape.h>
 
 namespace lockstep {
 namespace {
+
+void list(LayerConfig& config, ReshapeOptions& options) { config.option("target_shape", options.target_shape); }
+
+void list(LayerConfig& config, ZeroPadding2DOptions& options) {
+  config.option("padding", options.padding);
+  config.fixed("data_format", "channels_last");
+}
 
 class ReshapeImpl final : public LayerImpl {
  public:
@@ -25,6 +33,10 @@ class ReshapeImpl final : public LayerImpl {
     for (const std::int64_t size : shape_of(Shape(std::span(x.shape().begin() + 1, x.shape().end()))))
       result.push_back(size);
     return reshape(x, result);
+  }
+
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, ReshapeOptions{.target_shape = target_});
   }
 
  private:
@@ -60,6 +72,10 @@ class ZeroPadding2DImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return zero_pad2d(inputs[0], padding_); }
 
+  void describe(LayerConfig& config) const override {
+    write_options(config, list, ZeroPadding2DOptions{.padding = padding_});
+  }
+
  private:
   Borders2d padding_;
 };
@@ -68,7 +84,13 @@ class ZeroPadding2DImpl final : public LayerImpl {
 
 Reshape::Reshape(const ReshapeOptions& options) : Layer(std::make_shared<ReshapeImpl>(options)) {}
 
+Reshape Reshape::from_config(LayerConfig& config) { return Reshape(read_options<ReshapeOptions>(config, list)); }
+
 ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
     : Layer(std::make_shared<ZeroPadding2DImpl>(options)) {}
+
+ZeroPadding2D ZeroPadding2D::from_config(LayerConfig& config) {
+  return ZeroPadding2D(read_options<ZeroPadding2DOptions>(config, list));
+}
 
 }  // namespace lockstep

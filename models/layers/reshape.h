@@ -18,6 +18,8 @@ struct ReshapeOptions {
 struct Reshape : Layer {
   /// Throws InvalidArgument for a negative size other than one -1.
   explicit Reshape(const ReshapeOptions& options);
+  /// From a file's options.
+  static Reshape from_config(LayerConfig& config);
 };
 
 /// ZeroPadding2D's options.
@@ -32,6 +34,8 @@ struct ZeroPadding2DOptions {
 struct ZeroPadding2D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
+  /// From a file's options.
+  static ZeroPadding2D from_config(LayerConfig& config);
 };
 
 }  // namespace lockstep

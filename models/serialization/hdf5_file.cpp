@@ -80,6 +80,16 @@ Reader::Reader(std::string path) : path_(std::move(path)) {
   require<InputError>(file_.valid(), "{}: cannot be opened as an HDF5 file: {}", path_, last_error());
 }
 
+Reader::Reader(std::string name, std::span<const std::byte> image) : path_(std::move(name)) {
+  const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");
+  check(H5Pset_fapl_core(access.id(), 1 << 16, 0), "set file properties");
+  // HDF5 copies the image; it takes it as one that it may write to.
+  check(H5Pset_file_image(access.id(), const_cast<std::byte*>(image.data()), image.size()), "take a file in memory");
+  // HDF5 wants a name that no file has, such as one beneath a file.
+  file_ = Handle(H5Fopen((path_ + "/in memory").c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+  require<InputError>(file_.valid(), "{}: cannot be opened as an HDF5 file: {}", path_, last_error());
+}
+
 void Reader::fail_at(const std::string& name, const std::string& problem) const {
   fail<InputError>("{}: {:?} {}", path_, name, problem);
 }
@@ -205,6 +215,36 @@ Tensor Reader::read_rows(const std::string& name, std::int64_t begin, std::int64
   return rows;
 }
 
+bool Reader::has_attribute(const std::string& group, const std::string& name) const {
+  const Handle handle = open_group(group);
+  return handle.valid() && H5Aexists(handle.id(), name.c_str()) > 0;
+}
+
+std::vector<std::string> Reader::attribute(const std::string& group, const std::string& name) const {
+  if (!has_attribute(group, name)) fail_at(group, fmt::format("has no attribute {:?}", name));
+  const Handle attribute(H5Aopen_by_name(file_.id(), group.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Handle type(attribute.valid() ? H5Aget_type(attribute.id()) : -1, H5Tclose);
+  const Handle space(attribute.valid() ? H5Aget_space(attribute.id()) : -1, H5Sclose);
+  if (!type.valid() || !space.valid()) fail_at(group, "is damaged: " + last_error());
+  const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+  if (count == 0) return {};  // h5py stores an empty list as numbers
+  if (count < 0 || H5Tget_class(type.id()) != H5T_STRING) fail_at(group, fmt::format("has no text in {:?}", name));
+  const auto elements = static_cast<std::size_t>(count);
+  std::vector<std::string> texts;
+  if (H5Tis_variable_str(type.id()) > 0) {
+    std::vector<char*> pointers(elements, nullptr);
+    if (H5Aread(attribute.id(), type.id(), pointers.data()) < 0) fail_at(group, "cannot be read: " + last_error());
+    for (const char* text : pointers) texts.emplace_back(text == nullptr ? "" : text);
+    H5Dvlen_reclaim(type.id(), space.id(), H5P_DEFAULT, pointers.data());
+  } else {
+    const std::size_t size = H5Tget_size(type.id());
+    std::vector<char> all(elements * size);
+    if (H5Aread(attribute.id(), type.id(), all.data()) < 0) fail_at(group, "cannot be read: " + last_error());
+    for (std::size_t i = 0; i < elements; ++i) texts.emplace_back(&all[i * size], ::strnlen(&all[i * size], size));
+  }
+  return texts;
+}
+
 Writer::Writer(std::size_t bytes) {
   constexpr std::size_t headers = 1 << 16;
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");
@@ -218,37 +258,55 @@ void Writer::add_group(const std::string& name) {
 }
 
 void Writer::add_attribute(const std::string& group, const std::string& name, const std::string& text) {
+  const char* const value = text.c_str();
+  add_text(group, name, std::span(&value, 1), checked(H5Screate(H5S_SCALAR), H5Sclose, "a scalar"));
+}
+
+void Writer::add_attribute(const std::string& group, const std::string& name, const std::vector<std::string>& texts) {
+  std::vector<const char*> values;
+  for (const std::string& text : texts) values.push_back(text.c_str());
+  const hsize_t count = values.size();
+  add_text(group, name, values, checked(H5Screate_simple(1, &count, nullptr), H5Sclose, "a data space"));
+}
+
+void Writer::add_text(const std::string& group, const std::string& name, std::span<const char* const> texts,
+                      const Handle& space) {
   const Handle type = checked(H5Tcopy(H5T_C_S1), H5Tclose, "a text type");
   check(H5Tset_size(type.id(), H5T_VARIABLE), "set a text type");
   check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "set a text type");
-  const Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, "a scalar");
   const Handle attribute = checked(H5Acreate_by_name(file_.id(), group.c_str(), name.c_str(), type.id(), space.id(),
                                                      H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                                    H5Aclose, "an attribute");
-  const char* const value = text.c_str();
-  check(H5Awrite(attribute.id(), type.id(), &value), "write an attribute");
+  if (!texts.empty()) check(H5Awrite(attribute.id(), type.id(), texts.data()), "write an attribute");
 }
 
 void Writer::add_dataset(const std::string& name, std::span<const float> values, const Shape& shape) {
+  add_values(name, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values.data());
+}
+
+void Writer::add_values(const std::string& name, const Shape& shape, std::int64_t file_type, std::int64_t memory_type,
+                        const void* values) {
   std::array<hsize_t, Shape::max_rank> dims{};
   std::copy(shape.begin(), shape.end(), dims.begin());
   const Handle space = checked(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose, "a data space");
   const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "data set properties");
   check(H5Pset_obj_track_times(properties.id(), false), "set data set properties");  // equal weights, equal files
-  const Handle dataset = checked(H5Dcreate2(file_.id(), name.c_str(), H5T_IEEE_F32LE, space.id(), make_parents().id(),
-                                            properties.id(), H5P_DEFAULT),
-                                 H5Dclose, "a data set");
-  check(H5Dwrite(dataset.id(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "store a data set");
+  const Handle dataset = checked(
+      H5Dcreate2(file_.id(), name.c_str(), file_type, space.id(), make_parents().id(), properties.id(), H5P_DEFAULT),
+      H5Dclose, "a data set");
+  check(H5Dwrite(dataset.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "store a data set");
 }
 
-void Writer::write_to(const std::string& path) {
+std::vector<std::byte> Writer::image() const {
   check(H5Fflush(file_.id(), H5F_SCOPE_LOCAL), "flush a file in memory");
   const ssize_t size = H5Fget_file_image(file_.id(), nullptr, 0);
   require<BrokenInvariant>(size >= 0, "HDF5 cannot measure a file in memory: {}", last_error());
   std::vector<std::byte> image(static_cast<std::size_t>(size));
   require<BrokenInvariant>(H5Fget_file_image(file_.id(), image.data(), image.size()) == size,
                            "HDF5 cannot give a file in memory: {}", last_error());
-  write_file_atomically(path, image);
+  return image;
 }
+
+void Writer::write_to(const std::string& path) { write_file_atomically(path, image()); }
 
 }  // namespace lockstep::hdf5

@@ -70,6 +70,8 @@ class Reader {
  public:
   /// Throws InputError for a file that does not exist, is no HDF5 file, or is cut short.
   explicit Reader(std::string path);
+  /// The same for a file that is in memory, under a name for messages.
+  Reader(std::string name, std::span<const std::byte> image);
 
   /// As given.
   const std::string& path() const { return path_; }
@@ -85,6 +87,10 @@ class Reader {
   /// Rows [begin, end) of a data set with at least one axis: floating-point numbers as f32; integers as u8 when they
   /// are that, as i32 when they fit, else as i64. Precondition: 0 <= begin <= end <= number of rows.
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
+  /// Whether a group, or the file as "/", has it.
+  bool has_attribute(const std::string& group, const std::string& name) const;
+  /// The elements of an attribute of text: one, or an array of one axis, however it is stored.
+  std::vector<std::string> attribute(const std::string& group, const std::string& name) const;
 
  private:
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
@@ -109,14 +115,24 @@ class Writer {
 
   /// Makes a group and those around it.
   void add_group(const std::string& name);
-  /// Makes an UTF-8 text attribute of a group.
+  ///@{
+  /// Makes an UTF-8 text attribute of a group, of one element or of an array.
   void add_attribute(const std::string& group, const std::string& name, const std::string& text);
+  void add_attribute(const std::string& group, const std::string& name, const std::vector<std::string>& texts);
+  ///@}
   /// Makes a data set of f32 and the groups around it. Precondition: `values` has `shape`'s number of elements.
   void add_dataset(const std::string& name, std::span<const float> values, const Shape& shape);
+  /// The file as it is now.
+  std::vector<std::byte> image() const;
   /// Throws InputError as write_file_atomically does.
   void write_to(const std::string& path);
 
  private:
+  void add_text(const std::string& group, const std::string& name, std::span<const char* const> texts,
+                const Handle& space);
+  void add_values(const std::string& name, const Shape& shape, std::int64_t file_type, std::int64_t memory_type,
+                  const void* values);
+
   Turn turn_;  // first, so that it ends last
   Handle file_;
 };

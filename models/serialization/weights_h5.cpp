@@ -8,6 +8,8 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/serialization/legacy_file.h>
+#include <lockstep/models/serialization/safetensors.h>
 #include <lockstep/models/serialization/weights_h5.h>
 
 namespace lockstep {
@@ -22,24 +24,23 @@ namespace {
 const std::string layers_group = "layers";
 const std::string model_group = "vars";
 
-struct LayerGroup {
-  std::string path;  ///< "layers/conv2d_1"
-  const Layer* layer;
+std::string vars_of(const WeightsGroup& group) {
+  return fmt::format("{}/{}", group.path, group.layer.impl().weights_group());
+}
+std::string dataset_of(const WeightsGroup& group, std::size_t variable) {
+  return fmt::format("{}/{}", vars_of(group), variable);
+}
+const std::vector<Variable>& variables_of(const WeightsGroup& group) { return group.layer.impl().variables(); }
 
-  std::string vars() const { return fmt::format("{}/{}", path, layer->impl().weights_group()); }
-  std::string dataset(std::size_t variable) const { return fmt::format("{}/{}", vars(), variable); }
-  const std::vector<Variable>& variables() const { return layer->impl().variables(); }
-};
-
-std::vector<LayerGroup> layer_groups(const Network& network) {
-  std::vector<LayerGroup> groups;
+std::vector<WeightsGroup> layer_groups(const Network& network) {
+  std::vector<WeightsGroup> groups;
   std::map<std::string, int> used;
   for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
     const Layer& layer = network.layers()[index];
     const std::string name = snake_case(layer.impl().class_name());
     const int count = used[name]++;
     const std::string key = count == 0 ? name : fmt::format("{}_{}", name, count);
-    groups.push_back({.path = layers_group + "/" + key, .layer = &layer});
+    groups.push_back({.path = layers_group + "/" + key, .layer = layer});
   }
   return groups;
 }
@@ -50,50 +51,74 @@ void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::str
 }
 
 /// Throws unless the file holds as many variables of this layer as the model.
-void check_variables(const hdf5::Reader& file, const LayerGroup& group) {
-  const std::size_t count = group.variables().size();
+void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
+  const std::size_t count = variables_of(group).size();
   if (count == 0) return;  // nothing is read: what the file may hold is found as unknown
-  const std::string& layer = group.layer->name();
-  require<InputError>(file.has_group(group.vars()), "{}: has no weights for layer '{}': there is no group {:?}",
-                      file.path(), layer, group.vars());
-  const std::size_t found = file.names_in(group.vars()).size();
+  const std::string& layer = group.layer.name();
+  require<InputError>(file.has_group(vars_of(group)), "{}: has no weights for layer '{}': there is no group {:?}",
+                      file.path(), layer, vars_of(group));
+  const std::size_t found = file.names_in(vars_of(group)).size();
   require<InputError>(found == count, "{}: layer '{}' has {} weights, group {:?} has {}", file.path(), layer, count,
-                      group.vars(), found);
+                      vars_of(group), found);
 }
 
 /// Throws when the file holds weights that the model has no place for.
-void check_nothing_else(const hdf5::Reader& file, const std::vector<LayerGroup>& groups) {
-  std::set<std::string> known;
-  for (const LayerGroup& group : groups) {
-    if (!group.variables().empty()) known.insert(group.vars());
-  }
-  const auto check = [&](const std::string& vars) {
-    require<InputError>(known.contains(vars) || file.names_in(vars).empty(),
-                        "{}: has weights that the model lacks: group {:?} has {}", file.path(), vars,
-                        file.names_in(vars).size());
-  };
-  check(model_group);
-  const auto check_layer = [&](const std::string& path, bool is_cell) {
-    check(path + "/vars");
-    for (const std::string& part : file.names_in(path)) {
-      require<InputError>(part == "vars" || part == "seed_generator" || (part == "cell" && !is_cell),
-                          "{}: has a layer that the model lacks: {:?}", file.path(), path + "/" + part);
+class UnknownWeights {
+ public:
+  UnknownWeights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) : file_(file) {
+    for (const WeightsGroup& group : groups) {
+      if (!variables_of(group).empty()) known_.insert(vars_of(group));
+      for (std::size_t end = group.path.find('/'); end != std::string::npos; end = group.path.find('/', end + 1))
+        on_the_way_.insert(group.path.substr(0, end));
     }
-  };
-  for (const std::string& layer : file.names_in(layers_group)) {
-    const std::string path = layers_group + "/" + layer;
-    check_layer(path, false);
-    check_layer(path + "/cell", true);
   }
-}
 
-Tensor read_variable(const hdf5::Reader& file, const LayerGroup& group, std::size_t index) {
-  const Variable& variable = group.variables()[index];
-  const Shape found = file.shape_of(group.dataset(index));
+  void check_model() const {
+    check_vars(model_group);
+    check_layers(layers_group);
+  }
+
+ private:
+  void check_vars(const std::string& vars) const {
+    require<InputError>(known_.contains(vars) || file_.names_in(vars).empty(),
+                        "{}: has weights that the model lacks: group {:?} has {}", file_.path(), vars,
+                        file_.names_in(vars).size());
+  }
+
+  void check_layers(const std::string& layers) const {
+    for (const std::string& layer : file_.names_in(layers)) {
+      const std::string path = layers + "/" + layer;
+      check_layer(path, on_the_way_.contains(path));
+      check_layer(path + "/cell", true);
+    }
+  }
+
+  /// `inner`: a cell, or a model that is a layer, whose optimizer Keras saves with it.
+  void check_layer(const std::string& path, bool inner) const {
+    check_vars(path + "/vars");
+    for (const std::string& part : file_.names_in(path)) {
+      const std::string whole = path + "/" + part;
+      if (on_the_way_.contains(whole)) {
+        check_layers(whole);
+        continue;
+      }
+      require<InputError>(part == "vars" || part == "seed_generator" || part == (inner ? "optimizer" : "cell"),
+                          "{}: has a layer that the model lacks: {:?}", file_.path(), whole);
+    }
+  }
+
+  const hdf5::Reader& file_;
+  std::set<std::string> known_;
+  std::set<std::string> on_the_way_;  ///< groups that known ones lie in
+};
+
+Tensor read_variable(const hdf5::Reader& file, const WeightsGroup& group, std::size_t index) {
+  const Variable& variable = variables_of(group)[index];
+  const Shape found = file.shape_of(dataset_of(group, index));
   require<InputError>(found == variable.shape(), "{}: weight '{}' has shape {}, {:?} has {}", file.path(),
-                      variable.name(), variable.shape(), group.dataset(index), found);
+                      variable.name(), variable.shape(), dataset_of(group, index), found);
   const Tensor value = Tensor::empty(variable.shape());
-  file.read(group.dataset(index), value.span<float>());
+  file.read(dataset_of(group, index), value.span<float>());
   return value;
 }
 
@@ -104,42 +129,51 @@ void check_outside_replica(const char* what) {
 
 }  // namespace
 
-void save_weights(const Network& network, const std::string& path) {
-  check_outside_replica("save_weights");
-  hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
+void write_weights(hdf5::Writer& file, const Network& network) {
   add_empty_group(file, model_group, "functional");
   for (std::size_t i = 0; i < network.inputs().size(); ++i) {
     const std::string key = i == 0 ? "input_layer" : fmt::format("input_layer_{}", i);
     add_empty_group(file, fmt::format("{}/{}/vars", layers_group, key), network.inputs()[i].name);
   }
-  for (const LayerGroup& group : layer_groups(network)) {
+  for (const WeightsGroup& group : layer_groups(network)) {
     const std::string own = group.path + "/vars";
-    add_empty_group(file, own, group.layer->name());
-    if (group.vars() != own)
-      add_empty_group(file, group.vars(), snake_case(group.layer->impl().class_name()) + "_cell");
-    for (std::size_t i = 0; i < group.variables().size(); ++i) {
-      const Variable& variable = group.variables()[i];
-      file.add_dataset(group.dataset(i), variable.value().to_vector<float>(), variable.shape());
+    add_empty_group(file, own, group.layer.name());
+    if (vars_of(group) != own)
+      add_empty_group(file, vars_of(group), snake_case(group.layer.impl().class_name()) + "_cell");
+    for (std::size_t i = 0; i < variables_of(group).size(); ++i) {
+      const Variable& variable = variables_of(group)[i];
+      file.add_dataset(dataset_of(group, i), variable.value().to_vector<float>(), variable.shape());
     }
   }
+}
+
+void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) {
+  require<InputError>(file.has_group(layers_group), "{}: this is not Keras 3's .weights.h5: there is no group {:?}",
+                      file.path(), layers_group);
+  for (const WeightsGroup& group : groups) check_variables(file, group);
+  UnknownWeights(file, groups).check_model();
+  std::vector<std::pair<Variable, Tensor>> values;
+  for (const WeightsGroup& group : groups) {
+    for (std::size_t i = 0; i < variables_of(group).size(); ++i)
+      values.emplace_back(variables_of(group)[i], read_variable(file, group, i));
+  }
+  for (const auto& [variable, value] : values) variable.assign(value);
+}
+
+void save_weights(const Network& network, const std::string& path) {
+  if (path.ends_with(".safetensors")) return save_safetensors(network, path);
+  check_outside_replica("save_weights");
+  hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
+  write_weights(file, network);
   file.write_to(path);
 }
 
 void load_weights(const Network& network, const std::string& path) {
+  if (path.ends_with(".safetensors")) return load_safetensors(network, path);
   check_outside_replica("load_weights");
   const hdf5::Reader file(path);
-  require<InputError>(file.has_group(layers_group), "{}: this is not Keras 3's .weights.h5: there is no group {:?}",
-                      path, layers_group);
-  const std::vector<LayerGroup> groups = layer_groups(network);
-  for (const LayerGroup& group : groups) check_variables(file, group);
-  check_nothing_else(file, groups);
-  std::vector<std::pair<Variable, Tensor>> values;
-  for (const LayerGroup& group : groups) {
-    for (std::size_t i = 0; i < group.variables().size(); ++i) {
-      values.emplace_back(group.variables()[i], read_variable(file, group, i));
-    }
-  }
-  for (const auto& [variable, value] : values) variable.assign(value);
+  if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
+  read_weights(file, layer_groups(network));
 }
 
 }  // namespace lockstep

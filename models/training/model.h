@@ -104,7 +104,9 @@ class Model {
   std::vector<Tensor> get_weights() const;
   /// Throws InvalidArgument for another number of them or other shapes; the weights then stay as they are.
   void set_weights(const std::vector<Tensor>& weights) const;
-  /// Keras 3's `.weights.h5`. Written whole or not at all. Throws InputError naming the file.
+  /// The whole model, as save_model() does.
+  void save(const std::string& path) const;
+  /// Keras 3's `.weights.h5`, or a `.safetensors` file. Written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
   /// Throws InputError naming file, layer and both shapes when the file does not fit this model, which then keeps its
   /// weights.

@@ -30,7 +30,9 @@ class Model::State {
   const Compiled& require_compiled(const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
   void require_own_scope(const char* caller) const;
-  const Network& saved_network() const { return saved_as ? saved_as->saved_network() : network; }
+  /// What files hold for this model.
+  const State& saved() const { return saved_as ? saved_as->saved() : *this; }
+  const Network& saved_network() const { return saved().network; }
 
   const Network network;
   const std::string name;

@@ -11,6 +11,8 @@ find_package(ZLIB REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # Debian's CMake files of it also want its programs
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 if(BUILD_TESTING)

@@ -58,7 +58,7 @@ TEST(Regularizers, ArePenaltiesWithGradients) {
   EXPECT_THAT(gradient(L1L2(0.5, 0.25), 2.5F + 3.25F), ElementsAre(FloatEq(-1.5F), 0, FloatEq(2)));
   EXPECT_FLOAT_EQ(L1()(w).item<float>(), 0.05F);
   EXPECT_FLOAT_EQ(L2()(w).item<float>(), 0.13F);
-  EXPECT_ERROR(InvalidArgument, "L2 needs a factor of at least 0, got -1", L2(-1));
+  EXPECT_ERROR(InvalidArgument, "factors of at least 0, got l1 = 0 and l2 = -1", L2(-1));
 }
 
 TEST(Dense, RefusesWhatItCannotTake) {

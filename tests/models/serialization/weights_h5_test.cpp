@@ -230,10 +230,14 @@ TEST_F(WeightsH5, NamesFilesThatAreNotKerasWeights) {
   const Network network = small_model(1);
   EXPECT_EQ(load_failure(network), file_ + ": there is no such file");
   EXPECT_EQ(load_failure(network, "text"), file_ + ": this is not an HDF5 file");
-  hdf5::Writer other(0);
-  other.add_group("model_weights");
-  other.write_to(file_);
-  EXPECT_EQ(load_failure(network), file_ + ": this is not Keras 3's .weights.h5: there is no group \"layers\"");
+  for (const auto& [group, message] :
+       {std::pair{"weights", "this is not Keras 3's .weights.h5: there is no group \"layers\""},
+        std::pair{"model_weights", "\"model_weights\" has no attribute \"layer_names\""}}) {
+    hdf5::Writer other(0);
+    other.add_group(group);
+    other.write_to(file_);
+    EXPECT_EQ(load_failure(network), file_ + ": " + message);
+  }
 }
 
 TEST_F(WeightsH5, RefusesAFileThatIsCutShort) {

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/serialization/config_model.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using References = std::vector<ConfigReference>;
+
+bool is_model(const std::string& class_name) {
+  return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
+}
+
+/// ["dense", 0, 0], also with the arguments of Keras 2 behind it.
+bool is_reference(const Json& value) {
+  return value.is_array() && value.size() >= 3 && value[0].is_string() && value[1].is_number_integer() &&
+         value[2].is_number_integer() && value[1] >= 0 && value[2] >= 0;
+}
+
+ConfigReference reference_of(const Json& value) {
+  return {
+      .layer = value[0].get<std::string>(), .call = value[1].get<std::size_t>(), .result = value[2].get<std::size_t>()};
+}
+
+/// Whether an argument of a call says nothing: null, false, or several such.
+bool says_nothing(const Json& value) {
+  if (value.is_null() || value == false) return true;
+  return value.is_structured() && std::ranges::all_of(value, says_nothing);
+}
+
+void check_arguments(const std::string& layer, const Json& arguments) {
+  for (const auto& [key, value] : arguments.items())
+    require<InputError>(says_nothing(value), "layer '{}' is called with {} = {}; only inputs can be given", layer, key,
+                        value.dump());
+}
+
+/// Adds the tensors among the arguments of a call in Keras 3's form.
+void add_tensors(const std::string& layer, const Json& value, References& found) {
+  if (value.is_object() && value.value("class_name", "") == "__keras_tensor__") {
+    const Json& history = value.at("config").at("keras_history");
+    require<InputError>(is_reference(history), "layer '{}' is called on {}, which is no result of a layer", layer,
+                        history.dump());
+    found.push_back(reference_of(history));
+  } else if (value.is_structured()) {
+    for (const Json& part : value) add_tensors(layer, part, found);
+  } else {
+    require<InputError>(says_nothing(value), "layer '{}' is called on {}; only tensors can be given", layer,
+                        value.dump());
+  }
+}
+
+References read_call(const ConfigLayer& called, const Json& node) {
+  const std::string& layer = called.name;
+  References found;
+  if (node.is_object()) {
+    add_tensors(layer, node.at("args"), found);
+    check_arguments(layer, node.at("kwargs"));
+    return found;
+  }
+  for (const Json& input : node) {
+    require<InputError>(is_reference(input), "layer '{}' is called on {}, which is no result of a layer", layer,
+                        input.dump());
+    found.push_back(reference_of(input));
+    // The slices of an old multi_gpu_model are told which ones they are.
+    if (input.size() > 3 && called.class_name != "Lambda") check_arguments(layer, input[3]);
+  }
+  return found;
+}
+
+/// Adds what a model's input_layers or output_layers name, in Keras' order of lists and dictionaries.
+void add_ends(const Json& value, References& found) {
+  if (is_reference(value)) {
+    found.push_back(reference_of(value));
+  } else if (value.is_object()) {
+    const nlohmann::json sorted = value;
+    for (const auto& part : sorted) add_ends(part, found);
+  } else if (value.is_array()) {
+    for (const Json& part : value) add_ends(part, found);
+  }
+}
+
+ConfigLayer read_layer(const Json& layer) {
+  const Json& values = layer.at("config");
+  std::string name = layer.contains("name") ? layer["name"].get<std::string>()
+                     : values.is_object()   ? values.at("name").get<std::string>()
+                                            : "sequential";
+  ConfigLayer result{.name = std::move(name),
+                     .class_name = layer.at("class_name").get<std::string>(),
+                     .values = std::make_shared<const Json>(values)};
+  if (layer.contains("shared_object_id")) result.shared_id = layer["shared_object_id"].get<std::int64_t>();
+  if (is_model(result.class_name)) result.model = std::make_shared<const ConfigModel>(read_config_model(layer));
+  if (layer.contains("inbound_nodes"))
+    for (const Json& node : layer["inbound_nodes"]) result.calls.push_back(read_call(result, node));
+  return result;
+}
+
+/// Keras 2 counts a model's own making as its first call, everywhere; Keras 3 does for a Functional's results that are
+/// the enclosing model's ends.
+class CallCounts {
+ public:
+  explicit CallCounts(const Json& layers) {
+    for (const Json& layer : layers) {
+      const std::string class_name = layer.at("class_name").get<std::string>();
+      if (!is_model(class_name)) continue;
+      const Json nodes = layer.value("inbound_nodes", Json::array());
+      const bool legacy = !nodes.empty() && nodes[0].is_array();
+      const std::string name = layer.at("name").get<std::string>();
+      if (legacy) in_calls_.push_back(name);
+      if (legacy || class_name != "Sequential") in_ends_.push_back(name);
+    }
+  }
+
+  void correct_call(ConfigReference& reference) const { correct(reference, in_calls_); }
+  void correct_end(ConfigReference& reference) const { correct(reference, in_ends_); }
+
+ private:
+  static void correct(ConfigReference& reference, const std::vector<std::string>& counted) {
+    if (reference.call > 0 && std::ranges::find(counted, reference.layer) != counted.end()) --reference.call;
+  }
+
+  std::vector<std::string> in_calls_;
+  std::vector<std::string> in_ends_;
+};
+
+ConfigModel read_functional(const Json& config) {
+  ConfigModel model{.name = config.value("name", "functional")};
+  const CallCounts counts(config.at("layers"));
+  for (const Json& layer : config.at("layers")) {
+    model.layers.push_back(read_layer(layer));
+    for (References& call : model.layers.back().calls)
+      for (ConfigReference& reference : call) counts.correct_call(reference);
+  }
+  add_ends(config.at("input_layers"), model.inputs);
+  add_ends(config.at("output_layers"), model.outputs);
+  for (ConfigReference& output : model.outputs) counts.correct_end(output);
+  return model;
+}
+
+/// An input for a Sequential model that begins with another layer.
+ConfigLayer input_before(const ConfigLayer& first, const Json& config) {
+  Json values{{"name", first.name + "_input"}};
+  for (const char* key : {"batch_input_shape", "batch_shape"})
+    if (first.values->is_object() && first.values->contains(key)) values["batch_shape"] = (*first.values)[key];
+  if (first.model && !first.model->layers.empty())
+    values["batch_shape"] = first.model->layers.front().values->value("batch_shape", Json());
+  if (config.is_object() && config.contains("build_input_shape")) values["batch_shape"] = config["build_input_shape"];
+  return {.name = first.name + "_input", .class_name = "InputLayer", .values = std::make_shared<const Json>(values)};
+}
+
+ConfigModel read_sequential(const Json& config) {
+  // Until Keras 2.2.2 the config is the list of layers.
+  ConfigModel model{.name = config.is_object() ? config.value("name", "sequential") : "sequential"};
+  for (const Json& layer : config.is_object() ? config.at("layers") : config) model.layers.push_back(read_layer(layer));
+  require<InputError>(!model.layers.empty(), "the Sequential model '{}' has no layers", model.name);
+  if (model.layers.front().class_name != "InputLayer")
+    model.layers.insert(model.layers.begin(), input_before(model.layers.front(), config));
+  for (std::size_t i = 1; i < model.layers.size(); ++i)
+    model.layers[i].calls = {{ConfigReference{.layer = model.layers[i - 1].name}}};
+  model.inputs = {{.layer = model.layers.front().name}};
+  model.outputs = {{.layer = model.layers.back().name}};
+  return model;
+}
+
+}  // namespace
+
+ConfigModel read_config_model(const Json& model) {
+  try {
+    const std::string class_name = model.at("class_name").get<std::string>();
+    require<InputError>(is_model(class_name), "the model is of class {}; known are Functional, Model and Sequential",
+                        class_name);
+    const Json& config = model.at("config");
+    return class_name == "Sequential" ? read_sequential(config) : read_functional(config);
+  } catch (const Json::exception& error) {
+    fail<InputError>("the model's configuration is none that Keras writes: {}", error.what());
+  }
+}
+
+const ConfigLayer* template_of_replicas(const ConfigModel& model) {
+  const ConfigLayer* found = nullptr;
+  bool slices = false;
+  for (const ConfigLayer& layer : model.layers) {
+    if (layer.model) {
+      if (found != nullptr) return nullptr;
+      found = &layer;
+    } else if (layer.class_name == "Lambda") {
+      slices = true;
+    } else if (layer.class_name == "Concatenate") {
+      if (layer.values->value("axis", -1) != 0) return nullptr;
+    } else if (layer.class_name != "InputLayer") {
+      return nullptr;
+    }
+  }
+  return slices ? found : nullptr;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+// The text of a model's configuration in a file of Keras as plain values: what Keras 2 and 3 write differently is one
+// here, and a Sequential model is a functional one.
+
+namespace lockstep {
+
+/// A result of a layer: of which of its calls, from 0, and which of the results that a model has as a layer.
+struct ConfigReference {
+  std::string layer;       ///< its name
+  std::size_t call = 0;    ///< from 0
+  std::size_t result = 0;  ///< from 0
+};
+
+struct ConfigModel;
+
+/// One layer.
+struct ConfigLayer {
+  std::string name;                                      ///< in its model
+  std::string class_name;                                ///< Keras'
+  std::shared_ptr<const nlohmann::ordered_json> values;  ///< its options
+  std::vector<std::vector<ConfigReference>> calls{};     ///< what each reads
+  std::shared_ptr<const ConfigModel> model{};            ///< of a layer that is a model
+  std::optional<std::int64_t> shared_id{};               ///< of a layer that stands in the file several times
+};
+
+/// A model, or one that is a layer of another.
+struct ConfigModel {
+  std::string name;                        ///< as in the file
+  std::vector<ConfigLayer> layers{};       ///< in the file's order, with an InputLayer for each input
+  std::vector<ConfigReference> inputs{};   ///< results of InputLayers
+  std::vector<ConfigReference> outputs{};  ///< in the model's order
+};
+
+/// Throws InputError for what is not the configuration of a Functional, Model or Sequential model, and for calls with
+/// other arguments than tensors.
+ConfigModel read_config_model(const nlohmann::ordered_json& model);
+
+/// The one model that all replicas of an old multi_gpu_model run, as which layer of it; null for any other model.
+const ConfigLayer* template_of_replicas(const ConfigModel& model);
+
+}  // namespace lockstep

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/serialization/config_model.h>
+#include <lockstep/models/serialization/configured_model.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ModelGraph;
+
+/// A layer of a model in the file, or a model that is one. Layers are made at their first call, which tells the shape
+/// of their inputs.
+struct Member {
+  const ConfigLayer* config;
+  std::string name;  ///< in the network
+  std::string group;
+  std::string top_level;
+  std::optional<Layer> layer{};
+  std::shared_ptr<ModelGraph> model{};
+};
+
+/// What all models of a file share.
+struct Opening {
+  std::set<std::string> taken{};                             ///< names of the network's layers
+  std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< that stand in the file several times
+  std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, models left out
+};
+
+/// Where a model stands in the file; empty for the outermost.
+struct Place {
+  std::string group{};  ///< that its layers' groups are in
+  std::string top_level{};
+  std::string model{};  ///< its name
+};
+
+/// A model of the file, which may be called several times and then shares its layers.
+class ModelGraph {
+ public:
+  ModelGraph(Opening& opening, const ConfigModel& config, const Place& place);
+
+  std::vector<Symbol> make_inputs() const;
+  std::vector<Symbol> call(const std::vector<Symbol>& inputs) const;
+
+ private:
+  /// Results in one call of this model: of each layer, by its calls.
+  using Results = std::map<std::string, std::vector<std::vector<Symbol>>>;
+
+  std::shared_ptr<Member> member_of(Opening& opening, const ConfigLayer& layer, const std::string& group,
+                                    const Place& place) const;
+  /// Nothing while one of them is still to be computed.
+  std::optional<std::vector<Symbol>> find(const std::vector<ConfigReference>& references, const Results& results) const;
+
+  const ConfigModel& config_;
+  std::vector<std::shared_ptr<Member>> members_;  ///< null for inputs
+};
+
+std::string name_in_network(Opening& opening, const std::string& name, const std::string& model) {
+  if (opening.taken.insert(name).second) return name;
+  const std::string base = fmt::format("{}_{}", model, name);
+  std::string result = base;
+  for (int number = 1; !opening.taken.insert(result).second; ++number) result = fmt::format("{}_{}", base, number);
+  return result;
+}
+
+ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place& place) : config_(config) {
+  std::map<std::string, int> used;
+  for (const ConfigLayer& layer : config.layers) {
+    if (layer.class_name == "InputLayer") {
+      members_.push_back(nullptr);
+      continue;
+    }
+    const std::string key = snake_case(layer.class_name);
+    const int count = used[key]++;
+    const std::string group =
+        fmt::format("{}layers/{}", place.group, count == 0 ? key : fmt::format("{}_{}", key, count));
+    members_.push_back(member_of(opening, layer, group, place));
+  }
+}
+
+std::shared_ptr<Member> ModelGraph::member_of(Opening& opening, const ConfigLayer& layer, const std::string& group,
+                                              const Place& place) const {
+  if (layer.shared_id && opening.shared.contains(*layer.shared_id)) return opening.shared.at(*layer.shared_id);
+  const std::string& top_level = place.top_level.empty() ? layer.name : place.top_level;
+  auto member =
+      std::make_shared<Member>(Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level});
+  if (layer.shared_id) opening.shared.emplace(*layer.shared_id, member);
+  if (layer.model) {
+    member->model = std::make_shared<ModelGraph>(
+        opening, *layer.model, Place{.group = group + "/", .top_level = top_level, .model = layer.name});
+  } else {
+    if (!place.model.empty()) member->name = name_in_network(opening, layer.name, place.model);
+    opening.layers.push_back(member);
+  }
+  return member;
+}
+
+Symbol input_of(const ConfigLayer& layer) {
+  const Json& values = *layer.values;
+  const Json found = values.value("batch_shape", values.value("batch_input_shape", Json()));
+  Shape shape;
+  for (std::size_t axis = 1; axis < found.size() && shape.rank() < Shape::max_rank - 1; ++axis) {
+    require<InputError>(found[axis].is_number_integer() && found[axis] >= 1,
+                        "input '{}' is {}; all sizes but the batch's must be known", layer.name, found.dump());
+    shape.push_back(found[axis].get<std::int64_t>());
+  }
+  require<InputError>(found.is_array() && !found.empty(), "input '{}' has no shape: its model was never built",
+                      layer.name);
+  return Input(shape, layer.name);
+}
+
+std::vector<Symbol> ModelGraph::make_inputs() const {
+  std::vector<Symbol> inputs;
+  for (const ConfigReference& input : config_.inputs) {
+    const auto layer = std::ranges::find(config_.layers, input.layer, &ConfigLayer::name);
+    require<InputError>(layer != config_.layers.end() && layer->class_name == "InputLayer",
+                        "the model's input '{}' is none of its layers", input.layer);
+    inputs.push_back(input_of(*layer));
+  }
+  return inputs;
+}
+
+std::vector<Symbol> call_layer(Member& member, const std::vector<Symbol>& inputs) {
+  require<InputError>(!inputs.empty(), "layer '{}' is called on nothing", member.name);
+  if (!member.layer) {
+    Json values = *member.config->values;
+    if (values.is_object()) values["name"] = member.name;
+    LayerConfig config(member.config->class_name, values, inputs.front().shape().rank() + 1);
+    member.layer = layer_from_config(config);
+  }
+  try {
+    return {(*member.layer)(inputs)};
+  } catch (const InvalidArgument& error) {
+    fail<InputError>("layer '{}': {}", member.name, error.what());
+  }
+}
+
+std::optional<std::vector<Symbol>> ModelGraph::find(const std::vector<ConfigReference>& references,
+                                                    const Results& results) const {
+  std::vector<Symbol> found;
+  for (const ConfigReference& reference : references) {
+    const auto of_layer = results.find(reference.layer);
+    if (of_layer == results.end() || of_layer->second.size() <= reference.call) return {};
+    const std::vector<Symbol>& of_call = of_layer->second[reference.call];
+    require<InputError>(reference.result < of_call.size(), "layer '{}' has {} results, number {} is asked for",
+                        reference.layer, of_call.size(), reference.result);
+    found.push_back(of_call[reference.result]);
+  }
+  return found;
+}
+
+std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs) const {
+  require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
+                      config_.name, config_.inputs.size(), inputs.size());
+  Results results;
+  for (std::size_t i = 0; i < inputs.size(); ++i) results[config_.inputs[i].layer] = {{inputs[i]}};
+  // A shared layer may read what a later one makes of its first result: several passes, each as far as it goes.
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const ConfigLayer& layer = config_.layers[i];
+      if (members_[i] == nullptr) continue;
+      auto& done = results[layer.name];
+      while (done.size() < layer.calls.size()) {
+        const std::optional<std::vector<Symbol>> read = find(layer.calls[done.size()], results);
+        if (!read) break;
+        done.push_back(members_[i]->model ? members_[i]->model->call(*read) : call_layer(*members_[i], *read));
+        goes_on = true;
+      }
+    }
+  }
+  const std::optional<std::vector<Symbol>> outputs = find(config_.outputs, results);
+  require<InputError>(outputs.has_value(),
+                      "model '{}': what its outputs are computed from is missing or goes in a loop", config_.name);
+  return *outputs;
+}
+
+std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {
+  std::vector<ConfiguredModel::Saved> layers;
+  for (const std::shared_ptr<Member>& member : opening.layers) {
+    require<InputError>(member->layer.has_value(), "layer '{}' is never called", member->name);
+    layers.push_back({.layer = *member->layer, .group = member->group, .top_level = member->top_level});
+  }
+  return layers;
+}
+
+}  // namespace
+
+ConfiguredModel model_from_config(const Json& model) {
+  const ConfigModel whole = read_config_model(model);
+  const ConfigLayer* replicated = template_of_replicas(whole);
+  const ConfigModel& config = replicated == nullptr ? whole : *replicated->model;
+  Place place;
+  if (replicated != nullptr)
+    place = {.group = fmt::format("layers/{}/", snake_case(replicated->class_name)), .top_level = replicated->name};
+  Opening opening;
+  for (const ConfigLayer& layer : config.layers)
+    if (!layer.model) opening.taken.insert(layer.name);
+  const ModelGraph graph(opening, config, place);
+  ConfiguredModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
+  result.outputs = graph.call(result.inputs);
+  result.layers = made_layers(opening);
+  return result;
+}
+
+}  // namespace lockstep

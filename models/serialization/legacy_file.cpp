@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/serialization/legacy_file.h>
+#include <lockstep/models/serialization/network_config.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string weights_group = "model_weights";
+const char* const format_version = "3.15.1";  // of Keras, whose layout this is
+
+/// Layers whose weights one group of a file has.
+struct Holder {
+  std::string group;
+  std::string name;
+  std::vector<Layer> layers{};
+
+  /// In the file's order: those that train, then the others.
+  std::vector<Variable> variables() const {
+    std::vector<Variable> all;
+    for (const bool trained : {true, false})
+      for (const Layer& layer : layers)
+        for (const Variable& variable : layer.impl().variables())
+          if (variable.trainable() == trained) all.push_back(variable);
+    return all;
+  }
+};
+
+/// An attribute that Keras splits into name0, name1, ... when it is large.
+std::vector<std::string> texts_of(const hdf5::Reader& file, const std::string& group, const std::string& name) {
+  if (!file.has_attribute(group, name + "0")) return file.attribute(group, name);
+  std::vector<std::string> all;
+  for (int part = 0; file.has_attribute(group, fmt::format("{}{}", name, part)); ++part) {
+    const std::vector<std::string> texts = file.attribute(group, fmt::format("{}{}", name, part));
+    all.insert(all.end(), texts.begin(), texts.end());
+  }
+  return all;
+}
+
+std::string root_of_weights(const hdf5::Reader& file) { return file.has_group(weights_group) ? weights_group : ""; }
+
+using Values = std::vector<std::pair<Variable, Tensor>>;
+
+/// Adds the weights of one group, for the variables that they are of.
+void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values) {
+  const std::vector<Variable> variables = holder.variables();
+  if (variables.empty() && !file.has_group(holder.group)) return;
+  require<InputError>(file.has_group(holder.group), "{}: has no weights for layer '{}': there is no group {:?}",
+                      file.path(), holder.name, holder.group);
+  const std::vector<std::string> names = texts_of(file, holder.group, "weight_names");
+  require<InputError>(names.size() == variables.size(), "{}: layer '{}' has {} weights, group {:?} has {}", file.path(),
+                      holder.name, variables.size(), holder.group, names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string dataset = fmt::format("{}/{}", holder.group, names[i]);
+    const Shape shape = file.shape_of(dataset);
+    require<InputError>(shape == variables[i].shape(), "{}: weight '{}' has shape {}, {:?} has {}", file.path(),
+                        variables[i].name(), variables[i].shape(), dataset, shape);
+    const Tensor value = Tensor::empty(shape);
+    file.read(dataset, value.span<float>());
+    values.emplace_back(variables[i], value);
+  }
+}
+
+void read_holders(const hdf5::Reader& file, const std::vector<Holder>& holders) {
+  Values values;
+  for (const Holder& holder : holders) read_holder(file, holder, values);
+  for (const auto& [variable, value] : values) variable.assign(value);
+}
+
+void write_layer(hdf5::Writer& file, const Layer& layer) {
+  const Holder holder{
+      .group = fmt::format("{}/{}", weights_group, layer.name()), .name = layer.name(), .layers = {layer}};
+  file.add_group(holder.group);
+  std::vector<std::string> names;
+  for (const Variable& variable : holder.variables()) {
+    names.push_back(variable.name());
+    file.add_dataset(fmt::format("{}/{}", holder.group, variable.name()), variable.value().to_vector<float>(),
+                     variable.shape());
+  }
+  file.add_attribute(holder.group, "weight_names", names);
+}
+
+void write_group_without_weights(hdf5::Writer& file, const std::string& name) {
+  const std::string group = fmt::format("{}/{}", weights_group, name);
+  file.add_group(group);
+  file.add_attribute(group, "weight_names", std::vector<std::string>{});
+}
+
+}  // namespace
+
+void save_legacy_file(const Network& network, const std::string& name, const std::string& path) {
+  const std::string config = network_config(network, name, ConfigForm::legacy_h5).dump();
+  hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size());
+  file.add_attribute("/", "model_config", config);
+  file.add_group(weights_group);
+  std::vector<std::string> names;
+  for (const NetworkInput& input : network.inputs()) {
+    names.push_back(input.name);
+    write_group_without_weights(file, input.name);
+  }
+  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
+    const Layer& layer = network.layers()[static_cast<std::size_t>(index)];
+    names.push_back(layer.name());
+    write_layer(file, layer);
+  }
+  write_group_without_weights(file, "top_level_model_weights");
+  file.add_attribute(weights_group, "layer_names", names);
+  for (const std::string& group : {std::string("/"), weights_group}) {
+    file.add_attribute(group, "keras_version", std::string(format_version));
+    file.add_attribute(group, "backend", std::string("lockstep"));
+  }
+  file.write_to(path);
+}
+
+Json read_legacy_config(const std::string& path) {
+  const hdf5::Reader file(path);
+  require<InputError>(file.has_attribute("/", "model_config"),
+                      "{}: holds no model: it has no attribute \"model_config\"{}", path,
+                      holds_legacy_weights(file) ? "; load its weights into a model of your own" : "");
+  const std::vector<std::string> texts = file.attribute("/", "model_config");
+  try {
+    return Json::parse(texts.empty() ? "" : texts.front());
+  } catch (const Json::exception& error) {
+    fail<InputError>("{}: \"model_config\" is not JSON: {}", path, error.what());
+  }
+}
+
+void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers) {
+  const hdf5::Reader file(path);
+  std::vector<Holder> holders;
+  for (const ConfiguredModel::Saved& saved : layers) {
+    auto holder = std::ranges::find(holders, saved.top_level, &Holder::name);
+    if (holder == holders.end()) {
+      const std::string group = fmt::format("{}/{}", weights_group, saved.top_level);
+      holder = holders.insert(holders.end(), Holder{.group = group, .name = saved.top_level});
+    }
+    holder->layers.push_back(saved.layer);
+  }
+  read_holders(file, holders);
+}
+
+bool holds_legacy_weights(const hdf5::Reader& file) {
+  return file.has_group(weights_group) || file.has_attribute("/", "layer_names") ||
+         file.has_attribute("/", "layer_names0");
+}
+
+void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
+  const std::string root = root_of_weights(file);
+  std::vector<std::string> groups;
+  for (const std::string& name : texts_of(file, root.empty() ? "/" : root, "layer_names")) {
+    const std::string group = root.empty() ? name : fmt::format("{}/{}", root, name);
+    if (!texts_of(file, group, "weight_names").empty()) groups.push_back(group);
+  }
+  std::vector<Holder> holders;
+  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
+    const Layer& layer = network.layers()[static_cast<std::size_t>(index)];
+    if (!layer.impl().variables().empty()) holders.push_back({.group = {}, .name = layer.name(), .layers = {layer}});
+  }
+  require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
+                      file.path(), holders.size(), groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) holders[i].group = groups[i];
+  read_holders(file, holders);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/hdf5_file.h>
+
+// Keras' legacy `.h5` files: of a whole model, with its configuration in the attribute "model_config" and its weights
+// in the group "model_weights"; or of weights alone, which are then in the root. A layer's weights are the data sets
+// that its group's attribute "weight_names" lists, those that train first. All functions throw InputError naming the
+// file.
+
+namespace lockstep {
+
+/// Writes the network as a model of this name, as Keras 3 writes such files. Whole or not at all. Throws Unsupported
+/// for layers that are none of Keras'.
+void save_legacy_file(const Network& network, const std::string& name, const std::string& path);
+
+/// The model that the file describes.
+nlohmann::ordered_json read_legacy_config(const std::string& path);
+
+/// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit.
+void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers);
+
+/// Whether the file is a legacy one of either kind.
+bool holds_legacy_weights(const hdf5::Reader& file);
+
+/// Sets the weights of a network from the layers of the file that have any, in their order.
+void load_legacy_weights(const hdf5::Reader& file, const Network& network);
+
+}  // namespace lockstep

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/serialization/safetensors.h>
+#include <lockstep/strategy/core/replica_context.h>
+
+namespace lockstep {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian, as memory here is");
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t length_bytes = 8;
+
+void check_outside_replica(const char* what) {
+  require<LogicError>(!current_context().in_replica(), "{} works on all replicas' weights; call it outside a replica",
+                      what);
+}
+
+/// A tensor of a file.
+struct Entry {
+  Shape shape;
+  std::size_t begin = 0;  ///< in the data
+};
+
+class File {
+ public:
+  explicit File(std::string path) : path_(std::move(path)) {
+    std::error_code error;
+    require<InputError>(std::filesystem::exists(path_, error), "{}: there is no such file", path_);
+    in_.open(path_, std::ios::binary);
+    const auto size = static_cast<std::size_t>(std::filesystem::file_size(path_, error));
+    require<InputError>(in_.good() && !error, "{}: cannot be opened", path_);
+    std::uint64_t length = 0;
+    in_.read(reinterpret_cast<char*>(&length), length_bytes);
+    require<InputError>(in_.good() && length <= size - length_bytes, "{}: this is no safetensors file, or is cut short",
+                        path_);
+    std::string header(length, '\0');
+    in_.read(header.data(), static_cast<std::streamsize>(length));
+    data_begin_ = length_bytes + length;
+    try {
+      add_entries(Json::parse(header), size - data_begin_);
+    } catch (const Json::exception& error) {
+      fail<InputError>("{}: the header is none of safetensors: {}", path_, error.what());
+    }
+  }
+
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+
+  Tensor read(const Entry& entry) {
+    const Tensor value = Tensor::empty(entry.shape);
+    const std::span<float> values = value.span<float>();
+    in_.seekg(static_cast<std::streamoff>(data_begin_ + entry.begin));
+    in_.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
+    require<InputError>(in_.good(), "{}: cannot be read", path_);
+    return value;
+  }
+
+ private:
+  void add_entries(const Json& header, std::size_t data_size) {
+    for (const auto& [name, entry] : header.items()) {
+      if (name == "__metadata__") continue;
+      const std::string dtype = entry.at("dtype").get<std::string>();
+      require<InputError>(dtype == "F32", "{}: weight {:?} is {}, F32 is known", path_, name, dtype);
+      const auto sizes = entry.at("shape").get<std::vector<std::int64_t>>();
+      const auto offsets = entry.at("data_offsets").get<std::vector<std::size_t>>();
+      require<InputError>(sizes.size() <= static_cast<std::size_t>(Shape::max_rank) &&
+                              std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; }),
+                          "{}: weight {:?} has a shape that cannot be", path_, name);
+      require<InputError>(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_size,
+                          "{}: weight {:?} lies outside the file", path_, name);
+      const Shape shape((std::span(sizes)));
+      require<InputError>(static_cast<std::size_t>(shape.elements()) == (offsets[1] - offsets[0]) / sizeof(float) &&
+                              (offsets[1] - offsets[0]) % sizeof(float) == 0,
+                          "{}: weight {:?} is {}, which {} bytes do not hold", path_, name, shape,
+                          offsets[1] - offsets[0]);
+      entries_.emplace(name, Entry{.shape = shape, .begin = offsets[0]});
+    }
+  }
+
+  std::string path_;
+  std::ifstream in_;
+  std::size_t data_begin_ = 0;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace
+
+void save_safetensors(const Network& network, const std::string& path) {
+  check_outside_replica("save_weights");
+  Json header;
+  std::size_t end = 0;
+  for (const Variable& variable : network.variables()) {
+    const Shape& shape = variable.shape();
+    const std::size_t begin = end;
+    end += static_cast<std::size_t>(shape.elements()) * sizeof(float);
+    header[variable.name()] = {{"dtype", "F32"},
+                               {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())},
+                               {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.is_null() ? "{}" : header.dump();
+  text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');  // so that the data are aligned
+  const std::uint64_t length = text.size();
+  std::vector<std::byte> bytes(length_bytes + text.size() + end);
+  std::memcpy(bytes.data(), &length, length_bytes);
+  std::memcpy(bytes.data() + length_bytes, text.data(), text.size());
+  std::byte* out = bytes.data() + length_bytes + text.size();
+  for (const Variable& variable : network.variables()) {
+    const std::vector<float> values = variable.value().to_vector<float>();
+    std::memcpy(out, values.data(), values.size() * sizeof(float));
+    out += values.size() * sizeof(float);
+  }
+  write_file_atomically(path, bytes);
+}
+
+void load_safetensors(const Network& network, const std::string& path) {
+  check_outside_replica("load_weights");
+  File file(path);
+  std::map<std::string, Entry> left = file.entries();
+  std::vector<std::pair<Variable, Tensor>> values;
+  for (const Variable& variable : network.variables()) {
+    const auto found = left.find(variable.name());
+    require<InputError>(found != left.end(), "{}: has no weight '{}'", path, variable.name());
+    require<InputError>(found->second.shape == variable.shape(), "{}: weight '{}' has shape {}, the file has {}", path,
+                        variable.name(), variable.shape(), found->second.shape);
+    values.emplace_back(variable, file.read(found->second));
+    left.erase(found);
+  }
+  require<InputError>(left.empty(), "{}: has weights that the model lacks, such as {:?}", path,
+                      left.empty() ? "" : left.begin()->first);
+  for (const auto& [variable, value] : values) variable.assign(value);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,148 @@
+// Lockstep's side of files_interop.py, which runs it and is the judge.
+//   files_driver save MODEL FILE FOLDER     makes and randomizes a model, saves it, writes its predictions
+//   files_driver open FILE FOLDER           opens a model, writes its predictions
+//   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
+//   files_driver again FILE TIMES           opens a model and saves it in the same file, so many times; prints names
+// FOLDER has input_0, input_1, ... and gets output_0, ...: rows of little-endian f32 without a header.
+
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/training/model_files.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+#include "layers_models.h"
+
+namespace lockstep {
+namespace {
+
+/// Convolutions with batch normalization, regularizers and initializers.
+Model convolutions() {
+  const Symbol pictures = Input({8, 8, 3}, "pictures");
+  Symbol x = Conv2D({.filters = 4,
+                     .kernel_size = {3, 2},
+                     .strides = {2, 1},
+                     .padding = Padding::same,
+                     .activation = Activation::relu,
+                     .kernel_initializer = he_normal,
+                     .kernel_regularizer = L2(0.25),
+                     .bias_regularizer = L1L2(0.5, 0.125),
+                     .name = "first"})(pictures);
+  x = ReLU()(BatchNormalization({.momentum = 0.9})(x));
+  x = BatchNormalization()(Conv2D({.filters = 4, .kernel_size = {1, 1}, .use_bias = false})(x));
+  x = Dropout({.rate = 0.25})(Flatten()(x));
+  return {pictures, Dense({.units = 5, .kernel_regularizer = L1(0.5)})(x), {.name = "convolutions"}};
+}
+
+/// Two sequences of ids through the same layers, with two results.
+Model shared() {
+  const Symbol left = Input({6}, "left");
+  const Symbol right = Input({6}, "right");
+  const Embedding embedding({.input_dim = 9, .output_dim = 4});
+  const LSTM lstm({.units = 5});
+  const Symbol one = lstm(embedding(left));
+  const Symbol other = lstm(embedding(right));
+  const Symbol sum = Add()({one, other});
+  const Symbol score = Dense({.units = 1, .activation = Activation::sigmoid, .name = "score"})(sum);
+  return {std::vector{left, right}, std::vector{score, Concatenate()({one, other})}, {.name = "pairs"}};
+}
+
+Model make_model(const std::string& name) {
+  if (name == "convolutions") return convolutions();
+  if (name == "shared") return shared();
+  if (name == "images") return images_model();
+  if (name == "sequences") return sequences_model();
+  fail("there is no model '{}'", name);
+}
+
+/// Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide a mix-up.
+void randomize(const Model& model) {
+  std::mt19937 generator(7);
+  for (const Variable& variable : model.variables()) {
+    if (variable.shape().rank() > 1) continue;
+    std::vector<float> values = variable.value().to_vector<float>();
+    for (float& value : values) value += 0.5F * static_cast<float>(generator() / 4294967296.0 - 0.5);
+    variable.assign(Tensor::from(values, variable.shape()));
+  }
+}
+
+Tensor read_rows(const std::string& path, const Shape& row) {
+  std::ifstream in(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  require<InputError>(in.good(), "{} cannot be read", path);
+  const std::size_t count = bytes.size() / sizeof(float);
+  Shape shape{static_cast<std::int64_t>(count) / row.elements()};
+  for (const std::int64_t size : row) shape.push_back(size);
+  return Tensor::from(std::span(reinterpret_cast<const float*>(bytes.data()), count), shape);
+}
+
+void predict(const Model& model, const std::string& folder) {
+  std::vector<Tensor> inputs;
+  for (const NetworkInput& input : model.network().inputs())
+    inputs.push_back(read_rows(fmt::format("{}/input_{}", folder, inputs.size()), input.shape));
+  const std::vector<Tensor> outputs = model.run(inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::vector<float> values = outputs[i].to_vector<float>();
+    std::ofstream out(fmt::format("{}/output_{}", folder, i), std::ios::binary);
+    out.write(reinterpret_cast<const char*>(values.data()),
+              static_cast<std::streamsize>(values.size() * sizeof(float)));
+    require<InputError>(out.flush().good(), "{} cannot be written to", folder);
+  }
+}
+
+/// Opened by other numbers of replicas than it was saved by.
+Model open(const std::string& path, int replicas) {
+  const MirroredStrategy strategy(logical_cpus(replicas));
+  return strategy.scope([&] { return load_model(path); });
+}
+
+void run(std::span<const std::string> words) {
+  require(words.size() >= 3, "usage: see files_driver.cpp");
+  if (words[0] == "save" && words.size() == 4) {
+    const MirroredStrategy strategy(logical_cpus(2));
+    const Model model = strategy.scope([&] { return make_model(words[1]); });
+    randomize(model);
+    save_model(model, words[2]);
+    predict(model, words[3]);
+  } else if (words[0] == "weights" && words.size() == 4) {
+    Model model = make_model(words[1]);
+    model.load_weights(words[2]);
+    save_model(model, words[3]);
+    model.save_weights(words[2]);
+  } else if (words[0] == "open") {
+    predict(open(words[1], 1), words[2]);
+  } else {
+    for (int time = 0; time < std::stoi(words[2]); ++time) open(words[1], 1 + time % 3).save(words[1]);
+    const Model model = open(words[1], 1);
+    for (const Layer& layer : model.network().layers()) fmt::print("{}\n", layer.name());
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  try {
+    lockstep::run(std::vector<std::string>(argv + 1, argv + argc));
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "files_driver: {}\n", error.what());
+    return 1;
+  }
+}

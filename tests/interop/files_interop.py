@@ -1,0 +1,173 @@
+"""Compares lockstep with Keras on files of whole models, in both directions: configurations, predictions, and that a file
+that is opened and saved again and again stays what it is.
+
+usage: files_interop.py --driver FILES_DRIVER CASE
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import zipfile
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import keras
+import numpy as np
+import safetensors.numpy
+from keras import layers
+
+ROWS = 7
+TOLERANCE = 1e-5  # of predictions, relative to the largest one when that exceeds 1
+TIMES = 10
+
+
+def sequential():
+    """A Sequential model with another one in it, and a layer that does not train."""
+    inner = keras.Sequential([keras.Input((8,)), layers.Dense(6, activation="tanh"), layers.Dense(4)])
+    model = keras.Sequential([keras.Input((5, 2)), layers.GRU(8), layers.BatchNormalization(), inner])
+    model.layers[1].trainable = False
+    return model
+
+
+def nested():
+    """A model of two inputs and results that is called twice, with a layer of a name that the outer one has, too."""
+    a, b = keras.Input((6,), name="a"), keras.Input((6,), name="b")
+    shared = layers.Dense(4, activation="selu", name="dense")
+    inner = keras.Model([a, b], [layers.Add()([shared(a), shared(b)]), layers.Concatenate()([a, shared(b)])], name="inner")
+    x, y = keras.Input((6,), name="x"), keras.Input((6,), name="y")
+    first_sum, first_both = inner([x, y])
+    second_sum, second_both = inner([y, x])
+    joined = layers.Concatenate()([first_both, second_sum, second_both])
+    result = layers.Dense(3, kernel_regularizer=keras.regularizers.L1L2(0.5, 0.25), name="dense")(joined)
+    return keras.Model([x, y], [result, first_sum])
+
+
+def regularized():
+    """Options with other values than Keras' defaults."""
+    pictures = keras.Input((9, 8, 2))
+    x = layers.SeparableConv2D(4, 3, strides=2, padding="same", depth_multiplier=2, pointwise_regularizer="l2")(pictures)
+    x = layers.LeakyReLU(negative_slope=0.1)(layers.LayerNormalization(epsilon=0.01)(x))
+    x = layers.ZeroPadding2D(((0, 1), (2, 0)))(x)
+    x = layers.AveragePooling2D((2, 3), strides=1, padding="same")(x)
+    x = layers.Conv2D(3, 2, kernel_initializer="lecun_normal", bias_initializer="ones", activation="swish")(x)
+    return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
+
+
+# Those that lockstep makes, with the shapes of their inputs; those of "shared" are ids below 9.
+OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)]}
+THEIRS = {"sequential": sequential, "nested": nested, "regularized": regularized}
+
+
+class Files:
+    """A case with a folder for its files."""
+
+    def __init__(self, driver, case, folder):
+        self.driver, self.case, self.folder = driver, case, pathlib.Path(folder)
+        self.random = np.random.default_rng(1)
+
+    def lockstep(self, *words):
+        return subprocess.run([self.driver, *words], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+    def write_inputs(self, shapes):
+        draw = (lambda shape: self.random.integers(0, 9, shape)) if self.case == "shared" else self.random.standard_normal
+        self.inputs = [draw((ROWS, *shape)).astype("<f4") for shape in shapes]
+        for number, values in enumerate(self.inputs):
+            values.tofile(self.folder / f"input_{number}")
+
+    def check_predictions(self, model, what):
+        theirs = model.predict(self.inputs if len(self.inputs) > 1 else self.inputs[0], verbose=0)
+        for number, expected in enumerate(theirs if isinstance(theirs, (list, tuple)) else [theirs]):
+            ours = np.fromfile(self.folder / f"output_{number}", "<f4").reshape(expected.shape)
+            difference = np.abs(ours - expected).max()
+            print(f"{what}, output {number}: largest difference {difference:.1e}")
+            assert np.ptp(expected, axis=0).max() > 100 * TOLERANCE, "predictions hardly differ: they prove nothing"
+            assert difference <= TOLERANCE * max(1, np.abs(expected).max()), difference
+
+    def check_stays(self, path):
+        size = path.stat().st_size
+        first = self.lockstep("again", path, "1")
+        flat_size = path.stat().st_size
+        assert self.lockstep("again", path, str(TIMES)) == first, "layers have other names after saving again"
+        assert path.stat().st_size == flat_size, f"{size} bytes, {path.stat().st_size} after {TIMES} times"
+
+
+def check_config(path):
+    """What lockstep writes of a layer is what Keras writes of it, but for initializers, which may be left out."""
+    model = json.loads(zipfile.ZipFile(path).read("config.json"))
+    opened = keras.saving.load_model(path)
+    assert opened.name == model["config"]["name"]
+    names = [layer["name"] for layer in model["config"]["layers"]]
+    assert names == [layer.name for layer in opened.layers], "the layers stand in another order than Keras'"
+    for layer in model["config"]["layers"]:
+        theirs = json.loads(json.dumps(opened.get_layer(layer["name"]).get_config()))
+        for key, value in layer["config"].items():
+            if not key.endswith("_initializer"):
+                same = theirs[key] in (value, [value])  # LayerNormalization keeps its axis as a list
+                assert same, f"{layer['name']}: {key} is {value}, Keras has {theirs[key]}"
+
+
+def check_ours(files, path):
+    files.write_inputs(OURS[files.case])
+    files.lockstep("save", files.case, path, files.folder)
+    files.check_predictions(keras.saving.load_model(path), "saved by lockstep, opened by Keras")
+    if path.suffix == ".keras":
+        check_config(path)
+    files.check_stays(path)
+    files.check_predictions(keras.saving.load_model(path), "saved again and again")
+
+
+def check_theirs(files, path):
+    model = THEIRS[files.case]()
+    for variable in model.variables:
+        variable.assign(np.asarray(variable.value) + files.random.uniform(0, 0.25, variable.shape))
+    files.write_inputs([input.shape[1:] for input in model.inputs])
+    model.save(path)
+    files.lockstep("open", path, files.folder)
+    files.check_predictions(model, "saved by Keras, opened by lockstep")
+    files.check_stays(path)
+    opened = keras.saving.load_model(path)
+    files.check_predictions(opened, "saved by Keras, saved again by lockstep, opened by Keras")
+    trained = [sum(np.prod(v.shape) for v in which.trainable_variables) for which in (model, opened)]
+    assert trained[0] == trained[1], f"{trained[0]} trainable parameters became {trained[1]}"
+    penalties = [sum(float(loss) for loss in which.losses) for which in (model, opened)]
+    assert np.isclose(*penalties, rtol=1e-5), f"regularization losses of {penalties[0]} became {penalties[1]}"
+
+
+def check_safetensors(files, path):
+    """Weights that the library safetensors writes are those of the model that Keras then opens, and the other way round."""
+    weights = path.with_suffix(".safetensors")
+    files.write_inputs(OURS[files.case])
+    files.lockstep("save", files.case, path, files.folder)
+    values = {variable.path: np.asarray(variable.value) for variable in keras.saving.load_model(path).weights}
+    values = {name: value + files.random.uniform(0, 0.25, value.shape).astype("f4") for name, value in values.items()}
+    safetensors.numpy.save_file(values, weights)
+    files.lockstep("weights", files.case, weights, path)
+    written = safetensors.numpy.load_file(weights)
+    opened = {variable.path: np.asarray(variable.value) for variable in keras.saving.load_model(path).weights}
+    assert values.keys() == written.keys() == opened.keys()
+    for name, value in values.items():
+        assert np.array_equal(value, written[name]) and np.array_equal(value, opened[name]), name
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("case", choices=[*OURS, *THEIRS])
+    arguments = parser.parse_args()
+    keras.utils.set_random_seed(1)
+    for suffix in (".keras", ".h5"):
+        print(suffix)
+        with tempfile.TemporaryDirectory() as folder:
+            files = Files(arguments.driver, arguments.case, folder)
+            check = check_ours if arguments.case in OURS else check_theirs
+            check(files, files.folder / f"model{suffix}")
+            if arguments.case == "convolutions":
+                check_safetensors(files, files.folder / f"model{suffix}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/layer_normalization.h>
+#include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/reshape.h>
+
+#include "layer_test.h"
+
+namespace lockstep::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json config_of(const Layer& layer) {
+  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable());
+  layer.impl().describe(config);
+  return config.values();
+}
+
+Layer layer_of(std::string_view class_name, const Json& values, int input_rank = 4) {
+  LayerConfig config(class_name, values, input_rank);
+  return layer_from_config(config);
+}
+
+/// With every option away from its default.
+std::vector<Layer> unusual_layers() {
+  const Size2d strides{2, 1};
+  return {
+      Conv2D({.filters = 4,
+              .kernel_size = {3, 2},
+              .strides = strides,
+              .padding = Padding::same,
+              .groups = 2,
+              .activation = Activation::gelu,
+              .use_bias = false,
+              .kernel_initializer = he_normal,
+              .bias_initializer = ones,
+              .kernel_regularizer = L1(0.5),
+              .bias_regularizer = L2(0.25),
+              .name = "a"}),
+      DepthwiseConv2D({.kernel_size = {3, 2},
+                       .padding = Padding::same,
+                       .depth_multiplier = 2,
+                       .dilation_rate = {2, 3},
+                       .activation = Activation::elu,
+                       .use_bias = false,
+                       .depthwise_initializer = lecun_normal,
+                       .depthwise_regularizer = L1L2(0.5, 0.25),
+                       .bias_regularizer = L2(0.5),
+                       .name = "b"}),
+      SeparableConv2D({.filters = 3,
+                       .kernel_size = {3, 2},
+                       .strides = strides,
+                       .padding = Padding::same,
+                       .depth_multiplier = 2,
+                       .activation = Activation::silu,
+                       .use_bias = false,
+                       .depthwise_regularizer = L1(0.5),
+                       .pointwise_regularizer = L2(0.25),
+                       .name = "c"}),
+      Dense(
+          {.units = 3, .activation = Activation::tanh, .use_bias = false, .kernel_regularizer = L2(0.5), .name = "d"}),
+      BatchNormalization({.momentum = 0.5, .epsilon = 0.25, .synchronized = true, .name = "e"}),
+      LayerNormalization({.epsilon = 0.25, .gamma_initializer = zeros, .beta_regularizer = L1(0.5), .name = "f"}),
+      LSTM({.units = 3,
+            .return_sequences = true,
+            .unit_forget_bias = false,
+            .recurrent_regularizer = L1(1),
+            .name = "g"}),
+      GRU({.units = 3, .return_sequences = true, .bias_initializer = ones, .kernel_regularizer = L1(1), .name = "h"}),
+      Embedding({.input_dim = 5, .output_dim = 2, .embeddings_initializer = zeros, .name = "i"}),
+      MaxPooling2D({.pool_size = {3, 2}, .strides = strides, .padding = Padding::same, .name = "j"}),
+      AveragePooling2D({.pool_size = {3, 2}, .name = "k"}),
+      GlobalMaxPooling2D({.keepdims = true, .name = "l"}),
+      GlobalAveragePooling2D({.keepdims = true, .name = "m"}),
+      ActivationLayer(Activation::softsign, "n"),
+      ReLU("o"),
+      LeakyReLU({.negative_slope = 0.125, .name = "p"}),
+      ELU({.alpha = 0.5, .name = "q"}),
+      Softmax("r"),
+      Flatten("s"),
+      Reshape({.target_shape = {3, -1}, .name = "t"}),
+      ZeroPadding2D({.padding = {.top = 1, .bottom = 2, .left = 3, .right = 4}, .name = "u"}),
+      Concatenate({.axis = 2, .name = "v"}),
+      Add("w"),
+      Dropout({.rate = 0.25, .name = "x"}),
+  };
+}
+
+TEST(LayerConfig, GivesEveryLayerBack) {
+  for (const Layer& layer : unusual_layers()) {
+    const Json config = config_of(layer);
+    EXPECT_EQ(config_of(layer_of(layer.impl().class_name(), config)), config);
+  }
+}
+
+TEST(LayerConfig, HasKerasKeysAndValues) {
+  Json config = config_of(Conv2D({.filters = 3,
+                                  .kernel_size = {3, 2},
+                                  .strides = {2, 2},
+                                  .padding = Padding::same,
+                                  .activation = Activation::relu,
+                                  .kernel_regularizer = L1L2(0.1, 0.2),
+                                  .name = "conv2d"}));
+  const auto initializer = [](const char* name) {
+    return Json{{"module", "keras.initializers"},
+                {"class_name", name},
+                {"config", Json::object()},
+                {"registered_name", nullptr}};
+  };
+  // What Keras 3.15 writes for this layer, but for the seeds of initializers.
+  EXPECT_EQ(config,
+            Json::parse(R"({"name": "conv2d", "trainable": true, "dtype": {"module": "keras",
+      "class_name": "DTypePolicy", "config": {"name": "float32"}, "registered_name": null}, "filters": 3,
+      "kernel_size": [3, 2], "strides": [2, 2], "padding": "same", "data_format": "channels_last",
+      "dilation_rate": [1, 1], "groups": 1, "activation": "relu", "use_bias": true, "kernel_initializer": null,
+      "bias_initializer": null, "kernel_regularizer": {"module": "keras.regularizers", "class_name": "L1L2",
+      "config": {"l1": 0.1, "l2": 0.2}, "registered_name": null}, "bias_regularizer": null,
+      "activity_regularizer": null, "kernel_constraint": null, "bias_constraint": null})")
+                .patch({{{"op", "replace"}, {"path", "/kernel_initializer"}, {"value", initializer("GlorotUniform")}},
+                        {{"op", "replace"}, {"path", "/bias_initializer"}, {"value", initializer("Zeros")}}}));
+}
+
+TEST(LayerConfig, ReadsKeras2) {
+  const Layer relu = layer_of("LeakyReLU", {{"name", "x"}, {"trainable", true}, {"dtype", "float32"}, {"alpha", 0.25}});
+  EXPECT_EQ(config_of(relu)["negative_slope"], 0.25);
+  const Layer dense = layer_of("Dense", Json::parse(R"({"name": "x", "units": 2, "activation": "swish",
+      "batch_input_shape": [null, 3], "kernel_initializer": {"class_name": "VarianceScaling", "config": {"scale": 1.0,
+      "mode": "fan_avg", "distribution": "uniform", "seed": null}},
+      "kernel_regularizer": {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.5}}})"));
+  EXPECT_EQ(config_of(dense)["activation"], "silu");
+  EXPECT_EQ(config_of(dense)["kernel_regularizer"]["config"], (Json{{"l2", 0.5}}));
+  EXPECT_EQ(config_of(layer_of("BatchNormalization", {{"name", "x"}, {"axis", {3}}}))["axis"], -1);
+}
+
+TEST(LayerConfig, KeepsWhatDoesNotTrain) {
+  const Layer layer = layer_of("Dense", {{"name", "x"}, {"trainable", false}, {"units", 2}});
+  layer.impl().build(std::vector<Shape>{{3}}, {});
+  for (const Variable& variable : layer.impl().variables()) EXPECT_FALSE(variable.trainable());
+  EXPECT_EQ(config_of(layer)["trainable"], false);
+  const Layer norm = layer_of("BatchNormalization", {{"name", "y"}, {"trainable", true}});
+  norm.impl().build(std::vector<Shape>{{3}}, {});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(norm.impl().variables()[i].trainable(), i < 2);
+  EXPECT_ERROR(LogicError, "built already", layer.impl().set_trainable(true));
+}
+
+TEST(LayerConfig, SaysWhatALayerCannotBe) {
+  EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, Add,",
+               layer_of("Attention", {{"name", "x"}}));
+  EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",
+               layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): dtype cannot be \"float16\"; it must be float32",
+               layer_of("Dense", {{"name", "x"}, {"dtype", "float16"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (LSTM): recurrent_activation cannot be \"hard_sigmoid\"",
+               layer_of("LSTM", {{"name", "x"}, {"recurrent_activation", "hard_sigmoid"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): activation cannot be \"mish\"; it must be one of linear, relu,",
+               layer_of("Dense", {{"name", "x"}, {"activation", "mish"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): units cannot be \"3\"; it must be a whole number",
+               layer_of("Dense", {{"name", "x"}, {"units", "3"}}));
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): lora_rank cannot be 4; it must be left out",
+               layer_of("Dense", {{"name", "x"}, {"units", 3}, {"lora_rank", 4}}));
+  EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1",
+               layer_of("BatchNormalization", {{"name", "x"}, {"axis", 1}}));
+  EXPECT_ERROR(InputError, "layer 'x': Dense needs at least 1 unit", layer_of("Dense", {{"name", "x"}}));
+  EXPECT_ERROR(Unsupported, "layer 'x' (Activation): activation has no name in Keras' files",
+               config_of(ActivationLayer(Activation::gelu_tanh, "x")));
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,174 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/expect_error.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/network_config.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ElementsAre;
+
+Network network_of(const ConfiguredModel& model) { return {model.inputs, model.outputs, 0}; }
+
+std::vector<std::string> groups_of(const ConfiguredModel& model) {
+  std::vector<std::string> groups;
+  for (const ConfiguredModel::Saved& saved : model.layers)
+    groups.push_back(saved.top_level + " " + saved.layer.name() + " " + saved.group);
+  return groups;
+}
+
+Json dense(const std::string& name, int units, const char* nodes) {
+  return {{"class_name", "Dense"},
+          {"config", {{"name", name}, {"units", units}, {"activation", "relu"}}},
+          {"name", name},
+          {"inbound_nodes", Json::parse(nodes)}};
+}
+
+Json input(const std::string& name, const char* shape) {
+  return {{"class_name", "InputLayer"},
+          {"config", {{"name", name}, {"batch_input_shape", Json::parse(shape)}}},
+          {"name", name},
+          {"inbound_nodes", Json::array()}};
+}
+
+/// A model in Keras 2's form.
+Json model_of(const char* class_name, const std::string& name, Json layers, const char* inputs, const char* outputs) {
+  return {{"class_name", class_name},
+          {"config",
+           {{"name", name},
+            {"layers", std::move(layers)},
+            {"input_layers", Json::parse(inputs)},
+            {"output_layers", Json::parse(outputs)}}}};
+}
+
+/// x -> first -> second.
+Json template_config() {
+  return model_of("Model", "template",
+                  {input("x", "[null, 4]"), dense("first", 3, R"([[["x", 0, 0, {}]]])"),
+                   dense("second", 2, R"([[["first", 0, 0, {}]]])")},
+                  R"([["x", 0, 0]])", R"([["second", 0, 0]])");
+}
+
+TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
+  const Symbol left = Input({4}, "left");
+  const Symbol right = Input({4}, "right");
+  const Dense shared({.units = 4, .kernel_regularizer = L2(0.5)});
+  const Symbol once = shared(left);
+  const Symbol twice = shared(ActivationLayer(Activation::tanh)(once));
+  const Symbol sum = Add()({twice, shared(right)});
+  const Network network({left, right}, std::vector{Concatenate()({sum, once}), twice}, 1);
+  const Json config = network_config(network, "several");
+  const ConfiguredModel opened = model_from_config(config);
+  EXPECT_EQ(opened.name, "several");
+  const Network again = network_of(opened);
+  EXPECT_EQ(network_config(again, "several"), config);
+  for (std::size_t i = 0; i < network.variables().size(); ++i)
+    again.variables()[i].assign(network.variables()[i].value());
+  const std::vector<Tensor> xs{test::random_tensor({3, 4}, 1), test::random_tensor({3, 4}, 2)};
+  for (std::size_t i = 0; i < 2; ++i)
+    test::expect_same_bits(again.run(xs, Mode::inference)[i], network.run(xs, Mode::inference)[i]);
+}
+
+TEST(ConfiguredModel, WritesWhatKerasWritesOfACall) {
+  const Symbol x = Input({5}, "x");
+  const Network network(x, Dense({.units = 1, .name = "y"})(x), 0);
+  const Json config = network_config(network, "functional")["config"];
+  EXPECT_EQ(config["layers"][1]["inbound_nodes"],
+            Json::parse(R"([{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 5],
+                "dtype": "float32", "keras_history": ["x", 0, 0]}}], "kwargs": {}}])"));
+  EXPECT_EQ(config["input_layers"], Json::parse(R"(["x", 0, 0])"));
+  EXPECT_EQ(config["output_layers"], Json::parse(R"(["y", 0, 0])"));
+  EXPECT_FALSE(network_config(network, "functional", ConfigForm::legacy_h5)["config"]["layers"][1].contains("module"));
+}
+
+TEST(ConfiguredModel, IsASequentialModel) {
+  const auto sequential = [](Json layers) {
+    return Json{{"class_name", "Sequential"}, {"config", {{"name", "s"}, {"layers", std::move(layers)}}}};
+  };
+  const Json inner = sequential({dense("first", 3, "[]"), dense("last", 2, "[]")});
+  Json first = dense("first", 4, "[]");
+  first["config"]["batch_input_shape"] = {nullptr, 5};
+  const ConfiguredModel model = model_from_config(sequential({first, inner}));
+  EXPECT_THAT(groups_of(model), ElementsAre("first first layers/dense", "s s_first layers/sequential/layers/dense",
+                                            "s last layers/sequential/layers/dense_1"));
+  EXPECT_EQ(network_of(model).output_shape(), Shape{2});
+  EXPECT_ERROR(InputError, "input 'first_input' has no shape", model_from_config(inner));
+}
+
+// Keras 2 counts the making of a model as its first call.
+TEST(ConfiguredModel, TakesModelsApart) {
+  Json inner = template_config();
+  inner["name"] = "inner";
+  inner["inbound_nodes"] = Json::parse(R"([[["first", 0, 0, {}]], [["other", 0, 0, {}]]])");
+  const Json model =
+      model_of("Model", "outer",
+               {input("in", "[null, 7]"), dense("first", 4, R"([[["in", 0, 0, {}]]])"),
+                dense("other", 4, R"([[["in", 0, 0, {}]]])"), inner, dense("end", 1, R"([[["inner", 2, 0, {}]]])")},
+               R"([["in", 0, 0]])", R"([["inner", 1, 0], ["end", 0, 0]])");
+  const ConfiguredModel opened = model_from_config(model);
+  EXPECT_THAT(groups_of(opened), ElementsAre("first first layers/dense", "other other layers/dense_1",
+                                             "inner inner_first layers/model/layers/dense",
+                                             "inner second layers/model/layers/dense_1", "end end layers/dense_2"));
+  const Network network = network_of(opened);
+  EXPECT_EQ(network.calls().size(), 7U);
+  EXPECT_EQ(network.layers()[network.calls()[network.outputs()[0]].layer].name(), "second");
+  EXPECT_EQ(network_config(network, "outer")["config"]["layers"].size(), 6U);
+}
+
+TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {
+  Json inner = template_config();
+  inner["name"] = "template";
+  inner["inbound_nodes"] = Json::parse(R"([[["lambda_1", 0, 0, {}]], [["lambda_2", 0, 0, {}]]])");
+  const auto slice = [](const char* name) {
+    return Json{{"class_name", "Lambda"},
+                {"config", {{"name", name}, {"function", "bytes"}}},
+                {"name", name},
+                {"inbound_nodes", Json::parse(R"([[["x", 0, 0, {"i": 0}]]])")}};
+  };
+  Json join{{"class_name", "Concatenate"},
+            {"config", {{"name", "second"}, {"axis", 0}}},
+            {"name", "second"},
+            {"inbound_nodes", Json::parse(R"([[["template", 1, 0, {}], ["template", 2, 0, {}]]])")}};
+  const Json model =
+      model_of("Model", "parallel", {input("x", "[null, 4]"), slice("lambda_1"), slice("lambda_2"), inner, join},
+               R"([["x", 0, 0]])", R"([["second", 0, 0]])");
+  const ConfiguredModel opened = model_from_config(model);
+  EXPECT_EQ(opened.name, "template");
+  EXPECT_THAT(groups_of(opened),
+              ElementsAre("template first layers/model/layers/dense", "template second layers/model/layers/dense_1"));
+}
+
+TEST(ConfiguredModel, SaysWhatIsWrong) {
+  EXPECT_ERROR(InputError, "the model is of class Mine; known are Functional, Model and Sequential",
+               model_from_config({{"class_name", "Mine"}, {"config", Json::object()}}));
+  EXPECT_ERROR(InputError, "none that Keras writes", model_from_config(Json::array()));
+  const auto broken = [](const char* path, Json value) {
+    Json model = template_config();
+    model[Json::json_pointer(path)] = std::move(value);
+    return model_from_config(model);
+  };
+  EXPECT_ERROR(InputError, "input 'x' is [null,null]; all sizes but the batch's must be known",
+               broken("/config/layers/0/config/batch_input_shape", {nullptr, nullptr}));
+  EXPECT_ERROR(InputError, "missing or goes in a loop",
+               broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["second", 0, 0, {}]]])")));
+  EXPECT_ERROR(InputError, "layer 'first' is called with training = true",
+               broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 0, {"training": true}]]])")));
+  EXPECT_ERROR(InputError, "layer 'x' has 1 results, number 1 is asked for",
+               broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 1, {}]]])")));
+  EXPECT_ERROR(InputError, "layer 'second' is of class Attention", broken("/config/layers/2/class_name", "Attention"));
+  EXPECT_ERROR(InputError, "layer 'first': Dense takes vectors",
+               broken("/config/layers/0/config/batch_input_shape", {nullptr, 4, 4}));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,98 @@
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/temporary_folder.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/serialization/safetensors.h>
+#include <lockstep/models/serialization/weights_h5.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+namespace lockstep {
+namespace {
+
+Network small_network(std::uint64_t seed = 0, std::int64_t units = 2) {
+  const Symbol x = Input({3});
+  return {x, BatchNormalization({.name = "norm"})(Dense({.units = units, .name = "dense"})(x)), seed};
+}
+
+std::string file_text(const std::string& header, std::size_t data_bytes) {
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i));
+  return length + header + std::string(data_bytes, '\0');
+}
+
+class Safetensors : public testing::Test {
+ protected:
+  std::string load_failure(const Network& network, const std::string& text) const {
+    test::write_text(file_, text);
+    const std::vector<float> before = network.variables().front().value().to_vector<float>();
+    std::string message = test::error_of<InputError>([&] { load_weights(network, file_); });
+    EXPECT_EQ(network.variables().front().value().to_vector<float>(), before);
+    return message;
+  }
+
+  test::TemporaryFolder folder_;
+  const std::string file_ = folder_ / "model.safetensors";
+};
+
+// semantics 11.1: checkpoints move freely between numbers of replicas.
+TEST_F(Safetensors, GivesWeightsBackToOtherNumbersOfReplicas) {
+  const MirroredStrategy three(logical_cpus(3));
+  const Network saved = three.scope([] { return small_network(1); });
+  unsigned seed = 0;
+  for (const Variable& variable : saved.variables())
+    variable.assign(test::random_tensor(variable.shape(), seed++, 0.5, 1.5));
+  save_weights(saved, file_);
+  const MirroredStrategy two(logical_cpus(2));
+  const Network loaded = two.scope([] { return small_network(2); });
+  load_weights(loaded, file_);
+  for (std::size_t i = 0; i < saved.variables().size(); ++i)
+    for (const Tensor& copy : loaded.variables()[i].state().copies())
+      test::expect_same_bits(copy, saved.variables()[i].value());
+}
+
+TEST_F(Safetensors, HasTheFormatsLayout) {
+  const Symbol x = Input({2});
+  const Network network(x, Dense({.units = 1, .use_bias = false, .name = "d"})(x), 0);
+  network.variables()[0].assign(Tensor::from(std::vector<float>{1, 2}, {2, 1}));
+  save_weights(network, file_);
+  const std::string header = R"({"d/kernel":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}})";
+  std::string expected = file_text(header + std::string((8 - header.size() % 8) % 8, ' '), 0);
+  const float values[] = {1, 2};
+  expected.append(reinterpret_cast<const char*>(values), sizeof values);
+  EXPECT_EQ(test::contents_of(file_), expected);
+}
+
+TEST_F(Safetensors, NamesWhatDoesNotFit) {
+  const Network network = small_network();
+  EXPECT_ERROR(InputError, file_ + ": there is no such file", load_weights(network, file_));
+  EXPECT_EQ(load_failure(network, "text"), file_ + ": this is no safetensors file, or is cut short");
+  EXPECT_THAT(load_failure(network, file_text("[1]", 0)), testing::HasSubstr("the header is none of safetensors"));
+  EXPECT_EQ(load_failure(network, file_text("{}", 0)), file_ + ": has no weight 'dense/kernel'");
+  const auto kernel = [](const char* dtype, const char* shape, int end) {
+    return fmt::format(R"({{"dense/kernel":{{"dtype":"{}","shape":{},"data_offsets":[0,{}]}}}})", dtype, shape, end);
+  };
+  EXPECT_EQ(load_failure(network, file_text(kernel("BF16", "[3,2]", 12), 12)),
+            file_ + ": weight \"dense/kernel\" is BF16, F32 is known");
+  EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 24), 20)),
+            file_ + ": weight \"dense/kernel\" lies outside the file");
+  EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 20), 20)),
+            file_ + ": weight \"dense/kernel\" is (3, 2), which 20 bytes do not hold");
+  EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[2,3]", 24), 24)),
+            file_ + ": weight 'dense/kernel' has shape (3, 2), the file has (2, 3)");
+}
+
+TEST_F(Safetensors, NamesWeightsThatTheModelLacks) {
+  save_weights(small_network(), file_);
+  const Symbol x = Input({3});
+  const Network dense(x, Dense({.units = 2, .name = "dense"})(x), 0);
+  EXPECT_ERROR(InputError, "has weights that the model lacks, such as \"norm/beta\"", load_weights(dense, file_));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/serialization/zip_file.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+class ZipFile : public testing::Test {
+ protected:
+  std::string text_in(const std::string& name) const {
+    const std::vector<std::byte> bytes = read_zip_entry(file_, name);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  test::TemporaryFolder folder_;
+  const std::string file_ = folder_ / "archive.zip";
+  const std::string large_ = std::string(3 << 20, 'x') + "end";
+};
+
+TEST_F(ZipFile, GivesEntriesBack) {
+  const std::vector<ZipEntry> entries{{"a.json", bytes_of("{}")}, {"b/large", bytes_of(large_)}, {"empty", {}}};
+  const std::vector<std::byte> archive = make_zip(entries);
+  EXPECT_EQ(archive, make_zip(entries));
+  EXPECT_GT(archive.size(), large_.size());  // stored as it is
+  write_file_atomically(file_, archive);
+  EXPECT_EQ(text_in("a.json"), "{}");
+  EXPECT_EQ(text_in("b/large"), large_);
+  EXPECT_EQ(text_in("empty"), "");
+}
+
+TEST_F(ZipFile, NamesWhatIsWrong) {
+  EXPECT_ERROR(InputError, file_ + ": there is no such file", text_in("a"));
+  test::write_text(file_, "no archive");
+  EXPECT_ERROR(InputError, file_ + ": cannot be opened as a zip archive: Not a zip archive", text_in("a"));
+  write_file_atomically(file_, make_zip(std::vector<ZipEntry>{{"a", bytes_of(large_)}}));
+  EXPECT_ERROR(InputError, file_ + ": has no entry \"b\"", text_in("b"));
+  std::string damaged = test::contents_of(file_);
+  damaged[1 << 20] ^= 1;
+  test::write_text(file_, damaged);
+  EXPECT_ERROR(InputError, file_ + ": entry \"a\" is damaged: CRC error", text_in("a"));
+  test::write_text(file_, damaged.substr(0, damaged.size() / 2));
+  EXPECT_ERROR(InputError, "cannot be opened as a zip archive", text_in("a"));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/temporary_folder.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/compat/multi_gpu_model.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/training/model_files.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+namespace lockstep {
+namespace {
+
+Model small_model() {
+  const Symbol input = Input({6, 6, 2}, "pictures");
+  Symbol x = Conv2D({.filters = 3, .kernel_size = {3, 3}, .activation = Activation::relu, .name = "first"})(input);
+  x = Dropout({.rate = 0.5})(Flatten()(BatchNormalization()(x)));
+  return {input, Dense({.units = 2})(x), {.name = "small", .seed = 1}};
+}
+
+void randomize(const Model& model) {
+  unsigned seed = 0;
+  for (const Variable& variable : model.variables())
+    variable.assign(test::random_tensor(variable.shape(), seed++, 0.5, 1.5));
+}
+
+class ModelFiles : public testing::TestWithParam<const char*> {
+ protected:
+  test::TemporaryFolder folder_;
+  const std::string file_ = folder_ / (std::string("model") + GetParam());
+};
+
+// semantics 11.1: checkpoints move freely between numbers of replicas.
+TEST_P(ModelFiles, MoveBetweenNumbersOfReplicas) {
+  const MirroredStrategy three(logical_cpus(3));
+  const Model saved = three.scope([] { return small_model(); });
+  randomize(saved);
+  save_model(saved, file_);
+  for (const int replicas : {1, 2}) {
+    const MirroredStrategy strategy(logical_cpus(replicas));
+    const Model loaded = strategy.scope([&] { return load_model(file_); });
+    EXPECT_EQ(loaded.name(), "small");
+    EXPECT_EQ(loaded.summary(), saved.summary());
+    EXPECT_EQ(loaded.trainable_variables().size(), 6U);
+    ASSERT_EQ(loaded.variables().size(), saved.variables().size());
+    for (std::size_t i = 0; i < saved.variables().size(); ++i)
+      for (const Tensor& copy : loaded.variables()[i].state().copies())
+        test::expect_same_bits(copy, saved.variables()[i].value());
+  }
+}
+
+TEST_P(ModelFiles, StayTheSameHoweverOftenAParallelModelIsSaved) {
+  const Model model = small_model();
+  save_model(multi_gpu_model(model, {.devices = {"CPU:0", "CPU:1"}}), file_);
+  const std::size_t size = test::contents_of(file_).size();
+  const std::string summary = model.summary();
+  for (int time = 0; time < 10; ++time) {
+    const Model loaded = load_model(file_);
+    EXPECT_EQ(loaded.summary(), summary);
+    save_model(multi_gpu_model(loaded, {.devices = {"CPU:0", "CPU:1"}}), file_);
+    EXPECT_EQ(test::contents_of(file_).size(), size);
+  }
+}
+
+TEST_P(ModelFiles, NameWhatIsWrong) {
+  EXPECT_ERROR(InputError, file_ + ": there is no such file", load_model(file_));
+  test::write_text(file_, "text");
+  EXPECT_ERROR(InputError, file_ + ": ", load_model(file_));
+  EXPECT_ERROR(InputError, "nowhere", save_model(small_model(), folder_ / "nowhere/model" + GetParam()));
+  const MirroredStrategy two(logical_cpus(2));
+  EXPECT_ERROR(LogicError, "call it outside a replica", two.run([&] { load_model(file_); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ModelFiles, testing::Values(".keras", ".h5"));
+
+TEST(ModelFileNames, SayTheFormat) {
+  EXPECT_ERROR(InvalidArgument, "model.txt: the extension of a model's file says its format",
+               save_model(small_model(), "model.txt"));
+  EXPECT_ERROR(InvalidArgument, "model: the extension", load_model("model"));
+}
+
+}  // namespace
+}  // namespace lockstep
