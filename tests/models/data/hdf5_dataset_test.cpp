@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -85,7 +86,7 @@ TEST_F(Hdf5Dataset, KeepsIntegersAndMakesOtherNumbersF32) {
       {H5T_IEEE_F32BE, DType::f32}, {H5T_IEEE_F64LE, DType::f32},
   };
   for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::string name = "x" + std::to_string(i);
+    const std::string name = fmt::format("x{}", i);
     add(name, types[i].first, {2, 2});
     const Batch batch = hdf5_dataset(path_, name).batch(2).epoch().next().value();
     EXPECT_EQ(batch.x.dtype(), types[i].second) << name;

@@ -1,6 +1,6 @@
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,8 +26,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 /// The messages of a file of TFRecords, which must end where one ends.
 std::vector<std::string> records_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string bytes = test::contents_of(path);
   std::vector<std::string> records;
   std::size_t at = 0;
   while (at + 12 <= bytes.size()) {
@@ -49,7 +48,7 @@ int count_with(const std::vector<std::string>& records, const std::string& text)
 class TensorBoardOf : public testing::Test {
  protected:
   const test::TemporaryFolder folder_;
-  const std::string log_dir_ = folder_.path("logs");
+  const std::string log_dir_ = folder_ / "logs";
   Model model_ = test::small_model(test::mirrored(2));
   const Dataset data_ = SmallProblem(12).dataset().batch(4);
 
@@ -101,7 +100,7 @@ TEST_F(TensorBoardOf, RefusesNegativeNumbers) {
 }
 
 TEST_F(TensorBoardOf, AFolderThatCannotBeMadeIsAnError) {
-  std::ofstream(log_dir_) << "a file";
+  test::write_text(log_dir_, "a file");
   EXPECT_ERROR(InputError, "logs/train: cannot be made", fit({}));
 }
 
