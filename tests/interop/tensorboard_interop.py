@@ -55,7 +55,7 @@ def check_graph(run):
     assert nodes["input_layer"].op == "InputLayer"
     first = nodes["conv2d"]
     assert first.op == "Conv2D" and list(first.input) == ["input_layer"]
-    assert [dim.size for dim in first.attr["_output_shapes"].list.shape[0].dim] == [-1, 30, 30, 96], first
+    assert [dim.size for dim in first.attr["_output_shapes"].list.shape[0].dim] == [-1, 32, 32, 96], first
     assert all(source in nodes for node in nodes.values() for source in node.input)
     assert nodes["dense"].attr["parameters"].i == 336 * 10 + 10
 

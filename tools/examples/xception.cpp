@@ -1,6 +1,6 @@
 // The page of Keras' R package on multi_gpu_model: Xception without pre-trained weights on random images, a batch of
 // 256 split over 8 devices, rmsprop; the weights are saved through the model that was replicated.
-//   xception WEIGHTS [EXAMPLES [SIZE [CLASSES [BATCH]]]]     writes WEIGHTS, a .weights.h5 file
+//   xception WEIGHTS [EXAMPLES [SIZE [CLASSES [BATCH [EPOCHS]]]]]     writes WEIGHTS, a .weights.h5 file
 
 #include <random>
 #include <string>
@@ -27,6 +27,7 @@ int main(int argc, char** argv) try {
   const std::int64_t size = argc > 3 ? std::stoll(argv[3]) : 224;
   const std::int64_t classes = argc > 4 ? std::stoll(argv[4]) : 1000;
   const std::int64_t batch = argc > 5 ? std::stoll(argv[5]) : 256;
+  const int epochs = argc > 6 ? std::stoi(argv[6]) : 20;
 
   const Model model = zoo::xception({.input_shape = {size, size, 3}, .classes = classes});
   std::vector<std::string> devices;
@@ -37,7 +38,7 @@ int main(int argc, char** argv) try {
   std::mt19937 generator(0);
   const Tensor x = uniform({examples, size, size, 3}, generator);
   const Tensor y = uniform({examples, classes}, generator);
-  const History history = parallel_model.fit(Dataset::from_tensors(x, y).batch(batch), {.epochs = 20});
+  const History history = parallel_model.fit(Dataset::from_tensors(x, y).batch(batch), {.epochs = epochs});
   fmt::print("loss {:.3f} after the first epoch, {:.3f} after the last\n", history.values.at("loss").front(),
              history.values.at("loss").back());
   model.save_weights(weights);
