@@ -7,7 +7,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +27,7 @@
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
 #include "layers_models.h"
+#include "randomize.h"
 
 namespace lockstep {
 namespace {
@@ -69,17 +69,6 @@ Model make_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
   fail("there is no model '{}'", name);
-}
-
-/// Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide a mix-up.
-void randomize(const Model& model) {
-  std::mt19937 generator(7);
-  for (const Variable& variable : model.variables()) {
-    if (variable.shape().rank() > 1) continue;
-    std::vector<float> values = variable.value().to_vector<float>();
-    for (float& value : values) value += 0.5F * static_cast<float>(generator() / 4294967296.0 - 0.5);
-    variable.assign(Tensor::from(values, variable.shape()));
-  }
 }
 
 Tensor read_rows(const std::string& path, const Shape& row) {

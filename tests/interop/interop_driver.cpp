@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +31,7 @@
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
 #include "layers_models.h"
+#include "randomize.h"
 
 namespace lockstep {
 namespace {
@@ -75,17 +75,6 @@ Model make_model(const std::string& name) {
   if (name == "xception") return zoo::xception({{71, 71, 3}, 10, logits});
   if (name == "full_xception") return zoo::xception();
   fail("there is no model '{}'", name);
-}
-
-/// Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide a mix-up.
-void randomize(const Model& model) {
-  std::mt19937 generator(7);
-  for (const Variable& variable : model.variables()) {
-    if (variable.shape().rank() > 1) continue;
-    std::vector<float> values = variable.value().to_vector<float>();
-    for (float& value : values) value += 0.5F * static_cast<float>(generator() / 4294967296.0 - 0.5);
-    variable.assign(Tensor::from(values, variable.shape()));
-  }
 }
 
 /// As many rows for each input of the model.
