@@ -22,7 +22,9 @@ target_compile_options(lockstep_build_flags INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_NATIVE}>>:-march=native>)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_build_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=undefined)
+    -fno-sanitize-recover=undefined
+    # GoogleTest's assertions take twice as long to compile with it, and what it would watch is the test's own code.
+    $<$<BOOL:$<TARGET_PROPERTY:LOCKSTEP_TEST>>:-fno-sanitize=undefined>)
   target_link_options(lockstep_build_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
@@ -42,7 +44,10 @@ endfunction()
 function(lockstep_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES LOCKSTEP_TEST ON)
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
+  # Most of a test runs once, and optimizing it takes longer than running it.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
