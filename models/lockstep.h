@@ -9,6 +9,7 @@
 #include <lockstep/kernels/ops/embedding.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/fashion_mnist.h>
@@ -61,6 +62,7 @@
 #include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/models/training/callbacks/terminate_on_nan.h>
+#include <lockstep/models/training/clone_model.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>

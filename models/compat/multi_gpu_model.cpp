@@ -6,6 +6,7 @@
 
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/compat/replica_graph.h>
+#include <lockstep/models/compat/use_instead.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/memory_resource.h>
 
@@ -81,11 +82,12 @@ void move_weights_to(const LogicalDevice& device, const Model& model) {
 }  // namespace
 
 ParallelModel::ParallelModel(const Model& model, const std::vector<LogicalDevice>& devices, const ReplicaGraph& graph)
-    : Model(graph.inputs, std::vector{graph.output}, {.name = model.name() + "_parallel"}, model),
+    : Model(graph.inputs, graph.outputs, {.name = model.name() + "_parallel"}, model),
       template_(model),
       devices_(devices) {}
 
 ParallelModel multi_gpu_model(const Model& model, const MultiGpuOptions& options) {
+  use_instead("multi_gpu_model", "make the model in the scope of a MirroredStrategy");
   require<LogicError>(!has_strategy(),
                       "multi_gpu_model was called in a strategy's scope, whose models are parallel "
                       "already; call it outside");

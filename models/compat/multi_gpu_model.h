@@ -51,8 +51,8 @@ struct MultiGpuOptions {
 
 struct ReplicaGraph;
 
-/// What multi_gpu_model returns: an ordinary model with the template's inputs, output name and weights. Saving and
-/// loading weights goes through the template.
+/// What multi_gpu_model returns: an ordinary model, of the template's layers, each called once for each replica, with
+/// the template's inputs, output names and weights. Saving and loading weights goes through the template.
 class ParallelModel : public Model {
  public:
   /// The model that was replicated, whose weights these are.

@@ -1,4 +1,6 @@
+#include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -41,42 +43,6 @@ class BatchSlice final : public LayerImpl {
   bool legacy_split_;
 };
 
-/// A whole model as a layer.
-class Functional final : public LayerImpl {
- public:
-  explicit Functional(const Model& model) : LayerImpl(model.name()), model_(model) {}
-
-  std::string_view class_name() const override { return "Functional"; }
-  Shape output_shape(std::span<const Shape>) const override { return model_.network().output_shape(); }
-  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return model_(std::vector(inputs.begin(), inputs.end()), call.mode);
-  }
-
-  // Those of the model's layers, one after the other.
-  std::vector<std::uint64_t> draws() const override {
-    std::vector<std::uint64_t> all;
-    for (const Layer& layer : model_.network().layers()) {
-      const std::vector<std::uint64_t> draws = layer.impl().draws();
-      all.insert(all.end(), draws.begin(), draws.end());
-    }
-    return all;
-  }
-  void set_draws(std::span<const std::uint64_t> all) override {
-    require(all.size() == draws().size(), "model '{}' needs {} counts of random numbers, got {}", name(),
-            draws().size(), all.size());
-    for (const Layer& layer : model_.network().layers()) {
-      const std::size_t own = layer.impl().draws().size();
-      layer.impl().set_draws(all.first(own));
-      all = all.subspan(own);
-    }
-  }
-
- private:
-  void make_weights(std::span<const Shape>, const LayerSeed&) override { adopt_weights(model_.variables()); }
-
-  Model model_;
-};
-
 /// Joins parts of a batch.
 class BatchConcatenate final : public LayerImpl {
  public:
@@ -92,32 +58,43 @@ Layer layer(Args&&... args) {
   return Layer(std::make_shared<Impl>(std::forward<Args>(args)...));
 }
 
-/// The name of the layer that gives the model's output.
-const std::string& output_name(const Network& network) {
-  return network
-      .layers()[static_cast<std::size_t>(network.calls()[static_cast<std::size_t>(network.outputs().front())].layer)]
-      .name();
+/// By output the name of the layer that gives it; of a layer's second output with "_1", and so on.
+std::vector<std::string> output_names(const Network& network) {
+  std::vector<std::string> names;
+  std::map<std::string, int> used;
+  for (const int output : network.outputs()) {
+    const GraphCall& call = network.calls()[static_cast<std::size_t>(output)];
+    const std::string& name = network.layers()[static_cast<std::size_t>(call.layer)].name();
+    const int number = used[name]++;
+    names.push_back(number == 0 ? name : fmt::format("{}_{}", name, number));
+  }
+  return names;
 }
 
 }  // namespace
 
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan) {
   const Network& network = template_model.network();
-  std::vector<Symbol> inputs;
-  for (const NetworkInput& input : network.inputs()) inputs.push_back(Input(input.shape, input.name));
-  const Layer model = layer<Functional>(template_model);
+  ReplicaGraph graph;
+  for (const NetworkInput& input : network.inputs()) graph.inputs.push_back(Input(input.shape, input.name));
   const int replicas = static_cast<int>(plan.devices.size());
-  std::vector<Symbol> outputs;
+  std::vector<std::vector<Symbol>> outputs(network.outputs().size());  // by replica
   for (int replica = 0; replica < replicas; ++replica) {
     std::vector<Symbol> parts;  // cut where the whole batch is, so that only a part of it travels
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const std::string name = fmt::format("replica_{}/{}", replica, network.inputs()[i].name);
-      parts.push_back(layer<BatchSlice>(name, replica, replicas, plan.legacy_split)(inputs[i]));
+      parts.push_back(layer<BatchSlice>(name, replica, replicas, plan.legacy_split)(graph.inputs[i]));
     }
-    outputs.push_back(with_device(plan.devices[static_cast<std::size_t>(replica)], [&] { return model(parts); }));
+    const LogicalDevice& device = plan.devices[static_cast<std::size_t>(replica)];
+    const std::vector<Symbol> results = with_device(device, [&] { return template_model.run(parts); });
+    for (std::size_t i = 0; i < results.size(); ++i) outputs[i].push_back(results[i]);
   }
-  const Layer join = layer<BatchConcatenate>(output_name(network));
-  return {inputs, with_device(plan.merge_device, [&] { return join(outputs); })};
+  const std::vector<std::string> names = output_names(network);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Layer join = layer<BatchConcatenate>(names[i]);
+    graph.outputs.push_back(with_device(plan.merge_device, [&] { return join(outputs[i]); }));
+  }
+  return graph;
 }
 
 }  // namespace lockstep

@@ -22,12 +22,12 @@ struct ReplicaPlan {
 struct ReplicaGraph {
   /// Whole batches, in the template's order.
   std::vector<Symbol> inputs;
-  /// The replicas' outputs, joined.
-  Symbol output;
+  /// The replicas' outputs, joined, likewise.
+  std::vector<Symbol> outputs;
 };
 
-/// The template's inputs, its output once for each device, and their concatenation along the batch, named as the
-/// template's output. The template is one layer, under its own name, that is called once for each replica.
+/// The template's inputs, its outputs once for each device, and their concatenation along the batch, named as the
+/// template's outputs. The template's layers are called once for each replica.
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan);
 
 }  // namespace lockstep

@@ -79,8 +79,8 @@ std::function<Example(const Example&, const ElementId&)> mixup(const MixupOption
     for (const Tensor& tensor : {batch.x, batch.y})
       require(tensor.defined() && tensor.rank() >= 1 && tensor.dtype() == DType::f32,
               "mixup() needs batches of f32 x and y, got {} and {}; use one_hot() for labels", batch.x, batch.y);
-    require(batch.more_x.empty() && !batch.sample_weight.defined(),
-            "mixup() mixes batches of one input without sample weights");
+    require(batch.more_x.empty() && batch.more_y.empty() && !batch.sample_weight.defined(),
+            "mixup() mixes batches of one input and one target without sample weights");
     require(batch.x.dim(0) == batch.y.dim(0), "x {} and y {} of a batch need equally many rows", batch.x, batch.y);
     if (batch.x.dim(0) == 0) return batch;
     ElementDraws draws(options.seed, DrawStream::mixup, id);

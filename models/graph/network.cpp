@@ -64,12 +64,12 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
     : strategy_(get_strategy()) {
   require<LogicError>(!current_context().in_replica(), "a model is made outside the replicas, in the strategy's scope");
   add_inputs(inputs);
-  add_calls(inputs, outputs);
+  const std::vector<std::string> models = add_calls(inputs, outputs);
   placed_ = std::ranges::any_of(calls_, [](const GraphCall& call) { return call.device.has_value(); });
   require<LogicError>(!placed_ || !has_strategy(),
                       "this model has layers placed by with_device: make it outside of the strategy's scope, which "
                       "says itself where weights are");
-  name_layers();
+  name_layers(models);
   build_layers(seed);
   plan_ = plan_steps(calls_, layers_, outputs_);
 }
@@ -86,10 +86,11 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
   }
 }
 
-void Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
+std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
   require(!outputs.empty(), "a model needs at least one output");
   std::unordered_map<const Symbol::Node*, int> call_of;
   std::unordered_map<const LayerImpl*, int> layer_of;
+  std::vector<std::string> models;
   const std::vector<const Symbol::Node*> nodes = ancestors(outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Symbol::Node* input = &inputs[i].node();
@@ -103,7 +104,10 @@ void Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Sym
     require(node->layer != nullptr, "the model's output depends on '{}' besides its input {}: give that, too",
             node->name, names_of(inputs_));
     const auto [layer, added] = layer_of.try_emplace(node->layer.get(), static_cast<int>(layers_.size()));
-    if (added) layers_.emplace_back(node->layer);
+    if (added) {
+      layers_.emplace_back(node->layer);
+      models.push_back(node->model);
+    }
     GraphCall call{.layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device};
     for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(&from.node()));
     call_of[node] = static_cast<int>(calls_.size());
@@ -114,14 +118,22 @@ void Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Sym
     require(outputs_.back() >= 0, "the model's output does not depend on its input '{}', which it is",
             output.node().name);
   }
+  return models;
 }
 
-void Network::name_layers() {
+void Network::name_layers(const std::vector<std::string>& models) {
   std::set<std::string> taken;
   for (const NetworkInput& input : inputs_) taken.insert(input.name);
-  for (const Layer& layer : layers_)
-    require(layer.name().empty() || taken.insert(layer.name()).second, "two layers of the model are named '{}'",
-            layer.name());
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    require(layers_[i].name().empty() || !models[i].empty() || taken.insert(layers_[i].name()).second,
+            "two layers of the model are named '{}'", layers_[i].name());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (models[i].empty() || taken.insert(layers_[i].name()).second) continue;
+    const std::string base = fmt::format("{}_{}", models[i], layers_[i].name());
+    std::string name = base;
+    for (int number = 1; !taken.insert(name).second; ++number) name = fmt::format("{}_{}", base, number);
+    layers_[i] = layers_[i].renamed(name);
+  }
   std::map<std::string, int> used;  // how many names of a class have been tried
   for (const Layer& layer : layers_) {
     if (!layer.name().empty()) continue;

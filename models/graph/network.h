@@ -14,6 +14,8 @@ namespace lockstep {
 /// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the
 /// same seed gives the same initial weights. Layers run in the order in which they were called on symbols.
 ///
+/// A network that is called on symbols becomes part of another one, layer by layer.
+///
 /// Model parallelism: a layer called on symbols in a DeviceScope runs on the scope's device, where it also keeps its
 /// weights if that was its first call; the others run on the caller's device. What a layer reads from another device is
 /// copied there, once for all its readers there. A network that is called in a DeviceScope runs there as a whole.
@@ -39,6 +41,11 @@ class Network {
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
   /// The same from one input.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
+
+  /// The same for the symbols of another network that this one becomes part of: its layers are called on them, and
+  /// share their weights. Where the other network has a layer of the same name, it puts `model` before the name.
+  /// Throws InvalidArgument for another number or shape.
+  std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::string& model) const;
 
   /// In the order in which `run` takes them.
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
@@ -68,8 +75,9 @@ class Network {
 
  private:
   void add_inputs(const std::vector<Symbol>& inputs);
-  void add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
-  void name_layers();
+  /// Which model, if any, each layer is part of.
+  std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
+  void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);
   void check_call(const std::vector<Tensor>& xs, Mode mode) const;
   struct Run;  ///< one call of the network

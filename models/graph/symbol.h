@@ -24,6 +24,7 @@ class Symbol {
     std::string name;
     std::uint64_t number;                   ///< symbols made later have larger ones
     std::optional<LogicalDevice> device{};  ///< where the layer is to run, when it was called in a DeviceScope
+    std::string model{};                    ///< that the layer was called as part of; empty for a call of its own
   };
 
   /// A handle to what a call of a layer, or Input, has made.

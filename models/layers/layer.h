@@ -123,8 +123,10 @@ class Layer {
   Symbol operator()(const std::vector<Symbol>& inputs) const;
   ///@}
 
-  /// As LayerImpl::name.
-  const std::string& name() const { return impl_->name(); }
+  /// As LayerImpl::name, or the handle's own: what a model calls a layer of another model whose name was taken.
+  const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
+  /// A handle to the same layer under this name.
+  Layer renamed(std::string name) const;
   ///@{
   /// What all handles to this layer share.
   LayerImpl& impl() const { return *impl_; }
@@ -133,6 +135,13 @@ class Layer {
 
  private:
   std::shared_ptr<LayerImpl> impl_;
+  std::string name_{};
 };
+
+inline Layer Layer::renamed(std::string name) const {
+  Layer layer = *this;
+  layer.name_ = std::move(name);
+  return layer;
+}
 
 }  // namespace lockstep

@@ -34,6 +34,8 @@ class Metric {
 
   /// As given.
   const std::string& name() const { return name_; }
+  /// The same under another name.
+  Metric renamed(std::string name) const { return {std::move(name), rule_}; }
   /// Which way the value gets better.
   Direction direction() const { return rule_.direction; }
   /// The sums of a batch of n rows; `sample_weight` (n) or (n, 1), or undefined for weights of 1. Records no gradient.

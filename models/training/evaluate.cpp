@@ -23,30 +23,38 @@ Logs Model::evaluate(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          const Tensor y_pred = network()(local.inputs(), Mode::inference);
-          return batch_totals(weighted_loss(compiled.loss, local, y_pred), compiled.metrics, local, y_pred);
+          return batch_totals(compiled.outputs, local, network().run(local.inputs(), Mode::inference)).totals;
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
   }
   if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
-  return totals.results(compiled.metrics);
+  return totals.results(compiled.outputs);
 }
 
 Tensor Model::predict(const Dataset& batches) {
+  const std::size_t outputs = network().outputs().size();
+  require<LogicError>(outputs == 1, "predict() gives one output, the model has {}: use predict_all()", outputs);
+  return predict_all(batches).front();
+}
+
+std::vector<Tensor> Model::predict_all(const Dataset& batches) {
   state_->require_own_scope("predict()");
-  std::vector<Tensor> outputs;
+  std::vector<std::vector<Tensor>> parts(network().outputs().size());
   for (const DistributedBatch& batch : only_pass(strategy(), batches)) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          return network()(local.inputs(), Mode::inference);
+          return network().run(local.inputs(), Mode::inference);
         },
         batch);
-    for (const Tensor& output : replicas.local_results())
-      if (output.dim(0) > 0) outputs.push_back(output);
+    for (const std::vector<Tensor>& replica : replicas.local_results())
+      for (std::size_t i = 0; i < replica.size(); ++i)
+        if (replica[i].dim(0) > 0) parts[i].push_back(replica[i]);
   }
-  return concat(outputs, 0);
+  std::vector<Tensor> outputs;
+  for (const std::vector<Tensor>& output : parts) outputs.push_back(concat(output, 0));
+  return outputs;
 }
 
 }  // namespace lockstep

@@ -125,7 +125,7 @@ bool TrainingRun::run_step() {
                     .rows = std::move(rows),
                     .step_ms = 1e3 * seconds_since(start),
                     .split_ms = replicas[0].split_ms,
-                    .running = progress_.totals.results(compiled_.metrics)};
+                    .running = progress_.totals.results(compiled_.outputs)};
   report.split_ms[static_cast<std::size_t>(Phase::input)] = input_ms;
   tell(&Callback::on_step_end, report);
   // Last in the step: the next update would write the same values over copies that differ.
@@ -142,10 +142,9 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
   Tensor loss;
   {
     const PhaseTimer timer(Phase::compute);
-    const Tensor y_pred = state_.network(local.inputs(), Mode::train);
-    const Tensor loss_sum = weighted_loss(compiled_.loss, local, y_pred);
-    result.totals = batch_totals(loss_sum, compiled_.metrics, local, y_pred);
-    loss = loss_sum / static_cast<double>(global_size);
+    BatchTotals batch = batch_totals(compiled_.outputs, local, state_.network.run(local.inputs(), Mode::train));
+    result.totals = std::move(batch.totals);
+    loss = batch.loss / static_cast<double>(global_size);
     if (const Tensor penalty = state_.network.regularization_loss(); penalty.defined()) {
       loss = loss + scale_regularization_loss(penalty);
       result.totals.add_to_every_loss(penalty);
@@ -157,7 +156,7 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
 }
 
 Logs TrainingRun::epoch_logs(std::int64_t examples, double seconds, bool validate) const {
-  Logs logs = progress_.totals.results(compiled_.metrics);
+  Logs logs = progress_.totals.results(compiled_.outputs);
   logs["learning_rate"] = compiled_.optimizer.learning_rate();
   logs["epoch_s"] = seconds;
   logs["examples_per_s"] = static_cast<double>(examples) / seconds;
@@ -172,6 +171,9 @@ History Model::fit(const Dataset& batches, const FitOptions& options) {
   state_->require_own_scope("fit()");
   require(options.epochs >= 1 && options.initial_epoch >= 0,
           "fit() needs epochs >= 1 and initial_epoch >= 0, got {} and {}", options.epochs, options.initial_epoch);
+  require(options.class_weight.empty() || network().outputs().size() == 1,
+          "class weights are for models of one output, this one has {}: use sample weights",
+          network().outputs().size());
   require(options.verify_every >= 0, "verify_every must not be negative, got {}", options.verify_every);
   return TrainingRun(*this, *state_, batches, options).run();
 }

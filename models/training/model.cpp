@@ -1,5 +1,3 @@
-#include <set>
-
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_state.h>
@@ -35,15 +33,24 @@ Tensor Model::operator()(const std::vector<Tensor>& xs, Mode mode) const { retur
 
 std::vector<Tensor> Model::run(const std::vector<Tensor>& xs, Mode mode) const { return state_->network.run(xs, mode); }
 
+Symbol Model::operator()(const Symbol& x) const { return (*this)(std::vector{x}); }
+
+Symbol Model::operator()(const std::vector<Symbol>& xs) const {
+  const std::vector<Symbol> outputs = run(xs);
+  require<LogicError>(outputs.size() == 1, "'{}' has {} outputs: use run()", name(), outputs.size());
+  return outputs.front();
+}
+
+std::vector<Symbol> Model::run(const std::vector<Symbol>& xs) const { return network().connect(xs, name()); }
+
 void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                     const std::vector<Metric>& weighted_metrics) {
-  State::Compiled compiled{optimizer, loss, {}};
-  for (const Metric& metric : metrics) compiled.metrics.push_back({metric, false});
-  for (const Metric& metric : weighted_metrics) compiled.metrics.push_back({metric, true});
-  std::set<std::string> names{"loss"};
-  for (const auto& [metric, weighted] : compiled.metrics)
-    require(names.insert(metric.name()).second, "compile() got two values named '{}'", metric.name());
-  state_->compiled.emplace(std::move(compiled));
+  const OutputTraining each{.loss = loss, .metrics = metrics, .weighted_metrics = weighted_metrics};
+  compile(optimizer, std::vector(network().outputs().size(), each));
+}
+
+void Model::compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs) {
+  state_->compiled.emplace(State::Compiled{optimizer, outputs, compile_outputs(network(), outputs)});
 }
 
 const Network& Model::network() const { return state_->network; }
@@ -52,10 +59,14 @@ const std::string& Model::name() const { return state_->name; }
 
 const Optimizer& Model::optimizer() const { return state_->require_compiled("optimizer()").optimizer; }
 
+const std::vector<OutputTraining>& Model::compiled_outputs() const {
+  return state_->require_compiled("compiled_outputs()").given;
+}
+
 std::vector<Metric> Model::metrics() const {
   std::vector<Metric> metrics;
-  for (const CompiledMetric& compiled : state_->require_compiled("metrics()").metrics)
-    metrics.push_back(compiled.metric);
+  for (const CompiledOutput& output : state_->require_compiled("metrics()").outputs)
+    for (const CompiledMetric& compiled : output.metrics) metrics.push_back(compiled.metric);
   return metrics;
 }
 

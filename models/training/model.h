@@ -8,11 +8,10 @@
 #include <vector>
 
 #include <lockstep/models/graph/network.h>
-#include <lockstep/models/losses/loss.h>
-#include <lockstep/models/metrics/metric.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/training/callback.h>
 #include <lockstep/models/training/class_weight.h>
+#include <lockstep/models/training/compiled_output.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/input/input_options.h>
@@ -50,8 +49,7 @@ class Model {
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
   ///@{
-  /// From several inputs, to several outputs. A model of several outputs is trained with a loop of one's own: fit and
-  /// the like compare one output.
+  /// From several inputs, to several outputs.
   Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
   ///@}
@@ -63,23 +61,41 @@ class Model {
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
   /// All outputs, in their order.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
+  ///@{
+  /// The same for symbols: the model becomes part of another one, to which its layers belong, too. They share their
+  /// weights, and are called as the other model's strategy does. Both were made in scopes of one strategy.
+  Symbol operator()(const Symbol& x) const;
+  Symbol operator()(const std::vector<Symbol>& xs) const;
+  std::vector<Symbol> run(const std::vector<Symbol>& xs) const;
+  ///@}
 
-  /// Sets what fit and evaluate use. Sample and class weights count in the loss and the weighted metrics. Throws
-  /// InvalidArgument when two of the values have one name.
+  ///@{
+  /// Sets what fit and evaluate use: for all outputs, or for each. Sample and class weights count in the losses and the
+  /// weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight; a model of
+  /// several outputs has each one's loss in the logs, too, as "softmax_loss" (without its loss_weight), and its metrics
+  /// as "softmax_accuracy". Throws InvalidArgument when two of the values have one name, for another number of entries
+  /// than outputs, and when none has a loss.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
+  void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs);
+  ///@}
 
   /// Trains on `batches`, a data set of global batches (Dataset::batch), each split over the replicas. The loss of a
   /// step is the sum of its examples' losses, each times its weight, over the global number of examples (not over their
   /// weights, as in Keras), however they are split.
   /// Throws LogicError before compile, InvalidArgument for options or data that do not fit: an empty data set, one
-  /// without targets, one with fewer examples than there are replicas, one of sample weights beside class weights.
+  /// without a target for each output, one with fewer examples than there are replicas, one of sample weights beside
+  /// class weights; class weights for a model of several outputs.
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Throws
-  /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or no targets.
+  /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each
+  /// output.
   Logs evaluate(const Dataset& batches);
-  /// Outputs of all examples in the order of the data set. Throws InvalidArgument when it is empty or has no end.
+  /// Outputs of all examples in the order of the data set. Throws InvalidArgument when it is empty or has no end,
+  /// LogicError for a model of several outputs.
   Tensor predict(const Dataset& batches);
+  /// The same of each output, in their order.
+  std::vector<Tensor> predict_all(const Dataset& batches);
 
   /// The layers and how they are connected.
   const Network& network() const;
@@ -95,7 +111,10 @@ class Model {
   ///@}
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
-  /// The compiled metrics, the weighted ones last. Throws LogicError before compile.
+  /// What compile() was given for each output. Throws LogicError before compile.
+  const std::vector<OutputTraining>& compiled_outputs() const;
+  /// The compiled metrics by output, under their names in the logs, an output's weighted ones last. Throws LogicError
+  /// before compile.
   std::vector<Metric> metrics() const;
   /// Asks fit to end after the step in hand, with the epoch as far as it got and no validation; from any thread.
   void stop_training();

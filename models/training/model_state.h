@@ -4,7 +4,6 @@
 #include <optional>
 
 #include <lockstep/models/training/model.h>
-#include <lockstep/models/training/totals.h>
 
 // What the sources of this folder share.
 
@@ -15,8 +14,8 @@ class Model::State {
   /// What compile() sets.
   struct Compiled {
     Optimizer optimizer;
-    Loss loss;
-    std::vector<CompiledMetric> metrics;
+    std::vector<OutputTraining> given;    ///< by output
+    std::vector<CompiledOutput> outputs;  ///< the same with its names in logs
   };
 
   State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
@@ -5,36 +7,13 @@
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
+namespace {
 
-Totals& Totals::operator+=(const Totals& other) {
-  examples += other.examples;
-  loss += other.loss;
-  metrics.resize(other.metrics.size());
-  for (std::size_t i = 0; i < metrics.size(); ++i) add_sums(metrics[i], other.metrics[i]);
-  return *this;
-}
-
-void Totals::add_to_every_loss(const Tensor& penalty) {
-  loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
-}
-
-Logs Totals::results(const std::vector<CompiledMetric>& metrics_of_model) const {
-  Logs logs;
-  if (examples == 0) return logs;
-  logs["loss"] = loss / static_cast<double>(examples);
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const Metric& metric = metrics_of_model[i].metric;
-    logs[metric.name()] = metric.result(metrics[i]);
-  }
-  return logs;
-}
-
-Tensor weighted_loss(const Loss& loss, const Batch& batch, const Tensor& y_pred) {
-  require(batch.y.defined(), "{} needs a data set with targets, this one has only x", loss.name());
-  const Tensor losses = loss(batch.y, y_pred);
+/// The sum over the batch of loss(y_true, y_pred) * weight, a scalar; an undefined weight stands for ones.
+Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) {
+  const Tensor losses = loss(y_true, y_pred);
   require(losses.shape() == Shape{y_pred.dim(0)}, "{} must give one value for each of {} examples, it gave {}",
           loss.name(), y_pred.dim(0), losses);
-  const Tensor& weight = batch.sample_weight;
   if (!weight.defined()) return sum(losses);
   require(weight.elements() == losses.elements(), "{} examples need as many sample weights, got {}", losses.elements(),
           weight);
@@ -42,14 +21,74 @@ Tensor weighted_loss(const Loss& loss, const Batch& batch, const Tensor& y_pred)
   return sum(losses * (weight.dtype() == DType::f32 ? by_example : cast(by_example, DType::f32)));
 }
 
-Totals batch_totals(const Tensor& loss_sum, const std::vector<CompiledMetric>& metrics, const Batch& batch,
-                    const Tensor& y_pred) {
+void check_targets(const Batch& batch, std::size_t outputs) {
+  require(batch.y.defined(), "a loss needs a data set with targets, this one has only x");
+  require(1 + batch.more_y.size() == outputs, "a model of {} output(s) needs as many targets, the data set has {}",
+          outputs, 1 + batch.more_y.size());
+}
+
+std::vector<Metric::Sums> metric_sums(const CompiledOutput& output, const Tensor& y_true, const Tensor& y_pred,
+                                      const Tensor& weight) {
+  std::vector<Metric::Sums> sums;
+  for (const auto& [metric, weighted] : output.metrics)
+    sums.push_back(metric.update(y_true, y_pred, weighted ? weight : Tensor()));
+  return sums;
+}
+
+}  // namespace
+
+Totals& Totals::operator+=(const Totals& other) {
+  examples += other.examples;
+  loss += other.loss;
+  losses.resize(std::max(losses.size(), other.losses.size()));
+  metrics.resize(losses.size());
+  for (std::size_t output = 0; output < other.losses.size(); ++output) {
+    losses[output] += other.losses[output];
+    metrics[output].resize(other.metrics[output].size());
+    for (std::size_t i = 0; i < metrics[output].size(); ++i) add_sums(metrics[output][i], other.metrics[output][i]);
+  }
+  return *this;
+}
+
+void Totals::add_to_every_loss(const Tensor& penalty) {
+  loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
+}
+
+Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
+  Logs logs;
+  if (examples == 0) return logs;
+  logs["loss"] = loss / static_cast<double>(examples);
+  for (std::size_t output = 0; output < outputs.size(); ++output) {
+    const CompiledOutput& compiled = outputs[output];
+    if (!compiled.loss_name.empty()) logs[compiled.loss_name] = losses[output] / static_cast<double>(examples);
+    for (std::size_t i = 0; i < compiled.metrics.size(); ++i) {
+      const Metric& metric = compiled.metrics[i].metric;
+      logs[metric.name()] = metric.result(metrics[output][i]);
+    }
+  }
+  return logs;
+}
+
+BatchTotals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch,
+                         const std::vector<Tensor>& y_preds) {
+  check_targets(batch, outputs.size());
+  const std::vector<Tensor> y_trues = batch.targets();
+  BatchTotals result{.totals = {.examples = y_preds.front().dim(0)}};
+  Totals& totals = result.totals;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    totals.losses.push_back(0);
+    if (!outputs[i].loss) continue;
+    const double loss_weight = outputs[i].loss_weight;
+    const Tensor loss = weighted_loss(*outputs[i].loss, y_trues[i], y_preds[i], batch.sample_weight);
+    totals.losses[i] = loss.item<float>();
+    totals.loss += loss_weight * totals.losses[i];
+    const Tensor part = loss_weight == 1 ? loss : loss * loss_weight;
+    result.loss = result.loss.defined() ? result.loss + part : part;
+  }
   const NoGradientScope not_recorded;
-  Totals totals{.examples = y_pred.dim(0), .loss = loss_sum.item<float>()};
-  for (const CompiledMetric& compiled : metrics)
-    totals.metrics.push_back(
-        compiled.metric.update(batch.y, y_pred, compiled.weighted ? batch.sample_weight : Tensor()));
-  return totals;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    totals.metrics.push_back(metric_sums(outputs[i], y_trues[i], y_preds[i], batch.sample_weight));
+  return result;
 }
 
 }  // namespace lockstep

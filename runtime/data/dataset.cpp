@@ -48,6 +48,13 @@ std::vector<Tensor> Example::inputs() const {
   return all;
 }
 
+std::vector<Tensor> Example::targets() const {
+  if (!y.defined()) return {};
+  std::vector<Tensor> all{y};
+  all.insert(all.end(), more_y.begin(), more_y.end());
+  return all;
+}
+
 Example Example::with_x(const Tensor& other) const {
   Example result = *this;
   result.x = other;
@@ -65,13 +72,23 @@ Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sa
 }
 
 Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const Tensor& y, const Tensor& sample_weight) {
+  return of_tensors(xs, y.defined() ? std::vector{y} : std::vector<Tensor>(), sample_weight);
+}
+
+Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys,
+                              const Tensor& sample_weight) {
+  require(!ys.empty(), "a list of targets needs at least one");
+  return of_tensors(xs, ys, sample_weight);
+}
+
+Dataset Dataset::of_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys, const Tensor& sample_weight) {
   require(!xs.empty(), "a data set needs an input");
   const Tensor& x = xs.front();
   for (const Tensor& input : xs) {
     check_source(input, "x");
     require(input.dim(0) == x.dim(0), "the inputs of a data set need equally many rows, got {} and {}", x, input);
   }
-  if (y.defined()) {
+  for (const Tensor& y : ys) {
     check_source(y, "y");
     require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x, y);
   }
@@ -80,7 +97,12 @@ Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const Tensor& y, co
     require(sample_weight.shape() == Shape{x.dim(0)}, "a data set of {} examples needs as many sample weights, got {}",
             x.dim(0), sample_weight);
   }
-  return Dataset(detail::make_tensor_source({x, y, sample_weight, {xs.begin() + 1, xs.end()}}));
+  Example all{.x = x, .sample_weight = sample_weight, .more_x = {xs.begin() + 1, xs.end()}};
+  if (!ys.empty()) {
+    all.y = ys.front();
+    all.more_y.assign(ys.begin() + 1, ys.end());
+  }
+  return Dataset(detail::make_tensor_source(all));
 }
 
 Dataset Dataset::from_generator(std::function<Generator(std::uint64_t)> make, std::optional<std::int64_t> size) {

@@ -11,17 +11,20 @@
 
 namespace lockstep {
 
-/// One element of a Dataset: an input, or several, and what is wanted for it. After batch() all have a leading batch
-/// axis.
+/// One element of a Dataset: an input, or several, and what is wanted for it, or for each output of a model. After
+/// batch() all have a leading batch axis.
 struct Example {
   /// The input, or the first of several.
   Tensor x{};
   Tensor y{};                    ///< undefined when there is nothing to be predicted
   Tensor sample_weight{};        ///< how much the example counts: a number; undefined for 1
   std::vector<Tensor> more_x{};  ///< the other inputs, of a model that takes several
+  std::vector<Tensor> more_y{};  ///< the targets of the other outputs, of a model that gives several
 
   /// All inputs.
   std::vector<Tensor> inputs() const;
+  /// All targets; none when `y` is undefined.
+  std::vector<Tensor> targets() const;
   ///@{
   /// The same with another x, or another y.
   Example with_x(const Tensor& other) const;
@@ -110,10 +113,12 @@ class Dataset {
  public:
   ///@{
   /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined. Of several inputs, xs,
-  /// there is at least one.
+  /// and of several targets, ys, there is at least one.
   /// Throws InvalidArgument unless they are dense, in host memory, and have equally many rows.
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
   static Dataset from_tensors(const std::vector<Tensor>& xs, const Tensor& y = {}, const Tensor& sample_weight = {});
+  static Dataset from_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys,
+                              const Tensor& sample_weight = {});
   ///@}
 
   /// What generators made by `make`, one for each pass, give; fit_generator's use. `make` gets the pass's number. With
@@ -153,6 +158,7 @@ class Dataset {
 
  private:
   explicit Dataset(std::shared_ptr<const detail::Stage> stage) : stage_(std::move(stage)) {}
+  static Dataset of_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys, const Tensor& sample_weight);
 
   std::shared_ptr<const detail::Stage> stage_;
 };
@@ -160,8 +166,9 @@ class Dataset {
 template <class Part>
 Example Example::each(const Part& part) const {
   const auto of = [&](const Tensor& tensor) { return tensor.defined() ? part(tensor) : Tensor(); };
-  Example result{of(x), of(y), of(sample_weight), {}};
+  Example result{of(x), of(y), of(sample_weight), {}, {}};
   for (const Tensor& tensor : more_x) result.more_x.push_back(of(tensor));
+  for (const Tensor& tensor : more_y) result.more_y.push_back(of(tensor));
   return result;
 }
 

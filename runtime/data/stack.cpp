@@ -66,24 +66,30 @@ Tensor stack(std::span<const Example> examples, const char* which, const Part& p
   return batch;
 }
 
+/// Each of a list of tensors that every example has, as one tensor.
+std::vector<Tensor> stack_list(std::span<const Example> examples, const char* which, const char* whole,
+                               std::vector<Tensor> Example::*list) {
+  const std::size_t size = (examples.front().*list).size();
+  for (const Example& example : examples)
+    if ((example.*list).size() != size)
+      fail("the examples of a batch need as many {}, got {} and {}", whole, 1 + size, 1 + (example.*list).size());
+  std::vector<Tensor> batch;
+  for (std::size_t i = 0; i < size; ++i)
+    batch.push_back(
+        stack(examples, which, [&](const Example& example) -> const Tensor& { return (example.*list)[i]; }));
+  return batch;
+}
+
 }  // namespace
 
 Batch stack(std::span<const Example> examples) {
   const auto member = [](Tensor Example::*which) {
     return [which](const Example& example) -> const Tensor& { return example.*which; };
   };
-  Batch batch{stack(examples, "an x", member(&Example::x)),
-              stack(examples, "a y", member(&Example::y)),
-              stack(examples, "a sample weight", member(&Example::sample_weight)),
-              {}};
-  const std::size_t more = examples.front().more_x.size();
-  for (const Example& example : examples)
-    if (example.more_x.size() != more)
-      fail("the examples of a batch need as many inputs, got {} and {}", 1 + more, 1 + example.more_x.size());
-  for (std::size_t i = 0; i < more; ++i)
-    batch.more_x.push_back(
-        stack(examples, "an x", [i](const Example& example) -> const Tensor& { return example.more_x[i]; }));
-  return batch;
+  return {stack(examples, "an x", member(&Example::x)), stack(examples, "a y", member(&Example::y)),
+          stack(examples, "a sample weight", member(&Example::sample_weight)),
+          stack_list(examples, "an x", "inputs", &Example::more_x),
+          stack_list(examples, "a y", "targets", &Example::more_y)};
 }
 
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices) {

@@ -16,6 +16,9 @@ std::int64_t rows_of(const Batch& batch) {
   for (const Tensor& input : batch.more_x)
     require(input.rank() >= 1 && input.dim(0) == batch.x.dim(0),
             "the inputs of a batch must have equally many rows, got {} and {}", batch.x, input);
+  for (const Tensor& target : batch.more_y)
+    require(target.rank() >= 1 && target.dim(0) == batch.x.dim(0),
+            "x and the targets of a batch must have equally many rows, got {} and {}", batch.x, target);
   const Tensor& weight = batch.sample_weight;
   require(!weight.defined() || (weight.rank() >= 1 && weight.elements() == batch.x.dim(0)),
           "a batch of {} rows needs as many sample weights, got {}", batch.x.dim(0), weight);

@@ -1,5 +1,5 @@
 # Installs BUILD_DIR into a fresh prefix under WORK_DIR, then configures, builds and runs the programs beside this file
-# against it. cmake -D BUILD_DIR=... -D WORK_DIR=... -D README=... -D CONFIG=... -D CXX=... -P run.cmake
+# against it. cmake -D BUILD_DIR=... -D WORK_DIR=... -D README=... -D EXAMPLE=... -D CONFIG=... -D CXX=... -P run.cmake
 set(prefix ${WORK_DIR}/prefix)
 set(outside ${WORK_DIR}/build)
 file(REMOVE_RECURSE ${WORK_DIR})
@@ -20,3 +20,11 @@ run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${outside} -D CMAK
   -D README_PROGRAM=${WORK_DIR}/readme.cpp)
 run(${CMAKE_COMMAND} --build ${outside})
 run(${outside}/outside)
+
+run(${CMAKE_COMMAND} -G Ninja -S ${EXAMPLE} -B ${WORK_DIR}/example -D CMAKE_PREFIX_PATH=${prefix}
+  -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY=ON)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/example)
+execute_process(COMMAND ${WORK_DIR}/example/train ${WORK_DIR}/model.keras OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+if(NOT said MATCHES "= (2|1\\.99|2\\.00)")
+  message(FATAL_ERROR "the example predicts ${said}, not 2")
+endif()

@@ -1,5 +1,5 @@
-// What an Estimator with RunConfig(train_distribute=MirroredStrategy(num_gpus=4)) did: a model function, an input
-// function, train and evaluate. Here the strategy takes the input function, and the rest is a loop.
+// A compiled Keras model as an Estimator on four devices: model_to_estimator, RunConfig(train_distribute=...), train,
+// evaluate. New programs make the model in the strategy's scope and call fit, as this one does at its end.
 //   estimator [STEPS]
 
 #include <random>
@@ -13,56 +13,48 @@ using namespace lockstep;
 
 namespace {
 
-Model model_fn() {
+Model compiled_model() {
   const Symbol x = Input({10});
-  return Model(x, Dense({.units = 1})(Dense({.units = 16, .activation = Activation::relu})(x)));
+  Model model(x, Dense({.units = 1})(Dense({.units = 16, .activation = Activation::relu})(x)));
+  model.compile(Adam({.learning_rate = 0.01}), MeanSquaredError());
+  return model;
 }
 
-/// y = the sum of x; each input pipeline has its own part of the data, in batches for one replica.
-Dataset input_fn(const InputContext& context, std::int64_t global_batch) {
-  std::mt19937 generator(static_cast<unsigned>(context.input_pipeline_id));
-  const Tensor x = Tensor::empty({1024, 10});
-  const Tensor y = Tensor::zeros({1024, 1});
-  for (std::int64_t row = 0; row < 1024; ++row)
+/// y = the sum of x.
+Dataset examples(unsigned seed) {
+  std::mt19937 generator(seed);
+  const Tensor x = Tensor::empty({4096, 10});
+  const Tensor y = Tensor::zeros({4096, 1});
+  for (std::int64_t row = 0; row < 4096; ++row)
     for (std::int64_t column = 0; column < 10; ++column) {
       const float value = static_cast<float>(generator()) / 4294967296.0F;
       x.data<float>()[row * 10 + column] = value;
       y.data<float>()[row] += value;
     }
-  return Dataset::from_tensors(x, y).batch(context.get_per_replica_batch_size(global_batch), true).repeat();
+  return Dataset::from_tensors(x, y);
 }
 
-/// The replica's share of the mean squared error over the global batch.
-Tensor loss_fn(const Model& model, const Batch& local, std::int64_t global_batch, Mode mode) {
-  return sum(square(model(local.x, mode) - local.y)) / static_cast<double>(global_batch);
-}
+// What an Estimator is given: batches for one replica, of which a step takes one for each.
+Dataset train_input_fn() { return examples(1).shuffle().batch(16).repeat(); }
+Dataset eval_input_fn() { return examples(2).batch(16); }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   const int steps = argc > 1 ? std::stoi(argv[1]) : 500;
   const MirroredStrategy distribute({"CPU:0", "CPU:1", "CPU:2", "CPU:3"});
-  const auto scope = distribute.scope();
-  const Model model = model_fn();
-  const Adam optimizer({.learning_rate = 0.01});
-  auto batches =
-      distribute.distribute_from_function([](const InputContext& context) { return input_fn(context, 64); }).epoch();
 
-  const auto run = [&](Mode mode) {
-    const std::optional<DistributedBatch> batch = batches.next();
-    const auto losses = distribute.run(
-        [&](const Batch& local) {
-          GradientTape tape;
-          const Tensor loss = loss_fn(model, local, batch->global_size(), mode);
-          if (mode == Mode::train) optimizer.minimize(tape, loss, model.trainable_variables());
-          return loss;
-        },
-        *batch);
-    return distribute.reduce(ReduceOp::sum, losses).item<float>();
-  };
-  fmt::print("evaluated before: loss {:.4f}\n", run(Mode::inference));
-  for (int step = 0; step < steps; ++step) run(Mode::train);
-  fmt::print("evaluated after {} steps: loss {:.4f}\n", optimizer.iterations(), run(Mode::inference));
+  Estimator estimator = model_to_estimator(compiled_model(), {.train_distribute = distribute});
+  fmt::print("before: loss {:.4f}\n", estimator.evaluate(eval_input_fn).at("loss"));
+  estimator.train(train_input_fn, {.steps = steps});
+  const Logs logs = estimator.evaluate(eval_input_fn);
+  fmt::print("after {} steps: loss {:.4f}\n", logs.at("global_step"), logs.at("loss"));
+
+  // The same without an Estimator: batches for all replicas.
+  const auto scope = distribute.scope();
+  Model model = compiled_model();
+  model.fit(examples(1).shuffle().batch(64), {.steps_per_epoch = steps});
+  fmt::print("fit in the scope: loss {:.4f}\n", model.evaluate(examples(2).batch(64)).at("loss"));
 } catch (const std::exception& error) {
   fmt::print(stderr, "estimator: {}\n", error.what());
   return 1;

@@ -55,7 +55,10 @@ void add(hdf5::Writer& file, const std::string& name, const Tensor& tensor) {
 
 Json metadata_of(const Model& model, const TrainingProgress& progress, const OptimizerState& optimizer) {
   Json metrics = Json::array();
-  for (const Metric::Sums& sums : progress.totals.metrics) metrics.push_back(to_json(sums));
+  for (const auto& output : progress.totals.metrics) {
+    Json& of_output = metrics.emplace_back(Json::array());
+    for (const Metric::Sums& sums : output) of_output.push_back(to_json(sums));
+  }
   Json values = Json::object();
   for (const auto& [name, by_epoch] : progress.history.values) values[name] = to_json(by_epoch);
   Json draws = Json::array();
@@ -76,6 +79,7 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
           {"batches", progress.position.batches},
           {"examples", progress.totals.examples},
           {"loss", to_json(progress.totals.loss)},
+          {"losses", to_json(progress.totals.losses)},
           {"metrics", metrics},
           {"history", {{"epoch", progress.history.epoch}, {"values", values}}},
           {"draws", draws},
@@ -176,7 +180,11 @@ class Contents {
                  .callbacks = now.callbacks};
     progress_.totals.examples = json.at("examples").get<std::int64_t>();
     progress_.totals.loss = to_number(json.at("loss"));
-    for (const Json& sums : json.at("metrics")) progress_.totals.metrics.push_back(to_numbers(sums));
+    progress_.totals.losses = to_numbers(json.at("losses"));
+    for (const Json& output : json.at("metrics")) {
+      auto& metrics = progress_.totals.metrics.emplace_back();
+      for (const Json& sums : output) metrics.push_back(to_numbers(sums));
+    }
     progress_.history.epoch = json.at("history").at("epoch").get<std::vector<int>>();
     for (const auto& [name, values] : json.at("history").at("values").items())
       progress_.history.values[name] = to_numbers(values);

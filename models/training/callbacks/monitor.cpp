@@ -11,7 +11,7 @@ namespace {
 
 Direction direction_of(const Model& model, std::string_view name) {
   if (name.starts_with("val_")) name.remove_prefix(4);
-  if (name == "loss") return Direction::down;
+  if (name == "loss" || name.ends_with("_loss")) return Direction::down;
   for (const Metric& metric : model.metrics())
     if (metric.name() == name) return metric.direction();
   return Direction::unknown;

@@ -77,6 +77,34 @@ TEST(DatasetBatch, KeepsSeveralInputsTogether) {
     }
 }
 
+TEST(DatasetBatch, KeepsSeveralTargetsTogether) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4}, {5});
+  const Dataset set = Dataset::from_tensors({x}, {x.view({5, 1}), x});
+  for (const Dataset& data : {set, set.shuffle(), set.map([](const Example& e) { return e; })})
+    for (const Batch& batch : data.batch(2).epoch()) {
+      ASSERT_EQ(batch.targets().size(), 2U);
+      EXPECT_EQ(batch.targets()[0].shape(), (Shape{batch.size(), 1}));
+      for (const Tensor& target : batch.targets()) EXPECT_EQ(target.to_vector<float>(), batch.x.to_vector<float>());
+    }
+  EXPECT_TRUE(Dataset::from_tensors(x).epoch().next()->targets().empty());
+}
+
+TEST(DatasetBatch, NeedsAsManyTargetsOfEachExample) {
+  const Tensor x = Tensor::zeros({3});
+  EXPECT_THAT(
+      [&] {
+        (void)Dataset::from_tensors({x}, {x, Tensor::zeros({2})});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("x and y of a data set need equally many rows")));
+  EXPECT_THAT([&] { (void)Dataset::from_tensors({x}, std::vector<Tensor>{}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("needs at least one")));
+  const Dataset some = numbers(4).map([](const Example& e) {
+    return Example{.x = e.x, .y = e.x, .more_y = std::vector<Tensor>(e.x.item<float>() > 2 ? 1 : 2, e.x)};
+  });
+  EXPECT_THAT([&] { (void)some.batch(4).epoch().next(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("need as many targets, got 3 and 2")));
+}
+
 TEST(DatasetBatch, OfExamplesWithAnotherXKeepsTheRest) {
   const Tensor x = Tensor::from(std::vector<float>{0, 1, 2}, {3});
   const Tensor other = Tensor::zeros({1});

@@ -33,13 +33,14 @@ TEST(DistributedBatch, AReplicaWithoutABatchGetsOneOfNoRows) {
   EXPECT_EQ(none.y.dtype(), DType::i64);
 }
 
-TEST(DistributedBatch, CutsAllInputs) {
+TEST(DistributedBatch, CutsAllInputsAndTargets) {
   const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4}, {5});
-  const DistributedBatch batch({.x = x, .sample_weight = x, .more_x = {x, x.view({5, 1})}}, 2);
+  const DistributedBatch batch({.x = x, .y = x, .sample_weight = x, .more_x = {x, x.view({5, 1})}, .more_y = {x}}, 2);
   for (const Batch& part : batch.local_results()) {
     ASSERT_EQ(part.more_x.size(), 2U);
     EXPECT_EQ(part.more_x[1].shape(), (Shape{part.size(), 1}));
-    for (const Tensor& tensor : {part.sample_weight, part.more_x[0], part.more_x[1]})
+    ASSERT_EQ(part.more_y.size(), 1U);
+    for (const Tensor& tensor : {part.sample_weight, part.more_x[0], part.more_x[1], part.more_y[0]})
       EXPECT_EQ(tensor.to_vector<float>(), part.x.to_vector<float>());
   }
 }
@@ -47,6 +48,8 @@ TEST(DistributedBatch, CutsAllInputs) {
 TEST(DistributedBatch, RefusesWhatIsNoBatch) {
   EXPECT_ERROR(InvalidArgument, "inputs of a batch must have equally many rows",
                DistributedBatch({.x = Tensor::zeros({3}), .more_x = {Tensor::zeros({2})}}, 2));
+  EXPECT_ERROR(InvalidArgument, "x and the targets of a batch must have equally many rows",
+               DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({3}), .more_y = {Tensor::zeros({2})}}, 2));
   EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({})}, 2));
   EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({})}, 2));
   EXPECT_ERROR(InvalidArgument, "equally many rows",

@@ -1,0 +1,14 @@
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/training/clone_model.h>
+
+namespace lockstep {
+
+Model clone_model(const Model& model, std::uint64_t seed) {
+  const ConfiguredModel clone = model_from_config(network_config(model.network(), model.name()));
+  return {clone.inputs, clone.outputs, {.name = model.name(), .seed = seed}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <lockstep/models/training/compiled_output.h>
+
+namespace lockstep {
+namespace {
+
+/// A prefix for each output's values; two outputs of one layer are told apart by a number.
+std::vector<std::string> prefixes(const Network& network) {
+  if (network.outputs().size() == 1) return {""};
+  std::vector<std::string> names;
+  for (const int call : network.outputs()) {
+    const int layer = network.calls()[static_cast<std::size_t>(call)].layer;
+    const std::string base = network.layers()[static_cast<std::size_t>(layer)].name();
+    std::string name = base + "_";
+    for (int number = 1; std::ranges::find(names, name) != names.end(); ++number)
+      name = fmt::format("{}_{}_", base, number);
+    names.push_back(name);
+  }
+  return names;
+}
+
+void check(const OutputTraining& output) {
+  require(std::isfinite(output.loss_weight), "a loss_weight must be a finite number, got {}", output.loss_weight);
+}
+
+}  // namespace
+
+std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs) {
+  require(outputs.size() == network.outputs().size(), "compile() got entries for {} output(s), the model has {}",
+          outputs.size(), network.outputs().size());
+  require(std::ranges::any_of(outputs, [](const OutputTraining& output) { return output.loss.has_value(); }),
+          "compile() needs a loss for one output at least");
+  const std::vector<std::string> prefix = prefixes(network);
+  std::set<std::string> names{"loss"};
+  const auto unique = [&](const std::string& name) {
+    require(names.insert(name).second, "compile() got two values named '{}'", name);
+    return name;
+  };
+  std::vector<CompiledOutput> compiled;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    check(outputs[i]);
+    CompiledOutput& output =
+        compiled.emplace_back(CompiledOutput{.loss = outputs[i].loss, .loss_weight = outputs[i].loss_weight});
+    if (output.loss && !prefix[i].empty()) output.loss_name = unique(prefix[i] + "loss");
+    for (const bool weighted : {false, true})
+      for (const Metric& metric : weighted ? outputs[i].weighted_metrics : outputs[i].metrics)
+        output.metrics.push_back({metric.renamed(unique(prefix[i] + metric.name())), weighted});
+  }
+  return compiled;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/losses/loss.h>
+#include <lockstep/models/metrics/metric.h>
+
+namespace lockstep {
+
+/// How an output of a model is trained and measured: its entry in Keras' lists `loss`, `loss_weights`, `metrics` and
+/// `weighted_metrics`.
+struct OutputTraining {
+  std::optional<Loss> loss{};  ///< none: the output is measured only
+  double loss_weight = 1;      ///< how much its loss counts in the model's
+  ///@{
+  /// Counting examples alike, or with their sample and class weights.
+  std::vector<Metric> metrics{};
+  std::vector<Metric> weighted_metrics{};
+  ///@}
+};
+
+/// A metric of a compiled model.
+struct CompiledMetric {
+  /// Under the name that logs have.
+  Metric metric;
+  bool weighted = false;  ///< examples count with their weights
+};
+
+/// An output of a compiled model.
+struct CompiledOutput {
+  std::optional<Loss> loss{};  ///< as given
+  /// How much the loss counts in the model's.
+  double loss_weight = 1;
+  std::string loss_name{};  ///< in the logs; empty for an only output, whose loss is the model's
+  /// The weighted ones last.
+  std::vector<CompiledMetric> metrics{};
+};
+
+/// The entries of `network`'s outputs with their names in logs, as Keras has them: "loss" and "accuracy" for an only
+/// output, else "softmax_loss" and "softmax_accuracy", from the name of the layer that gives the output. Throws
+/// InvalidArgument for another number of entries, when none has a loss, for a loss_weight that is not finite, and when
+/// two values have one name.
+std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs);
+
+}  // namespace lockstep

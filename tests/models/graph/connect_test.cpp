@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/small_problem.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/training/model_files.h>
+
+// Models that are part of others.
+
+namespace lockstep::test {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> layer_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Layer& layer : model.network().layers()) names.push_back(layer.name());
+  return names;
+}
+
+Model encoder(const std::string& name, std::uint64_t seed) {
+  const Symbol x = Input({8});
+  return Model(x, Dense({.units = 4})(Dense({.units = 6, .activation = Activation::relu})(x)),
+               {.name = name, .seed = seed});
+}
+
+TEST(ModelInAModel, GivesWhatOneAfterTheOtherGives) {
+  const Model first = encoder("first", 1);
+  const Symbol x = Input({8});
+  const Symbol y = Input({4});
+  const Model second(y, Dense({.units = 8})(y), {.name = "second", .seed = 2});
+  const Model both(x, second(first(x)));
+  const Tensor batch = random_tensor({5, 8}, 1);
+  expect_same_bits(both(batch), second(first(batch)));
+  EXPECT_EQ(both.variables().size(), 6U);
+  EXPECT_TRUE(both.variables()[0] == first.variables()[0]);
+}
+
+TEST(ModelInAModel, PutsItsNameBeforeThatOfALayerWhoseNameIsTaken) {
+  const Symbol x = Input({8});
+  const Model a = encoder("a", 1);
+  const Model b = encoder("b", 2);
+  const Symbol joined = Concatenate()({a(x), b(x), Dense({.units = 2})(x)});
+  const Model model(x, Dense({.units = 1, .name = "dense"})(joined));
+  EXPECT_THAT(layer_names(model),
+              ElementsAre("a_dense", "dense_1", "b_dense", "b_dense_1", "dense_2", "concatenate", "dense"));
+  EXPECT_THAT(layer_names(a), ElementsAre("dense", "dense_1"));
+}
+
+TEST(ModelInAModel, CalledTwiceSharesItsLayers) {
+  const Model shared = encoder("shared", 1);
+  const Symbol x = Input({8}, "x");
+  const Symbol y = Input({8}, "y");
+  const Model model({x, y}, Concatenate()({shared(x), shared(y)}));
+  EXPECT_EQ(model.count_params(), shared.count_params());
+  const Tensor one = random_tensor({3, 8}, 1);
+  const Tensor other = random_tensor({3, 8}, 2);
+  const std::vector<Tensor> parts{shared(one), shared(other)};
+  expect_same_bits(model({one, other}), concat(parts, 1));
+}
+
+TEST(ModelInAModel, OfSeveralInputsAndOutputsIsConnectedByRun) {
+  const Symbol a = Input({8}, "a");
+  const Symbol b = Input({8}, "b");
+  const Symbol sum = Add()({a, b});
+  const Model inner({a, b}, {Dense({.units = 3})(sum), sum}, {.name = "inner"});
+  const Symbol x = Input({8});
+  EXPECT_ERROR(LogicError, "'inner' has 2 outputs: use run()", inner({x, x}));
+  const Model model({x}, inner.run({x, x}));
+  const Tensor batch = random_tensor({3, 8}, 1);
+  const std::vector<Tensor> expected = inner.run({batch, batch});
+  const std::vector<Tensor> outputs = model.run({batch});
+  for (std::size_t i = 0; i < 2; ++i) expect_same_bits(outputs[i], expected[i]);
+}
+
+TEST(ModelInAModel, IsTrainedAndSavedAsPartOfIt) {
+  const TemporaryFolder folder;
+  const MirroredStrategy strategy = mirrored(3);
+  const SmallProblem problem(23);
+  const auto scope = strategy.scope();
+  const Model trunk = encoder("trunk", 1);
+  const Symbol x = Input({8});
+  Model model(x, Dense({.units = 3})(trunk(x)), {.name = "classifier"});
+  const auto before = weights_of(trunk);
+  model.compile(SGD({.learning_rate = 0.1}), SparseCategoricalCrossentropy({.from_logits = true}));
+  const History history = model.fit(problem.dataset().batch(6), {.epochs = 3});
+  EXPECT_LT(history.values.at("loss").back(), history.values.at("loss").front());
+  EXPECT_NE(weights_of(trunk), before);
+  for (const char* name : {"model.keras", "model.h5"}) {
+    save_model(model, folder / name);
+    const Model loaded = load_model(folder / name);
+    expect_same_bits(loaded(problem.x), model(problem.x));
+    EXPECT_EQ(layer_names(loaded), layer_names(model));
+  }
+}
+
+TEST(ModelInAModel, RefusesSymbolsThatDoNotFit) {
+  const Model model = encoder("encoder", 1);
+  EXPECT_ERROR(InvalidArgument, "input 'input_layer' of 'encoder' takes (8), got (5)", model(Input({5})));
+  EXPECT_ERROR(InvalidArgument, "'encoder' takes 1 inputs, got 2", model({Input({8}), Input({8})}));
+}
+
+}  // namespace
+}  // namespace lockstep::test
