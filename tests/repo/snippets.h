@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <lockstep/lockstep.h>
+
+// What the snippets of the reference's pages take for granted: names that stand for the reader's own. They are compiled,
+// not run, so that nothing here is defined.
+
+namespace snippets {
+
+using namespace lockstep;
+
+extern MirroredStrategy strategy;
+extern Model model;
+extern SGD optimizer;
+extern SparseCategoricalCrossentropy cross_entropy;
+extern Tensor x, y, value;
+extern Dataset train, test;
+extern DistributedBatch batch;
+extern Layer shared_lstm;
+extern Symbol tweet;
+extern Estimator::InputFunction input_fn, eval_input_fn;
+extern int epochs;
+
+Model make_model();
+Example prepare(const Example& example);
+void train_step(const DistributedBatch& batch);
+
+}  // namespace snippets
