@@ -149,6 +149,11 @@ Dataset Dataset::take(std::int64_t count) const {
   return Dataset(detail::make_take(stage_, count));
 }
 
+Dataset Dataset::skip(std::int64_t count) const {
+  require(count >= 0, "skip() needs a count of at least 0, got {}", count);
+  return Dataset(detail::make_skip(stage_, count));
+}
+
 Dataset Dataset::prefetch(std::int64_t count) const {
   require(count >= 1, "prefetch() needs a count of at least 1, got {}", count);
   return Dataset(detail::make_prefetch(stage_, count));

@@ -143,8 +143,12 @@ class Dataset {
   /// The elements over and over: without end, or `count` times. Each time is an epoch of its own to the stages before.
   /// Throws InvalidArgument for count < 1.
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
-  /// The first `count` elements. Throws InvalidArgument for count < 0.
+  ///@{
+  /// The first `count` elements, or those after them; before any shuffle they part a set for good, e.g. for validation.
+  /// Throws InvalidArgument for count < 0.
   Dataset take(std::int64_t count) const;
+  Dataset skip(std::int64_t count) const;
+  ///@}
   /// Makes up to `count` elements ahead, on one thread of its own that ends with the pass. Throws InvalidArgument for
   /// count < 1.
   Dataset prefetch(std::int64_t count = 2) const;

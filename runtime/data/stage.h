@@ -44,6 +44,7 @@ StagePtr make_shuffle(StagePtr input, const ShuffleOptions& options);
 StagePtr make_batch(StagePtr input, std::int64_t rows, bool drop_remainder);
 StagePtr make_repeat(StagePtr input, std::optional<std::int64_t> count);
 StagePtr make_take(StagePtr input, std::int64_t count);
+StagePtr make_skip(StagePtr input, std::int64_t count);
 StagePtr make_prefetch(StagePtr input, std::int64_t count);
 
 }  // namespace lockstep::detail

@@ -92,6 +92,24 @@ TEST(DatasetTake, GivesTheFirst) {
   EXPECT_THROW((void)numbers(2).take(-1), InvalidArgument);
 }
 
+TEST(DatasetSkip, GivesWhatTakeLeaves) {
+  for (const std::int64_t count : {0, 2, 5, 9}) {
+    const Dataset set = numbers(5).skip(count);
+    const Dataset first = numbers(5).take(count);
+    EXPECT_EQ(*set.size() + *first.size(), 5);
+    std::vector<float> all = read(first);
+    const std::vector<float> rest = read(set);
+    EXPECT_EQ(static_cast<std::int64_t>(rest.size()), set.size());
+    all.insert(all.end(), rest.begin(), rest.end());
+    EXPECT_THAT(all, ElementsAre(0, 1, 2, 3, 4));
+  }
+  EXPECT_THAT(read(numbers(2).repeat().skip(3).take(2)), ElementsAre(1, 0));
+  EXPECT_EQ(numbers(2).repeat().skip(3).size(), std::nullopt);
+  EXPECT_EQ(numbers(5).batch(2, true).skip(1).dropped_rows(), 1);
+  EXPECT_THAT(test::batch_sizes(numbers(9).skip(4).batch(2)), ElementsAre(2, 2, 1));
+  EXPECT_THROW((void)numbers(2).skip(-1), InvalidArgument);
+}
+
 TEST(DatasetTake, CutsBatchesToo) {
   EXPECT_THAT(test::batch_sizes(numbers(9).take(5).batch(2)), ElementsAre(2, 2, 1));
   EXPECT_THAT(test::batch_sizes(numbers(9).batch(2).take(3)), ElementsAre(2, 2, 2));
