@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include <lockstep/kernels/norm_limits.h>
 #include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/kernels/reduce.h>
@@ -55,6 +56,11 @@ class Backend {
   virtual void sum_middle(const Tensor& x, const Tensor& y) = 0;
   /// y (rows) i64 = index of the first largest of x (rows, n).
   virtual void argmax(const Tensor& x, const Tensor& y) = 0;
+
+  // Weights, cpu/norm_limits.cpp.
+  /// As lockstep::limit_norms (ops/norm_limits.h), of dense x whose axes first, first + 2, ... the vectors lie along.
+  /// `first` is 0 or 1; x's shape alone decides the order of addition.
+  virtual void limit_norms(const Tensor& x, int first, const NormLimits& limits) = 0;
 
   // Rows by index, cpu/rows.cpp. Indices are i64.
   /// y (n, inner) = rows indices (n) of x (rows, inner). Returns the first place of an index outside, or -1.

@@ -25,6 +25,7 @@
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>

@@ -73,6 +73,9 @@ class CpuBackend final : public Backend {
   void layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
                            const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
 
+  // norm_limits.cpp
+  void limit_norms(const Tensor& x, int first, const NormLimits& limits) override;
+
   // pool2d.cpp
   void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) override;

@@ -1,52 +1,11 @@
+#include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/sum_axes.h>
 #include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 namespace {
-
-/// x's shape as alternating kept and summed axes, neighbors of a kind multiplied together and axes of size 1 left out.
-struct Groups {
-  Shape sizes;
-  AxisSet summed;
-
-  Groups(const Shape& shape, AxisSet axes) {
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      if (shape[axis] == 1) continue;
-      const int last = sizes.rank() - 1;
-      if (last >= 0 && summed[last] == axes[axis]) {
-        sizes[last] *= shape[axis];
-      } else {
-        summed[sizes.rank()] = axes[axis];
-        sizes.push_back(shape[axis]);
-      }
-    }
-  }
-  /// The last summed group, or -1.
-  int last_summed() const {
-    for (int i = sizes.rank() - 1; i >= 0; --i)
-      if (summed[i]) return i;
-    return -1;
-  }
-  /// Product of the sizes of groups [begin, end).
-  std::int64_t product(int begin, int end) const {
-    std::int64_t result = 1;
-    for (int i = begin; i < end; ++i) result *= sizes[i];
-    return result;
-  }
-};
-
-AxisSet axis_set(const Shape& shape, const std::vector<int>& axes) {
-  AxisSet set;
-  for (const int axis : axes) {
-    const int normal = shape.normalize_axis(axis);
-    require(!set[normal], "axis {} of shape {} is given twice", axis, shape);
-    set[normal] = true;
-  }
-  return set;
-}
 
 AxisSet all_axes(const Shape& shape) {
   AxisSet set;
@@ -107,7 +66,7 @@ Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims
 }  // namespace
 
 void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
-  Groups groups(x.shape(), axes);
+  AxisGroups groups(x.shape(), axes);
   Tensor rest = make_dense(x);
   if (groups.last_summed() < 0) {
     current_backend().convert(rest.view(y.shape()), y);

@@ -27,8 +27,9 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
   config.option("momentum", options.momentum);
   config.option("epsilon", options.epsilon);
   for (const char* key : {"center", "scale"}) config.fixed(key, true);
-  for (const char* key : {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint"})
-    config.fixed_null(key);
+  for (const char* key : {"beta_regularizer", "gamma_regularizer"}) config.fixed_null(key);
+  config.option("beta_constraint", options.beta_constraint);
+  config.option("gamma_constraint", options.gamma_constraint);
   config.option("synchronized", options.synchronized);
   // What comes before the first weights that are read, and the momentum of a renorm that is off.
   for (const char* key : {"beta_initializer", "gamma_initializer", "moving_mean_initializer",
@@ -81,8 +82,8 @@ class BatchNormalizationImpl final : public LayerImpl {
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed&) override {
     const Shape channels{inputs[0].dim(-1)};
-    gamma_ = add_weight({.name = "gamma", .shape = channels, .initializer = ones()});
-    beta_ = add_weight({.name = "beta", .shape = channels, .initializer = zeros()});
+    gamma_ = add_weight({.name = "gamma", .shape = channels, .initializer = ones()}, {}, options_.gamma_constraint);
+    beta_ = add_weight({.name = "beta", .shape = channels, .initializer = zeros()}, {}, options_.beta_constraint);
     moving_mean_ = add_statistic("moving_mean", channels, zeros());
     moving_variance_ = add_statistic("moving_variance", channels, ones());
   }

@@ -16,6 +16,11 @@ struct BatchNormalizationOptions {
   /// In training the replicas normalize by the statistics of the whole batch, however it is split, and all move the
   /// moving statistics by them: one meeting of the replicas forward and one backward.
   bool synchronized = false;
+  ///@{
+  /// Of the weights.
+  Constraint beta_constraint{};
+  Constraint gamma_constraint{};
+  ///@}
   /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };

@@ -22,7 +22,9 @@ void list(LayerConfig& config, Conv2DOptions& options) {
   config.option("bias_initializer", options.bias_initializer);
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  for (const char* key : {"activity_regularizer", "kernel_constraint", "bias_constraint"}) config.fixed_null(key);
+  config.fixed_null("activity_regularizer");
+  config.option("kernel_constraint", options.kernel_constraint);
+  config.option("bias_constraint", options.bias_constraint);
 }
 
 void list(LayerConfig& config, DepthwiseConv2DOptions& options) {
@@ -38,7 +40,9 @@ void list(LayerConfig& config, DepthwiseConv2DOptions& options) {
   config.option("bias_initializer", options.bias_initializer);
   config.option("depthwise_regularizer", options.depthwise_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  for (const char* key : {"activity_regularizer", "depthwise_constraint", "bias_constraint"}) config.fixed_null(key);
+  config.fixed_null("activity_regularizer");
+  config.option("depthwise_constraint", options.depthwise_constraint);
+  config.option("bias_constraint", options.bias_constraint);
   config.passed_over("groups");  // always 1, in Keras 2
 }
 
@@ -58,10 +62,13 @@ void list(LayerConfig& config, SeparableConv2DOptions& options) {
   config.option("depthwise_regularizer", options.depthwise_regularizer);
   config.option("pointwise_regularizer", options.pointwise_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  for (const char* key : {"activity_regularizer", "depthwise_constraint", "pointwise_constraint", "bias_constraint"})
-    config.fixed_null(key);
+  config.fixed_null("activity_regularizer");
+  config.option("depthwise_constraint", options.depthwise_constraint);
+  config.option("pointwise_constraint", options.pointwise_constraint);
+  config.option("bias_constraint", options.bias_constraint);
   // Keras 2 also lists those of the convolution that the class is made from.
-  for (const char* key : {"groups", "kernel_initializer", "kernel_regularizer"}) config.passed_over(key);
+  for (const char* key : {"groups", "kernel_initializer", "kernel_regularizer", "kernel_constraint"})
+    config.passed_over(key);
 }
 
 /// What the convolutions share: one window, moved over images.
@@ -151,11 +158,11 @@ class Conv2DImpl final : public ConvImpl {
         add_weight({.name = "kernel",
                     .shape = {kernel_size().height, kernel_size().width, channels / options_.groups, options_.filters},
                     .initializer = options_.kernel_initializer(seed.key(0))},
-                   options_.kernel_regularizer);
+                   options_.kernel_regularizer, options_.kernel_constraint);
     if (options_.use_bias)
       bias_ = add_weight(
           {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(1))},
-          options_.bias_regularizer);
+          options_.bias_regularizer, options_.bias_constraint);
   }
 
   Conv2DOptions options_;
@@ -188,11 +195,11 @@ class DepthwiseConv2DImpl final : public ConvImpl {
     kernel_ = add_weight({.name = "kernel",
                           .shape = {kernel_size().height, kernel_size().width, channels, options_.depth_multiplier},
                           .initializer = options_.depthwise_initializer(seed.key(0))},
-                         options_.depthwise_regularizer);
+                         options_.depthwise_regularizer, options_.depthwise_constraint);
     if (options_.use_bias)
       bias_ = add_weight(
           {.name = "bias", .shape = {filters(channels)}, .initializer = options_.bias_initializer(seed.key(1))},
-          options_.bias_regularizer);
+          options_.bias_regularizer, options_.bias_constraint);
   }
 
   DepthwiseConv2DOptions options_;
@@ -225,15 +232,15 @@ class SeparableConv2DImpl final : public ConvImpl {
         add_weight({.name = "depthwise_kernel",
                     .shape = {kernel_size().height, kernel_size().width, channels, options_.depth_multiplier},
                     .initializer = options_.depthwise_initializer(seed.key(0))},
-                   options_.depthwise_regularizer);
+                   options_.depthwise_regularizer, options_.depthwise_constraint);
     pointwise_kernel_ = add_weight({.name = "pointwise_kernel",
                                     .shape = {1, 1, channels * options_.depth_multiplier, options_.filters},
                                     .initializer = options_.pointwise_initializer(seed.key(1))},
-                                   options_.pointwise_regularizer);
+                                   options_.pointwise_regularizer, options_.pointwise_constraint);
     if (options_.use_bias)
       bias_ = add_weight(
           {.name = "bias", .shape = {options_.filters}, .initializer = options_.bias_initializer(seed.key(2))},
-          options_.bias_regularizer);
+          options_.bias_regularizer, options_.bias_constraint);
   }
 
   SeparableConv2DOptions options_;

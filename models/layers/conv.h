@@ -28,6 +28,8 @@ struct Conv2DOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer kernel_regularizer{};
   Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint bias_constraint{};
   std::string name{};
   ///@}
 };
@@ -55,6 +57,8 @@ struct DepthwiseConv2DOptions {
   SeededInitializer bias_initializer = zeros;
   Regularizer depthwise_regularizer{};
   Regularizer bias_regularizer{};
+  Constraint depthwise_constraint{};
+  Constraint bias_constraint{};
   std::string name{};
   ///@}
 };
@@ -86,6 +90,9 @@ struct SeparableConv2DOptions {
   Regularizer depthwise_regularizer{};
   Regularizer pointwise_regularizer{};
   Regularizer bias_regularizer{};
+  Constraint depthwise_constraint{};
+  Constraint pointwise_constraint{};
+  Constraint bias_constraint{};
   std::string name{};
   ///@}
 };

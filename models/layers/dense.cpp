@@ -13,7 +13,8 @@ void list(LayerConfig& config, DenseOptions& options) {
   config.option("bias_initializer", options.bias_initializer);
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  for (const char* key : {"kernel_constraint", "bias_constraint"}) config.fixed_null(key);
+  config.option("kernel_constraint", options.kernel_constraint);
+  config.option("bias_constraint", options.bias_constraint);
 }
 
 class DenseImpl final : public LayerImpl {
@@ -43,11 +44,11 @@ class DenseImpl final : public LayerImpl {
     kernel_ = add_weight({.name = "kernel",
                           .shape = {inputs[0][0], options_.units},
                           .initializer = options_.kernel_initializer(seed.key(0))},
-                         options_.kernel_regularizer);
+                         options_.kernel_regularizer, options_.kernel_constraint);
     if (options_.use_bias)
       bias_ =
           add_weight({.name = "bias", .shape = {options_.units}, .initializer = options_.bias_initializer(seed.key(1))},
-                     options_.bias_regularizer);
+                     options_.bias_regularizer, options_.bias_constraint);
   }
 
   DenseOptions options_;

@@ -13,7 +13,8 @@ void list(LayerConfig& config, EmbeddingOptions& options) {
   config.option("output_dim", options.output_dim);
   config.option("embeddings_initializer", options.embeddings_initializer);
   config.option("embeddings_regularizer", options.embeddings_regularizer);
-  for (const char* key : {"activity_regularizer", "embeddings_constraint"}) config.fixed_null(key);
+  config.fixed_null("activity_regularizer");
+  config.option("embeddings_constraint", options.embeddings_constraint);
   config.fixed("mask_zero", false);
   config.passed_over("input_length");  // of Keras 2, known from the input
 }
@@ -46,7 +47,7 @@ class EmbeddingImpl final : public LayerImpl {
     embeddings_ = add_weight({.name = "embeddings",
                               .shape = {options_.input_dim, options_.output_dim},
                               .initializer = options_.embeddings_initializer(seed.key(0))},
-                             options_.embeddings_regularizer);
+                             options_.embeddings_regularizer, options_.embeddings_constraint);
   }
 
   EmbeddingOptions options_;

@@ -15,6 +15,7 @@ struct EmbeddingOptions {
   /// Of the table.
   SeededInitializer embeddings_initializer = random_uniform();
   Regularizer embeddings_regularizer{};  ///< makes the gradient dense, as it reads every row
+  Constraint embeddings_constraint{};    ///< applied to every row, whether it was looked up or not
   /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };

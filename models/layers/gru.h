@@ -20,6 +20,9 @@ struct GruOptions {
   Regularizer kernel_regularizer{};
   Regularizer recurrent_regularizer{};
   Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint recurrent_constraint{};
+  Constraint bias_constraint{};
   std::string name{};
   ///@}
 };

@@ -31,6 +31,12 @@ constexpr std::array<std::pair<std::string_view, Activation>, 15> activations{
      {"softmax", Activation::softmax},
      {"log_softmax", Activation::log_softmax}}};
 
+constexpr std::array<std::pair<std::string_view, Constraint::Kind>, 4> constraints{
+    {{"MaxNorm", Constraint::Kind::max_norm},
+     {"MinMaxNorm", Constraint::Kind::min_max_norm},
+     {"NonNeg", Constraint::Kind::non_neg},
+     {"UnitNorm", Constraint::Kind::unit_norm}}};
+
 constexpr std::array<std::pair<std::string_view, KeyedInitializer>, 9> initializers{{{"Zeros", zeros},
                                                                                      {"Ones", ones},
                                                                                      {"GlorotUniform", glorot_uniform},
@@ -69,6 +75,16 @@ std::string plain(std::string_view name) {
   std::string result = snake_case(name);
   std::erase(result, '_');
   return result;
+}
+
+/// The axes that norms are taken along, 0 where the file says nothing.
+std::optional<NormAxes> axes_of(const Found& found) {
+  const auto axis = found.config.find("axis");
+  if (axis == found.config.end()) return 0;
+  if (axis->is_number_integer()) return axis->get<int>();
+  const auto is_number = [](const Json& value) { return value.is_number_integer(); };
+  if (!axis->is_array() || !std::ranges::all_of(*axis, is_number)) return {};
+  return NormAxes(axis->get<std::vector<int>>());
 }
 
 SeededInitializer variance_scaling_of(const Found& found) {
@@ -130,6 +146,41 @@ std::optional<Regularizer> find_regularizer(const Json& value) {
   const double l2 = name == "l1" ? 0 : found->number("l2", otherwise);
   if (l1 < 0 || l2 < 0) return {};
   return Regularizer(l1, l2);
+}
+
+Json constraint_config(const Constraint& constraint) {
+  const auto known = std::ranges::find(constraints, constraint.kind(), &decltype(constraints)::value_type::second);
+  if (known == constraints.end()) return nullptr;
+  Json object = keras_object("keras.constraints", known->first);
+  if (constraint.kind() == Constraint::Kind::non_neg) return object;
+  const auto& [min_value, max_value, rate, axis] = constraint.options();
+  Json& config = object["config"];
+  if (constraint.kind() == Constraint::Kind::min_max_norm) config["min_value"] = min_value;
+  if (constraint.kind() != Constraint::Kind::unit_norm) config["max_value"] = max_value;
+  if (constraint.kind() == Constraint::Kind::min_max_norm) config["rate"] = rate;
+  config["axis"] = axis.numbers.size() == 1 ? Json(axis.numbers.front()) : Json(axis.numbers);
+  return object;
+}
+
+std::optional<Constraint> find_constraint(const Json& value) {
+  if (value.is_null()) return Constraint();
+  const std::optional<Found> found = object_of(value);
+  const std::optional<NormAxes> axis = found ? axes_of(*found) : std::nullopt;
+  if (!axis) return {};
+  const std::string name = plain(found->class_name);
+  const MinMaxNormOptions range{.min_value = found->number("min_value", 0),
+                                .max_value = found->number("max_value", 1),
+                                .rate = found->number("rate", 1),
+                                .axis = *axis};
+  try {
+    if (name == "maxnorm") return MaxNorm(found->number("max_value", 2), *axis);
+    if (name == "minmaxnorm") return MinMaxNorm(range);
+    if (name == "nonneg") return NonNeg();
+    if (name == "unitnorm") return UnitNorm(*axis);
+  } catch (const InvalidArgument&) {
+    // of values that it cannot have
+  }
+  return {};
 }
 
 Json initializer_config(const SeededInitializer& initializer) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>
 
@@ -29,6 +30,11 @@ std::string activation_names();
 nlohmann::ordered_json regularizer_config(const Regularizer& regularizer);
 /// No penalty for null.
 std::optional<Regularizer> find_regularizer(const nlohmann::ordered_json& value);
+
+/// Null for no constraint.
+nlohmann::ordered_json constraint_config(const Constraint& constraint);
+/// No constraint for null.
+std::optional<Constraint> find_constraint(const nlohmann::ordered_json& value);
 
 /// Null for an initializer that is not one of the functions that take a key.
 nlohmann::ordered_json initializer_config(const SeededInitializer& initializer);

@@ -42,9 +42,13 @@ Tensor LayerImpl::regularization_loss() const {
   return total;
 }
 
-Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer) {
+Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer, const Constraint& constraint) {
   spec.name = fmt::format("{}/{}", name_, spec.name);
   if (!trainable_) spec.trainable = false;
+  if (constraint) {
+    constraint.check(spec.name, spec.shape);
+    spec.constraint = constraint;
+  }
   Variable variable(std::move(spec));
   if (regularizer) regularized_.emplace_back(variable, regularizer);
   return variables_.emplace_back(std::move(variable));

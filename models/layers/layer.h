@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <lockstep/kernels/random_key.h>
+#include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/variable/variable.h>
@@ -96,8 +97,9 @@ class LayerImpl {
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
   /// Lists variables that other layers have made, for a layer that runs those.
   void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
-  /// Makes a variable "layer/name" and lists it among `variables()`.
-  Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {});
+  /// Makes a variable "layer/name" and lists it among `variables()`. Throws InvalidArgument, naming it, where the
+  /// constraint is over axes that it does not have.
+  Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
   /// The value of a weight that a layer may do without, such as a bias; undefined if it has none.
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 

@@ -184,6 +184,16 @@ void LayerConfig::option(const char* key, Regularizer& value) {
       });
 }
 
+void LayerConfig::option(const char* key, Constraint& value) {
+  exchange(
+      key, value, [](const Constraint& v) { return constraint_config(v); },
+      [&](const Json& found) {
+        const std::optional<Constraint> known = find_constraint(found);
+        if (!known) refuse(key, found, "null, MaxNorm, MinMaxNorm, NonNeg or UnitNorm, of values that Keras takes");
+        value = *known;
+      });
+}
+
 void LayerConfig::option(const char* key, SeededInitializer& value) {
   if (!reading_) {
     const Json config = initializer_config(value);

@@ -13,6 +13,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>
 
@@ -60,6 +61,8 @@ class LayerConfig {
   void option(const char* key, Activation& value);
   /// Null for no penalty.
   void option(const char* key, Regularizer& value);
+  /// Null for no constraint.
+  void option(const char* key, Constraint& value);
   /// Written where it is one of the functions that take a key, such as glorot_uniform; else left to Keras' default.
   void option(const char* key, SeededInitializer& value);
 

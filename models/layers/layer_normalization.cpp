@@ -15,7 +15,8 @@ void list(LayerConfig& config, LayerNormalizationOptions& options) {
   config.option("gamma_initializer", options.gamma_initializer);
   config.option("beta_regularizer", options.beta_regularizer);
   config.option("gamma_regularizer", options.gamma_regularizer);
-  for (const char* key : {"beta_constraint", "gamma_constraint"}) config.fixed_null(key);
+  config.option("beta_constraint", options.beta_constraint);
+  config.option("gamma_constraint", options.gamma_constraint);
 }
 
 class LayerNormalizationImpl final : public LayerImpl {
@@ -46,9 +47,9 @@ class LayerNormalizationImpl final : public LayerImpl {
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const Shape features{inputs[0].dim(-1)};
     gamma_ = add_weight({.name = "gamma", .shape = features, .initializer = options_.gamma_initializer(seed.key(0))},
-                        options_.gamma_regularizer);
+                        options_.gamma_regularizer, options_.gamma_constraint);
     beta_ = add_weight({.name = "beta", .shape = features, .initializer = options_.beta_initializer(seed.key(1))},
-                       options_.beta_regularizer);
+                       options_.beta_regularizer, options_.beta_constraint);
   }
 
   LayerNormalizationOptions options_;

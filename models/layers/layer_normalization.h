@@ -16,6 +16,8 @@ struct LayerNormalizationOptions {
   SeededInitializer gamma_initializer = ones;
   Regularizer beta_regularizer{};
   Regularizer gamma_regularizer{};
+  Constraint beta_constraint{};
+  Constraint gamma_constraint{};
   std::string name{};
   ///@}
 };

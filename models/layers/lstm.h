@@ -21,6 +21,9 @@ struct LstmOptions {
   Regularizer kernel_regularizer{};
   Regularizer recurrent_regularizer{};
   Regularizer bias_regularizer{};
+  Constraint kernel_constraint{};
+  Constraint recurrent_constraint{};
+  Constraint bias_constraint{};
   std::string name{};
   ///@}
 };

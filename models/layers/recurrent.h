@@ -34,8 +34,10 @@ void list_recurrent(LayerConfig& config, Options& options) {
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("recurrent_regularizer", options.recurrent_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
-  for (const char* key : {"activity_regularizer", "kernel_constraint", "recurrent_constraint", "bias_constraint"})
-    config.fixed_null(key);
+  config.fixed_null("activity_regularizer");
+  config.option("kernel_constraint", options.kernel_constraint);
+  config.option("recurrent_constraint", options.recurrent_constraint);
+  config.option("bias_constraint", options.bias_constraint);
   for (const char* key : {"dropout", "recurrent_dropout"}) config.fixed(key, 0.0);
   // Masks, which the last one is about, there are none.
   for (const char* key : {"unroll", "seed", "implementation", "zero_output_for_mask"}) config.passed_over(key);
@@ -81,13 +83,13 @@ class RecurrentImpl : public LayerImpl {
     const std::int64_t sums = gates_ * options_.units;
     kernel_ = add_weight(
         {.name = "kernel", .shape = {inputs[0][1], sums}, .initializer = options_.kernel_initializer(seed.key(0))},
-        options_.kernel_regularizer);
+        options_.kernel_regularizer, options_.kernel_constraint);
     recurrent_kernel_ = add_weight({.name = "recurrent_kernel",
                                     .shape = {options_.units, sums},
                                     .initializer = options_.recurrent_initializer(seed.key(1))},
-                                   options_.recurrent_regularizer);
+                                   options_.recurrent_regularizer, options_.recurrent_constraint);
     bias_ = add_weight({.name = "bias", .shape = bias_shape_, .initializer = options_.bias_initializer(seed.key(2))},
-                       options_.bias_regularizer);
+                       options_.bias_regularizer, options_.bias_constraint);
   }
 
   const char* class_name_;

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/optimizers/state.h>
+#include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -143,6 +145,8 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
     group.reducer = std::make_unique<GradientReducer>(std::move(members), group.devices, options);
   }
   variables_ = variables;
+  std::ranges::copy_if(variables, std::back_inserter(constrained_),
+                       [](const Variable& variable) { return variable.state().spec().constraint != nullptr; });
   groups_ = std::move(groups);
   strategy_ = has_strategy() ? context.strategy().state() : nullptr;
   steps_.assign(static_cast<std::size_t>(context.num_replicas_in_sync()), 0);
@@ -180,6 +184,7 @@ void Optimizer::State::step(const ReplicaContext& context) {
     update_by_norms(context, done);
   else
     update(context, done);
+  if (!constrained_.empty()) constrain(context);  // as in Keras also where a step only accumulates
   ++done;
 }
 
@@ -299,6 +304,24 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
         const auto average = views.state.subspan(rule_slots);
         current_backend().update(own, {views.gradients, views.parameters, average, views.count});
       });
+}
+
+void Optimizer::State::constrain(const ReplicaContext& context) const {
+  const PhaseTimer timer(Phase::update);
+  const int replica = context.replica_id_in_sync_group();
+  const int replicas = context.num_replicas_in_sync();
+  const auto is_shared = [&](const Variable& variable) {
+    return replicas > 1 && variable.state().copies().size() == 1;
+  };
+  const bool shared = std::ranges::any_of(constrained_, is_shared);
+  // Only this replica uses its own copy now; the one copy of all of them may be in use until they have come here.
+  if (shared) context.meet("the constraints of variables");
+  for (std::size_t i = 0; i < constrained_.size(); ++i) {
+    const VariableState& state = constrained_[i].state();
+    const bool mine = !is_shared(constrained_[i]) || static_cast<int>(i) % replicas == replica;
+    if (mine) state.spec().constraint(state.copy_for(replica));
+  }
+  if (shared) context.meet("the end of the constraints of variables");
 }
 
 Tensor Optimizer::State::value(std::size_t variable, std::size_t slot) const {

@@ -72,6 +72,8 @@ class Optimizer::State {
                              std::int64_t done) const;
   void update_along_directions(const ReplicaContext& context, const Group& group, std::span<const float> scales,
                                std::int64_t done) const;
+  /// Applies the variables' constraints, after all replicas have updated all copies.
+  void constrain(const ReplicaContext& context) const;
 
   std::unique_ptr<const Rule> rule_;
   OptimizerOptions options_;
@@ -79,6 +81,7 @@ class Optimizer::State {
   std::optional<OptimizerState> restored_;  ///< for the first step
   // Written when all replicas meet for the first step.
   std::vector<Variable> variables_;
+  std::vector<Variable> constrained_;  ///< those of them that have a constraint
   std::vector<Group> groups_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
   std::vector<std::int64_t> steps_;          ///< by replica, so that each counts without the others

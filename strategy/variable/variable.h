@@ -31,6 +31,9 @@ std::string_view name(Aggregation aggregation);
 /// Fills a dense host tensor of the variable's shape and dtype with initial values.
 using Initializer = std::function<void(const Tensor&)>;
 
+/// Brings a value of a variable to, or towards, one that it may have, in place: equal bits to equal bits.
+using VariableConstraint = std::function<void(const Tensor&)>;
+
 /// What a variable is made from.
 struct VariableSpec {
   std::string name;                                              ///< gets the open name scopes before it
@@ -40,6 +43,7 @@ struct VariableSpec {
   std::optional<bool> trainable{};                               ///< if not said: unless on_read
   Synchronization synchronization = Synchronization::automatic;  ///< how the copies are kept together
   Aggregation aggregation = Aggregation::none;                   ///< how replicas' values are combined
+  VariableConstraint constraint{};                               ///< applied by optimizers, after each step
 };
 
 /// What an assignment makes of the value that is there.

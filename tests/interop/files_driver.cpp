@@ -32,7 +32,7 @@
 namespace lockstep {
 namespace {
 
-/// Convolutions with batch normalization, regularizers and initializers.
+/// Convolutions with batch normalization, regularizers, constraints and initializers.
 Model convolutions() {
   const Symbol pictures = Input({8, 8, 3}, "pictures");
   Symbol x = Conv2D({.filters = 4,
@@ -43,11 +43,15 @@ Model convolutions() {
                      .kernel_initializer = he_normal,
                      .kernel_regularizer = L2(0.25),
                      .bias_regularizer = L1L2(0.5, 0.125),
+                     .kernel_constraint = MaxNorm(3, {0, 1, 2}),
+                     .bias_constraint = NonNeg(),
                      .name = "first"})(pictures);
   x = ReLU()(BatchNormalization({.momentum = 0.9})(x));
   x = BatchNormalization()(Conv2D({.filters = 4, .kernel_size = {1, 1}, .use_bias = false})(x));
   x = Dropout({.rate = 0.25})(Flatten()(x));
-  return {pictures, Dense({.units = 5, .kernel_regularizer = L1(0.5)})(x), {.name = "convolutions"}};
+  return {pictures,
+          Dense({.units = 5, .kernel_regularizer = L1(0.5), .kernel_constraint = UnitNorm()})(x),
+          {.name = "convolutions"}};
 }
 
 /// Two sequences of ids through the same layers, with two results.

@@ -49,11 +49,13 @@ def nested():
 def regularized():
     """Options with other values than Keras' defaults."""
     pictures = keras.Input((9, 8, 2))
-    x = layers.SeparableConv2D(4, 3, strides=2, padding="same", depth_multiplier=2, pointwise_regularizer="l2")(pictures)
+    x = layers.SeparableConv2D(4, 3, strides=2, padding="same", depth_multiplier=2, pointwise_regularizer="l2",
+                               depthwise_constraint=keras.constraints.MinMaxNorm(0.5, 2, 0.25, axis=[0, 1]))(pictures)
     x = layers.LeakyReLU(negative_slope=0.1)(layers.LayerNormalization(epsilon=0.01)(x))
     x = layers.ZeroPadding2D(((0, 1), (2, 0)))(x)
     x = layers.AveragePooling2D((2, 3), strides=1, padding="same")(x)
-    x = layers.Conv2D(3, 2, kernel_initializer="lecun_normal", bias_initializer="ones", activation="swish")(x)
+    x = layers.Conv2D(3, 2, kernel_initializer="lecun_normal", bias_initializer="ones", activation="swish",
+                      kernel_constraint="max_norm", bias_constraint="non_neg")(x)
     return keras.Model(pictures, layers.GlobalAveragePooling2D(keepdims=True)(x))
 
 
@@ -110,6 +112,12 @@ def check_config(path):
                 assert same, f"{layer['name']}: {key} is {value}, Keras has {theirs[key]}"
 
 
+def constraint_configs(model):
+    """Of each layer's options."""
+    configs = {layer.name: json.loads(json.dumps(layer.get_config())) for layer in model.layers}
+    return {(name, key): value for name, config in configs.items() for key, value in config.items() if "constraint" in key}
+
+
 def check_ours(files, path):
     files.write_inputs(OURS[files.case])
     files.lockstep("save", files.case, path, files.folder)
@@ -133,6 +141,8 @@ def check_theirs(files, path):
     files.check_predictions(opened, "saved by Keras, saved again by lockstep, opened by Keras")
     trained = [sum(np.prod(v.shape) for v in which.trainable_variables) for which in (model, opened)]
     assert trained[0] == trained[1], f"{trained[0]} trainable parameters became {trained[1]}"
+    constraints = [constraint_configs(which) for which in (model, opened)]
+    assert constraints[0] == constraints[1], f"constraints {constraints[0]} became {constraints[1]}"
     penalties = [sum(float(loss) for loss in which.losses) for which in (model, opened)]
     assert np.isclose(*penalties, rtol=1e-5), f"regularization losses of {penalties[0]} became {penalties[1]}"
 

@@ -1,4 +1,4 @@
-"""Compares lockstep's optimizers and schedules with those of Keras, on the same gradients.
+"""Compares lockstep's optimizers, constraints and schedules with those of Keras, on the same gradients.
 
 usage: keras_optimizers.py --driver OPTIMIZER_DRIVER
 """
@@ -16,7 +16,7 @@ os.environ["JAX_ENABLE_X64"] = "1"
 
 import keras
 import numpy as np
-from keras import optimizers
+from keras import constraints, optimizers
 from keras.optimizers import schedules
 
 STEPS = 50
@@ -45,6 +45,19 @@ OPTIMIZERS = {
         0.01, weight_decay=0.1, use_ema=True, ema_momentum=0.9, ema_overwrite_frequency=7
     ),
     "lamb_with_all": lambda: without_bias_decay(optimizers.Lamb(0.01, weight_decay=0.1, clipnorm=0.5, use_ema=True)),
+    "max_norm": lambda: optimizers.SGD(0.1, momentum=0.9),
+    "unit_norm": lambda: optimizers.Adam(0.01, clipnorm=0.5),
+    "min_max_norm": lambda: optimizers.SGD(0.1, momentum=0.9),
+    "constrained_accumulation": lambda: optimizers.SGD(0.1, gradient_accumulation_steps=4),
+    "constrained_average": lambda: optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9, ema_overwrite_frequency=7),
+}
+# Of the kernel and of the bias, in cases that have any.
+CONSTRAINTS = {
+    "max_norm": (constraints.MaxNorm(0.75), constraints.NonNeg()),
+    "unit_norm": (constraints.UnitNorm([0, 1]), constraints.UnitNorm()),
+    "min_max_norm": (constraints.MinMaxNorm(0.5, 1, rate=0.25, axis=1), constraints.MaxNorm()),
+    "constrained_accumulation": (constraints.MinMaxNorm(0.5, 1, rate=0.25, axis=-1), constraints.NonNeg()),
+    "constrained_average": (constraints.UnitNorm(), constraints.MaxNorm(0.5)),
 }
 SCHEDULES = {
     "exponential": schedules.ExponentialDecay(0.1, 7, 0.5),
@@ -68,6 +81,7 @@ def parameters_of_keras(name, gradients):
     start = np.cumsum(np.full(20, np.float32(0.1)), dtype=np.float32) - np.float32(1)
     kernel = keras.Variable(start.reshape(4, 5), dtype="float64", name="kernel")
     bias = keras.Variable(start[:7], dtype="float64", name="bias")
+    kernel.constraint, bias.constraint = CONSTRAINTS.get(name, (None, None))
     optimizer = OPTIMIZERS[name]()
     for row in gradients.astype("f8"):
         optimizer.apply([row[:20].reshape(4, 5), row[20:]], [kernel, bias])

@@ -1,4 +1,4 @@
-// Lockstep's side of the comparison of optimizers; keras_optimizers.py runs it and is the judge.
+// Lockstep's side of the comparison of optimizers and constraints; keras_optimizers.py runs it and is the judge.
 //   optimizer_driver CASE REPLICAS GRADIENTS OUTPUTS   takes a step with each row of gradients, writes the parameters
 //   optimizer_driver SCHEDULE STEPS OUTPUTS            writes the learning rates of the first steps, as f64
 // GRADIENTS and OUTPUTS are little-endian and without a header, f32; a row is the gradients of all variables.
@@ -10,10 +10,12 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
@@ -60,6 +62,14 @@ Optimizer make_optimizer(const std::string& name) {
          return Lamb({.learning_rate = 0.01},
                      {.weight_decay = 0.1, .exclude_from_weight_decay = {"bias"}, .clipnorm = 0.5, .use_ema = true});
        }},
+      {"max_norm", [] { return SGD({.learning_rate = 0.1, .momentum = 0.9}); }},
+      {"unit_norm", [] { return Adam({.learning_rate = 0.01}, {.clipnorm = 0.5}); }},
+      {"min_max_norm", [] { return SGD({.learning_rate = 0.1, .momentum = 0.9}); }},
+      {"constrained_accumulation", [] { return SGD({.learning_rate = 0.1}, {.gradient_accumulation_steps = 4}); }},
+      {"constrained_average",
+       [] {
+         return SGD({.learning_rate = 0.1}, {.use_ema = true, .ema_momentum = 0.9, .ema_overwrite_frequency = 7});
+       }},
   };
   require(cases.contains(name), "there is no case '{}'", name);
   return cases.at(name)();
@@ -89,11 +99,26 @@ void write(const std::string& path, const std::vector<T>& values) {
   require<InputError>(out.flush().good(), "{} cannot be written", path);
 }
 
-Variable parameter(const std::string& name, const Shape& shape) {
-  return Variable({.name = name, .shape = shape, .initializer = [](const Tensor& out) {
-                     float value = -1;
-                     for (float& x : out.span<float>()) x = value += 0.1F;
-                   }});
+/// Those of the kernel and of the bias.
+std::pair<Constraint, Constraint> make_constraints(const std::string& name) {
+  const std::map<std::string, std::pair<Constraint, Constraint>> cases{
+      {"max_norm", {MaxNorm(0.75), NonNeg()}},
+      {"unit_norm", {UnitNorm({0, 1}), UnitNorm()}},
+      {"min_max_norm", {MinMaxNorm({.min_value = 0.5, .rate = 0.25, .axis = 1}), MaxNorm()}},
+      {"constrained_accumulation", {MinMaxNorm({.min_value = 0.5, .rate = 0.25, .axis = -1}), NonNeg()}},
+      {"constrained_average", {UnitNorm(), MaxNorm(0.5)}},
+  };
+  const auto found = cases.find(name);
+  return found == cases.end() ? std::pair<Constraint, Constraint>() : found->second;
+}
+
+Variable parameter(const std::string& name, const Shape& shape, const Constraint& constraint) {
+  VariableSpec spec{.name = name, .shape = shape, .initializer = [](const Tensor& out) {
+                      float value = -1;
+                      for (float& x : out.span<float>()) x = value += 0.1F;
+                    }};
+  if (constraint) spec.constraint = constraint;
+  return Variable(std::move(spec));
 }
 
 /// All replicas get an equal share of each step's gradients.
@@ -101,8 +126,9 @@ void optimize(const std::string& name, int replicas, const std::string& gradient
   std::ifstream in(gradients, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   const MirroredStrategy strategy(logical_cpus(replicas));
-  const std::vector<Variable> variables = strategy.scope([] {
-    return std::vector{parameter("kernel", {4, 5}), parameter("bias", {7})};
+  const std::pair<Constraint, Constraint> constraints = make_constraints(name);
+  const std::vector<Variable> variables = strategy.scope([&] {
+    return std::vector{parameter("kernel", {4, 5}, constraints.first), parameter("bias", {7}, constraints.second)};
   });
   const Optimizer optimizer = make_optimizer(name);
   const float* row = reinterpret_cast<const float*>(bytes.data());

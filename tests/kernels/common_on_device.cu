@@ -6,6 +6,7 @@
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/common/gru.h>
 #include <lockstep/kernels/common/lstm.h>
+#include <lockstep/kernels/common/norm_limits.h>
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/philox.h>
 #include <lockstep/kernels/common/reduction.h>
@@ -79,10 +80,14 @@ __global__ void gru(const float* sums, float* state, float* gradient) {
   state[0] = unit.h;
 }
 
+__global__ void scale(NormLimits limits, const double* norms, double* factors) {
+  factors[threadIdx.x] = norm_factor(limits, norms[threadIdx.x]);
+}
+
 }  // namespace
 
 /// Makes every kernel above be compiled for the device.
-void launch_all(float* f, bfloat16* b, std::int64_t* n) {
+void launch_all(float* f, double* d, bfloat16* b, std::int64_t* n) {
   for (int op = 0; op <= static_cast<int>(UnaryOp::tanh); ++op)
     visit_unary(static_cast<UnaryOp>(op), [&](auto functor) { unary<<<1, 1>>>(functor, f, f, f); });
   for (int op = 0; op <= static_cast<int>(BinaryOp::divide); ++op)
@@ -109,6 +114,7 @@ void launch_all(float* f, bfloat16* b, std::int64_t* n) {
     visit_rule(of, [&](auto rule) { update<<<1, 1>>>(rule, OptimizerStep(of), f, f, f, f); });
   gru<<<1, 1>>>(f, f, f);
   lstm<<<1, 1>>>(f, f, f);
+  scale<<<1, 1>>>(NormLimits{}, d, d);
 }
 
 }  // namespace lockstep

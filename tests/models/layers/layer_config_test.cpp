@@ -49,6 +49,8 @@ std::vector<Layer> unusual_layers() {
               .bias_initializer = ones,
               .kernel_regularizer = L1(0.5),
               .bias_regularizer = L2(0.25),
+              .kernel_constraint = MaxNorm(3, {0, 1, 2}),
+              .bias_constraint = NonNeg(),
               .name = "a"}),
       DepthwiseConv2D({.kernel_size = {3, 2},
                        .padding = Padding::same,
@@ -59,6 +61,8 @@ std::vector<Layer> unusual_layers() {
                        .depthwise_initializer = lecun_normal,
                        .depthwise_regularizer = L1L2(0.5, 0.25),
                        .bias_regularizer = L2(0.5),
+                       .depthwise_constraint = UnitNorm({0, 1}),
+                       .bias_constraint = MinMaxNorm({.min_value = 0.5, .rate = 0.25}),
                        .name = "b"}),
       SeparableConv2D({.filters = 3,
                        .kernel_size = {3, 2},
@@ -69,18 +73,50 @@ std::vector<Layer> unusual_layers() {
                        .use_bias = false,
                        .depthwise_regularizer = L1(0.5),
                        .pointwise_regularizer = L2(0.25),
+                       .depthwise_constraint = NonNeg(),
+                       .pointwise_constraint = UnitNorm(2),
+                       .bias_constraint = MaxNorm(),
                        .name = "c"}),
-      Dense(
-          {.units = 3, .activation = Activation::tanh, .use_bias = false, .kernel_regularizer = L2(0.5), .name = "d"}),
-      BatchNormalization({.momentum = 0.5, .epsilon = 0.25, .synchronized = true, .name = "e"}),
-      LayerNormalization({.epsilon = 0.25, .gamma_initializer = zeros, .beta_regularizer = L1(0.5), .name = "f"}),
+      Dense({.units = 3,
+             .activation = Activation::tanh,
+             .use_bias = false,
+             .kernel_regularizer = L2(0.5),
+             .kernel_constraint = MaxNorm(),
+             .bias_constraint = UnitNorm(),
+             .name = "d"}),
+      BatchNormalization({.momentum = 0.5,
+                          .epsilon = 0.25,
+                          .synchronized = true,
+                          .beta_constraint = NonNeg(),
+                          .gamma_constraint = MaxNorm(),
+                          .name = "e"}),
+      LayerNormalization({.epsilon = 0.25,
+                          .gamma_initializer = zeros,
+                          .beta_regularizer = L1(0.5),
+                          .beta_constraint = NonNeg(),
+                          .gamma_constraint = MaxNorm(),
+                          .name = "f"}),
       LSTM({.units = 3,
             .return_sequences = true,
             .unit_forget_bias = false,
             .recurrent_regularizer = L1(1),
+            .kernel_constraint = UnitNorm(),
+            .recurrent_constraint = MaxNorm(),
+            .bias_constraint = NonNeg(),
             .name = "g"}),
-      GRU({.units = 3, .return_sequences = true, .bias_initializer = ones, .kernel_regularizer = L1(1), .name = "h"}),
-      Embedding({.input_dim = 5, .output_dim = 2, .embeddings_initializer = zeros, .name = "i"}),
+      GRU({.units = 3,
+           .return_sequences = true,
+           .bias_initializer = ones,
+           .kernel_regularizer = L1(1),
+           .kernel_constraint = MaxNorm(),
+           .recurrent_constraint = UnitNorm(),
+           .bias_constraint = NonNeg(),
+           .name = "h"}),
+      Embedding({.input_dim = 5,
+                 .output_dim = 2,
+                 .embeddings_initializer = zeros,
+                 .embeddings_constraint = UnitNorm(1),
+                 .name = "i"}),
       MaxPooling2D({.pool_size = {3, 2}, .strides = strides, .padding = Padding::same, .name = "j"}),
       AveragePooling2D({.pool_size = {3, 2}, .name = "k"}),
       GlobalMaxPooling2D({.keepdims = true, .name = "l"}),
@@ -139,9 +175,10 @@ TEST(LayerConfig, ReadsKeras2) {
   const Layer dense = layer_of("Dense", Json::parse(R"({"name": "x", "units": 2, "activation": "swish",
       "batch_input_shape": [null, 3], "kernel_initializer": {"class_name": "VarianceScaling", "config": {"scale": 1.0,
       "mode": "fan_avg", "distribution": "uniform", "seed": null}},
-      "kernel_regularizer": {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.5}}})"));
+      "kernel_regularizer": {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.5}}, "bias_constraint": "non_neg"})"));
   EXPECT_EQ(config_of(dense)["activation"], "silu");
   EXPECT_EQ(config_of(dense)["kernel_regularizer"]["config"], (Json{{"l2", 0.5}}));
+  EXPECT_EQ(config_of(dense)["bias_constraint"]["class_name"], "NonNeg");
   EXPECT_EQ(config_of(layer_of("BatchNormalization", {{"name", "x"}, {"axis", {3}}}))["axis"], -1);
 }
 
@@ -172,6 +209,8 @@ TEST(LayerConfig, SaysWhatALayerCannotBe) {
                layer_of("Dense", {{"name", "x"}, {"units", "3"}}));
   EXPECT_ERROR(InputError, "layer 'x' (Dense): lora_rank cannot be 4; it must be left out",
                layer_of("Dense", {{"name", "x"}, {"units", 3}, {"lora_rank", 4}}));
+  EXPECT_ERROR(InputError, "kernel_constraint cannot be \"radial\"; it must be null, MaxNorm, MinMaxNorm, NonNeg or",
+               layer_of("Dense", {{"name", "x"}, {"units", 2}, {"kernel_constraint", "radial"}}));
   EXPECT_ERROR(InputError, "axis cannot be 1; it must be -1",
                layer_of("BatchNormalization", {{"name", "x"}, {"axis", 1}}));
   EXPECT_ERROR(InputError, "layer 'x': Dense needs at least 1 unit", layer_of("Dense", {{"name", "x"}}));

@@ -1,0 +1,15 @@
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/axis_groups.h>
+#include <lockstep/kernels/ops/checks.h>
+#include <lockstep/kernels/ops/norm_limits.h>
+
+namespace lockstep {
+
+void limit_norms(const Tensor& x, const std::vector<int>& axes, const NormLimits& limits) {
+  require_f32("limit_norms", x);
+  require(x.is_dense(), "limit_norms works in place, on dense tensors, got {} with strides {}", x, x.strides());
+  const AxisGroups groups(x.shape(), axis_set(x.shape(), axes));
+  current_backend().limit_norms(x.view(groups.sizes), groups.summed[0] ? 0 : 1, limits);
+}
+
+}  // namespace lockstep
