@@ -1,4 +1,3 @@
-#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -58,19 +57,6 @@ Layer layer(Args&&... args) {
   return Layer(std::make_shared<Impl>(std::forward<Args>(args)...));
 }
 
-/// By output the name of the layer that gives it; of a layer's second output with "_1", and so on.
-std::vector<std::string> output_names(const Network& network) {
-  std::vector<std::string> names;
-  std::map<std::string, int> used;
-  for (const int output : network.outputs()) {
-    const GraphCall& call = network.calls()[static_cast<std::size_t>(output)];
-    const std::string& name = network.layers()[static_cast<std::size_t>(call.layer)].name();
-    const int number = used[name]++;
-    names.push_back(number == 0 ? name : fmt::format("{}_{}", name, number));
-  }
-  return names;
-}
-
 }  // namespace
 
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan) {
@@ -89,7 +75,7 @@ ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan)
     const std::vector<Symbol> results = with_device(device, [&] { return template_model.run(parts); });
     for (std::size_t i = 0; i < results.size(); ++i) outputs[i].push_back(results[i]);
   }
-  const std::vector<std::string> names = output_names(network);
+  const std::vector<std::string> names = network.output_names();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Layer join = layer<BatchConcatenate>(names[i]);
     graph.outputs.push_back(with_device(plan.merge_device, [&] { return join(outputs[i]); }));

@@ -132,7 +132,7 @@ void Network::name_layers(const std::vector<std::string>& models) {
     const std::string base = fmt::format("{}_{}", models[i], layers_[i].name());
     std::string name = base;
     for (int number = 1; !taken.insert(name).second; ++number) name = fmt::format("{}_{}", base, number);
-    layers_[i] = layers_[i].renamed(name);
+    layers_[i] = layers_[i].with_name(name);
   }
   std::map<std::string, int> used;  // how many names of a class have been tried
   for (const Layer& layer : layers_) {
@@ -145,6 +145,17 @@ void Network::name_layers(const std::vector<std::string>& models) {
     } while (!taken.insert(name).second);
     layer.impl().set_name(name);
   }
+}
+
+std::vector<std::string> Network::output_names() const {
+  std::vector<std::string> names;
+  std::map<std::string, int> used;
+  for (const int output : outputs_) {
+    const std::string& name = layers_[calls_[output].layer].name();
+    const int number = used[name]++;
+    names.push_back(number == 0 ? name : fmt::format("{}_{}", name, number));
+  }
+  return names;
 }
 
 void Network::build_layers(std::uint64_t seed) {

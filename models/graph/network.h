@@ -55,6 +55,8 @@ class Network {
   const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
   /// The numbers of the calls that give the outputs.
   const std::vector<int>& outputs() const { return outputs_; }
+  /// By output the name of the layer that gives it; a layer's second output has "_1" after the name, and so on.
+  std::vector<std::string> output_names() const;
   /// Each layer once, in the order of first use, the input not counted.
   const std::vector<Layer>& layers() const { return layers_; }
   /// Every call of a layer, in the order in which they were made.

@@ -128,7 +128,7 @@ class Layer {
   /// As LayerImpl::name, or the handle's own: what a model calls a layer of another model whose name was taken.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// A handle to the same layer under this name.
-  Layer renamed(std::string name) const;
+  Layer with_name(std::string name) const;
   ///@{
   /// What all handles to this layer share.
   LayerImpl& impl() const { return *impl_; }
@@ -140,7 +140,7 @@ class Layer {
   std::string name_{};
 };
 
-inline Layer Layer::renamed(std::string name) const {
+inline Layer Layer::with_name(std::string name) const {
   Layer layer = *this;
   layer.name_ = std::move(name);
   return layer;

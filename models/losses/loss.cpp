@@ -68,15 +68,20 @@ Loss::Function binary(const CrossentropyOptions& options) {
   };
 }
 
+ObjectConfig config_of(const char* class_name, const CrossentropyOptions& options) {
+  return {class_name, {{"from_logits", options.from_logits}, {"label_smoothing", options.label_smoothing}}};
+}
+
 }  // namespace
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options)
-    : Loss("sparse_categorical_crossentropy", sparse_categorical(options.from_logits)) {}
+    : Loss("sparse_categorical_crossentropy", sparse_categorical(options.from_logits),
+           ObjectConfig{"SparseCategoricalCrossentropy", {{"from_logits", options.from_logits}}}) {}
 
 CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyOptions& options)
-    : Loss("categorical_crossentropy", categorical(checked(options))) {}
+    : Loss("categorical_crossentropy", categorical(checked(options)), config_of("CategoricalCrossentropy", options)) {}
 
 BinaryCrossentropy::BinaryCrossentropy(const CrossentropyOptions& options)
-    : Loss("binary_crossentropy", binary(checked(options))) {}
+    : Loss("binary_crossentropy", binary(checked(options)), config_of("BinaryCrossentropy", options)) {}
 
 }  // namespace lockstep

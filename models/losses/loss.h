@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include <lockstep/models/serialization/object_config.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -14,17 +16,21 @@ class Loss {
  public:
   /// (y_true, y_pred) -> (n), one value for each example; differentiable in y_pred.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is what logs call it.
-  Loss(std::string name, Function function) : name_(std::move(name)), function_(std::move(function)) {}
+  /// `name` is what logs call it. `config`: Keras' loss that it is, for files.
+  Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
+      : name_(std::move(name)), function_(std::move(function)), config_(std::move(config)) {}
 
   /// As given.
   const std::string& name() const { return name_; }
+  /// Keras' loss that it is; none for one of a program's own.
+  const std::optional<ObjectConfig>& config() const { return config_; }
   /// The value of each example, (n).
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const { return function_(y_true, y_pred); }
 
  private:
   std::string name_;
   Function function_;
+  std::optional<ObjectConfig> config_;
 };
 
 /// SparseCategoricalCrossentropy's options.

@@ -9,10 +9,11 @@ namespace {
 
 /// The mean by example of element(y, p), with targets and predictions of one shape.
 template <class Element>
-Loss mean_of(const char* name, const Element& element) {
-  return Loss(name, [name, element](const Tensor& y_true, const Tensor& y_pred) {
+Loss mean_of(const char* name, const ObjectConfig& config, const Element& element) {
+  const auto mean = [name, element](const Tensor& y_true, const Tensor& y_pred) {
     return mean_by_example(element(targets_like(name, y_true, y_pred), y_pred));
-  });
+  };
+  return Loss(name, mean, config);
 }
 
 Tensor huber(const Tensor& error, double delta) {
@@ -41,36 +42,44 @@ double checked_delta(double delta) {
 }  // namespace
 
 MeanSquaredError::MeanSquaredError()
-    : Loss(mean_of("mean_squared_error", [](const Tensor& y, const Tensor& p) { return square(y - p); })) {}
+    : Loss(mean_of("mean_squared_error", {"MeanSquaredError"},
+                   [](const Tensor& y, const Tensor& p) { return square(y - p); })) {}
 
 MeanAbsoluteError::MeanAbsoluteError()
-    : Loss(mean_of("mean_absolute_error", [](const Tensor& y, const Tensor& p) { return abs(y - p); })) {}
+    : Loss(mean_of("mean_absolute_error", {"MeanAbsoluteError"},
+                   [](const Tensor& y, const Tensor& p) { return abs(y - p); })) {}
 
 MeanAbsolutePercentageError::MeanAbsolutePercentageError()
-    : Loss(mean_of("mean_absolute_percentage_error", [](const Tensor& y, const Tensor& p) {
-        return abs((y - p) / maximum(abs(y), keras_epsilon)) * 100.0;
-      })) {}
+    : Loss(mean_of(
+          "mean_absolute_percentage_error", {"MeanAbsolutePercentageError"},
+          [](const Tensor& y, const Tensor& p) { return abs((y - p) / maximum(abs(y), keras_epsilon)) * 100.0; })) {}
 
 MeanSquaredLogarithmicError::MeanSquaredLogarithmicError()
-    : Loss(mean_of("mean_squared_logarithmic_error", [](const Tensor& y, const Tensor& p) {
-        return square(log(maximum(p, keras_epsilon) + 1.0) - log(maximum(y, keras_epsilon) + 1.0));
-      })) {}
+    : Loss(mean_of("mean_squared_logarithmic_error", {"MeanSquaredLogarithmicError"},
+                   [](const Tensor& y, const Tensor& p) {
+                     return square(log(maximum(p, keras_epsilon) + 1.0) - log(maximum(y, keras_epsilon) + 1.0));
+                   })) {}
 
 Huber::Huber(double delta)
-    : Loss(mean_of("huber_loss",
+    : Loss(mean_of("huber_loss", {"Huber", {{"delta", delta}}},
                    [delta = checked_delta(delta)](const Tensor& y, const Tensor& p) { return huber(p - y, delta); })) {}
 
-LogCosh::LogCosh() : Loss(mean_of("log_cosh", [](const Tensor& y, const Tensor& p) { return log_cosh(p - y); })) {}
+LogCosh::LogCosh()
+    : Loss(mean_of("log_cosh", {"LogCosh"}, [](const Tensor& y, const Tensor& p) { return log_cosh(p - y); })) {}
 
 Poisson::Poisson()
-    : Loss(mean_of("poisson", [](const Tensor& y, const Tensor& p) { return p - y * log(p + keras_epsilon); })) {}
+    : Loss(mean_of("poisson", {"Poisson"},
+                   [](const Tensor& y, const Tensor& p) { return p - y * log(p + keras_epsilon); })) {}
 
 KLDivergence::KLDivergence()
-    : Loss("kl_divergence", [](const Tensor& y_true, const Tensor& y_pred) {
-        require(y_pred.rank() >= 2, "kl_divergence takes predictions (n, ..., k), got {}", y_pred);
-        const Tensor y = in_unit_interval(targets_like("kl_divergence", y_true, y_pred));
-        const Tensor by_element = y * log(y / in_unit_interval(y_pred));
-        return mean_by_example(by_element) * static_cast<double>(y_pred.dim(-1));
-      }) {}
+    : Loss(
+          "kl_divergence",
+          [](const Tensor& y_true, const Tensor& y_pred) {
+            require(y_pred.rank() >= 2, "kl_divergence takes predictions (n, ..., k), got {}", y_pred);
+            const Tensor y = in_unit_interval(targets_like("kl_divergence", y_true, y_pred));
+            const Tensor by_element = y * log(y / in_unit_interval(y_pred));
+            return mean_by_example(by_element) * static_cast<double>(y_pred.dim(-1));
+          },
+          ObjectConfig{"KLDivergence"}) {}
 
 }  // namespace lockstep

@@ -84,25 +84,25 @@ int checked_k(int k) {
 
 }  // namespace
 
-Accuracy::Accuracy() : MeanMetricWrapper("accuracy", automatic, Direction::up) {}
+Accuracy::Accuracy() : MeanMetricWrapper("accuracy", automatic, Direction::up, ObjectConfig{"accuracy"}) {}
 
 BinaryAccuracy::BinaryAccuracy(double threshold)
     : MeanMetricWrapper(
           "binary_accuracy",
           [threshold](const Tensor& y_true, const Tensor& y_pred) { return binary(y_true, y_pred, threshold); },
-          Direction::up) {}
+          Direction::up, ObjectConfig{"BinaryAccuracy", {{"threshold", threshold}}}) {}
 
 CategoricalAccuracy::CategoricalAccuracy()
     : MeanMetricWrapper(
           "categorical_accuracy",
           [](const Tensor& y_true, const Tensor& y_pred) { return matches(classes_of(y_true, y_pred), y_pred); },
-          Direction::up) {}
+          Direction::up, ObjectConfig{"CategoricalAccuracy"}) {}
 
 SparseCategoricalAccuracy::SparseCategoricalAccuracy()
     : MeanMetricWrapper(
           "sparse_categorical_accuracy",
           [](const Tensor& y_true, const Tensor& y_pred) { return matches(labels_of(y_true, y_pred), y_pred); },
-          Direction::up) {}
+          Direction::up, ObjectConfig{"SparseCategoricalAccuracy"}) {}
 
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(int k)
     : MeanMetricWrapper(
@@ -110,7 +110,7 @@ TopKCategoricalAccuracy::TopKCategoricalAccuracy(int k)
           [k = checked_k(k)](const Tensor& y_true, const Tensor& y_pred) {
             return in_top_k(classes_of(y_true, y_pred), y_pred, k);
           },
-          Direction::up) {}
+          Direction::up, ObjectConfig{"TopKCategoricalAccuracy", {{"k", std::int64_t{k}}}}) {}
 
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k)
     : MeanMetricWrapper(
@@ -118,6 +118,6 @@ SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k)
           [k = checked_k(k)](const Tensor& y_true, const Tensor& y_pred) {
             return in_top_k(labels_of(y_true, y_pred), y_pred, k);
           },
-          Direction::up) {}
+          Direction::up, ObjectConfig{"SparseTopKCategoricalAccuracy", {{"k", std::int64_t{k}}}}) {}
 
 }  // namespace lockstep

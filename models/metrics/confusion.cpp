@@ -21,7 +21,7 @@ void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<cons
 
 /// Of the weights of all elements that are positive by prediction (for precision) or by target (for recall), those that
 /// are by both.
-Metric::Rule share_of_true_positives(double threshold, bool among_predicted) {
+Metric::Rule share_of_true_positives(const char* class_name, double threshold, bool among_predicted) {
   require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
   return {.update =
               [=](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
@@ -34,7 +34,8 @@ Metric::Rule share_of_true_positives(double threshold, bool among_predicted) {
                 return sums;
               },
           .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
-          .direction = Direction::up};
+          .direction = Direction::up,
+          .config = ObjectConfig{class_name, {{"thresholds", threshold}}}};
 }
 
 /// The last threshold that a prediction is above. The first one lies below 0, so that every prediction is above it. In
@@ -95,14 +96,18 @@ Metric::Rule area_under_curve(const AUCOptions& options) {
                 return buckets;
               },
           .result = options.curve == AUCCurve::roc ? area_under_roc : area_under_pr,
-          .direction = Direction::up};
+          .direction = Direction::up,
+          .config = ObjectConfig{"AUC",
+                                 {{"num_thresholds", std::int64_t{options.num_thresholds}},
+                                  {"curve", std::string(options.curve == AUCCurve::roc ? "ROC" : "PR")},
+                                  {"from_logits", options.from_logits}}}};
 }
 
 }  // namespace
 
-Precision::Precision(double threshold) : Metric("precision", share_of_true_positives(threshold, true)) {}
+Precision::Precision(double threshold) : Metric("precision", share_of_true_positives("Precision", threshold, true)) {}
 
-Recall::Recall(double threshold) : Metric("recall", share_of_true_positives(threshold, false)) {}
+Recall::Recall(double threshold) : Metric("recall", share_of_true_positives("Recall", threshold, false)) {}
 
 AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
 

@@ -13,6 +13,14 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
+/// Keras' metric that is the mean of a loss.
+std::optional<ObjectConfig> metric_config(const Loss& loss) {
+  std::optional<ObjectConfig> config = loss.config();
+  if (!config || config->class_name == "Huber") return {};  // which is no metric of Keras
+  if (config->class_name == "LogCosh") config->class_name = "LogCoshError";
+  return config;
+}
+
 }  // namespace
 
 Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
@@ -27,7 +35,8 @@ void add_sums(Metric::Sums& sums, const Metric::Sums& more) {
   for (std::size_t i = 0; i < more.size(); ++i) sums[i] += more[i];
 }
 
-MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Direction direction)
+MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Direction direction,
+                                     std::optional<ObjectConfig> config)
     : Metric(std::move(name), {.update = [values = std::move(values)](const Tensor& y_true, const Tensor& y_pred,
                                                                       std::span<const double> weights) -> Sums {
                                  const std::vector<double> by_row = values(y_true, y_pred);
@@ -37,13 +46,14 @@ MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Directio
                                          std::accumulate(weights.begin(), weights.end(), 0.0)};
                                },
                                .result = [](const Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
-                               .direction = direction}) {}
+                               .direction = direction,
+                               .config = std::move(config)}) {}
 
 MeanMetricWrapper::MeanMetricWrapper(const Loss& loss)
     : MeanMetricWrapper(
           loss.name(),
           [loss](const Tensor& y_true, const Tensor& y_pred) { return loss(y_true, y_pred).to_vector<double>(); },
-          Direction::down) {}
+          Direction::down, metric_config(loss)) {}
 
 Mean::Mean(std::string name)
     : MeanMetricWrapper(std::move(name), [](const Tensor&, const Tensor& values) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,16 +29,20 @@ class Metric {
     std::function<double(const Sums&)> result;
     /// Which way the value gets better.
     Direction direction = Direction::unknown;
+    /// Keras' metric that it is, for files.
+    std::optional<ObjectConfig> config{};
   };
   /// `name` is what logs call it.
   Metric(std::string name, Rule rule) : name_(std::move(name)), rule_(std::move(rule)) {}
 
   /// As given.
   const std::string& name() const { return name_; }
-  /// The same under another name.
-  Metric renamed(std::string name) const { return {std::move(name), rule_}; }
   /// Which way the value gets better.
   Direction direction() const { return rule_.direction; }
+  /// Keras' metric that it is; none for one of a program's own.
+  const std::optional<ObjectConfig>& config() const { return rule_.config; }
+  /// The same under another name.
+  Metric with_name(std::string name) const { return {std::move(name), rule_}; }
   /// The sums of a batch of n rows; `sample_weight` (n) or (n, 1), or undefined for weights of 1. Records no gradient.
   /// Throws InvalidArgument for tensors that do not fit each other or the metric.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
@@ -60,7 +65,8 @@ struct MeanMetricWrapper : Metric {
   /// (y_true, y_pred) -> a value for each row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
   /// `name` is what logs call it.
-  MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown);
+  MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown,
+                    std::optional<ObjectConfig> config = {});
   /// A loss under its own name: Keras' metric MeanSquaredError is MeanMetricWrapper(MeanSquaredError()).
   explicit MeanMetricWrapper(const Loss& loss);
 };

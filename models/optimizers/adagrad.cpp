@@ -1,4 +1,5 @@
 #include <lockstep/models/optimizers/adagrad.h>
+#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
@@ -6,22 +7,23 @@ namespace {
 
 class SumsOfSquares final : public Optimizer::Rule {
  public:
-  explicit SumsOfSquares(const AdagradOptions& options)
-      : start_(static_cast<float>(options.initial_accumulator_value)), epsilon_(static_cast<float>(options.epsilon)) {
+  explicit SumsOfSquares(const AdagradOptions& options) : options_(options) {
     require(options.initial_accumulator_value >= 0, "the accumulators of Adagrad cannot start at {}, below 0",
             options.initial_accumulator_value);
     require(options.epsilon > 0, "the epsilon of Adagrad must be positive, got {}", options.epsilon);
   }
 
-  std::vector<Slot> slots() const override { return {{.name = "accumulator", .start = start_}}; }
+  ObjectConfig config() const override { return config_of("Adagrad", options_); }
+  std::vector<Slot> slots() const override {
+    return {{.name = "accumulator", .start = static_cast<float>(options_.initial_accumulator_value)}};
+  }
   OptimizerStep step(float learning_rate, std::int64_t) const override {
-    return AdagradStep{.learning_rate = learning_rate, .epsilon = epsilon_};
+    return AdagradStep{.learning_rate = learning_rate, .epsilon = static_cast<float>(options_.epsilon)};
   }
   bool moves_without_gradient() const override { return false; }
 
  private:
-  float start_;
-  float epsilon_;
+  AdagradOptions options_;
 };
 
 }  // namespace

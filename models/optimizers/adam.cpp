@@ -1,4 +1,5 @@
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
@@ -6,12 +7,13 @@ namespace {
 
 class AdaptiveMoments final : public Optimizer::Rule {
  public:
-  explicit AdaptiveMoments(const AdamOptions& options) : options_(options) {
+  AdaptiveMoments(const char* class_name, const AdamOptions& options) : class_name_(class_name), options_(options) {
     require(0 <= options.beta_1 && options.beta_1 < 1 && 0 <= options.beta_2 && options.beta_2 < 1,
             "the betas of Adam must lie in [0, 1), got {} and {}", options.beta_1, options.beta_2);
     require(options.epsilon > 0, "the epsilon of Adam must be positive, got {}", options.epsilon);
   }
 
+  ObjectConfig config() const override { return config_of(class_name_, options_); }
   std::vector<Slot> slots() const override {
     std::vector<Slot> slots{{.name = "momentum"}, {.name = "velocity"}};
     if (options_.amsgrad) slots.push_back({.name = "velocity_hat"});
@@ -28,6 +30,7 @@ class AdaptiveMoments final : public Optimizer::Rule {
   bool moves_without_gradient() const override { return true; }
 
  private:
+  const char* class_name_;
   AdamOptions options_;
 };
 
@@ -41,15 +44,15 @@ OptimizerOptions with_decay(OptimizerOptions common, double weight_decay) {
 }  // namespace
 
 Adam::Adam(const AdamOptions& options, const OptimizerOptions& common)
-    : Optimizer(options.learning_rate, std::make_unique<AdaptiveMoments>(options), common) {}
+    : Optimizer(options.learning_rate, std::make_unique<AdaptiveMoments>("Adam", options), common) {}
 
 AdamW::AdamW(const AdamWOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate,
-                std::make_unique<AdaptiveMoments>(AdamOptions{.learning_rate = options.learning_rate,
-                                                              .beta_1 = options.beta_1,
-                                                              .beta_2 = options.beta_2,
-                                                              .epsilon = options.epsilon,
-                                                              .amsgrad = options.amsgrad}),
+                std::make_unique<AdaptiveMoments>("AdamW", AdamOptions{.learning_rate = options.learning_rate,
+                                                                       .beta_1 = options.beta_1,
+                                                                       .beta_2 = options.beta_2,
+                                                                       .epsilon = options.epsilon,
+                                                                       .amsgrad = options.amsgrad}),
                 with_decay(common, options.weight_decay)) {}
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
 #include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
@@ -12,6 +13,7 @@ class LayerwiseMoments final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Lamb must be positive, got {}", options.epsilon);
   }
 
+  ObjectConfig config() const override { return config_of("Lamb", options_); }
   std::vector<Slot> slots() const override { return {{.name = "momentum"}, {.name = "velocity"}}; }
   OptimizerStep step(float, std::int64_t t) const override {
     return LambDirectionStep{

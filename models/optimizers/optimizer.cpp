@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/state.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
@@ -57,6 +58,8 @@ std::int64_t Optimizer::iterations() const {
   const ExecutionContext& context = current_context();
   return state_->iterations(context.in_replica() ? context.replica : 0);
 }
+
+OptimizerConfig Optimizer::config() const { return state_->config(); }
 
 void Optimizer::finalize_variable_values() const {
   check_outside_replicas("variables were given their averages");

@@ -51,6 +51,8 @@ struct OptimizerState {
   std::vector<Slot> slots{};
 };
 
+struct OptimizerConfig;
+
 /// A rule that moves parameters along their gradients, in Keras' words. A handle: copies are the same optimizer. It
 /// belongs to the variables of its first step; under a strategy every replica calls it, in the same order.
 class Optimizer {
@@ -75,6 +77,8 @@ class Optimizer {
   void set_learning_rate(double rate) const;
   /// Updates done.
   std::int64_t iterations() const;
+  /// What it was made of, with the learning rate of now: see optimizer_config.h.
+  OptimizerConfig config() const;
 
   // Not in a replica: these throw LogicError there.
 

@@ -1,3 +1,4 @@
+#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/rule.h>
 
@@ -13,6 +14,7 @@ class MeanSquares final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of RMSprop must be positive, got {}", options.epsilon);
   }
 
+  ObjectConfig config() const override { return config_of("RMSprop", options_); }
   std::vector<Slot> slots() const override {
     std::vector<Slot> slots{{.name = "velocity"}};
     if (static_cast<float>(options_.momentum) != 0.0F) slots.push_back({.name = "momentum"});

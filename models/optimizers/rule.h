@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/update.h>
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/serialization/object_config.h>
 
 namespace lockstep {
 
@@ -13,6 +14,8 @@ namespace lockstep {
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;
+  /// Keras' class, and the options that are its own.
+  virtual ObjectConfig config() const = 0;
   /// A value that it keeps for each parameter.
   struct Slot {
     std::string name;  ///< Keras' name, e.g. "momentum"

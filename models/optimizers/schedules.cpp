@@ -2,7 +2,10 @@
 #include <cmath>
 #include <numbers>
 #include <string_view>
+#include <utility>
 
+#include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -25,51 +28,46 @@ double half_wave(double fraction, double alpha, double height = 1) {
   return (1 - alpha) * wave + alpha;
 }
 
-}  // namespace
+// The schedules, of types that schedule_config knows them by.
 
-LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options) {
-  check_steps("ExponentialDecay", options.decay_steps);
-  return [options](std::int64_t step) {
+struct ExponentialRate {
+  ExponentialDecayOptions options;
+  double operator()(std::int64_t step) const {
     return options.initial_learning_rate * std::pow(options.decay_rate, periods(options, step));
-  };
-}
+  }
+};
 
-LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options) {
-  check_steps("InverseTimeDecay", options.decay_steps);
-  return [options](std::int64_t step) {
+struct InverseTimeRate {
+  ExponentialDecayOptions options;
+  double operator()(std::int64_t step) const {
     return options.initial_learning_rate / (1 + options.decay_rate * periods(options, step));
-  };
-}
+  }
+};
 
-LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values) {
-  require(values.size() == boundaries.size() + 1,
-          "PiecewiseConstantDecay needs one value more than its {} boundaries, "
-          "got {}",
-          boundaries.size(), values.size());
-  require(std::ranges::is_sorted(boundaries, std::ranges::less_equal{}),
-          "the boundaries of PiecewiseConstantDecay must increase");
-  return [boundaries = std::move(boundaries), values = std::move(values)](std::int64_t step) {
+struct PiecewiseConstantRate {
+  std::vector<std::int64_t> boundaries;
+  std::vector<double> values;
+  double operator()(std::int64_t step) const {
     const auto passed = std::ranges::lower_bound(boundaries, step) - boundaries.begin();
     return values[static_cast<std::size_t>(passed)];
-  };
-}
+  }
+};
 
-LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options) {
-  check_steps("PolynomialDecay", options.decay_steps);
-  return [options](std::int64_t step) {
+struct PolynomialRate {
+  PolynomialDecayOptions options;
+  double operator()(std::int64_t step) const {
     const auto length = static_cast<double>(options.decay_steps);
     const auto at = static_cast<double>(step);
     const double end = options.cycle ? length * std::max(1.0, std::ceil(at / length)) : length;
     const double left = 1 - std::min(at, end) / end;
     return (options.initial_learning_rate - options.end_learning_rate) * std::pow(left, options.power) +
            options.end_learning_rate;
-  };
-}
+  }
+};
 
-LearningRateSchedule CosineDecay(const CosineDecayOptions& options) {
-  check_steps("CosineDecay", options.decay_steps);
-  require(options.warmup_steps >= 0, "CosineDecay cannot warm up for {} steps", options.warmup_steps);
-  return [options](std::int64_t step) {
+struct CosineRate {
+  CosineDecayOptions options;
+  double operator()(std::int64_t step) const {
     const std::int64_t warmup_steps = options.warmup_target ? options.warmup_steps : 0;
     const double top = options.warmup_target.value_or(options.initial_learning_rate);
     if (step < warmup_steps)
@@ -77,13 +75,12 @@ LearningRateSchedule CosineDecay(const CosineDecayOptions& options) {
              (top - options.initial_learning_rate) * static_cast<double>(step) / static_cast<double>(warmup_steps);
     const std::int64_t done = std::min(step - warmup_steps, options.decay_steps);
     return top * half_wave(static_cast<double>(done) / static_cast<double>(options.decay_steps), options.alpha);
-  };
-}
+  }
+};
 
-LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options) {
-  check_steps("CosineDecayRestarts", options.first_decay_steps);
-  require(options.t_mul >= 1, "the periods of CosineDecayRestarts cannot become shorter: t_mul is {}", options.t_mul);
-  return [options](std::int64_t step) {
+struct CosineRestartsRate {
+  CosineDecayRestartsOptions options;
+  double operator()(std::int64_t step) const {
     double left = static_cast<double>(step) / static_cast<double>(options.first_decay_steps);  // in first periods
     double length = 1;
     double height = 1;
@@ -93,7 +90,88 @@ LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& optio
       height *= options.m_mul;
     }
     return options.initial_learning_rate * half_wave(left / length, options.alpha, height);
+  }
+};
+
+template <class Rate>
+std::optional<ObjectConfig> config_if(const LearningRateSchedule& schedule, const char* class_name) {
+  const Rate* rate = schedule.target<Rate>();
+  if (rate == nullptr) return {};
+  return config_of(class_name, rate->options);
+}
+
+}  // namespace
+
+LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options) {
+  check_steps("ExponentialDecay", options.decay_steps);
+  return ExponentialRate{options};
+}
+
+LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options) {
+  check_steps("InverseTimeDecay", options.decay_steps);
+  return InverseTimeRate{options};
+}
+
+LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values) {
+  require(values.size() == boundaries.size() + 1,
+          "PiecewiseConstantDecay needs one value more than its {} boundaries, "
+          "got {}",
+          boundaries.size(), values.size());
+  require(std::ranges::is_sorted(boundaries, std::ranges::less_equal{}),
+          "the boundaries of PiecewiseConstantDecay must increase");
+  return PiecewiseConstantRate{std::move(boundaries), std::move(values)};
+}
+
+LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options) {
+  check_steps("PolynomialDecay", options.decay_steps);
+  return PolynomialRate{options};
+}
+
+LearningRateSchedule CosineDecay(const CosineDecayOptions& options) {
+  check_steps("CosineDecay", options.decay_steps);
+  require(options.warmup_steps >= 0, "CosineDecay cannot warm up for {} steps", options.warmup_steps);
+  return CosineRate{options};
+}
+
+LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options) {
+  check_steps("CosineDecayRestarts", options.first_decay_steps);
+  require(options.t_mul >= 1, "the periods of CosineDecayRestarts cannot become shorter: t_mul is {}", options.t_mul);
+  return CosineRestartsRate{options};
+}
+
+std::optional<ObjectConfig> schedule_config(const LearningRate& rate) {
+  const LearningRateSchedule& schedule = rate.schedule();
+  if (const auto* steps = schedule.target<PiecewiseConstantRate>())
+    return ObjectConfig{"PiecewiseConstantDecay", {{"boundaries", steps->boundaries}, {"values", steps->values}}};
+  if (auto config = config_if<ExponentialRate>(schedule, "ExponentialDecay")) return config;
+  if (auto config = config_if<InverseTimeRate>(schedule, "InverseTimeDecay")) return config;
+  if (auto config = config_if<PolynomialRate>(schedule, "PolynomialDecay")) return config;
+  if (auto config = config_if<CosineRate>(schedule, "CosineDecay")) return config;
+  return config_if<CosineRestartsRate>(schedule, "CosineDecayRestarts");
+}
+
+LearningRateSchedule schedule_from_config(const ObjectConfig& config) {
+  ObjectOptions object("schedule", config);
+  const auto made = [&](auto schedule, auto options) {
+    object.check_all_taken();
+    return schedule(options);
   };
+  const std::string& name = config.class_name;
+  if (name == "ExponentialDecay") return made(ExponentialDecay, take_options<ExponentialDecayOptions>(object));
+  if (name == "InverseTimeDecay") return made(InverseTimeDecay, take_options<ExponentialDecayOptions>(object));
+  if (name == "PolynomialDecay") return made(PolynomialDecay, take_options<PolynomialDecayOptions>(object));
+  if (name == "CosineDecay") return made(CosineDecay, take_options<CosineDecayOptions>(object));
+  if (name == "CosineDecayRestarts") return made(CosineDecayRestarts, take_options<CosineDecayRestartsOptions>(object));
+  require<InputError>(name == "PiecewiseConstantDecay",
+                      "the learning rate's schedule is of class {}; known are ExponentialDecay, InverseTimeDecay, "
+                      "PiecewiseConstantDecay, PolynomialDecay, CosineDecay and CosineDecayRestarts",
+                      name);
+  std::vector<std::int64_t> boundaries;
+  std::vector<double> values;
+  object.take("boundaries", boundaries);
+  object.take("values", values);
+  object.check_all_taken();
+  return PiecewiseConstantDecay(std::move(boundaries), std::move(values));
 }
 
 }  // namespace lockstep

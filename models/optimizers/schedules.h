@@ -25,6 +25,8 @@ class LearningRate {
   bool is_schedule() const { return schedule_ != nullptr; }
   /// The rate of step number `step`, from 0.
   double at(std::int64_t step) const { return schedule_ ? schedule_(step) : rate_; }
+  /// Empty for a number.
+  const LearningRateSchedule& schedule() const { return schedule_; }
 
  private:
   double rate_ = 0;

@@ -1,3 +1,4 @@
+#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rule.h>
 #include <lockstep/models/optimizers/sgd.h>
 
@@ -6,24 +7,24 @@ namespace {
 
 class Descent final : public Optimizer::Rule {
  public:
-  explicit Descent(const SgdOptions& options)
-      : momentum_(static_cast<float>(options.momentum)), nesterov_(options.nesterov) {
+  explicit Descent(const SgdOptions& options) : options_(options), momentum_(static_cast<float>(options.momentum)) {
     require(0 <= options.momentum && options.momentum <= 1, "the momentum of SGD must lie in [0, 1], got {}",
             options.momentum);
   }
 
+  ObjectConfig config() const override { return config_of("SGD", options_); }
   std::vector<Slot> slots() const override {
     if (momentum_ == 0.0F) return {};
     return {{.name = "momentum"}};
   }
   OptimizerStep step(float learning_rate, std::int64_t) const override {
-    return SgdStep{.learning_rate = learning_rate, .momentum = momentum_, .nesterov = nesterov_};
+    return SgdStep{.learning_rate = learning_rate, .momentum = momentum_, .nesterov = options_.nesterov};
   }
   bool moves_without_gradient() const override { return momentum_ != 0.0F; }
 
  private:
+  SgdOptions options_;
   float momentum_;
-  bool nesterov_;
 };
 
 }  // namespace

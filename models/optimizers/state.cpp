@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/state.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/verify/verify.h>
@@ -337,6 +338,10 @@ void Optimizer::State::finalize_variable_values() const {
   if (!options_.use_ema || groups_.empty()) return;
   const std::size_t average = slots().size() - 1;
   for (std::size_t i = 0; i < variables_.size(); ++i) variables_[i].assign(value(i, average));
+}
+
+OptimizerConfig Optimizer::State::config() const {
+  return {.rule = rule_->config(), .common = options_, .learning_rate = learning_rate_};
 }
 
 OptimizerState Optimizer::State::save() const {

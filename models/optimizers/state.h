@@ -30,6 +30,7 @@ class Optimizer::State {
   /// The update, or the accumulation for one, of what has been loaded.
   void step(const ReplicaContext& context);
 
+  OptimizerConfig config() const;
   void finalize_variable_values() const;
   OptimizerState save() const;
   void restore(const OptimizerState& state);

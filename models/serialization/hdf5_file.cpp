@@ -177,6 +177,15 @@ void Reader::read(const std::string& name, std::span<float> values) const {
   }
 }
 
+std::int64_t Reader::read_integer(const std::string& name) const {
+  const Handle dataset = open_dataset(name);
+  if (shape_of(name).elements() != 1 || dtype_of(dataset, name) == DType::f32) fail_at(name, "is not one integer");
+  std::int64_t value = 0;
+  if (H5Dread(dataset.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0)
+    fail_at(name, "cannot be read: " + last_error());
+  return value;
+}
+
 DType Reader::dtype_of(const Handle& dataset, const std::string& name) const {
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   if (!type.valid()) fail_at(name, "is damaged: " + last_error());
@@ -282,6 +291,10 @@ void Writer::add_text(const std::string& group, const std::string& name, std::sp
 
 void Writer::add_dataset(const std::string& name, std::span<const float> values, const Shape& shape) {
   add_values(name, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values.data());
+}
+
+void Writer::add_integer(const std::string& name, std::int64_t value) {
+  add_values(name, {}, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
 void Writer::add_values(const std::string& name, const Shape& shape, std::int64_t file_type, std::int64_t memory_type,

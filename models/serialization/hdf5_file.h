@@ -84,6 +84,8 @@ class Reader {
   /// The elements of a data set of 16, 32 or 64 bit floating-point numbers, as f32 in row-major order.
   /// Precondition: `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
+  /// The one integer that a data set holds.
+  std::int64_t read_integer(const std::string& dataset) const;
   /// Rows [begin, end) of a data set with at least one axis: floating-point numbers as f32; integers as u8 when they
   /// are that, as i32 when they fit, else as i64. Precondition: 0 <= begin <= end <= number of rows.
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
@@ -122,6 +124,8 @@ class Writer {
   ///@}
   /// Makes a data set of f32 and the groups around it. Precondition: `values` has `shape`'s number of elements.
   void add_dataset(const std::string& name, std::span<const float> values, const Shape& shape);
+  /// A data set of one integer of 64 bits.
+  void add_integer(const std::string& name, std::int64_t value);
   /// The file as it is now.
   std::vector<std::byte> image() const;
   /// Throws InputError as write_file_atomically does.

@@ -3,8 +3,11 @@
 #include <span>
 
 #include <fmt/chrono.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_file.h>
@@ -19,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 const char* const config_entry = "config.json";
 const char* const weights_entry = "model.weights.h5";
+const std::string optimizer_group = "optimizer/vars";
 
 std::string metadata() {
   const std::tm now = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
@@ -28,13 +32,26 @@ std::string metadata() {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+std::string optimizer_dataset(std::size_t i) { return fmt::format("{}/{}", optimizer_group, i); }
+
+void write_training(hdf5::Writer& file, const Training& training) {
+  write_optimizer(file, optimizer_group, training,
+                  [](std::size_t i, const std::string&) { return optimizer_dataset(i); });
+  file.add_attribute(optimizer_group, "name", snake_case(training.config.optimizer.config().rule.class_name));
+}
+
 }  // namespace
 
-void save_keras_file(const Network& network, const std::string& name, const std::string& path) {
+void save_keras_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+                     const std::string& path) {
   const std::string about = metadata();
-  const std::string config = network_config(network, name).dump();
-  hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float));
+  Json model = network_config(network, name);
+  if (training) model["compile_config"] = compile_config(training->config, ConfigForm::keras_3);
+  const std::string config = model.dump();
+  hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float) +
+                       (training ? bytes_of_optimizer(*training) : 0));
   write_weights(weights, network);
+  if (training) write_training(weights, *training);
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{
       {{"metadata.json", bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
@@ -51,10 +68,16 @@ Json read_keras_config(const std::string& path) {
   }
 }
 
-void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers) {
+void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+                        std::optional<Training>& training) {
   std::vector<WeightsGroup> groups;
   for (const ConfiguredModel::Saved& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
-  read_weights(hdf5::Reader(path, read_zip_entry(path, weights_entry)), groups);
+  const hdf5::Reader file(path, read_zip_entry(path, weights_entry));
+  read_weights(file, groups);
+  if (!training) return;
+  std::vector<std::string> datasets;
+  for (std::size_t i = 0; i < file.names_in(optimizer_group).size(); ++i) datasets.push_back(optimizer_dataset(i));
+  training->config.optimizer = read_optimizer(file, optimizer_group, datasets, *training);
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,20 +8,24 @@
 
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
 
 // Keras 3's `.keras` files of whole models: a zip archive of metadata.json, config.json and model.weights.h5. All
 // functions throw InputError naming the file.
 
 namespace lockstep {
 
-/// Writes the network as a model of this name. Whole or not at all. Throws Unsupported for layers that are none of
-/// Keras'.
-void save_keras_file(const Network& network, const std::string& name, const std::string& path);
+/// Writes the network as a model of this name, and how it was compiled, if it was. Whole or not at all. Throws
+/// Unsupported for layers that are none of Keras'.
+void save_keras_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+                     const std::string& path);
 
-/// What config.json says: the model.
+/// What config.json says: the model, and in its "compile_config" how it was compiled.
 nlohmann::ordered_json read_keras_config(const std::string& path);
 
-/// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit.
-void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers);
+/// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit. Brings the
+/// training's optimizer, if there is one, to what the file knows of it.
+void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+                        std::optional<Training>& training);
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
 #include <lockstep/models/serialization/network_config.h>
@@ -14,6 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const std::string weights_group = "model_weights";
+const std::string optimizer_group = "optimizer_weights";
 const char* const format_version = "3.15.1";  // of Keras, whose layout this is
 
 /// Layers whose weights one group of a file has.
@@ -93,11 +96,46 @@ void write_group_without_weights(hdf5::Writer& file, const std::string& name) {
   file.add_attribute(group, "weight_names", std::vector<std::string>{});
 }
 
+void write_training(hdf5::Writer& file, const Training& training) {
+  file.add_attribute("/", "training_config", compile_config(training.config, ConfigForm::legacy_h5).dump());
+  const std::string optimizer = snake_case(training.config.optimizer.config().rule.class_name);
+  std::vector<std::string> names;
+  write_optimizer(file, optimizer_group, training, [&](std::size_t, const std::string& name) {
+    names.push_back(fmt::format("{}/{}", optimizer, name));
+    return fmt::format("{}/{}", optimizer_group, names.back());
+  });
+  file.add_attribute(optimizer_group, "weight_names", names);
+}
+
+/// The data sets of the optimizer's variables; none when Keras 2 wrote them, whose names end in ":0".
+std::vector<std::string> optimizer_datasets(const hdf5::Reader& file) {
+  std::vector<std::string> datasets;
+  if (!file.has_group(optimizer_group)) return datasets;
+  for (const std::string& name : texts_of(file, optimizer_group, "weight_names")) {
+    if (name.ends_with(":0")) return {};
+    datasets.push_back(fmt::format("{}/{}", optimizer_group, name));
+  }
+  return datasets;
+}
+
+/// Nothing when there is no such attribute.
+std::optional<Json> read_json(const hdf5::Reader& file, const char* attribute) {
+  if (!file.has_attribute("/", attribute)) return {};
+  const std::vector<std::string> texts = file.attribute("/", attribute);
+  try {
+    return Json::parse(texts.empty() ? "" : texts.front());
+  } catch (const Json::exception& error) {
+    fail<InputError>("{}: {:?} is not JSON: {}", file.path(), attribute, error.what());
+  }
+}
+
 }  // namespace
 
-void save_legacy_file(const Network& network, const std::string& name, const std::string& path) {
+void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+                      const std::string& path) {
   const std::string config = network_config(network, name, ConfigForm::legacy_h5).dump();
-  hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size());
+  hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
+                    (training ? bytes_of_optimizer(*training) : 0));
   file.add_attribute("/", "model_config", config);
   file.add_group(weights_group);
   std::vector<std::string> names;
@@ -116,23 +154,22 @@ void save_legacy_file(const Network& network, const std::string& name, const std
     file.add_attribute(group, "keras_version", std::string(format_version));
     file.add_attribute(group, "backend", std::string("lockstep"));
   }
+  if (training) write_training(file, *training);
   file.write_to(path);
 }
 
 Json read_legacy_config(const std::string& path) {
   const hdf5::Reader file(path);
-  require<InputError>(file.has_attribute("/", "model_config"),
-                      "{}: holds no model: it has no attribute \"model_config\"{}", path,
+  std::optional<Json> model = read_json(file, "model_config");
+  require<InputError>(model.has_value(), "{}: holds no model: it has no attribute \"model_config\"{}", path,
                       holds_legacy_weights(file) ? "; load its weights into a model of your own" : "");
-  const std::vector<std::string> texts = file.attribute("/", "model_config");
-  try {
-    return Json::parse(texts.empty() ? "" : texts.front());
-  } catch (const Json::exception& error) {
-    fail<InputError>("{}: \"model_config\" is not JSON: {}", path, error.what());
-  }
+  if (const std::optional<Json> training = read_json(file, "training_config"); training && model->is_object())
+    (*model)["compile_config"] = *training;
+  return *model;
 }
 
-void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers) {
+void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+                         std::optional<Training>& training) {
   const hdf5::Reader file(path);
   std::vector<Holder> holders;
   for (const ConfiguredModel::Saved& saved : layers) {
@@ -144,6 +181,7 @@ void read_legacy_weights(const std::string& path, const std::vector<ConfiguredMo
     holder->layers.push_back(saved.layer);
   }
   read_holders(file, holders);
+  if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);
 }
 
 bool holds_legacy_weights(const hdf5::Reader& file) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,23 +9,29 @@
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
 
 // Keras' legacy `.h5` files: of a whole model, with its configuration in the attribute "model_config" and its weights
 // in the group "model_weights"; or of weights alone, which are then in the root. A layer's weights are the data sets
-// that its group's attribute "weight_names" lists, those that train first. All functions throw InputError naming the
-// file.
+// that its group's attribute "weight_names" lists, those that train first. A model that was compiled has the attribute
+// "training_config" and its optimizer's variables in the group "optimizer_weights", with such a list. All functions
+// throw InputError naming the file.
 
 namespace lockstep {
 
-/// Writes the network as a model of this name, as Keras 3 writes such files. Whole or not at all. Throws Unsupported
-/// for layers that are none of Keras'.
-void save_legacy_file(const Network& network, const std::string& name, const std::string& path);
+/// Writes the network as a model of this name, and how it was compiled, if it was, as Keras 3 writes such files. Whole
+/// or not at all. Throws Unsupported for layers that are none of Keras'.
+void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+                      const std::string& path);
 
-/// The model that the file describes.
+/// The model that the file describes, and as its "compile_config" how it was compiled, as read_keras_config gives them.
 nlohmann::ordered_json read_legacy_config(const std::string& path);
 
-/// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit.
-void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers);
+/// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit. Brings the
+/// training's optimizer, if there is one, to what the file knows of it, unless Keras 2 wrote the file: its optimizers
+/// keep other variables, which Keras 3 does not read either.
+void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+                         std::optional<Training>& training);
 
 /// Whether the file is a legacy one of either kind.
 bool holds_legacy_weights(const hdf5::Reader& file);

@@ -2,25 +2,16 @@
 #include <cmath>
 #include <set>
 
-#include <fmt/format.h>
-
 #include <lockstep/models/training/compiled_output.h>
 
 namespace lockstep {
 namespace {
 
-/// A prefix for each output's values; two outputs of one layer are told apart by a number.
+/// What stands before the names of each output's values.
 std::vector<std::string> prefixes(const Network& network) {
   if (network.outputs().size() == 1) return {""};
-  std::vector<std::string> names;
-  for (const int call : network.outputs()) {
-    const int layer = network.calls()[static_cast<std::size_t>(call)].layer;
-    const std::string base = network.layers()[static_cast<std::size_t>(layer)].name();
-    std::string name = base + "_";
-    for (int number = 1; std::ranges::find(names, name) != names.end(); ++number)
-      name = fmt::format("{}_{}_", base, number);
-    names.push_back(name);
-  }
+  std::vector<std::string> names = network.output_names();
+  for (std::string& name : names) name += '_';
   return names;
 }
 
@@ -49,7 +40,7 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
     if (output.loss && !prefix[i].empty()) output.loss_name = unique(prefix[i] + "loss");
     for (const bool weighted : {false, true})
       for (const Metric& metric : weighted ? outputs[i].weighted_metrics : outputs[i].metrics)
-        output.metrics.push_back({metric.renamed(unique(prefix[i] + metric.name())), weighted});
+        output.metrics.push_back({metric.with_name(unique(prefix[i] + metric.name())), weighted});
   }
   return compiled;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/serialization/keras_file.h>
+#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/model_state.h>
@@ -14,9 +15,9 @@ namespace {
 
 /// How files of one extension are written and read.
 struct Format {
-  void (*save)(const Network&, const std::string& name, const std::string& path);
+  void (*save)(const Network&, const std::string& name, const std::optional<Training>&, const std::string& path);
   nlohmann::ordered_json (*read_config)(const std::string& path);
-  void (*read_weights)(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers);
+  void (*read_weights)(const std::string& path, const std::vector<ConfiguredModel::Saved>&, std::optional<Training>&);
 };
 
 /// Throws InvalidArgument for an extension that stands for no format.
@@ -37,13 +38,44 @@ void check_outside_replica(const char* what) {
                       what);
 }
 
+void add_trained(const Layer& layer, std::vector<Variable>& variables) {
+  for (const Variable& variable : layer.impl().variables())
+    if (variable.trainable()) variables.push_back(variable);
+}
+
+/// Of a compiled model whose network is saved as `network`.
+std::optional<Training> training_of(const Model::State& model, const Network& network) {
+  if (!model.compiled) return {};
+  Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
+                    .trained = {.variables = model.trainable}};
+  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size()))
+    add_trained(network.layers()[static_cast<std::size_t>(index)], training.trained.in_keras_order);
+  return training;
+}
+
+/// Of a model that was built from a file and has yet to be compiled.
+std::optional<Training> read_training(const nlohmann::ordered_json& config, const Model& model,
+                                      const std::vector<ConfiguredModel::Saved>& layers, const LoadOptions& options) {
+  if (!options.compile || !config.contains("compile_config")) return {};
+  std::optional<CompileConfig> compiled;
+  try {
+    compiled = read_compile_config(config["compile_config"], model.network().output_names(), options.custom_objects);
+  } catch (const InputError& error) {
+    fail<InputError>("{}; with LoadOptions::compile = false the model is loaded without it", error.what());
+  }
+  if (!compiled) return {};
+  Training training{.config = std::move(*compiled), .trained = {.variables = model.trainable_variables()}};
+  for (const ConfiguredModel::Saved& saved : layers) add_trained(saved.layer, training.trained.in_keras_order);
+  return training;
+}
+
 }  // namespace
 
 void Model::save(const std::string& path) const {
   const Format& format = format_of(path);
   check_outside_replica("save_model");
   const State& saved = state_->saved();
-  format.save(saved.network, saved.name, path);
+  format.save(saved.network, saved.name, training_of(state_->compiled ? *state_ : saved, saved.network), path);
 }
 
 void save_model(const Model& model, const std::string& path) { model.save(path); }
@@ -52,9 +84,12 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   const Format& format = format_of(path);
   check_outside_replica("load_model");
   try {
-    const ConfiguredModel configured = model_from_config(format.read_config(path));
+    const nlohmann::ordered_json config = format.read_config(path);
+    const ConfiguredModel configured = model_from_config(config);
     Model model(configured.inputs, configured.outputs, {.name = configured.name, .seed = options.seed});
-    format.read_weights(path, configured.layers);
+    std::optional<Training> training = read_training(config, model, configured.layers, options);
+    format.read_weights(path, configured.layers, training);
+    if (training) model.compile(training->config.optimizer, training->config.outputs);
     return model;
   } catch (InputError& error) {
     if (!std::string_view(error.what()).starts_with(path)) error.add_context(path);

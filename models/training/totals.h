@@ -32,7 +32,7 @@ struct Totals {
 struct BatchTotals {
   /// The sum over the batch of the model's loss, a scalar, recorded by open tapes.
   Tensor loss{};
-  Totals totals{};
+  Totals totals{};  ///< of the losses and metrics
 };
 
 /// The losses of the model's outputs for a batch, each example's times its sample weight, and the metrics. Records no

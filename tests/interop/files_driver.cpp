@@ -3,7 +3,10 @@
 //   files_driver open FILE FOLDER           opens a model, writes its predictions
 //   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, so many times; prints names
-// FOLDER has input_0, input_1, ... and gets output_0, ...: rows of little-endian f32 without a header.
+//   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
+//   files_driver go_on FILE FOLDER          opens a model, trains it on, saves it in the same file
+// FOLDER has input_0, input_1, ... and, to be trained on, target; it gets output_0, ...: rows of little-endian f32
+// without a header.
 
 #include <fstream>
 #include <iterator>
@@ -22,6 +25,13 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/losses/regression.h>
+#include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/optimizers/adagrad.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/rmsprop.h>
+#include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
@@ -105,6 +115,36 @@ Model open(const std::string& path, int replicas) {
   return strategy.scope([&] { return load_model(path); });
 }
 
+/// Layers that Keras lists in another order than that of their calls.
+Model branches() {
+  const Symbol input = Input({6}, "input");
+  const Symbol near = Dense({.units = 5, .name = "near"})(input);
+  const Symbol far = Dense({.units = 4, .activation = Activation::tanh, .name = "far"})(input);
+  const Symbol sum = Add()({near, Dense({.units = 5, .name = "middle"})(far)});
+  return {input, Dense({.units = 2, .name = "end"})(sum), {.seed = 1}};
+}
+
+// training_interop.py has the same cases. Betas for which 1 - beta^t does not lose digits in f32.
+Optimizer make_optimizer(const std::string& name) {
+  const ExponentialDecayOptions decay{.initial_learning_rate = 0.125, .decay_steps = 2, .decay_rate = 0.5};
+  if (name == "sgd") return SGD({.learning_rate = 0.125});
+  if (name == "momentum") return SGD({.learning_rate = 0.125, .momentum = 0.75, .nesterov = true}, {.clipnorm = 0.5});
+  if (name == "schedule") return SGD({.learning_rate = ExponentialDecay(decay), .momentum = 0.75}, {.use_ema = true});
+  if (name == "adam") return Adam({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75, .amsgrad = true});
+  if (name == "adamw") return AdamW({.learning_rate = 0.03125, .weight_decay = 0.25, .beta_1 = 0.5, .beta_2 = 0.75});
+  if (name == "rmsprop") return RMSprop({.learning_rate = 0.03125, .momentum = 0.5, .epsilon = 1e-3, .centered = true});
+  if (name == "adagrad") return Adagrad({.learning_rate = 0.125}, {.gradient_accumulation_steps = 3});
+  if (name == "lamb") return Lamb({.learning_rate = 0.03125, .beta_1 = 0.5, .beta_2 = 0.75});
+  fail("there is no optimizer '{}'", name);
+}
+
+/// One epoch, on two replicas.
+void train(Model& model, const std::string& folder) {
+  const Tensor x = read_rows(folder + "/input_0", {6});
+  const Tensor y = read_rows(folder + "/target", {2});
+  model.fit(Dataset::from_tensors(x, y).batch(x.dim(0) / 3));
+}
+
 void run(std::span<const std::string> words) {
   require(words.size() >= 3, "usage: see files_driver.cpp");
   if (words[0] == "save" && words.size() == 4) {
@@ -118,6 +158,17 @@ void run(std::span<const std::string> words) {
     model.load_weights(words[2]);
     save_model(model, words[3]);
     model.save_weights(words[2]);
+  } else if (words[0] == "start" && words.size() == 4) {
+    const MirroredStrategy strategy(logical_cpus(2));
+    Model model = strategy.scope([] { return branches(); });
+    model.compile(make_optimizer(words[1]), Huber(0.5), {MeanMetricWrapper(MeanAbsoluteError()), Accuracy()});
+    train(model, words[3]);
+    save_model(model, words[2]);
+  } else if (words[0] == "go_on") {
+    const MirroredStrategy strategy(logical_cpus(2));
+    Model model = strategy.scope([&] { return load_model(words[1]); });
+    train(model, words[2]);
+    save_model(model, words[1]);
   } else if (words[0] == "open") {
     predict(open(words[1], 1), words[2]);
   } else {

@@ -39,6 +39,10 @@ def make_data():
     }
 
 
+def targets_of(data):
+    return [data["label"].astype("int64"), data["length"]]
+
+
 def fit(model, data):
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(
@@ -48,11 +52,17 @@ def fit(model, data):
         metrics=[["accuracy"], ["mean_absolute_error"]],
         weighted_metrics=[[keras.metrics.SparseCategoricalCrossentropy(from_logits=True)], []],
     )
-    targets = [data["label"].astype("int64"), data["length"]]
     weights = [data["sample_weight"]] * 2
     return model.fit(
-        data["x"], targets, sample_weight=weights, batch_size=16, epochs=3, shuffle=False, verbose=0
+        data["x"], targets_of(data), sample_weight=weights, batch_size=16, epochs=3, shuffle=False, verbose=0
     ).history
+
+
+def check_evaluations(mine, other, data):
+    ours, theirs = (which.evaluate(data["x"], targets_of(data), return_dict=True, verbose=0) for which in (mine, other))
+    assert ours.keys() == theirs.keys(), f"saved by lockstep: {sorted(ours)}, by Keras: {sorted(theirs)}"
+    for key, value in theirs.items():
+        assert np.isclose(ours[key], value, rtol=TOLERANCE), f"{key}: {ours[key]}, Keras has {value}"
 
 
 def main():
@@ -75,7 +85,8 @@ def main():
         assert len(theirs) == 6, theirs
         for key, values in theirs.items():
             assert np.allclose(ours[key], values, rtol=TOLERANCE), f"{key}: {ours[key]}, Keras has {values}"
-        trained = keras.saving.load_model(folder / "trained.keras", compile=False)
+        trained = keras.saving.load_model(folder / "trained.keras")  # compiled as there
+        check_evaluations(trained, model, data)
         for mine, other in zip(trained.variables, model.variables):
             difference = np.abs(np.asarray(mine) - np.asarray(other)).max()
             print(f"{other.path}: largest difference {difference:.1e}")

@@ -7,8 +7,8 @@
 
 #include <lockstep/lockstep.h>
 
-// What the snippets of the reference's pages take for granted: names that stand for the reader's own. They are compiled,
-// not run, so that nothing here is defined.
+// What the snippets of the reference's pages take for granted: names that stand for the reader's own. They are
+// compiled, not run, so that nothing here is defined.
 
 namespace snippets {
 

@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/losses/regression.h>
+#include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
 // Section 13 of the contract, sentence by sentence.
@@ -262,6 +263,30 @@ TEST(MultiGpuModel, HasItsOwnOptimizer) {
   compile(parallel);
   EXPECT_NO_THROW(parallel.optimizer());
   EXPECT_THROW(model.optimizer(), LogicError);
+}
+
+// semantics 13.5, 13.7: the template's weights, and the parallel model's optimizer
+TEST(MultiGpuModel, IsSavedWithItsOptimizerAsItsTemplate) {
+  const TemporaryFolder folder;
+  const Dataset data = SmallProblem(24).dataset().batch(8);
+  ParallelModel parallel = multi_gpu_model(single_model(), {.devices = three_cpus});
+  compile(parallel);
+  parallel.fit(data);
+  for (const char* name : {"model.keras", "model.h5"}) {
+    save_model(parallel, folder / name);
+    Model loaded = load_model(folder / name);
+    EXPECT_EQ(loaded.optimizer().iterations(), 3);
+    const Logs expected = parallel.evaluate(data);
+    EXPECT_NEAR(loaded.evaluate(data).at("loss"), expected.at("loss"), tolerance(DType::f32, 16, expected.at("loss")));
+    const OptimizerState state = loaded.optimizer().state();
+    ASSERT_EQ(state.slots.size(), 1U);
+    const std::vector<Tensor> kept = parallel.optimizer().state().slots.at(0).values;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      // Files have the layers in Keras' order, which for one after the other is the model's.
+      ASSERT_EQ(state.slots[0].values[i].shape(), kept[i].shape());
+      expect_same_bits(state.slots[0].values[i], kept[i]);
+    }
+  }
 }
 
 TEST(MultiGpuModel, IsForModelsOutsideOfStrategies) {

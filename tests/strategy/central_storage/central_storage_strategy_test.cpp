@@ -82,7 +82,7 @@ TEST_P(CentralStorage, TrainsLikeMirrored) {
     strategy.run([&] {
       const ReplicaContext context = get_replica_context();
       const Tensor gradient = test::random_tensor({37}, static_cast<std::uint64_t>(10 + this_replica()));
-      reducer.load(context, std::vector<DenseOrSparse>{gradient});
+      reducer.load(context, std::vector<DenseOrSparse>(1, gradient));
       reducer.apply(context, update);
     });
     return v.value();

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/optimizers/option_lists.h>
+#include <lockstep/models/serialization/compile_config.h>
+#include <lockstep/models/serialization/loss_config.h>
+#include <lockstep/models/serialization/object_json.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json learning_rate_json(const Optimizer& optimizer, const LearningRate& rate) {
+  const std::optional<ObjectConfig> schedule = schedule_config(rate);
+  // With its module also in a legacy file, as Keras writes it.
+  return schedule ? object_json("keras.optimizers.schedules", *schedule, ConfigForm::keras_3)
+                  : Json(optimizer.learning_rate());
+}
+
+/// Whether Keras takes this value, and means the same as without it.
+bool is_off(const ObjectConfig::Value& value) {
+  return value == ObjectConfig::Value(0.0) || value == ObjectConfig::Value(std::int64_t{0});
+}
+
+Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
+  const OptimizerConfig config = optimizer.config();
+  ObjectConfig object = config.rule;
+  const bool has_decay = object.class_name == "AdamW";  // by itself
+  for (const auto& [key, value] : config_of("", config.common).options)
+    if (!is_off(value) || (has_decay && key == "weight_decay")) object.options.emplace(key, value);
+  if (config.common.gradient_accumulation_steps == 1) object.options.erase("gradient_accumulation_steps");
+  Json json = object_json("keras.optimizers", object, form);
+  json["config"]["name"] = snake_case(object.class_name);
+  json["config"]["learning_rate"] = learning_rate_json(optimizer, config.learning_rate);
+  return json;
+}
+
+LearningRate learning_rate_from_json(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  return schedule_from_config(object_from_json("schedule", value).object);
+}
+
+Optimizer optimizer_from_json(Json json) {
+  OptimizerConfig config;
+  if (json.is_object() && json.contains("config") && json["config"].is_object()) {
+    Json& options = json["config"];
+    for (const char* key : {"lr", "learning_rate"}) {  // the former in Keras 2
+      if (options.contains(key)) config.learning_rate = learning_rate_from_json(options[key]);
+      options.erase(key);
+    }
+  }
+  config.rule = object_from_json("optimizer", json).object;
+  if (config.rule.class_name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
+  const ObjectConfig read = config.rule;
+  ObjectOptions object("optimizer", read);
+  list_options(config.common, [&](const char* key, auto& value) {
+    object.take(key, value);
+    config.rule.options.erase(key);
+  });
+  for (const char* key : {"is_legacy_optimizer", "jit_compile"}) config.rule.options.erase(key);
+  try {
+    return optimizer_from_config(config);
+  } catch (const InvalidArgument& error) {
+    fail<InputError>("the optimizer {}: {}", config.rule.class_name, error.what());
+  }
+}
+
+using MetricsOf = std::vector<Metric> OutputTraining::*;
+
+/// A list, or a list for each of several outputs; null where there is none.
+Json metrics_json(const std::vector<OutputTraining>& outputs, MetricsOf which, ConfigForm form) {
+  if (std::ranges::all_of(outputs, [&](const OutputTraining& output) { return (output.*which).empty(); }))
+    return nullptr;
+  Json lists = Json::array();
+  for (const OutputTraining& output : outputs) {
+    Json& list = lists.emplace_back(Json::array());
+    for (const Metric& metric : output.*which) list.push_back(metric_json(metric, form));
+  }
+  return lists.size() == 1 ? lists.front() : lists;
+}
+
+Json losses_json(const std::vector<OutputTraining>& outputs, ConfigForm form) {
+  Json losses = Json::array();
+  for (const OutputTraining& output : outputs) losses.push_back(output.loss ? loss_json(*output.loss, form) : Json());
+  return losses.size() == 1 ? losses.front() : losses;
+}
+
+Json loss_weights_json(const std::vector<OutputTraining>& outputs) {
+  Json weights = Json::array();
+  for (const OutputTraining& output : outputs) weights.push_back(output.loss_weight);
+  return std::ranges::all_of(outputs, [](const OutputTraining& output) { return output.loss_weight == 1; }) ? Json()
+                                                                                                            : weights;
+}
+
+/// What a value says of each output: a list by position, an object by name, anything else the same for all. A model of
+/// one output has all of it.
+std::vector<Json> by_output(const char* what, const Json& value, const std::vector<std::string>& outputs) {
+  if (outputs.size() == 1) return {value};
+  std::vector<Json> parts;
+  const bool named = value.is_object() && !value.contains("class_name");
+  if (named)
+    for (const auto& [name, part] : value.items())
+      require<InputError>(std::ranges::find(outputs, name) != outputs.end(), "{} of '{}'; the outputs are '{}'", what,
+                          name, fmt::join(outputs, "', '"));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (named)
+      parts.push_back(value.value(outputs[i], Json()));
+    else
+      parts.push_back(value.is_array() && value.size() == outputs.size() ? value[i] : value);
+  }
+  return parts;
+}
+
+/// Calls visit for what stands for one output, however deep in lists, and in objects by the output's name.
+template <class Visit>
+void for_each_value(const Json& value, const Visit& visit) {
+  if (value.is_array() || (value.is_object() && !value.contains("class_name"))) {
+    for (const Json& inner : value) for_each_value(inner, visit);
+  } else if (!value.is_null()) {
+    visit(value);
+  }
+}
+
+OutputTraining read_output(const Json& loss, const Json& loss_weight, const Json& metrics, const Json& weighted,
+                           const CustomObjects& custom) {
+  OutputTraining output;
+  for_each_value(loss, [&](const Json& value) {
+    require<InputError>(!output.loss, "an output was compiled with several losses; it can have one");
+    output.loss = loss_from_json(value, custom.losses);
+  });
+  for_each_value(loss_weight, [&](const Json& value) { output.loss_weight = value.get<double>(); });
+  for_each_value(metrics,
+                 [&](const Json& value) { output.metrics.push_back(metric_from_json(value, custom.metrics)); });
+  for_each_value(
+      weighted, [&](const Json& value) { output.weighted_metrics.push_back(metric_from_json(value, custom.metrics)); });
+  return output;
+}
+
+std::optional<CompileConfig> read_parts(const Json& config, const std::vector<std::string>& names,
+                                        const CustomObjects& custom) {
+  const auto parts = [&](const char* key) { return by_output(key, config.value(key, Json()), names); };
+  const std::vector<Json> losses = parts("loss");
+  const std::vector<Json> weights = parts("loss_weights");
+  const std::vector<Json> metrics = parts("metrics");
+  const std::vector<Json> weighted = parts("weighted_metrics");
+  std::vector<OutputTraining> outputs;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    outputs.push_back(read_output(losses[i], weights[i], metrics[i], weighted[i], custom));
+  if (std::ranges::none_of(outputs, [](const OutputTraining& output) { return output.loss.has_value(); })) return {};
+  const char* const optimizer = config.contains("optimizer_config") ? "optimizer_config" : "optimizer";
+  return CompileConfig{.optimizer = optimizer_from_json(config.value(optimizer, Json())), .outputs = outputs};
+}
+
+}  // namespace
+
+Json compile_config(const CompileConfig& compiled, ConfigForm form) {
+  return {{form == ConfigForm::legacy_h5 ? "optimizer_config" : "optimizer", optimizer_json(compiled.optimizer, form)},
+          {"loss", losses_json(compiled.outputs, form)},
+          {"loss_weights", loss_weights_json(compiled.outputs)},
+          {"metrics", metrics_json(compiled.outputs, &OutputTraining::metrics, form)},
+          {"weighted_metrics", metrics_json(compiled.outputs, &OutputTraining::weighted_metrics, form)},
+          {"run_eagerly", false},
+          {"steps_per_execution", 1}};
+}
+
+std::optional<CompileConfig> read_compile_config(const Json& config, const std::vector<std::string>& outputs,
+                                                 const CustomObjects& custom) {
+  if (config.is_null()) return {};
+  try {
+    return read_parts(config, outputs, custom);
+  } catch (const Json::exception& error) {
+    fail<InputError>("how the model was compiled is said as Keras does not: {}", error.what());
+  }
+}
+
+}  // namespace lockstep

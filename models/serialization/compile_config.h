@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/training/compiled_output.h>
+
+// How a model was compiled, in the configuration that Keras' files have of it.
+
+namespace lockstep {
+
+/// What compile() takes.
+struct CompileConfig {
+  Optimizer optimizer;                  ///< in a file without its state
+  std::vector<OutputTraining> outputs;  ///< in the model's order
+};
+
+/// Losses and metrics of a program's own, which files only name: those of Keras' custom_objects.
+struct CustomObjects {
+  std::vector<Loss> losses{};     ///< found by their names
+  std::vector<Metric> metrics{};  ///< likewise
+};
+
+/// Keras 3's "compile_config", or the "training_config" of a legacy file. A loss or metric of a program's own stands
+/// there by its name, as Keras writes functions; in place of a schedule of its own there is the rate of now.
+nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
+
+/// From either, also Keras 2's, of a model with outputs of these names; nothing for a null one and for a model without
+/// a loss. Throws InputError for what this project does not have, naming it and what would be right.
+std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
+                                                 const std::vector<std::string>& outputs, const CustomObjects& custom);
+
+}  // namespace lockstep

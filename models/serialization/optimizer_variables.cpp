@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include <fmt/core.h>
+
+#include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
+
+namespace lockstep {
+namespace {
+
+const char* const excluded_attribute = "exclude_from_weight_decay";
+const char* const clip_attribute = "clip_before_aggregate";
+
+const std::string average = "average";
+const std::string sums = "gradient_accumulator";  // of gradients for an update to come, which are not kept here
+
+/// What Keras keeps for each variable: all of a list for one variable after the other, list by list.
+using Layout = std::vector<std::vector<std::string>>;
+
+bool is_on(const ObjectConfig& rule, const char* key) {
+  const auto found = rule.options.find(key);
+  if (found == rule.options.end()) return false;
+  const auto* number = std::get_if<double>(&found->second);
+  return number != nullptr ? static_cast<float>(*number) != 0 : found->second == ObjectConfig::Value(true);
+}
+
+Layout layout_of(const OptimizerConfig& config) {
+  Layout layout;
+  if (config.common.use_ema) layout.push_back({average});
+  if (config.common.gradient_accumulation_steps > 1) layout.push_back({sums});
+  const std::string& name = config.rule.class_name;
+  if (name == "Adam" || name == "AdamW" || name == "Lamb") layout.push_back({"momentum", "velocity"});
+  if (name == "RMSprop") layout.push_back({"velocity"});
+  if (name == "Adagrad") layout.push_back({"accumulator"});
+  if ((name == "RMSprop" || name == "SGD") && is_on(config.rule, "momentum")) layout.push_back({"momentum"});
+  if (is_on(config.rule, "amsgrad")) layout.push_back({"velocity_hat"});
+  if (is_on(config.rule, "centered")) layout.push_back({"average_gradient"});
+  return layout;
+}
+
+std::size_t number_in(const std::vector<Variable>& variables, const Variable& variable) {
+  const auto found = std::ranges::find(variables, variable);
+  require<BrokenInvariant>(found != variables.end(), "the optimizer does not train '{}'", variable.name());
+  return static_cast<std::size_t>(found - variables.begin());
+}
+
+/// "dense/kernel" -> "dense_kernel_momentum"
+std::string slot_name(const Variable& variable, const std::string& slot) {
+  std::string name = variable.name();
+  std::ranges::replace(name, '/', '_');
+  return fmt::format("{}_{}", name, slot);
+}
+
+void check_trained(const OptimizerState& state, const std::vector<Variable>& variables) {
+  for (const OptimizerState::Slot& slot : state.slots) {
+    const bool same = std::ranges::equal(
+        slot.values, variables, {}, [](const Tensor& value) { return value.shape(); },
+        [](const Variable& variable) { return variable.shape(); });
+    require(same, "the optimizer has trained other variables than the model's {} trainable ones; compile another one",
+            variables.size());
+  }
+}
+
+Tensor read_value(const hdf5::Reader& file, const std::string& dataset, const Variable& variable) {
+  const Shape shape = file.shape_of(dataset);
+  require<InputError>(shape == variable.shape(),
+                      "{}: weight '{}' has shape {}, what the optimizer keeps for it in {:?} {}", file.path(),
+                      variable.name(), variable.shape(), dataset, shape);
+  const Tensor value = Tensor::empty(shape);
+  file.read(dataset, value.span<float>());
+  return value;
+}
+
+/// The rate that is stored, in f32, or the one that the configuration has with all its digits.
+double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, double configured) {
+  require<InputError>(file.shape_of(dataset).elements() == 1, "{}: the learning rate in {:?} is not one number",
+                      file.path(), dataset);
+  float rate = 0;
+  file.read(dataset, std::span(&rate, 1));
+  return rate == static_cast<float>(configured) ? configured : static_cast<double>(rate);
+}
+
+/// The values of all slots by name, in the optimizer's order of variables.
+std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, std::span<const std::string> datasets,
+                                                      const Layout& layout, const TrainedVariables& trained) {
+  std::map<std::string, std::vector<Tensor>> values;
+  auto dataset = datasets.begin();
+  for (const std::vector<std::string>& slots : layout) {
+    for (const std::string& slot : slots) values[slot].resize(trained.variables.size());
+    for (const Variable& variable : trained.in_keras_order)
+      for (const std::string& slot : slots)
+        values[slot][number_in(trained.variables, variable)] = read_value(file, *dataset++, variable);
+  }
+  return values;
+}
+
+/// In the optimizer's order: its rule's, and the average last.
+std::vector<OptimizerState::Slot> ordered(const Layout& layout,
+                                          const std::map<std::string, std::vector<Tensor>>& values) {
+  std::vector<OptimizerState::Slot> result;
+  for (const std::vector<std::string>& slots : layout)
+    for (const std::string& slot : slots)
+      if (slot != average && slot != sums) result.push_back({.name = slot, .values = values.at(slot)});
+  if (values.contains(average)) result.push_back({.name = average, .values = values.at(average)});
+  return result;
+}
+
+Optimizer with_attributes(const hdf5::Reader& file, const std::string& group, const Optimizer& optimizer) {
+  OptimizerConfig config = optimizer.config();
+  if (file.has_attribute(group, excluded_attribute))
+    config.common.exclude_from_weight_decay = file.attribute(group, excluded_attribute);
+  config.common.clip_before_aggregate = file.has_attribute(group, clip_attribute);
+  return optimizer_from_config(config);
+}
+
+}  // namespace
+
+std::size_t bytes_of_optimizer(const Training& training) {
+  std::size_t slots = 0;
+  for (const std::vector<std::string>& list : layout_of(training.config.optimizer.config())) slots += list.size();
+  std::size_t elements = 0;
+  for (const Variable& variable : training.trained.variables)
+    elements += static_cast<std::size_t>(variable.shape().elements());
+  return slots * elements * sizeof(float);
+}
+
+std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& group, const Training& training,
+                                         const std::function<std::string(std::size_t, const std::string&)>& dataset) {
+  const OptimizerConfig config = training.config.optimizer.config();
+  const OptimizerState state = training.config.optimizer.state();
+  const auto& [variables, in_keras_order] = training.trained;
+  check_trained(state, variables);
+  file.add_group(group);
+  if (!config.common.exclude_from_weight_decay.empty())
+    file.add_attribute(group, excluded_attribute, config.common.exclude_from_weight_decay);
+  if (config.common.clip_before_aggregate) file.add_attribute(group, clip_attribute, std::string("true"));
+  std::vector<std::string> names;
+  const auto add_name = [&](const std::string& name) {
+    names.push_back(dataset(names.size(), name));
+    return names.back();
+  };
+  file.add_integer(add_name("iteration"), state.steps);
+  if (!schedule_config(config.learning_rate)) {
+    const auto rate = static_cast<float>(state.learning_rate);
+    file.add_dataset(add_name("learning_rate"), std::span(&rate, 1), {});
+  }
+  if (state.slots.empty() && state.steps == 0) return names;
+  for (const std::vector<std::string>& slots : layout_of(config)) {
+    for (const Variable& variable : in_keras_order) {
+      for (const std::string& slot : slots) {
+        const auto kept = std::ranges::find(state.slots, slot, &OptimizerState::Slot::name);
+        require<BrokenInvariant>(kept != state.slots.end() || slot == sums, "the optimizer keeps no {}", slot);
+        const Tensor value =
+            slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number_in(variables, variable)];
+        file.add_dataset(add_name(slot_name(variable, slot)), value.to_vector<float>(), variable.shape());
+      }
+    }
+  }
+  return names;
+}
+
+Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const std::vector<std::string>& datasets,
+                         const Training& training) {
+  const Optimizer optimizer = with_attributes(file, group, training.config.optimizer);
+  if (datasets.empty()) return optimizer;
+  const OptimizerConfig config = optimizer.config();
+  const Layout layout = layout_of(config);
+  const std::size_t counts = config.learning_rate.is_schedule() ? 1 : 2;
+  std::size_t all = counts;
+  for (const std::vector<std::string>& slots : layout) all += slots.size() * training.trained.variables.size();
+  require<InputError>(datasets.size() == counts || datasets.size() == all,
+                      "{}: the optimizer {} has {} variables for this model, the file has {}; with "
+                      "LoadOptions::compile = false the model is loaded without it",
+                      file.path(), config.rule.class_name, all, datasets.size());
+  OptimizerState state{
+      .steps = file.read_integer(datasets[0]), .learning_rate = optimizer.learning_rate(), .slots = {}};
+  if (counts == 2) state.learning_rate = read_learning_rate(file, datasets[1], state.learning_rate);
+  if (datasets.size() == all)
+    state.slots = ordered(layout, read_slots(file, std::span(datasets).subspan(counts), layout, training.trained));
+  try {
+    optimizer.load_state(state);
+  } catch (const InvalidArgument& error) {
+    fail<InputError>("{}: {}", file.path(), error.what());
+  }
+  return optimizer;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,143 @@
+"""Compares lockstep with Keras on files of compiled models, in both directions: each goes on with a training that the other
+began and saved, as the other one goes on with it.
+
+usage: training_interop.py --driver FILES_DRIVER
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import tempfile
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import h5py
+import keras
+import numpy as np
+from keras import layers, optimizers
+from keras.src.legacy.saving.legacy_h5_format import load_optimizer_weights_from_hdf5_group
+
+STEPS = 3  # of an epoch
+ROWS = 8  # of a batch
+TOLERANCE = 1e-6  # of weights after an epoch, relative to the largest one when that exceeds 1
+
+# files_driver.cpp has the same cases.
+OPTIMIZERS = {
+    "sgd": lambda: optimizers.SGD(0.125),
+    "momentum": lambda: optimizers.SGD(0.125, momentum=0.75, nesterov=True, clipnorm=0.5),
+    "schedule": lambda: optimizers.SGD(optimizers.schedules.ExponentialDecay(0.125, 2, 0.5), momentum=0.75, use_ema=True),
+    "adam": lambda: optimizers.Adam(0.03125, beta_1=0.5, beta_2=0.75, amsgrad=True),
+    "adamw": lambda: optimizers.AdamW(0.03125, weight_decay=0.25, beta_1=0.5, beta_2=0.75),
+    "rmsprop": lambda: optimizers.RMSprop(0.03125, momentum=0.5, epsilon=1e-3, centered=True),
+    "adagrad": lambda: optimizers.Adagrad(0.125, gradient_accumulation_steps=3),
+    "lamb": lambda: optimizers.Lamb(0.03125, beta_1=0.5, beta_2=0.75),
+}
+
+
+def branches():
+    """Models among the layers, and layers in another order than that of their calls."""
+    input = keras.Input((6,), name="input")
+    near = layers.Dense(5, name="near")(input)
+    inner = keras.Sequential([keras.Input((6,)), layers.Dense(4, activation="tanh"), layers.Dense(5)])
+    frozen = layers.Dense(5, name="frozen")
+    frozen.trainable = False
+    return keras.Model(input, layers.Dense(2, name="end")(layers.Add()([near, inner(input), frozen(input)])))
+
+
+def train(model, x, y):
+    model.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0)
+    if model.optimizer.use_ema:  # weights that share memory with their averages are more than Keras' next fit can take
+        model.set_weights([np.array(value) for value in model.get_weights()])
+
+
+def open_compiled(path):
+    """As Keras opens the file; its optimizer is built for none of the variables where the file is a legacy one, whoever
+    wrote it, so that the values which Keras reads of it are set here."""
+    model = keras.saving.load_model(path)
+    if path.suffix == ".h5":
+        model.compile(type(model.optimizer).from_config(model.optimizer.get_config()), model.loss)
+        model.optimizer.build(model.trainable_variables)
+        with h5py.File(path) as file:
+            values = [np.asarray(value) for value in load_optimizer_weights_from_hdf5_group(file)]
+        for variable, value in zip(model.optimizer.variables, values, strict=True):
+            variable.assign(value)
+    return model
+
+
+def compare(ours, theirs, what):
+    """What the optimizers know and the weights."""
+    pairs = zip(ours.optimizer.variables + ours.weights, theirs.optimizer.variables + theirs.weights, strict=True)
+    worst = 0
+    for a, b in pairs:
+        a, b = np.asarray(a.value), np.asarray(b.value)
+        assert a.shape == b.shape
+        if b.size:
+            worst = max(worst, np.abs(a - b).max() / max(1, np.abs(b).max()))
+    print(f"{what}: largest difference {worst:.1e}")
+    assert worst <= TOLERANCE, worst
+
+
+def flat_weights(model):
+    """In an order that does not depend on models among the layers, which lockstep takes apart."""
+    return sorted((np.asarray(v.value) for v in model.weights), key=lambda value: (value.shape, value.tolist()))
+
+
+def check_ours(lockstep, name, path, x, y):
+    lockstep("start", name, path, path.parent)
+    theirs = open_compiled(path)
+    assert theirs.optimizer.iterations == STEPS // (theirs.optimizer.gradient_accumulation_steps or 1)
+    assert type(theirs.optimizer) is type(OPTIMIZERS[name]())
+    assert theirs.loss.get_config()["name"] == "huber_loss"
+    began = [np.asarray(v.value) for v in theirs.weights]
+    train(theirs, x, y)
+    moved = max(np.abs(np.asarray(v.value) - old).max() for v, old in zip(theirs.weights, began))
+    assert moved > 1e3 * TOLERANCE, "an epoch hardly changes anything: it proves nothing"
+    lockstep("go_on", path, path.parent)
+    compare(open_compiled(path), theirs, f"{name}{path.suffix}, begun by lockstep")
+
+
+def check_theirs(lockstep, name, path, x, y):
+    theirs = branches()
+    theirs.compile(OPTIMIZERS[name](), "mse", metrics=["mae", keras.metrics.MeanSquaredError()])
+    train(theirs, x, y)
+    theirs.save(path)
+    train(theirs, x, y)
+    lockstep("go_on", path, path.parent)
+    ours = open_compiled(path)
+    worst = max(np.abs(a - b).max() for a, b in zip(flat_weights(ours), flat_weights(theirs), strict=True))
+    print(f"{name}{path.suffix}, begun by Keras: largest difference {worst:.1e}")
+    assert worst <= TOLERANCE, worst
+    train(theirs, x, y)
+    train(ours, x, y)
+    worst = max(np.abs(a - b).max() for a, b in zip(flat_weights(ours), flat_weights(theirs), strict=True))
+    print(f"{name}{path.suffix}, begun by Keras, gone on with by lockstep and Keras: largest difference {worst:.1e}")
+    assert worst <= 2 * TOLERANCE, worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--driver", required=True)
+    arguments = parser.parse_args()
+    keras.utils.set_random_seed(1)
+    random = np.random.default_rng(1)
+    x = random.standard_normal((STEPS * ROWS, 6)).astype("<f4")
+    y = random.standard_normal((STEPS * ROWS, 2)).astype("<f4")
+
+    def lockstep(*words):
+        subprocess.run([arguments.driver, *words], check=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        x.tofile(pathlib.Path(folder) / "input_0")
+        y.tofile(pathlib.Path(folder) / "target")
+        for suffix in (".keras", ".h5"):
+            for name in OPTIMIZERS:
+                if name == "lamb" and suffix == ".h5":
+                    continue  # Keras does not open its own
+                check_ours(lockstep, name, pathlib.Path(folder) / f"ours{suffix}", x, y)
+                check_theirs(lockstep, name, pathlib.Path(folder) / f"theirs{suffix}", x, y)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/expect_error.h>
+
+#include <lockstep/models/losses/regression.h>
+#include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/metrics/confusion.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/serialization/compile_config.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+CompileConfig read(const Json& config, const CustomObjects& custom = {}) {
+  return read_compile_config(config, {"end"}, custom).value();
+}
+
+CompileConfig compiled_with(const Optimizer& optimizer, const OutputTraining& output) { return {optimizer, {output}}; }
+
+Json keras_2(const char* optimizer, const char* loss, const char* metrics = "[]") {
+  return {{"optimizer_config", Json::parse(optimizer)},
+          {"loss", Json::parse(loss)},
+          {"metrics", Json::parse(metrics)},
+          {"sample_weight_mode", nullptr},
+          {"loss_weights", nullptr}};
+}
+
+const char* const sgd = R"({"class_name": "SGD", "config": {"lr": 0.5}})";
+
+class CompileConfigs : public testing::TestWithParam<ConfigForm> {};
+
+TEST_P(CompileConfigs, StayTheSame) {
+  const std::vector<Loss> losses{SparseCategoricalCrossentropy({.from_logits = true}),
+                                 CategoricalCrossentropy({.label_smoothing = 0.25}),
+                                 BinaryCrossentropy({.from_logits = true}),
+                                 MeanSquaredError(),
+                                 MeanAbsoluteError(),
+                                 MeanAbsolutePercentageError(),
+                                 MeanSquaredLogarithmicError(),
+                                 Huber(2),
+                                 LogCosh(),
+                                 Poisson(),
+                                 KLDivergence()};
+  std::vector<Metric> metrics{Accuracy(),
+                              BinaryAccuracy(0.25),
+                              CategoricalAccuracy(),
+                              SparseCategoricalAccuracy(),
+                              TopKCategoricalAccuracy(3),
+                              SparseTopKCategoricalAccuracy(2),
+                              Precision(0.25).with_name("precision_1"),
+                              Recall(),
+                              AUC({.num_thresholds = 50, .curve = AUCCurve::pr, .from_logits = true, .name = "area"})};
+  for (const Loss& loss : losses)
+    if (loss.name() != "huber_loss") metrics.push_back(MeanMetricWrapper(loss));
+  for (const Loss& loss : losses) {
+    const Json config = compile_config(compiled_with(SGD(), {.loss = loss, .metrics = metrics}), GetParam());
+    const CompileConfig again = read(config);
+    EXPECT_EQ(compile_config(again, GetParam()), config);
+    const OutputTraining& output = again.outputs.at(0);
+    EXPECT_EQ(output.loss.value().name(), loss.name());
+    for (std::size_t i = 0; i < metrics.size(); ++i) EXPECT_EQ(output.metrics.at(i).name(), metrics[i].name());
+  }
+}
+
+TEST_P(CompileConfigs, HoldKerasSchedules) {
+  const std::vector<LearningRateSchedule> schedules{
+      ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 7, .decay_rate = 0.5, .staircase = true}),
+      InverseTimeDecay({.initial_learning_rate = 0.1, .decay_steps = 7, .decay_rate = 0.5}),
+      PiecewiseConstantDecay({5, 20}, {0.1, 0.05, 0.01}),
+      PolynomialDecay({.initial_learning_rate = 0.1, .decay_steps = 7, .power = 0.5, .cycle = true}),
+      CosineDecay({.initial_learning_rate = 0, .decay_steps = 20, .warmup_target = 0.1, .warmup_steps = 5}),
+      CosineDecayRestarts({.initial_learning_rate = 0.1, .first_decay_steps = 5, .m_mul = 0.75})};
+  for (const LearningRateSchedule& schedule : schedules) {
+    const Json config =
+        compile_config(compiled_with(SGD({.learning_rate = schedule}), {.loss = MeanSquaredError()}), GetParam());
+    const OptimizerConfig again = read(config).optimizer.config();
+    ASSERT_TRUE(again.learning_rate.is_schedule());
+    for (std::int64_t step = 0; step < 30; ++step) EXPECT_EQ(again.learning_rate.at(step), schedule(step));
+  }
+}
+
+TEST_P(CompileConfigs, NameWhatIsTheProgramsOwn) {
+  const Loss loss("mine", [](const Tensor&, const Tensor& y_pred) { return y_pred; });
+  const Metric metric = MeanMetricWrapper(loss).with_name("measured");
+  const LearningRateSchedule schedule = [](std::int64_t step) { return step == 0 ? 0.25 : 0.125; };
+  const Json config = compile_config(
+      compiled_with(SGD({.learning_rate = schedule}), {.loss = loss, .weighted_metrics = {metric}}), GetParam());
+  const CompileConfig again = read(config, {.losses = {loss}, .metrics = {metric}});
+  EXPECT_EQ(again.outputs.at(0).loss.value().name(), "mine");
+  EXPECT_EQ(again.outputs.at(0).weighted_metrics.at(0).name(), "measured");
+  EXPECT_EQ(again.optimizer.learning_rate(), 0.25);
+  EXPECT_ERROR(InputError, "the metric 'measured' is none of Keras' that this project has",
+               read(config, {.losses = {loss}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, CompileConfigs, testing::Values(ConfigForm::keras_3, ConfigForm::legacy_h5));
+
+TEST(CompileConfig, IsWhatKerasWrites) {
+  const Json config = compile_config(compiled_with(AdamW({.learning_rate = 0.5, .weight_decay = 0}, {.clipnorm = 2}),
+                                                   {.loss = BinaryCrossentropy(), .metrics = {Accuracy()}}),
+                                     ConfigForm::keras_3);
+  const Json optimizer = Json::parse(R"({"module": "keras.optimizers", "class_name": "AdamW", "config": {
+      "amsgrad": false, "beta_1": 0.9, "beta_2": 0.999, "clipnorm": 2.0, "ema_momentum": 0.99, "epsilon": 1e-07,
+      "use_ema": false, "weight_decay": 0.0, "name": "adam_w", "learning_rate": 0.5}, "registered_name": null})");
+  for (const char* key : {"module", "class_name", "registered_name"})
+    EXPECT_EQ(config["optimizer"][key], optimizer[key]);
+  EXPECT_EQ(nlohmann::json(config["optimizer"]["config"]), nlohmann::json(optimizer["config"]));
+  EXPECT_EQ(config["loss"]["class_name"], "BinaryCrossentropy");
+  EXPECT_EQ(config["metrics"], Json::parse(R"(["accuracy"])"));
+  EXPECT_TRUE(config["weighted_metrics"].is_null());
+}
+
+TEST(CompileConfig, IsReadAsKeras2WroteIt) {
+  const CompileConfig compiled =
+      read(keras_2(R"({"class_name": "Adam", "config": {"lr": 0.5, "decay": 0.0, "beta_1": 0.75, "epsilon": null,
+                       "amsgrad": false, "name": "Adam"}})",
+                   R"({"end": "mse"})", R"([["mae", "acc"]])"));
+  EXPECT_EQ(compiled.optimizer.learning_rate(), 0.5);
+  EXPECT_EQ(std::get<double>(compiled.optimizer.config().rule.options.at("beta_1")), 0.75);
+  EXPECT_EQ(compiled.outputs.at(0).loss.value().name(), "mean_squared_error");
+  const std::vector<Metric>& metrics = compiled.outputs.at(0).metrics;
+  ASSERT_EQ(metrics.size(), 2U);
+  EXPECT_EQ(metrics[0].name(), "mae");
+  EXPECT_EQ(metrics[1].name(), "acc");
+}
+
+TEST(CompileConfig, SaysWhatEachOutputIsTrainedBy) {
+  const std::vector<OutputTraining> outputs{{.loss = MeanSquaredError(), .loss_weight = 0.5},
+                                            {.metrics = {Accuracy()}},
+                                            {.loss = Huber(), .weighted_metrics = {Accuracy(), AUC()}}};
+  const Json config = compile_config({SGD(), outputs}, ConfigForm::keras_3);
+  EXPECT_TRUE(config["loss"][1].is_null());
+  EXPECT_EQ(config["loss_weights"], Json::parse("[0.5, 1.0, 1.0]"));
+  EXPECT_EQ(config["metrics"], Json::parse(R"([[], ["accuracy"], []])"));
+  const std::vector<OutputTraining> again = read_compile_config(config, {"a", "b", "c"}, {}).value().outputs;
+  EXPECT_EQ(compile_config({SGD(), again}, ConfigForm::keras_3), config);
+  EXPECT_FALSE(again.at(1).loss.has_value());
+  EXPECT_EQ(again.at(0).loss_weight, 0.5);
+  EXPECT_EQ(again.at(2).weighted_metrics.size(), 2U);
+}
+
+TEST(CompileConfig, NamesOutputsOrIsForAll) {
+  const Json named = keras_2(sgd, R"({"b": "mse", "a": "mae"})", R"({"b": ["acc", "mae"]})");
+  const std::vector<OutputTraining> outputs = read_compile_config(named, {"a", "b"}, {}).value().outputs;
+  EXPECT_EQ(outputs.at(0).loss.value().name(), "mean_absolute_error");
+  EXPECT_EQ(outputs.at(1).loss.value().name(), "mean_squared_error");
+  EXPECT_TRUE(outputs.at(0).metrics.empty());
+  EXPECT_EQ(outputs.at(1).metrics.size(), 2U);
+  const CompileConfig same = read_compile_config(keras_2(sgd, R"("mse")"), {"a", "b"}, {}).value();
+  for (const OutputTraining& output : same.outputs) EXPECT_EQ(output.loss.value().name(), "mean_squared_error");
+}
+
+TEST(CompileConfig, MayBeMissing) {
+  EXPECT_FALSE(read_compile_config(nullptr, {"end"}, {}).has_value());
+  EXPECT_FALSE(read_compile_config(keras_2(sgd, "null"), {"end"}, {}).has_value());
+}
+
+TEST(CompileConfig, SaysWhatIsWrong) {
+  EXPECT_ERROR(InputError, "the optimizer is of class Nadam; known are SGD, Adam",
+               read(keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")")));
+  EXPECT_ERROR(InputError, "the optimizer SGD: decay cannot be 0.5; it must be left out",
+               read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5}})", R"("mse")")));
+  EXPECT_ERROR(InputError, "the optimizer SGD: momentum cannot be high; it must be a number",
+               read(keras_2(R"({"class_name": "SGD", "config": {"momentum": "high"}})", R"("mse")")));
+  EXPECT_ERROR(InputError, "the optimizer SGD: the momentum of SGD must lie in [0, 1], got 2",
+               read(keras_2(R"({"class_name": "SGD", "config": {"momentum": 2}})", R"("mse")")));
+  EXPECT_ERROR(
+      InputError, "the learning rate's schedule is of class Mine; known are ExponentialDecay",
+      read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
+  EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has; give one of this name",
+               read(keras_2(sgd, R"({"class_name": "Dice", "config": {}})")));
+  EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be sum; it must be sum_over_batch_size",
+               read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
+  EXPECT_ERROR(InputError, "the metric 'F1Score' is none of Keras'",
+               read(keras_2(sgd, R"("mse")", R"([{"class_name": "F1Score", "config": {}}])")));
+  EXPECT_ERROR(InputError, "compiled with several losses; it can have one", read(keras_2(sgd, R"(["mse", "mae"])")));
+  EXPECT_ERROR(InputError, "loss of 'side'; the outputs are 'end', 'start'",
+               read_compile_config(keras_2(sgd, R"({"side": "mse"})"), {"end", "start"}, {}));
+  EXPECT_ERROR(InputError, "said as Keras does not", read(Json::array({1})));
+}
+
+}  // namespace
+}  // namespace lockstep
