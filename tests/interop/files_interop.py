@@ -113,9 +113,9 @@ def check_config(path):
 
 
 def constraint_configs(model):
-    """Of each layer's options."""
-    configs = {layer.name: json.loads(json.dumps(layer.get_config())) for layer in model.layers}
-    return {(name, key): value for name, config in configs.items() for key, value in config.items() if "constraint" in key}
+    """Of each layer's options, where there are some."""
+    options = [(layer.name, *option) for layer in model.layers for option in layer.get_config().items()]
+    return [json.loads(json.dumps(option)) for option in options if "constraint" in option[1] and option[2] is not None]
 
 
 def check_ours(files, path):
