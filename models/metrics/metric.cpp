@@ -21,6 +21,16 @@ std::optional<ObjectConfig> metric_config(const Loss& loss) {
   return config;
 }
 
+Metric::Rule rule_of_sum() {
+  Metric::Rule rule;
+  rule.update = [](const Tensor&, const Tensor& values, std::span<const double> weights) -> Metric::Sums {
+    const std::vector<double> sums = sums_of_rows(values.to_vector<double>(), values.dim(0));
+    return {std::inner_product(weights.begin(), weights.end(), sums.begin(), 0.0)};
+  };
+  rule.result = [](const Metric::Sums& sums) { return sums[0]; };
+  return rule;
+}
+
 }  // namespace
 
 Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
@@ -60,12 +70,6 @@ Mean::Mean(std::string name)
         return means_of_rows(values.to_vector<double>(), values.dim(0));
       }) {}
 
-Sum::Sum(std::string name)
-    : Metric(std::move(name),
-             {.update = [](const Tensor&, const Tensor& values, std::span<const double> weights) -> Sums {
-                const std::vector<double> sums = sums_of_rows(values.to_vector<double>(), values.dim(0));
-                return {std::inner_product(weights.begin(), weights.end(), sums.begin(), 0.0)};
-              },
-              .result = [](const Sums& sums) { return sums[0]; }}) {}
+Sum::Sum(std::string name) : Metric(std::move(name), rule_of_sum()) {}
 
 }  // namespace lockstep
