@@ -52,6 +52,10 @@ struct EndOfData : Error {
 struct OutOfMemory : Error {
   using Error::Error;
 };
+/// A device or one of its libraries failed.
+struct DeviceError : Error {
+  using Error::Error;
+};
 /// A collective or barrier waited longer than its limit.
 struct Timeout : Error {
   using Error::Error;

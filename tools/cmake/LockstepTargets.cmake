@@ -19,7 +19,10 @@ target_compile_options(lockstep_build_flags INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_WERROR}>>:-Werror>
   # Keeps a*b+c as written by the source on every optimization level: results do not move between builds.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
-  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_NATIVE}>>:-march=native>)
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_NATIVE}>>:-march=native>
+  # Without the macro fmt 9 checks no format strings under nvcc, and refuses them.
+  $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;-Xcompiler=-Wall,-Wextra;-DFMT_USE_CONSTEXPR=1>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LOCKSTEP_WERROR}>>:SHELL:-Werror all-warnings>)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_build_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined
