@@ -26,6 +26,7 @@ struct Layout {
   std::array<std::int64_t, 4> sizes;
   std::array<std::int64_t, 4> strides;
   ///@}
+  /// Equal in both.
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -37,11 +38,11 @@ struct Convolution {
   /// From the shapes of Backend::conv2d: x and y NHWC, the kernel HWIO.
   Convolution(ConvolutionPass pass, const Shape& x, const Shape& kernel, const Shape& y, const Window2d& window);
 
-  ConvolutionPass pass;
+  ConvolutionPass pass;   ///< which of the three
   std::int64_t n;         ///< images
   std::int64_t channels;  ///< of x
   std::int64_t filters;   ///< channels of y
-  std::int64_t groups;
+  std::int64_t groups;    ///< of channels and filters, each convolved by itself
   ///@{
   /// Rows and columns of the tensors, and of the window's steps.
   Pair x_size, kernel_size, y_size;
@@ -61,6 +62,7 @@ struct Convolution {
   /// "convolution of x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
   std::string text() const;
 
+  /// By all of it.
   friend auto operator<=>(const Convolution&, const Convolution&) = default;
 };
 

@@ -72,9 +72,9 @@ class ProductPlan {
 
   /// Addresses on the GPU, aligned to operand_alignment.
   struct Operands {
-    const void* a;
-    const void* b;
-    void* d;
+    const void* a;               ///< op(A)'s matrix
+    const void* b;               ///< op(B)'s matrix
+    void* d;                     ///< the result
     const void* bias = nullptr;  ///< read if the product has one
   };
   /// Enqueues the product on the stream. Throws DeviceError.

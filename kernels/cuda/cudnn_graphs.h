@@ -37,9 +37,9 @@ class ConvolutionPlan {
   /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution; the pass decides which one is
   /// written.
   struct Operands {
-    void* x;
-    void* kernel;
-    void* y;
+    void* x;               ///< or dx
+    void* kernel;          ///< or dkernel
+    void* y;               ///< or dy
     void* bias = nullptr;  ///< read if the convolution has one
   };
   /// Enqueues the convolution on the handle's stream. Throws DeviceError naming convolution and device.

@@ -9,7 +9,7 @@ namespace lockstep::cublas {
 /// tensor (rows, columns) is to BLAS its transpose, a matrix of `columns` rows: the products below are the transposed
 /// ones. Also the key of the product's plan.
 struct MatrixProduct {
-  std::int64_t m, n, k;
+  std::int64_t m, n, k;  ///< rows and columns of D, and the length of the sums
   ///@{
   /// Whether the operand in memory is the transpose of what is multiplied.
   bool transpose_a = false, transpose_b = false;
@@ -20,6 +20,7 @@ struct MatrixProduct {
   ///@}
   bool bias = false;  ///< a vector (m) is added to every column
 
+  /// By all of it.
   friend auto operator<=>(const MatrixProduct&, const MatrixProduct&) = default;
 };
 

@@ -66,6 +66,9 @@ TEST_P(CudnnPlans, AreRefusedForTensorsThatDoNotFit) {
   EXPECT_THAT(error_of<Unsupported>([&] { const ConvolutionPlan plan(wrong, gpu); }),
               AllOf(HasSubstr("cuDNN cannot run the convolution of x (2, 8, 8, 4) with kernel (3, 3, 4, 8)"),
                     Not(HasSubstr("\n"))));
+  const Convolution uneven = convolution_of({{2, 8, 8, 4}, {3, 3, 1, 6}}, ConvolutionPass::gradient_x);
+  EXPECT_THAT(error_of<Unsupported>([&] { const ConvolutionPlan plan(uneven, gpu); }),
+              HasSubstr("data gradient of a convolution of x (2, 8, 8, 4) with kernel (3, 3, 1, 6)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans, ::testing::ValuesIn(gpu_figures()), [](const auto& info) {
