@@ -1,5 +1,3 @@
-#include <optional>
-
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
@@ -9,43 +7,6 @@
 
 namespace lockstep {
 namespace {
-
-/// The element-wise function of an activation, if it is one.
-std::optional<UnaryFunction> function_of(Activation activation) {
-  switch (activation) {
-    case Activation::relu:
-      return UnaryOp::relu;
-    case Activation::relu6:
-      return UnaryOp::relu6;
-    case Activation::leaky_relu:
-      return UnaryFunction(UnaryOp::leaky_relu, 0.2F);
-    case Activation::elu:
-      return UnaryFunction(UnaryOp::elu, 1.0F);
-    case Activation::selu:
-      return UnaryOp::selu;
-    case Activation::gelu:
-      return UnaryOp::gelu;
-    case Activation::gelu_tanh:
-      return UnaryOp::gelu_tanh;
-    case Activation::sigmoid:
-      return UnaryOp::sigmoid;
-    case Activation::silu:
-      return UnaryOp::silu;
-    case Activation::softplus:
-      return UnaryOp::softplus;
-    case Activation::softsign:
-      return UnaryOp::softsign;
-    case Activation::tanh:
-      return UnaryOp::tanh;
-    case Activation::exponential:
-      return UnaryOp::exp;
-    case Activation::linear:
-    case Activation::softmax:
-    case Activation::log_softmax:
-      return {};
-  }
-  fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
-}
 
 /// A dense tensor as (rows, last axis).
 Tensor as_matrix(const Tensor& x) {
@@ -110,6 +71,42 @@ Tensor activate(const Tensor& x, Activation activation) {
   if (activation == Activation::log_softmax) return log_softmax(x);
   const std::optional<UnaryFunction> function = function_of(activation);
   return function ? unary(*function, x) : x;
+}
+
+std::optional<UnaryFunction> function_of(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return UnaryOp::relu;
+    case Activation::relu6:
+      return UnaryOp::relu6;
+    case Activation::leaky_relu:
+      return UnaryFunction(UnaryOp::leaky_relu, 0.2F);
+    case Activation::elu:
+      return UnaryFunction(UnaryOp::elu, 1.0F);
+    case Activation::selu:
+      return UnaryOp::selu;
+    case Activation::gelu:
+      return UnaryOp::gelu;
+    case Activation::gelu_tanh:
+      return UnaryOp::gelu_tanh;
+    case Activation::sigmoid:
+      return UnaryOp::sigmoid;
+    case Activation::silu:
+      return UnaryOp::silu;
+    case Activation::softplus:
+      return UnaryOp::softplus;
+    case Activation::softsign:
+      return UnaryOp::softsign;
+    case Activation::tanh:
+      return UnaryOp::tanh;
+    case Activation::exponential:
+      return UnaryOp::exp;
+    case Activation::linear:
+    case Activation::softmax:
+    case Activation::log_softmax:
+      return {};
+  }
+  fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
 }
 
 bool is_fusable(Activation activation) {

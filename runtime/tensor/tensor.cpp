@@ -113,6 +113,11 @@ Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const 
   return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
 }
 
+Tensor Tensor::transposed_view() const {
+  require(rank() == 2, "transposed_view needs a matrix, got {}", *this);
+  return {buffer_, offset_, {shape_[1], shape_[0]}, {strides_[1], strides_[0]}, dtype_};
+}
+
 Tensor Tensor::broadcast_view(const Shape& shape) const {
   Shape strides = shape;
   const int added = shape.rank() - rank();

@@ -93,6 +93,8 @@ class Tensor {
   Tensor view(const Shape& shape) const;
   /// Elements [begin, end) of `axis`.
   Tensor slice_view(int axis, std::int64_t begin, std::int64_t end) const;
+  /// A matrix with its axes exchanged. Throws InvalidArgument unless there are two.
+  Tensor transposed_view() const;
   /// The elements repeated to `shape` as NumPy broadcasts them, with stride 0; for reading only. Throws InvalidArgument
   /// when the shapes do not broadcast so.
   Tensor broadcast_view(const Shape& shape) const;

@@ -132,6 +132,17 @@ TEST(TensorView, RejectsAnotherShapeOfAStridedTensor) {
       ThrowsMessage<InvalidArgument>(HasSubstr("strided")));
 }
 
+TEST(TensorTransposedView, ExchangesTheAxesOfAMatrix) {
+  const Tensor tensor = counting({2, 3});
+  const Tensor transposed = tensor.transposed_view();
+  EXPECT_EQ(transposed.shape(), (Shape{3, 2}));
+  EXPECT_FALSE(transposed.is_dense());
+  EXPECT_EQ(transposed.raw_data(), tensor.raw_data());
+  EXPECT_THAT(transposed.to_vector<float>(), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(tensor.slice_view(1, 1, 3).transposed_view().to_vector<float>(), ElementsAre(1, 4, 2, 5));
+  EXPECT_THROW((void)counting({2, 3, 1}).transposed_view(), InvalidArgument);
+}
+
 TEST(TensorSlice, TakesARangeOfAnyAxis) {
   const Tensor tensor = counting({2, 3, 2});
   EXPECT_THAT(tensor.slice_view(0, 1, 2).to_vector<float>(), ElementsAre(6, 7, 8, 9, 10, 11));

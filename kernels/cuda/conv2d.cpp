@@ -1,0 +1,113 @@
+// Convolutions on cuDNN. Images stay in plain NHWC; kernels are transposed between plain HWIO and filter by filter on
+// each call, since that is the order that all of cuDNN's algorithms for NHWC take.
+
+#include <map>
+#include <utility>
+
+#include <lockstep/kernels/cuda/cuda_backend.h>
+#include <lockstep/kernels/cuda/cudnn_graphs.h>
+#include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/runtime/device/cuda/gpu.h>
+
+namespace lockstep {
+namespace {
+
+using cudnn::Convolution;
+using cudnn::ConvolutionPass;
+using cudnn::ConvolutionPlan;
+
+void check_cudnn(cudnnStatus_t status, const char* call) {
+  require<DeviceError>(status == CUDNN_STATUS_SUCCESS, "{} failed on {}: {}", call, current_context().device.name(),
+                       cudnnGetErrorString(status));
+}
+
+/// cuDNN's state for one thread's work on one logical GPU.
+class Handle {
+ public:
+  explicit Handle(const Gpu& gpu) {
+    check_cudnn(cudnnCreate(&handle_), "cudnnCreate");
+    const cudnnStatus_t status = cudnnSetStream(handle_, gpu.stream());
+    if (status != CUDNN_STATUS_SUCCESS) cudnnDestroy(handle_);
+    check_cudnn(status, "cudnnSetStream");
+  }
+  ~Handle() { cudnnDestroy(handle_); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  cudnnHandle_t get() const { return handle_; }
+
+ private:
+  cudnnHandle_t handle_ = nullptr;
+};
+
+cudnnHandle_t handle_of(const Gpu& gpu) {
+  thread_local std::map<int, Handle> handles;
+  return handles.try_emplace(gpu.device().index, gpu).first->second.get();
+}
+
+/// The calling thread's plan for a physical GPU, made at first use.
+const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
+  thread_local std::map<std::pair<int, Convolution>, ConvolutionPlan> plans;
+  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
+  constexpr std::size_t limit = 1024;
+  const std::pair key(gpu.ordinal(), convolution);
+  if (const auto found = plans.find(key); found != plans.end()) return found->second;
+  if (plans.size() >= limit) plans.clear();
+  return plans.try_emplace(key, convolution, handle).first->second;
+}
+
+void run(const Convolution& convolution, const ConvolutionPlan::Operands& operands) {
+  const Gpu& gpu = current_gpu();
+  const cudnnHandle_t handle = handle_of(gpu);
+  const ConvolutionPlan& plan = plan_of(convolution, gpu, handle);
+  const Tensor workspace = Tensor::empty({plan.workspace_bytes()}, DType::u8);
+  plan.run(handle, operands, workspace.raw_data());
+}
+
+}  // namespace
+
+void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
+                         Activation activation, const Tensor& y) {
+  if (y.elements() == 0) return;
+  Convolution convolution(ConvolutionPass::forward, x.shape(), kernel.shape(), y.shape(), window);
+  convolution.bias = bias.defined();
+  // Without a bias, cuDNN has a relu only in kernels that it compiles while the program runs.
+  convolution.relu = bias.defined() && activation == Activation::relu;
+  const Tensor images = aligned(x);
+  const Tensor filters = cudnn::filters_first(kernel);
+  const Tensor shift = aligned(bias);
+  const LibraryResult result(y, convolution.relu ? Activation::linear : activation);
+  run(convolution, {.x = images.raw_data(),
+                    .kernel = filters.raw_data(),
+                    .y = result.tensor().raw_data(),
+                    .bias = shift.defined() ? shift.raw_data() : nullptr});
+  result.finish();
+}
+
+void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
+  if (dx.elements() == 0) return;
+  const Convolution convolution(ConvolutionPass::gradient_x, dx.shape(), kernel.shape(), dy.shape(), window);
+  const Tensor gradient = aligned(dy);
+  const Tensor filters = cudnn::filters_first(kernel);
+  const LibraryResult result(dx);
+  run(convolution, {.x = result.tensor().raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
+  result.finish();
+}
+
+void CudaBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window,
+                                         const Tensor& dkernel, const Tensor& dbias) {
+  if (dy.elements() == 0) {
+    fill(dkernel, 0);
+    if (dbias.defined()) fill(dbias, 0);
+    return;
+  }
+  const Convolution convolution(ConvolutionPass::gradient_kernel, x.shape(), dkernel.shape(), dy.shape(), window);
+  const Tensor images = aligned(x);
+  const Tensor gradient = aligned(dy);
+  const Tensor filters = cudnn::empty_filters_first(dkernel.shape());
+  run(convolution, {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
+  cudnn::filters_last(filters, dkernel);
+  if (dbias.defined()) sum_middle(dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1}));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,58 @@
+#include <lockstep/kernels/cuda/convolution.h>
+
+namespace lockstep::cudnn {
+namespace {
+
+/// Axes a (outermost), rows, columns, b (innermost) in memory, in cuDNN's order.
+Layout channels_last(std::int64_t a, std::int64_t b, const Pair& size) {
+  const auto [rows, columns] = size;
+  return {{a, b, rows, columns}, {rows * columns * b, 1, columns * b, b}};
+}
+
+}  // namespace
+
+Convolution::Convolution(ConvolutionPass of, const Shape& x, const Shape& kernel, const Shape& y,
+                         const Window2d& window)
+    : pass(of),
+      n(x[0]),
+      channels(x[3]),
+      filters(kernel[3]),
+      groups(x[3] / kernel[2]),
+      x_size{x[1], x[2]},
+      kernel_size{kernel[0], kernel[1]},
+      y_size{y[1], y[2]},
+      strides{window.stride_h, window.stride_w},
+      pads_before{window.pad_top, window.pad_left},
+      pads_after{window.pad_bottom, window.pad_right},
+      dilation{window.dilation_h, window.dilation_w} {}
+
+Layout Convolution::x() const { return channels_last(n, channels, x_size); }
+Layout Convolution::kernel() const { return channels_last(filters, channels / groups, kernel_size); }
+Layout Convolution::y() const { return channels_last(n, filters, y_size); }
+Layout Convolution::bias_layout() const { return channels_last(1, filters, {1, 1}); }
+
+std::string Convolution::text() const {
+  constexpr std::array what{"convolution", "data gradient of a convolution", "kernel gradient of a convolution"};
+  const Shape x{n, x_size[0], x_size[1], channels};
+  const Shape kernel{kernel_size[0], kernel_size[1], channels / groups, filters};
+  const auto pair = [](const Pair& p) { return Shape{p[0], p[1]}; };
+  return fmt::format("{} of x {} with kernel {}, strides {}, padding {} and {}, dilation {}{}{}",
+                     what.at(static_cast<std::size_t>(pass)), x, kernel, pair(strides), pair(pads_before),
+                     pair(pads_after), pair(dilation), bias ? ", bias" : "", relu ? ", relu" : "");
+}
+
+Tensor empty_filters_first(const Shape& kernel) {
+  return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]});
+}
+
+Tensor filters_first(const Tensor& kernel) {
+  const Tensor filters = empty_filters_first(kernel.shape());
+  current_backend().convert(kernel.view({-1, kernel.dim(3)}).transposed_view(), filters);
+  return filters;
+}
+
+void filters_last(const Tensor& filters, const Tensor& kernel) {
+  current_backend().convert(filters.transposed_view(), kernel.view({-1, kernel.dim(3)}));
+}
+
+}  // namespace lockstep::cudnn

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include <lockstep/kernels/backend.h>
+
+// A convolution as cuDNN wants to be told of it. Nothing here needs a GPU or one of its libraries.
+
+namespace lockstep::cudnn {
+
+/// What a convolution computes from the two others of x, kernel and y.
+enum class ConvolutionPass {
+  forward,         ///< y
+  gradient_x,      ///< dx from dy and the kernel
+  gradient_kernel  ///< dkernel from x and dy
+};
+
+/// Sizes and strides, in elements, of a tensor's four axes in cuDNN's order: images, channels, rows, columns; of a
+/// kernel: filters, channels of a group, rows, columns.
+struct Layout {
+  ///@{
+  /// By axis, the order in memory being what the strides say.
+  std::array<std::int64_t, 4> sizes;
+  std::array<std::int64_t, 4> strides;
+  ///@}
+  /// Equal in both.
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// Rows and columns.
+using Pair = std::array<std::int64_t, 2>;
+
+/// Everything that the plan of an f32 convolution depends on, but for the GPU; also the plan's key.
+struct Convolution {
+  /// From the shapes of Backend::conv2d: x and y NHWC, the kernel HWIO.
+  Convolution(ConvolutionPass pass, const Shape& x, const Shape& kernel, const Shape& y, const Window2d& window);
+
+  ConvolutionPass pass;   ///< which of the three
+  std::int64_t n;         ///< images
+  std::int64_t channels;  ///< of x
+  std::int64_t filters;   ///< channels of y
+  std::int64_t groups;    ///< of channels and filters, each convolved by itself
+  ///@{
+  /// Rows and columns of the tensors, and of the window's steps.
+  Pair x_size, kernel_size, y_size;
+  Pair strides, pads_before, pads_after, dilation;
+  ///@}
+  bool bias = false;  ///< y += bias, of the forward pass
+  bool relu = false;  ///< and y = max(0, y); only together with a bias
+
+  /// x and dx: NHWC.
+  Layout x() const;
+  /// The kernel as the graphs take it: filter by filter, the channels innermost.
+  Layout kernel() const;
+  /// y and dy: NHWC.
+  Layout y() const;
+  /// One element per filter.
+  Layout bias_layout() const;
+  /// "convolution of x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
+  std::string text() const;
+
+  /// By all of it.
+  friend auto operator<=>(const Convolution&, const Convolution&) = default;
+};
+
+/// A kernel HWIO in the memory order of Convolution::kernel(): as a matrix, its transpose.
+Tensor filters_first(const Tensor& kernel);
+/// Uninitialized memory for what filters_first gives of a kernel of this shape.
+Tensor empty_filters_first(const Shape& kernel);
+/// The way back: into a dense kernel HWIO.
+void filters_last(const Tensor& filters, const Tensor& kernel);
+
+}  // namespace lockstep::cudnn

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <lockstep/kernels/cuda/cublas.h>
+#include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/thread/context.h>
+
+namespace lockstep::cublas {
+namespace {
+
+/// Of scratch memory, which NVIDIA advises for Hopper.
+constexpr std::uint64_t workspace_limit = std::uint64_t{32} << 20;
+
+MatrixLayout layout(std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+  cublasLtMatrixLayout_t made = nullptr;
+  check(functions().layout_create(&made, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+                                  static_cast<std::uint64_t>(columns), stride),
+        "cublasLtMatrixLayoutCreate");
+  return MatrixLayout(made);
+}
+
+template <class T>
+void set(const Product& product, cublasLtMatmulDescAttributes_t attribute, const T& value) {
+  check(functions().product_set(product.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+}
+
+template <class T>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+  check(functions().preference_set(preference.get(), attribute, &value, sizeof value),
+        "cublasLtMatmulPreferenceSetAttribute");
+}
+
+Product describe(const MatrixProduct& product) {
+  cublasLtMatmulDesc_t made = nullptr;
+  check(functions().product_create(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  Product description(made);
+  const auto operation = [](bool transpose) -> std::int32_t { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  set(description, CUBLASLT_MATMUL_DESC_TRANSA, operation(product.transpose_a));
+  set(description, CUBLASLT_MATMUL_DESC_TRANSB, operation(product.transpose_b));
+  const std::uint32_t epilogue = product.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  return description;
+}
+
+Preference preferences() {
+  cublasLtMatmulPreference_t made = nullptr;
+  check(functions().preference_create(&made), "cublasLtMatmulPreferenceCreate");
+  Preference result(made);
+  set(result, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_limit);
+  // Partial sums either not at all or side by side in scratch memory, added in a step of their own.
+  const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  set(result, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
+  const std::uint64_t without_tensor_cores = ~std::uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK};
+  set(result, CUBLASLT_MATMUL_PREF_IMPL_MASK, without_tensor_cores);
+  const auto alignment = static_cast<std::uint32_t>(operand_alignment);
+  for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    set(result, operand, alignment);
+  return result;
+}
+
+std::string text(const MatrixProduct& p) {
+  return fmt::format("matrix product ({}, {}){} x ({}, {}){}{}", p.n, p.k, p.transpose_b ? " transposed" : "", p.k, p.m,
+                     p.transpose_a ? " transposed" : "", p.bias ? " + bias" : "");
+}
+
+}  // namespace
+
+const char* library_name() {
+  static const std::string name = fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR);
+  return name.c_str();
+}
+
+Functions::Functions(const DynamicLibrary& library)
+    : status_string(library.function<decltype(cublasLtGetStatusString)>("cublasLtGetStatusString")),
+      create(library.function<decltype(cublasLtCreate)>("cublasLtCreate")),
+      destroy(library.function<decltype(cublasLtDestroy)>("cublasLtDestroy")),
+      product_create(library.function<decltype(cublasLtMatmulDescCreate)>("cublasLtMatmulDescCreate")),
+      product_destroy(library.function<decltype(cublasLtMatmulDescDestroy)>("cublasLtMatmulDescDestroy")),
+      product_set(library.function<decltype(cublasLtMatmulDescSetAttribute)>("cublasLtMatmulDescSetAttribute")),
+      layout_create(library.function<decltype(cublasLtMatrixLayoutCreate)>("cublasLtMatrixLayoutCreate")),
+      layout_destroy(library.function<decltype(cublasLtMatrixLayoutDestroy)>("cublasLtMatrixLayoutDestroy")),
+      preference_create(library.function<decltype(cublasLtMatmulPreferenceCreate)>("cublasLtMatmulPreferenceCreate")),
+      preference_destroy(
+          library.function<decltype(cublasLtMatmulPreferenceDestroy)>("cublasLtMatmulPreferenceDestroy")),
+      preference_set(
+          library.function<decltype(cublasLtMatmulPreferenceSetAttribute)>("cublasLtMatmulPreferenceSetAttribute")),
+      heuristic(library.function<decltype(cublasLtMatmulAlgoGetHeuristic)>("cublasLtMatmulAlgoGetHeuristic")),
+      multiply(library.function<decltype(cublasLtMatmul)>("cublasLtMatmul")) {}
+
+const Functions& functions() {
+  static const Functions loaded(
+      DynamicLibrary(library_name(), "install cuBLAS of the CUDA toolkit, or put its folder on LD_LIBRARY_PATH"));
+  return loaded;
+}
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
+    return;
+  fail<DeviceError>("{} failed on {}: {}", call, current_context().device.name(), functions().status_string(status));
+}
+
+ProductPlan::ProductPlan(const MatrixProduct& product)
+    : product_(product),
+      description_(describe(product)),
+      a_(product.transpose_a ? layout(product.k, product.m, product.lda) : layout(product.m, product.k, product.lda)),
+      b_(product.transpose_b ? layout(product.n, product.k, product.ldb) : layout(product.k, product.n, product.ldb)),
+      d_(layout(product.m, product.n, product.ldd)) {}
+
+void ProductPlan::set_bias(const void* bias) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+
+void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
+  // The bias' address tells of its alignment; the choice must hold for any.
+  if (product_.bias) set_bias(reinterpret_cast<const void*>(operand_alignment));
+  int found = 0;
+  const cublasStatus_t status = functions().heuristic(handle, description_.get(), a_.get(), b_.get(), d_.get(),
+                                                      d_.get(), preferences().get(), 1, &algorithm_, &found);
+  require<Unsupported>(status == CUBLAS_STATUS_SUCCESS && found == 1 && algorithm_.state == CUBLAS_STATUS_SUCCESS,
+                       "cuBLASLt has no algorithm on {} for the {}: {}", current_context().device.name(),
+                       text(product_), functions().status_string(status));
+}
+
+void ProductPlan::run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream) {
+  if (product_.bias) set_bias(operands.bias);
+  const float one = 1;
+  const float zero = 0;
+  check(functions().multiply(handle, description_.get(), &one, operands.a, a_.get(), operands.b, b_.get(), &zero,
+                             operands.d, d_.get(), operands.d, d_.get(), &algorithm_.algo, workspace,
+                             algorithm_.workspaceSize, stream),
+        "cublasLtMatmul");
+}
+
+}  // namespace lockstep::cublas

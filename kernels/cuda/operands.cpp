@@ -1,0 +1,32 @@
+#include <cstdint>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/ops/fused_activation.h>
+
+namespace lockstep {
+
+bool is_aligned(const Tensor& x) {
+  return reinterpret_cast<std::uintptr_t>(x.raw_data()) % static_cast<std::uintptr_t>(operand_alignment) == 0;
+}
+
+Tensor aligned(const Tensor& x) {
+  if (!x.defined() || is_aligned(x)) return x;
+  const Tensor copy = Tensor::empty(x.shape(), x.dtype());
+  current_backend().convert(x, copy);
+  return copy;
+}
+
+LibraryResult::LibraryResult(const Tensor& wanted, Activation rest)
+    : wanted_(wanted),
+      written_(is_aligned(wanted) && rest == Activation::linear ? wanted : Tensor::empty(wanted.shape())),
+      rest_(rest) {}
+
+void LibraryResult::finish() const {
+  if (const auto function = function_of(rest_))
+    current_backend().unary(*function, written_, wanted_);
+  else if (written_.raw_data() != wanted_.raw_data())
+    current_backend().convert(written_, wanted_);
+}
+
+}  // namespace lockstep

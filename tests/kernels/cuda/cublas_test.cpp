@@ -1,0 +1,49 @@
+// cuBLASLt as far as it goes without a GPU.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/errors.h>
+
+#include <lockstep/kernels/cuda/cublas.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Cublas, HasAllFunctions) { EXPECT_NO_THROW((void)cublas::functions()); }
+
+TEST(Cublas, IsOfTheVersionOfTheHeader) {
+  const DynamicLibrary library(cublas::library_name(), "");
+  EXPECT_EQ(library.function<decltype(cublasLtGetVersion)>("cublasLtGetVersion")() / 10000,
+            static_cast<std::size_t>(CUBLAS_VER_MAJOR));
+}
+
+TEST(Cublas, NamesAMissingFunction) {
+  EXPECT_THAT(error_of<Unsupported>([] { const cublas::Functions functions(DynamicLibrary("libm.so.6", "")); }),
+              AllOf(HasSubstr("libm.so.6"), HasSubstr("cublasLt")));
+}
+
+TEST(Cublas, AcceptsTheDescriptionsOfAllProducts) {
+  for (const auto& product :
+       {cublas::dense_product(32, 240, 10, true), cublas::dense_product(1, 1, 1, false),
+        cublas::dense_gradient_x_product(32, 240, 10), cublas::dense_gradient_kernel_product(32, 240, 10)})
+    EXPECT_NO_THROW(const cublas::ProductPlan plan(product));
+}
+
+// What the algorithm is asked for is accepted; then there is no GPU to ask.
+TEST(Cublas, NamesTheProductThatHasNoAlgorithm) {
+  cublas::ProductPlan plan(cublas::dense_gradient_x_product(32, 240, 10));
+  EXPECT_THAT(error_of<Unsupported>([&] { plan.choose_algorithm(nullptr); }),
+              HasSubstr("no algorithm on CPU:0 for the matrix product (32, 10) x (10, 240) transposed"));
+}
+
+TEST(Cublas, NamesTheFunctionThatFailed) {
+  EXPECT_THAT(error_of<DeviceError>([] { cublas::check(CUBLAS_STATUS_INVALID_VALUE, "cublasLtMatmul"); }),
+              AllOf(HasSubstr("cublasLtMatmul failed on CPU:0"), HasSubstr("unsupported value")));
+}
+
+}  // namespace
+}  // namespace lockstep::test
