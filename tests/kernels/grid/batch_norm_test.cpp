@@ -110,6 +110,21 @@ TEST(GridBatchNorm, Gradients) {
     }
 }
 
+TEST(GridBatchNorm, GradientSumsMissNoRow) {
+  for (const Shape& shape :
+       {Shape{1, 3}, Shape{255, 33}, Shape{257, 5}, Shape{2001, 1}, Shape{9001, 1}, Shape{1001, 40}})
+    for (const bool relu : {false, true}) {
+      SCOPED_TRACE(shape.text());
+      const Tensor x = whole_numbers(shape, 1);
+      const Tensor dy = whole_numbers(shape, 2);
+      const Tensor zero = Tensor::zeros({shape[1]});
+      const Tensor one = Tensor::full({shape[1]}, 1);
+      expect_same_results({{shape[1]}, {shape[1]}}, [&](Backend& b, const Results& out) {
+        b.batch_norm_gradient_sums(x, one, zero, zero, one, epsilon, relu, dy, out[0], out[1]);
+      });
+    }
+}
+
 TEST(GridBatchNorm, GradientInPlaceOfX) {
   const Case c(random_tensor({6, 8}, 1));
   const Tensor dy = random_tensor({6, 8}, 2);

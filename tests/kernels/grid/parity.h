@@ -64,7 +64,7 @@ void expect_same_results(const std::vector<Shape>& shapes, const Op& op) {
   expect_same(unwritten(shapes), op);
 }
 
-/// Equal up to the rounding of sums of `length` terms.
+/// Equal up to the rounding of sums of `length` terms; 1 where both tables add in f64.
 template <class Op>
 void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op) {
   const BothTables both(unwritten(shapes), op);
@@ -72,6 +72,13 @@ void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op
     SCOPED_TRACE("result " + std::to_string(i));
     expect_close(both.grid[i], both.cpu[i].to_vector<double>(), length);
   }
+}
+
+/// f32 that are whole numbers of -3 to 3: sums of a million products of two are exact, whatever their order.
+inline Tensor whole_numbers(const Shape& shape, unsigned seed) {
+  const Tensor x = random_tensor(shape, seed, -3.4, 3.4);
+  for (float& value : x.span<float>()) value = std::round(value);
+  return x;
 }
 
 /// i64 in [0, bound).
