@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include <lockstep/kernels/common/norm_limits.h>
 #include <lockstep/kernels/grid/middle_axis.h>
