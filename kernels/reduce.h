@@ -7,6 +7,7 @@
 
 #include <lockstep/kernels/op_kinds.h>
 #include <lockstep/runtime/core/dtype.h>
+#include <lockstep/runtime/core/error.h>
 
 // The reduction of one value per replica to one for all, on flat memory.
 
@@ -50,6 +51,19 @@ struct ReduceViews {
   std::int64_t count = 0;        ///< elements behind each pointer
   std::int64_t terms = 0;        ///< what a mean divides by, when the `in` are partial sums; 0: their number
 };
+
+/// What a mean divides by.
+template <class T>
+std::int64_t mean_terms(const ReduceViews<T>& views) {
+  return views.terms > 0 ? views.terms : static_cast<std::int64_t>(views.in.size());
+}
+
+/// Throws InvalidArgument for views of no replica, and as check_reducible.
+template <class T>
+void check_views(ReduceOp op, const ReduceViews<T>& views) {
+  require(!views.in.empty(), "a reduction needs at least one replica's values");
+  check_reducible(op, dtype_of<T>);
+}
 
 /// Calls `f.operator()<T>()` with the C++ type of `dtype`, once check_reducible has passed.
 template <class F>

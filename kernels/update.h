@@ -107,4 +107,8 @@ struct OptimizerStep {
 /// How many slots the state of a step has.
 int state_slots(const OptimizerStep& step);
 
+/// Throws InvalidArgument unless the views have replicas and the slots that the step keeps, and its number is from 1
+/// on.
+void check_views(const OptimizerStep& step, const UpdateViews& views);
+
 }  // namespace lockstep

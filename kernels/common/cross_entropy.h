@@ -4,9 +4,36 @@
 
 #include <lockstep/kernels/common/math.h>
 
-// Binary cross-entropy of one element, loss and gradient with respect to x.
+// Softmax of one element of a row, binary cross-entropy of one element, and their gradients.
 
 namespace lockstep {
+
+/// What the softmax of a row needs to know of all of it.
+struct RowSoftmax {
+  float largest = 0;
+  double sum = 0;  ///< of exp(x - largest)
+
+  LOCKSTEP_HOST_DEVICE float exponential(float x) const { return exp_f32(x - largest); }
+  /// What makes the exponentials probabilities.
+  LOCKSTEP_HOST_DEVICE float scale() const { return static_cast<float>(1.0 / sum); }
+  LOCKSTEP_HOST_DEVICE float log_sum() const { return static_cast<float>(std::log(sum)); }
+  LOCKSTEP_HOST_DEVICE float log_probability(float x, float log_of_sum) const { return (x - largest) - log_of_sum; }
+  /// The cross-entropy of the row from the logit of its label.
+  LOCKSTEP_HOST_DEVICE float loss(float x) const {
+    return static_cast<float>(std::log(sum) - (static_cast<double>(x) - static_cast<double>(largest)));
+  }
+};
+
+/// `dot` is the sum of dy * y over the row.
+LOCKSTEP_HOST_DEVICE inline float softmax_gradient_of(float y, float dy, float dot) { return y * (dy - dot); }
+/// `sum` is that of dy over the row.
+LOCKSTEP_HOST_DEVICE inline float log_softmax_gradient_of(float y, float dy, float sum) {
+  return dy - exp_f32(y) * sum;
+}
+/// Of the cross-entropy of a row with respect to one of its logits.
+LOCKSTEP_HOST_DEVICE inline float cross_entropy_gradient(float probability, bool is_label, float dloss) {
+  return dloss * (is_label ? probability - 1.0F : probability);
+}
 
 struct BinaryCrossEntropyFromLogits {
   /// max(x, 0) - x t + log(1 + exp(-|x|)), which no x overflows.

@@ -76,6 +76,27 @@ struct Divide {
   LOCKSTEP_HOST_DEVICE float operator()(float a, float b) const { return a / b; }
 };
 
+struct Affine {
+  float scale, shift;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * scale + shift; }
+};
+struct MovingAverage {
+  float momentum;
+  LOCKSTEP_HOST_DEVICE float operator()(float average, float value) const {
+    return average * momentum + value * (1.0F - momentum);
+  }
+};
+/// sum + x or sum - x, bf16 in f32.
+template <class T>
+struct Accumulate {
+  using Sum = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+  bool subtract;
+  LOCKSTEP_HOST_DEVICE T operator()(T sum, T x) const {
+    const auto term = static_cast<Sum>(x);
+    return T(static_cast<Sum>(sum) + (subtract ? static_cast<Sum>(-term) : term));
+  }
+};
+
 }  // namespace functor
 
 /// Calls visit(functor) for an op.

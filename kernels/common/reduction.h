@@ -107,6 +107,10 @@ struct Largest {
       index = at;
     }
   }
+  /// The candidate may come from anywhere.
+  LOCKSTEP_HOST_DEVICE void offer(const Largest& candidate) {
+    if (candidate.value > value || (candidate.value == value && candidate.index < index)) *this = candidate;
+  }
 };
 
 }  // namespace lockstep

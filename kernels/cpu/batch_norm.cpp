@@ -3,10 +3,10 @@
 // rows.
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <vector>
 
+#include <lockstep/kernels/common/batch_norm.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -52,17 +52,11 @@ void by_fours(Index begin, Index end, Step&& step) {
 struct Moments {
   explicit Moments(Index channels) : mean(channels), squares(channels) {}
 
-  /// Chan, Golub and LeVeque 1983.
   template <class T>
   void merge(Index other_count, std::span<const T> other_mean, std::span<const T> other_squares) {
     if (other_count == 0) return;
-    const double share = static_cast<double>(other_count) / static_cast<double>(count + other_count);
-    const double weight = static_cast<double>(count) * share;
-    for (std::size_t k = 0; k < mean.size(); ++k) {
-      const double delta = other_mean[k] - mean[k];
-      mean[k] += delta * share;
-      squares[k] += other_squares[k] + delta * delta * weight;
-    }
+    const MomentsMerge merge(count, other_count);
+    for (std::size_t k = 0; k < mean.size(); ++k) merge(mean[k], squares[k], other_mean[k], other_squares[k]);
     count += other_count;
   }
 
@@ -118,8 +112,8 @@ struct Coefficients {
     const float* const variances = variance.data<float>();
     const float* const gammas = gamma.data<float>();
     for (Index k = 0; k < gamma.elements(); ++k) {
-      inverse.push_back(1.0 / std::sqrt(static_cast<double>(variances[k]) + epsilon));
-      scale.push_back(static_cast<float>(gammas[k] * inverse.back()));
+      inverse.push_back(inverse_deviation(variances[k], epsilon));
+      scale.push_back(channel_scale(gammas[k], inverse.back()));
     }
   }
 
@@ -139,10 +133,8 @@ void normalize(const Rows& x, const Rows& y, Index begin, Index end, Index chann
     float* to = y.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k)
-      for (int r = 0; r < rows; ++r) {
-        const float z = (from[r * x.stride + k] - mean[k]) * scale[k] + beta[k];
-        to[r * y.stride + k] = relu && !(z > 0) ? 0 : z;
-      }
+      for (int r = 0; r < rows; ++r)
+        to[r * y.stride + k] = normalized<relu>(from[r * x.stride + k] - mean[k], scale[k], beta[k]);
   });
 }
 
@@ -159,12 +151,6 @@ struct GradientSums {
     }
   }
 };
-
-/// dy where the ReLU passed x on; the same expression as in `normalize`, so that both decide alike.
-template <bool relu>
-float active(float deviation, float scale, float beta, float dy) {
-  return relu && !(deviation * scale + beta > 0) ? 0 : dy;
-}
 
 template <bool relu>
 void add_tile(const Rows& x, const Rows& dy, Index begin, Index end, const Coefficients& coefficients,
@@ -211,7 +197,6 @@ GradientSums gradient_sums(const Rows& x, const Rows& dy, const Extent& extent, 
   return total;
 }
 
-/// dx = scale * g - offset - (x - mean) * slope.
 template <bool relu>
 void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent& extent,
                     const Coefficients& coefficients, const std::vector<float>& offsets,
@@ -231,7 +216,7 @@ void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent&
         for (int r = 0; r < rows; ++r) {
           const float deviation = from[r * x.stride + k] - mean[k];
           const float g = active<relu>(deviation, scale[k], beta[k], gradient[r * dy.stride + k]);
-          to[r * dx.stride + k] = scale[k] * g - (offset[k] + deviation * slope[k]);
+          to[r * dx.stride + k] = MomentsGradient(offset[k], slope[k])(scale[k], g, deviation);
         }
     });
   });
@@ -296,9 +281,10 @@ void CpuBackend::batch_norm_gradient_x(const Tensor& x, const Tensor& gamma, con
   const Extent extent = extent_of(x);
   std::vector<float> offsets(extent.channels), slopes(extent.channels);
   for (Index k = 0; count > 0 && k < extent.channels; ++k) {
-    const double share = coefficients.scale[k] / static_cast<double>(count);
-    offsets[k] = static_cast<float>(dbeta.data<float>()[k] * share);
-    slopes[k] = static_cast<float>(dgamma.data<float>()[k] * coefficients.inverse[k] * share);
+    const MomentsGradient gradient(coefficients.scale[k], coefficients.inverse[k], dgamma.data<float>()[k],
+                                   dbeta.data<float>()[k], count);
+    offsets[k] = gradient.offset;
+    slopes[k] = gradient.slope;
   }
   const auto pass = relu ? write_gradient<true> : write_gradient<false>;
   pass(rows_of(x), rows_of(dy), rows_of(dx), extent, coefficients, offsets, slopes);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include <lockstep/kernels/common/cross_entropy.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
@@ -20,20 +19,14 @@ void for_each_row(const Tensor& x, const Body& body) {
                });
 }
 
-struct RowSoftmax {
-  float largest;
-  double sum;  ///< of exp(x - largest)
-};
-
 /// y = softmax of one row, n > 0.
 RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
-  const float largest = *std::max_element(x, x + n);
-  for (std::int64_t i = 0; i < n; ++i) y[i] = exp_f32(x[i] - largest);
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(y[i]);
-  const auto scale = static_cast<float>(1.0 / sum);
+  RowSoftmax row{.largest = *std::max_element(x, x + n)};
+  for (std::int64_t i = 0; i < n; ++i) y[i] = row.exponential(x[i]);
+  for (std::int64_t i = 0; i < n; ++i) row.sum += static_cast<double>(y[i]);
+  const float scale = row.scale();
   for (std::int64_t i = 0; i < n; ++i) y[i] *= scale;
-  return {largest, sum};
+  return row;
 }
 
 }  // namespace
@@ -54,7 +47,7 @@ void CpuBackend::softmax_gradient(const Tensor& y, const Tensor& dy, const Tenso
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
     double dot = 0;
     for (std::int64_t i = at; i < at + n; ++i) dot += static_cast<double>(upper[i]) * static_cast<double>(out[i]);
-    for (std::int64_t i = at; i < at + n; ++i) to[i] = out[i] * (upper[i] - static_cast<float>(dot));
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = softmax_gradient_of(out[i], upper[i], static_cast<float>(dot));
   });
 }
 
@@ -65,8 +58,8 @@ void CpuBackend::log_softmax(const Tensor& logits, const Tensor& y) {
   if (n == 0) return;
   for_each_row(logits, [=](std::int64_t, std::int64_t at) {
     const RowSoftmax r = softmax_row(from + at, to + at, n);
-    const auto log_sum = static_cast<float>(std::log(r.sum));
-    for (std::int64_t i = at; i < at + n; ++i) to[i] = (from[i] - r.largest) - log_sum;
+    const float log_sum = r.log_sum();
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = r.log_probability(from[i], log_sum);
   });
 }
 
@@ -78,7 +71,8 @@ void CpuBackend::log_softmax_gradient(const Tensor& y, const Tensor& dy, const T
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
     double sum = 0;
     for (std::int64_t i = at; i < at + n; ++i) sum += static_cast<double>(upper[i]);
-    for (std::int64_t i = at; i < at + n; ++i) to[i] = upper[i] - exp_f32(out[i]) * static_cast<float>(sum);
+    for (std::int64_t i = at; i < at + n; ++i)
+      to[i] = log_softmax_gradient_of(out[i], upper[i], static_cast<float>(sum));
   });
 }
 
@@ -93,9 +87,7 @@ std::int64_t CpuBackend::sparse_softmax_cross_entropy(const Tensor& logits, cons
   if (bad != label.end()) return bad - label.begin();
   for_each_row(logits, [=](std::int64_t row, std::int64_t at) {
     const RowSoftmax r = softmax_row(from + at, to + at, n);
-    const float at_label = from[at + label[static_cast<std::size_t>(row)]];
-    losses[row] =
-        static_cast<float>(std::log(r.sum) - (static_cast<double>(at_label) - static_cast<double>(r.largest)));
+    losses[row] = r.loss(from[at + label[static_cast<std::size_t>(row)]]);
   });
   return -1;
 }
@@ -109,9 +101,9 @@ void CpuBackend::sparse_softmax_cross_entropy_gradient(const Tensor& probabiliti
   const std::int64_t n = probabilities.dim(1);
   for_each_row(probabilities, [=](std::int64_t row, std::int64_t at) {
     const float scale = upper[row];
-    for (std::int64_t i = at; i < at + n; ++i) to[i] = scale * p[i];
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = cross_entropy_gradient(p[i], false, scale);
     const std::int64_t hit = at + label[row];
-    to[hit] = scale * (p[hit] - 1.0F);
+    to[hit] = cross_entropy_gradient(p[hit], true, scale);
   });
 }
 

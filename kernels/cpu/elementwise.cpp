@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <type_traits>
 
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
@@ -9,7 +8,6 @@ namespace lockstep {
 
 using cpu::for_each_run;
 using cpu::grain;
-using cpu::StridedLoop;
 
 void CpuBackend::unary(const UnaryFunction& function, const Tensor& x, const Tensor& y) {
   const float* from = x.data<float>();
@@ -68,8 +66,9 @@ void CpuBackend::binary(BinaryOp op, const Tensor& a, const Tensor& b, const Ten
 void CpuBackend::affine(const Tensor& x, float scale, float shift, const Tensor& y) {
   const float* from = x.data<float>();
   float* to = y.data<float>();
+  const functor::Affine f{.scale = scale, .shift = shift};
   parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = from[i] * scale + shift;
+    for (std::int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
   });
 }
 
@@ -77,15 +76,14 @@ namespace {
 
 template <class T>
 void accumulate_elements(const Tensor& x, int sign, const Tensor& out) {
-  using Sum = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+  const functor::Accumulate<T> add{.subtract = sign < 0};
   const StridedLoop<2> loop(out.shape(), {x.strides(), out.strides()});
   const T* from = x.data<T>();
   T* to = out.data<T>();
   for_each_run(loop, [&](const std::array<std::int64_t, 2>& at, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       T& sum = to[at[1] + i * loop.inner_stride(1)];
-      const auto term = static_cast<Sum>(from[at[0] + i * loop.inner_stride(0)]);
-      sum = T(static_cast<Sum>(sum) + (sign > 0 ? term : static_cast<Sum>(-term)));
+      sum = add(sum, from[at[0] + i * loop.inner_stride(0)]);
     }
   });
 }
@@ -128,8 +126,9 @@ void CpuBackend::fill(const Tensor& x, float value) {
 void CpuBackend::moving_average(const Tensor& average, const Tensor& value, float momentum) {
   const float* now = value.data<float>();
   float* kept = average.data<float>();
+  const functor::MovingAverage f{.momentum = momentum};
   parallel_for(average.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) kept[i] = kept[i] * momentum + now[i] * (1.0F - momentum);
+    for (std::int64_t i = begin; i < end; ++i) kept[i] = f(kept[i], now[i]);
   });
 }
 

@@ -2,8 +2,8 @@
 // beta are summed by blocks of rows that the shape alone decides, so that any number of threads gives the same bits.
 
 #include <algorithm>
-#include <cmath>
 
+#include <lockstep/kernels/common/layer_norm.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -46,19 +46,19 @@ struct Row {
   const float* x;
   const float* gamma;
   const float* dy;
-  float mean, inverse;
+  RowMoments moments;
 };
 
 /// Adds dy * normalized x to dgamma and dy to dbeta.
 void add_sums(const Row& row, float* dgamma, float* dbeta, Index n) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
-    dgamma[i] += row.dy[i] * ((row.x[i] - row.mean) * row.inverse);
+    dgamma[i] += row.dy[i] * row.moments(row.x[i]);
     dbeta[i] += row.dy[i];
   }
 }
 
-/// dx = inverse * (g - mean(g) - z * mean(g z)), where g = dy * gamma and z is the normalized x.
+/// From g = dy * gamma and z, the normalized x.
 void write_gradient(const Row& row, float* dx, Index n) {
   float sum_g = 0;
   float sum_gz = 0;
@@ -66,16 +66,14 @@ void write_gradient(const Row& row, float* dx, Index n) {
   for (Index i = 0; i < n; ++i) {
     const float g = row.dy[i] * row.gamma[i];
     sum_g += g;
-    sum_gz += g * ((row.x[i] - row.mean) * row.inverse);
+    sum_gz += g * row.moments(row.x[i]);
   }
   const float count = static_cast<float>(n);
   const float mean_g = sum_g / count;
   const float mean_gz = sum_gz / count;
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float z = (row.x[i] - row.mean) * row.inverse;
-    dx[i] = row.inverse * (row.dy[i] * row.gamma[i] - mean_g - z * mean_gz);
-  }
+  for (Index i = 0; i < n; ++i)
+    dx[i] = row.moments.gradient(row.dy[i] * row.gamma[i], row.moments(row.x[i]), mean_g, mean_gz);
 }
 
 }  // namespace
@@ -90,12 +88,11 @@ void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& 
       const float* const from = x.data<float>() + row * n;
       float* const to = y.data<float>() + row * n;
       const float m = mean_of(from, n);
-      const float variance = squares_of(from, m, n) / static_cast<float>(n);
-      const float factor = 1.0F / std::sqrt(variance + epsilon);
-      mean.data<float>()[row] = m;
-      inverse.data<float>()[row] = factor;
+      const auto moments = RowMoments::of(m, squares_of(from, m, n), static_cast<float>(n), epsilon);
+      mean.data<float>()[row] = moments.mean;
+      inverse.data<float>()[row] = moments.inverse;
 #pragma omp simd
-      for (Index i = 0; i < n; ++i) to[i] = (from[i] - m) * factor * scale[i] + shift[i];
+      for (Index i = 0; i < n; ++i) to[i] = moments(from[i]) * scale[i] + shift[i];
     }
   });
 }
@@ -115,8 +112,7 @@ void CpuBackend::layer_norm_gradient(const Tensor& x, const Tensor& gamma, const
         const Row row{.x = x.data<float>() + r * n,
                       .gamma = gamma.data<float>(),
                       .dy = dy.data<float>() + r * n,
-                      .mean = mean.data<float>()[r],
-                      .inverse = inverse.data<float>()[r]};
+                      .moments = {mean.data<float>()[r], inverse.data<float>()[r]}};
         add_sums(row, sum, sum + n, n);
         if (dx.defined()) write_gradient(row, dx.data<float>() + r * n, n);
       }

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include <lockstep/kernels/common/window.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -30,6 +31,8 @@ struct Geometry {
         window(w) {}
 
   Index image_elements() const { return height * width * channels; }
+  WindowAxis rows() const { return {height, out_height, window.height, window.stride_h, window.pad_top}; }
+  WindowAxis columns() const { return {width, out_width, window.width, window.stride_w, window.pad_left}; }
   /// Rows of results that make a chunk worth a thread.
   Index line_grain() const {
     return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * window.height * window.width));
@@ -42,12 +45,12 @@ struct Taps {
   Index top, bottom, left, right;
 
   Taps(const Geometry& g, Index out_row, Index out_column) {
-    const Index first_row = out_row * g.window.stride_h - g.window.pad_top;
-    const Index first_column = out_column * g.window.stride_w - g.window.pad_left;
-    top = std::max<Index>(0, first_row);
-    bottom = std::min(g.height, first_row + g.window.height);
-    left = std::max<Index>(0, first_column);
-    right = std::min(g.width, first_column + g.window.width);
+    const IndexRange covered_rows = g.rows().covered(out_row);
+    const IndexRange covered_columns = g.columns().covered(out_column);
+    top = covered_rows.begin;
+    bottom = covered_rows.end;
+    left = covered_columns.begin;
+    right = covered_columns.end;
   }
 
   Index count() const { return (bottom - top) * (right - left); }

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include <lockstep/runtime/core/shape.h>
+#include <lockstep/kernels/common/strided_loop.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 // Loops over several tensors of one shape and any strides.
@@ -12,42 +12,6 @@ namespace lockstep::cpu {
 
 /// Elements that are worth a thread of their own in memory-bound loops.
 inline constexpr std::int64_t grain = 32768;
-
-/// The shape of a loop over N operands with as few axes as their strides allow; the last one is the inner loop.
-template <int N>
-struct StridedLoop {
-  Shape shape;  ///< never rank 0
-  std::array<Shape, N> strides;
-
-  StridedLoop(const Shape& full_shape, const std::array<Shape, N>& full_strides) {
-    for (int axis = 0; axis < full_shape.rank(); ++axis) {
-      if (full_shape[axis] == 1) continue;
-      if (shape.rank() > 0 && merges(full_shape[axis], full_strides, axis)) {
-        shape[shape.rank() - 1] *= full_shape[axis];
-        for (int i = 0; i < N; ++i) strides[i][shape.rank() - 1] = full_strides[i][axis];
-      } else {
-        shape.push_back(full_shape[axis]);
-        for (int i = 0; i < N; ++i) strides[i].push_back(full_strides[i][axis]);
-      }
-    }
-    if (shape.rank() == 0) {
-      shape.push_back(1);
-      for (Shape& s : strides) s.push_back(1);
-    }
-  }
-
-  int inner_axis() const { return shape.rank() - 1; }
-  std::int64_t inner_size() const { return shape[inner_axis()]; }
-  std::int64_t inner_stride(int operand) const { return strides[operand][inner_axis()]; }
-
- private:
-  /// Whether `axis` continues the last axis taken so far in every operand.
-  bool merges(std::int64_t size, const std::array<Shape, N>& full_strides, int axis) const {
-    for (int i = 0; i < N; ++i)
-      if (strides[i][shape.rank() - 1] != size * full_strides[i][axis]) return false;
-    return true;
-  }
-};
 
 /// Calls body(offsets, n) for runs of n elements along the inner axis, from element offsets[i] of operand i on; on
 /// several threads.

@@ -51,10 +51,9 @@ void write_copies(const T* values, std::span<T* const> out, std::int64_t first, 
 
 template <class T>
 void reduce_replicas(ReduceOp op, const ReduceViews<T>& views) {
-  require(!views.in.empty(), "a reduction needs at least one replica's values");
-  check_reducible(op, dtype_of<T>);
+  check_views(op, views);
   using A = Accumulator<T>;
-  const auto terms = static_cast<A>(views.terms > 0 ? views.terms : static_cast<std::int64_t>(views.in.size()));
+  const auto terms = static_cast<A>(mean_terms(views));
   visit_reduce(op, [&](auto f) {
     for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
       A combined[tile];
@@ -101,19 +100,6 @@ void update_with(const OptimizerStep& step, const Rule& rule, const UpdateViews&
     }
     write_copies<float>(w, views.parameters, first, n);
   });
-}
-
-void check_views(const OptimizerStep& step, const UpdateViews& views) {
-  require(!views.gradients.empty() && !views.parameters.empty(),
-          "an update needs at least one replica's gradients and parameters, got {} and {}", views.gradients.size(),
-          views.parameters.size());
-  const auto slots = static_cast<std::size_t>(state_slots(step));
-  require(views.state.size() == slots, "this update keeps {} state slots for a parameter, got {}", slots,
-          views.state.size());
-  const auto* const adam = std::get_if<AdamStep>(&step.rule);
-  const auto* const lamb = std::get_if<LambDirectionStep>(&step.rule);
-  const std::int64_t t = adam ? adam->t : lamb ? lamb->t : 1;
-  require(t >= 1, "steps are counted from 1, got step {}", t);
 }
 
 }  // namespace

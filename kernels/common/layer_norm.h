@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cmath>
+
+#include <lockstep/runtime/core/host_device.h>
+
+namespace lockstep {
+
+/// What the normalization of a row found: mean and 1 / sqrt(variance + epsilon).
+struct RowMoments {
+  float mean, inverse;
+
+  /// From the sum of squared distances from the mean of n elements.
+  LOCKSTEP_HOST_DEVICE static RowMoments of(float mean, float squares, float n, float epsilon) {
+    return {mean, 1.0F / std::sqrt(squares / n + epsilon)};
+  }
+  /// The normalized x, z.
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return (x - mean) * inverse; }
+  /// dx from g = dy * gamma, z and the means of g and of g z over the row.
+  LOCKSTEP_HOST_DEVICE float gradient(float g, float z, float mean_g, float mean_gz) const {
+    return inverse * (g - mean_g - z * mean_gz);
+  }
+};
+
+}  // namespace lockstep

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/grid/rows.h>
+#include <lockstep/runtime/core/host_device.h>
+#include <lockstep/runtime/device/cuda/gpu.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// What kernels/grid/executor.h asks for, on a GPU. Every launch goes to the stream of the calling thread's GPU, and its
+// error is checked; no launch is waited for.
+
+namespace lockstep::cuda {
+
+using grid::Index;
+
+/// Threads of every block.
+constexpr int block_threads = 256;
+
+/// The threads that have `rank` 0 to width - 1: a warp or a block.
+template <int width>
+class Team {
+ public:
+  LOCKSTEP_HOST_DEVICE Team(void* shared, int rank) : shared_(shared), rank_(rank) {}
+
+  template <class Value, class Load, class Combine>
+  LOCKSTEP_HOST_DEVICE Value reduce(Index n, Value start, const Load& load, const Combine& combine) {
+    static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) <= grid::most_value_bytes);
+    Value value = start;
+    for (Index i = rank_; i < n; i += width) value = combine(value, load(i));
+    auto* const values = static_cast<Value*>(shared_);
+    synchronize();  // all have read the last reduction's result
+    values[rank_] = value;
+    synchronize();
+    for (int half = width / 2; half > 0; half /= 2) {
+      if (rank_ < half) values[rank_] = combine(values[rank_], values[rank_ + half]);
+      synchronize();
+    }
+    return values[0];
+  }
+
+  template <class Body>
+  LOCKSTEP_HOST_DEVICE void each(Index n, const Body& body) {
+    for (Index i = rank_; i < n; i += width) body(i);
+  }
+
+  template <class Body>
+  LOCKSTEP_HOST_DEVICE void once(const Body& body) {
+    if (rank_ == 0) body();
+  }
+
+ private:
+  LOCKSTEP_HOST_DEVICE static void synchronize() {
+#if defined(__CUDA_ARCH__)
+    if constexpr (width == 32)
+      __syncwarp();
+    else
+      __syncthreads();
+#endif
+  }
+
+  void* shared_;
+  int rank_;
+};
+
+template <class F>
+__global__ void __launch_bounds__(block_threads) for_each_kernel(Index n, F f) {
+  const Index step = static_cast<Index>(gridDim.x) * block_threads;
+  for (Index i = static_cast<Index>(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) f(i);
+}
+
+template <int width, class F>
+__global__ void __launch_bounds__(block_threads) teams_kernel(Index count, F f) {
+  constexpr int teams = block_threads / width;
+  __shared__ alignas(grid::most_value_bytes) unsigned char values[block_threads * grid::most_value_bytes];
+  const int first = static_cast<int>(threadIdx.x) / width * width;
+  Team<width> team(values + first * grid::most_value_bytes, static_cast<int>(threadIdx.x) - first);
+  // All threads of a team leave the loop together.
+  const Index step = static_cast<Index>(gridDim.x) * teams;
+  for (Index group = static_cast<Index>(blockIdx.x) * teams + first / width; group < count; group += step)
+    f(team, group);
+}
+
+template <class F>
+__global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Index n, Index inner, F f) {
+  using Value = typename F::Value;
+  constexpr int width = grid::column_width;
+  constexpr int depth = grid::column_depth;
+  static_assert(width * depth == block_threads && sizeof(Value) <= grid::most_value_bytes);
+  __shared__ alignas(grid::most_value_bytes) unsigned char shared[block_threads * grid::most_value_bytes];
+  const int column = static_cast<int>(threadIdx.x) % width;
+  const int row = static_cast<int>(threadIdx.x) / width;
+  auto* const values = reinterpret_cast<Value*>(shared) + column;
+  const Index tiles = (inner + width - 1) / width;
+  for (Index block = blockIdx.x; block < outer * tiles; block += gridDim.x) {
+    const Index o = block / tiles;
+    const Index k = (block - o * tiles) * width + column;
+    Value value = f.start();
+    if (k < inner)
+      for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
+    __syncthreads();  // all have read the last block's values
+    values[row * width] = value;
+    __syncthreads();
+    for (int half = depth / 2; half > 0; half /= 2) {
+      if (row < half) values[row * width] = f.combine(values[row * width], values[(row + half) * width]);
+      __syncthreads();
+    }
+    if (row == 0 && k < inner) f.finish(o, k, values[0]);
+  }
+}
+
+/// Takes the places of indices down for Gpu::synchronize.
+class Faults {
+ public:
+  explicit Faults(IndexFault* fault) : fault_(fault) {}
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index place) const {
+#if defined(__CUDA_ARCH__)
+    atomicMin_system(&fault_->first, static_cast<unsigned long long>(place));
+#else
+    static_cast<void>(place);
+#endif
+  }
+
+ private:
+  IndexFault* fault_;
+};
+
+/// As kernels/grid/executor.h says; made for one op. What is no template is in executor.cu.
+class CudaExecutor {
+ public:
+  template <class F>
+  void for_each(Index n, const F& f) {
+    if (n == 0) return;
+    for_each_kernel<<<blocks(n, block_threads), block_threads, 0, gpu_.stream()>>>(n, f);
+    check_launch();
+  }
+
+  template <class F>
+  void teams(Index count, Index n, const F& f) {
+    if (count == 0) return;
+    if (grid::team_width(n) == grid::narrow_team)
+      launch_teams<grid::narrow_team>(count, f);
+    else
+      launch_teams<grid::wide_team>(count, f);
+    check_launch();
+  }
+
+  template <class F>
+  void columns(Index outer, Index n, Index inner, const F& f) {
+    const Index tiles = (inner + grid::column_width - 1) / grid::column_width;
+    if (outer * tiles == 0) return;
+    columns_kernel<<<blocks(outer * tiles, 1), block_threads, 0, gpu_.stream()>>>(outer, n, inner, f);
+    check_launch();
+  }
+
+  grid::SortedRows sort_by_row(const Tensor& rows, Index bound);
+
+  Faults faults(const std::string& what) { return Faults(gpu_.index_fault(what)); }
+  std::int64_t first_fault(const Faults&) { return -1; }
+
+  double value_at(const double* pointer);
+
+ private:
+  /// Kernels go on with what the largest grid leaves.
+  static unsigned blocks(Index items, Index items_of_block) {
+    constexpr Index most_blocks = 2147483647;
+    return static_cast<unsigned>(std::min(most_blocks, (items + items_of_block - 1) / items_of_block));
+  }
+
+  template <int width, class F>
+  void launch_teams(Index count, const F& f) {
+    teams_kernel<width><<<blocks(count, block_threads / width), block_threads, 0, gpu_.stream()>>>(count, f);
+  }
+
+  static void check_launch() { check_cuda(cudaGetLastError(), "a kernel's launch"); }
+
+  Gpu& gpu_ = current_gpu();
+};
+
+}  // namespace lockstep::cuda

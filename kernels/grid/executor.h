@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+// The kernels of this folder are grids of independent pieces of work, written once against an executor: CudaExecutor
+// (kernels/cuda/executor.cuh) runs them on a GPU, HostExecutor (tests/kernels/grid/host_executor.h) on the CPU, so that
+// all but the executors themselves is tested without a GPU. What an executor `on` can do:
+//
+//   on.for_each(n, f)              f(i) for each i in [0, n), in any order or at once.
+//   on.teams(count, n, f)          f(team, group) for each group in [0, count), each by a team of threads of its own.
+//                                  `n` is how many elements a team goes through, from which its width follows.
+//   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
+//   by
+//                                  f.combine(a, b) with f.load(o, i, k) of each i in [0, n). Neighbors along `inner`
+//                                  are read together.
+//   on.sort_by_row(rows, bound)    Rows i64 in [0, bound), sorted, and the place that each had; equal ones in the order
+//                                  of their places.
+//   on.faults(what)                An object whose operator()(place) takes down that `what` has an index outside its
+//                                  range at this place.
+//   on.first_fault(faults)         What the op then returns: the first such place or -1. A GPU always answers -1, since
+//                                  it would have to wait; there the fault is thrown by Gpu::synchronize.
+//   on.value_at(pointer)           The double there; waits for all work before.
+//
+// What a team can do, each called by all of its threads alike:
+//
+//   team.reduce(n, start, load, combine)  start combined with load(i) of each i in [0, n), known to all threads.
+//   team.each(n, body)                    body(i) for each i in [0, n); by the thread that had i in reduce.
+//   team.once(body)                       body(), by one thread.
+//
+// The order in which values are combined depends on the sizes alone. Functions given to an executor are copied to the
+// device: they hold plain values and pointers, and are LOCKSTEP_HOST_DEVICE. Index arithmetic is done in 64 bits; the
+// compiler divides in 32 where the values allow.
+
+namespace lockstep::grid {
+
+using Index = std::int64_t;
+
+/// Threads of a team that goes through n elements: a warp, or a block.
+constexpr int narrow_team = 32;
+constexpr int wide_team = 256;
+constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; }
+
+/// A block of `columns` covers this many neighbors along `inner`, by this many threads along n each.
+constexpr int column_width = 32;
+constexpr int column_depth = 8;
+
+/// The largest value that a team combines, in bytes, and what its alignment divides.
+constexpr int most_value_bytes = 16;
+
+}  // namespace lockstep::grid

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/common/window.h>
+#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/core/host_device.h>
+
+// Pooling over NHWC images: a thread for each channel of each pixel, of the result or, in the gradients, of the images,
+// which gather from the windows that cover them.
+
+namespace lockstep::grid {
+
+namespace detail {
+
+/// One channel of one pixel.
+struct PixelChannel {
+  Index image, row, column, channel;
+
+  LOCKSTEP_HOST_DEVICE static PixelChannel of(Index i, Index height, Index width, Index channels) {
+    const Index pixel = i / channels;
+    const Index line = pixel / width;
+    return {line / height, line % height, pixel - line * width, i - pixel * channels};
+  }
+};
+
+struct PoolGeometry {
+  WindowAxis rows, columns;
+  Index channels;
+  Index y_stride;  ///< of a pixel of the result
+
+  PoolGeometry(const Tensor& x, const Window2d& w, const Tensor& y)
+      : rows{x.dim(1), y.dim(1), w.height, w.stride_h, w.pad_top},
+        columns{x.dim(2), y.dim(2), w.width, w.stride_w, w.pad_left},
+        channels(x.dim(3)),
+        y_stride(row_stride(y)) {}
+
+  LOCKSTEP_HOST_DEVICE Index x_at(Index image, Index row, Index column, Index channel) const {
+    return ((image * rows.in + row) * columns.in + column) * channels + channel;
+  }
+  LOCKSTEP_HOST_DEVICE Index y_at(Index image, Index row, Index column, Index channel) const {
+    return ((image * rows.out + row) * columns.out + column) * y_stride + channel;
+  }
+  LOCKSTEP_HOST_DEVICE PixelChannel of_x(Index i) const { return PixelChannel::of(i, rows.in, columns.in, channels); }
+  LOCKSTEP_HOST_DEVICE PixelChannel of_y(Index i) const { return PixelChannel::of(i, rows.out, columns.out, channels); }
+};
+
+/// The largest element of a window and where it stands first in row-major order; the first element if that is NaN.
+struct LargestOfWindow {
+  float value;
+  Index row, column;
+
+  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry& g, const float* x, const PixelChannel& at) {
+    const IndexRange rows = g.rows.covered(at.row);
+    const IndexRange columns = g.columns.covered(at.column);
+    row = rows.begin;
+    column = columns.begin;
+    value = x[g.x_at(at.image, row, column, at.channel)];
+    for (Index r = rows.begin; r < rows.end; ++r)
+      for (Index c = columns.begin; c < columns.end; ++c) {
+        const float candidate = x[g.x_at(at.image, r, c, at.channel)];
+        if (!(value < candidate)) continue;
+        value = candidate;
+        row = r;
+        column = c;
+      }
+  }
+};
+
+struct MaxPool {
+  PoolGeometry g;
+  const float* x;
+  float* y;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const PixelChannel at = g.of_y(i);
+    y[g.y_at(at.image, at.row, at.column, at.channel)] = LargestOfWindow(g, x, at).value;
+  }
+};
+
+/// Each window's gradient goes to its first largest element; to none if that is NaN.
+struct MaxPoolGradient {
+  PoolGeometry g;
+  const float* x;
+  const float* dy;
+  float* dx;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const PixelChannel at = g.of_x(i);
+    const IndexRange rows = g.rows.covering(at.row);
+    const IndexRange columns = g.columns.covering(at.column);
+    float sum = 0;
+    for (Index r = rows.begin; r < rows.end; ++r)
+      for (Index c = columns.begin; c < columns.end; ++c) {
+        const LargestOfWindow largest(g, x, {at.image, r, c, at.channel});
+        const bool hit = largest.row == at.row && largest.column == at.column && largest.value == largest.value;
+        sum += hit ? dy[g.y_at(at.image, r, c, at.channel)] : 0.0F;
+      }
+    dx[i] = sum;
+  }
+};
+
+struct AveragePool {
+  PoolGeometry g;
+  const float* x;
+  float* y;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const PixelChannel at = g.of_y(i);
+    const IndexRange rows = g.rows.covered(at.row);
+    const IndexRange columns = g.columns.covered(at.column);
+    float sum = 0;
+    for (Index r = rows.begin; r < rows.end; ++r)
+      for (Index c = columns.begin; c < columns.end; ++c) sum += x[g.x_at(at.image, r, c, at.channel)];
+    const Index count = (rows.end - rows.begin) * (columns.end - columns.begin);
+    y[g.y_at(at.image, at.row, at.column, at.channel)] = sum / static_cast<float>(count);
+  }
+};
+
+struct AveragePoolGradient {
+  PoolGeometry g;
+  const float* dy;
+  float* dx;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const PixelChannel at = g.of_x(i);
+    const IndexRange rows = g.rows.covering(at.row);
+    const IndexRange columns = g.columns.covering(at.column);
+    float sum = 0;
+    for (Index r = rows.begin; r < rows.end; ++r)
+      for (Index c = columns.begin; c < columns.end; ++c) {
+        const IndexRange tap_rows = g.rows.covered(r);
+        const IndexRange tap_columns = g.columns.covered(c);
+        const Index count = (tap_rows.end - tap_rows.begin) * (tap_columns.end - tap_columns.begin);
+        sum += dy[g.y_at(at.image, r, c, at.channel)] / static_cast<float>(count);
+      }
+    dx[i] = sum;
+  }
+};
+
+}  // namespace detail
+
+template <class Executor>
+void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y) {
+  on.for_each(y.elements(), detail::MaxPool{{x, window, y}, x.data<float>(), y.data<float>()});
+}
+
+template <class Executor>
+void max_pool2d_gradient(Executor& on, const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) {
+  on.for_each(dx.elements(),
+              detail::MaxPoolGradient{{x, window, dy}, x.data<float>(), dy.data<float>(), dx.data<float>()});
+}
+
+template <class Executor>
+void average_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y) {
+  on.for_each(y.elements(), detail::AveragePool{{x, window, y}, x.data<float>(), y.data<float>()});
+}
+
+template <class Executor>
+void average_pool2d_gradient(Executor& on, const Tensor& dy, const Window2d& window, const Tensor& dx) {
+  on.for_each(dx.elements(), detail::AveragePoolGradient{{dx, window, dy}, dy.data<float>(), dx.data<float>()});
+}
+
+}  // namespace lockstep::grid

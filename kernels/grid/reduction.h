@@ -1,0 +1,78 @@
+#pragma once
+
+#include <lockstep/kernels/common/reduction.h>
+#include <lockstep/kernels/grid/middle_axis.h>
+
+// The reductions of Backend.
+
+namespace lockstep::grid {
+
+namespace detail {
+
+struct MiddleSum : SumOf<double> {
+  const float* x;
+  float* y;
+  Index n, inner;
+
+  LOCKSTEP_HOST_DEVICE double load(Index o, Index i, Index k) const {
+    return static_cast<double>(x[(o * n + i) * inner + k]);
+  }
+  LOCKSTEP_HOST_DEVICE void finish(Index o, Index k, double sum) const { y[o * inner + k] = static_cast<float>(sum); }
+};
+
+struct Argmax {
+  const float* x;
+  std::int64_t* y;
+  Index n;
+
+  template <class Team>
+  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
+    const float* const from = x + row * n;
+    const auto later = [](Largest a, const Largest& b) {
+      a.offer(b);
+      return a;
+    };
+    const Largest largest = team.reduce(
+        n, Largest{from[0], 0},
+        [=](Index i) {
+          return Largest{from[i], i};
+        },
+        later);
+    team.once([&] { y[row] = largest.index; });
+  }
+};
+
+struct Squares : SumOf<double> {
+  const float* x;
+  double* sum;
+
+  LOCKSTEP_HOST_DEVICE double load(Index, Index i, Index) const {
+    return static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  }
+  LOCKSTEP_HOST_DEVICE void finish(Index, Index, double all) const { *sum = all; }
+};
+
+}  // namespace detail
+
+template <class Executor>
+void sum_middle(Executor& on, const Tensor& x, const Tensor& y) {
+  const Index n = x.dim(1);
+  const Index inner = x.dim(2);
+  reduce_middle(on, x.dim(0), n, inner, detail::MiddleSum{{}, x.data<float>(), y.data<float>(), n, inner});
+}
+
+template <class Executor>
+void argmax(Executor& on, const Tensor& x, const Tensor& y) {
+  const Index n = x.dim(1);
+  on.teams(x.dim(0), n, detail::Argmax{x.data<float>(), y.data<std::int64_t>(), n});
+}
+
+template <class Executor>
+double squared_norm(Executor& on, const float* x, Index count) {
+  const Tensor result = Tensor::empty({static_cast<Index>(sizeof(double))}, DType::u8);
+  auto* const sum = static_cast<double*>(result.raw_data());
+  reduce_middle(on, 1, count, 1, detail::Squares{{}, x, sum});
+  return on.value_at(sum);
+}
+
+}  // namespace lockstep::grid

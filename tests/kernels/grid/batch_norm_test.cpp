@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include "parity.h"
+
+namespace lockstep::test {
+namespace {
+
+constexpr float epsilon = 1e-3F;
+
+/// Rows of channels and what normalizes them, by the CPU's table.
+struct Case {
+  explicit Case(const Tensor& rows) : x(rows), shape(rows.shape()), channels(rows.dim(-1)) {
+    CpuBackend().channel_moments(x, mean, variance);
+  }
+  std::int64_t row_count() const { return x.elements() / channels; }
+
+  Tensor x;
+  Shape shape;
+  std::int64_t channels;
+  Tensor gamma = random_tensor({channels}, 2, 0.5, 1.5);
+  Tensor beta = random_tensor({channels}, 3);
+  Tensor mean = Tensor::empty({channels});
+  Tensor variance = Tensor::empty({channels});
+};
+
+// One channel; channels in fours and not; a row axis that is cut; slices that are in fours and that are not.
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  for (const Shape& shape : {Shape{1, 1}, Shape{7, 1}, Shape{9000, 1}, Shape{2, 3, 4, 5}, Shape{5, 8},
+                             Shape{3, 5, 5, 36}, Shape{700, 3}, Shape{1, 64}})
+    result.emplace_back(random_tensor(shape, 1, -1, 3));
+  result.emplace_back(strided_copy(random_tensor({4, 3, 3, 8}, 1), -1, 2, 3));
+  result.emplace_back(strided_copy(random_tensor({4, 3, 3, 8}, 1), -1, 4, 4));
+  return result;
+}
+
+TEST(GridBatchNorm, Moments) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.x.text());
+    expect_near({{c.channels}, {c.channels}}, c.row_count(),
+                [&](Backend& b, const Results& out) { b.channel_moments(c.x, out[0], out[1]); });
+  }
+}
+
+TEST(GridBatchNorm, MomentsOfNoRows) {
+  const Tensor x = Tensor::empty({0, 3});
+  expect_same_results({{3}, {3}}, [&](Backend& b, const Results& out) { b.channel_moments(x, out[0], out[1]); });
+}
+
+// The mean is 10,000 standard deviations away from 0: a sum of squares in f32 would know nothing of the variance.
+TEST(GridBatchNorm, MomentsOfALargeMean) {
+  const std::int64_t rows = 5000;
+  const Tensor x = random_tensor({rows, 2}, 1, 9999, 10001);
+  HostGridBackend grid;
+  const Tensor mean = Tensor::empty({2});
+  const Tensor variance = Tensor::empty({2});
+  grid.channel_moments(x, mean, variance);
+  for (std::int64_t k = 0; k < 2; ++k) {
+    double sum = 0;
+    double squares = 0;
+    for (std::int64_t r = 0; r < rows; ++r) sum += x.data<float>()[r * 2 + k];
+    for (std::int64_t r = 0; r < rows; ++r) squares += std::pow(x.data<float>()[r * 2 + k] - sum / rows, 2);
+    EXPECT_NEAR(mean.data<float>()[k], sum / rows, tolerance(DType::f32, 1, sum / rows));
+    EXPECT_NEAR(variance.data<float>()[k], squares / rows, tolerance(DType::f32, 1, squares / rows));
+  }
+}
+
+TEST(GridBatchNorm, MergedMoments) {
+  const std::int64_t channels = 5;
+  const Tensor parts = random_tensor({3, 2 * channels + 1}, 1, 0.5, 1.5);
+  const float counts[] = {10, 0, 3};
+  for (std::int64_t part = 0; part < 3; ++part) parts.data<float>()[part * parts.dim(1) + 2 * channels] = counts[part];
+  expect_same_results({{channels}, {channels}},
+                      [&](Backend& b, const Results& out) { b.merge_moments(parts, out[0], out[1]); });
+}
+
+TEST(GridBatchNorm, Normalization) {
+  for (const Case& c : cases())
+    for (const bool relu : {false, true}) {
+      SCOPED_TRACE(c.x.text());
+      expect_same_results({c.shape}, [&](Backend& b, const Results& out) {
+        b.batch_norm(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, out[0]);
+      });
+    }
+}
+
+TEST(GridBatchNorm, WritesToASlice) {
+  const Case c(random_tensor({6, 8}, 1));
+  expect_same_results({{6, 20}}, [&](Backend& b, const Results& out) {
+    b.batch_norm(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, true, out[0].slice_view(1, 4, 12));
+  });
+}
+
+TEST(GridBatchNorm, Gradients) {
+  for (const Case& c : cases())
+    for (const bool relu : {false, true}) {
+      SCOPED_TRACE(c.x.text());
+      for (const Tensor& dy : {random_tensor(c.shape, 4), strided_copy(random_tensor(c.shape, 4))}) {
+        expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](Backend& b, const Results& out) {
+          b.batch_norm_gradient_sums(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, out[0], out[1]);
+        });
+        const Tensor dgamma = random_tensor({c.channels}, 5);
+        const Tensor dbeta = random_tensor({c.channels}, 6);
+        for (const std::int64_t count : {std::int64_t{0}, c.row_count()})
+          expect_same_results({c.shape}, [&](Backend& b, const Results& out) {
+            b.batch_norm_gradient_x(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, dgamma, dbeta, count,
+                                    out[0]);
+          });
+      }
+    }
+}
+
+TEST(GridBatchNorm, GradientSumsMissNoRow) {
+  for (const Shape& shape :
+       {Shape{1, 3}, Shape{255, 33}, Shape{257, 5}, Shape{2001, 1}, Shape{9001, 1}, Shape{1001, 40}})
+    for (const bool relu : {false, true}) {
+      SCOPED_TRACE(shape.text());
+      const Tensor x = whole_numbers(shape, 1);
+      const Tensor dy = whole_numbers(shape, 2);
+      const Tensor zero = Tensor::zeros({shape[1]});
+      const Tensor one = Tensor::full({shape[1]}, 1);
+      expect_same_results({{shape[1]}, {shape[1]}}, [&](Backend& b, const Results& out) {
+        b.batch_norm_gradient_sums(x, one, zero, zero, one, epsilon, relu, dy, out[0], out[1]);
+      });
+    }
+}
+
+TEST(GridBatchNorm, GradientInPlaceOfX) {
+  const Case c(random_tensor({6, 8}, 1));
+  const Tensor dy = random_tensor({6, 8}, 2);
+  expect_same(Results{c.x}, [&](Backend& b, const Results& out) {
+    b.batch_norm_gradient_x(out[0], c.gamma, c.beta, c.mean, c.variance, epsilon, true, dy, c.gamma, c.beta, 6, out[0]);
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,77 @@
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "parity.h"
+
+namespace lockstep::test {
+namespace {
+
+// Teams of a warp and of a block, with and without elements for all of their threads.
+const std::vector<Shape> shapes{{1, 1}, {5, 10}, {3, 33}, {2, 1024}, {2, 1025}, {3, 3001}, {0, 4}};
+
+Tensor probabilities_of(const Tensor& logits) {
+  const Tensor y = Tensor::empty(logits.shape());
+  CpuBackend().softmax(logits, y);
+  return y;
+}
+
+TEST(GridCrossEntropy, Softmax) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.text());
+    const Tensor logits = random_tensor(shape, 1, -20, 20);
+    const Tensor dy = random_tensor(shape, 2);
+    const Tensor y = probabilities_of(logits);
+    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.softmax(logits, out[0]); });
+    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.softmax_gradient(y, dy, out[0]); });
+    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.log_softmax(logits, out[0]); });
+    const Tensor log_y = Tensor::empty(shape);
+    CpuBackend().log_softmax(logits, log_y);
+    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.log_softmax_gradient(log_y, dy, out[0]); });
+  }
+}
+
+TEST(GridCrossEntropy, SoftmaxOfNothing) {
+  const Tensor logits = Tensor::empty({3, 0});
+  expect_same_results({{3, 0}}, [&](Backend& b, const Results& out) { b.softmax(logits, out[0]); });
+  expect_same_results({{3, 0}}, [&](Backend& b, const Results& out) { b.log_softmax(logits, out[0]); });
+}
+
+TEST(GridCrossEntropy, SoftmaxOfExtremeLogits) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor logits = Tensor::from(std::vector<float>{-infinity, 0, 3, 1e30F, -1e30F, 5}, {2, 3});
+  expect_near({{2, 3}}, 1, [&](Backend& b, const Results& out) { b.softmax(logits, out[0]); });
+  HostGridBackend grid;
+  const Tensor y = Tensor::empty({1, 3});
+  grid.softmax(Tensor::from(std::vector<float>{1, std::nanf(""), 2}, {1, 3}), y);
+  for (const float value : y.span<float>()) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(GridCrossEntropy, SparseSoftmaxCrossEntropy) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.text());
+    const Tensor logits = random_tensor(shape, 1, -5, 5);
+    const Tensor labels = random_indices(shape[0], shape[1], 2);
+    const Tensor dloss = random_tensor({shape[0]}, 3);
+    expect_near({{shape[0]}, shape}, 1, [&](Backend& b, const Results& out) {
+      EXPECT_EQ(b.sparse_softmax_cross_entropy(logits, labels, out[0], out[1]), -1);
+    });
+    const Tensor y = probabilities_of(logits);
+    expect_same_results({shape}, [&](Backend& b, const Results& out) {
+      b.sparse_softmax_cross_entropy_gradient(y, labels, dloss, out[0]);
+    });
+  }
+}
+
+TEST(GridCrossEntropy, LabelsOutsideAreFoundAndNotRead) {
+  const Tensor logits = random_tensor({4, 3}, 1);
+  const Tensor labels = Tensor::from(std::vector<std::int64_t>{2, 0, -1, 3}, {4});
+  HostGridBackend grid;
+  const Results out = unwritten({{4}, {4, 3}});
+  EXPECT_EQ(grid.sparse_softmax_cross_entropy(logits, labels, out[0], out[1]), 2);
+  EXPECT_FALSE(std::isnan(out[0].data<float>()[1]));
+  EXPECT_TRUE(std::isnan(out[0].data<float>()[2]));
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <lockstep/kernels/common/window.h>
+
+#include "parity.h"
+
+namespace lockstep::test {
+namespace {
+
+/// A pooling of (2, height, width, channels) to (2, out_height, out_width, channels).
+struct Case {
+  std::int64_t height, width, channels, out_height, out_width;
+  Window2d window;
+
+  Shape x() const { return {2, height, width, channels}; }
+  Shape y() const { return {2, out_height, out_width, channels}; }
+};
+
+// Windows that overlap, that tile, that leave gaps and elements over, that reach into padding, that cover all.
+const std::vector<Case> cases{
+    {1, 1, 1, 1, 1, {}},
+    {6, 8, 3, 3, 4, {.height = 2, .width = 2, .stride_h = 2, .stride_w = 2}},
+    {7, 7, 4, 3, 3, {.height = 3, .width = 3, .stride_h = 2, .stride_w = 2}},
+    {5, 6, 2, 5, 6, {.height = 3, .width = 3, .pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1}},
+    {8, 9, 3, 2, 3, {.height = 2, .width = 1, .stride_h = 4, .stride_w = 3}},
+    {7, 5, 1, 4, 2, {.height = 2, .width = 4, .stride_h = 2, .stride_w = 3, .pad_bottom = 1, .pad_right = 2}},
+    {4, 4, 5, 1, 1, {.height = 4, .width = 4}},
+};
+
+TEST(GridPool2d, WindowsThatCoverAnElement) {
+  for (const Case& c : cases) {
+    const WindowAxis axis{c.height, c.out_height, c.window.height, c.window.stride_h, c.window.pad_top};
+    for (std::int64_t i = 0; i < axis.in; ++i) {
+      const IndexRange found = axis.covering(i);
+      for (std::int64_t at = 0; at < axis.out; ++at) {
+        const IndexRange covered = axis.covered(at);
+        EXPECT_EQ(at >= found.begin && at < found.end, i >= covered.begin && i < covered.end) << i << " " << at;
+      }
+    }
+  }
+}
+
+/// Few different values, so that windows have several largest ones.
+Tensor tied(const Shape& shape, unsigned seed) {
+  const Tensor x = Tensor::empty(shape);
+  const Tensor values = random_indices(shape.elements(), 3, seed);
+  for (std::int64_t i = 0; i < shape.elements(); ++i)
+    x.data<float>()[i] = static_cast<float>(values.data<std::int64_t>()[i]);
+  return x;
+}
+
+TEST(GridPool2d, MaxPool) {
+  for (const Case& c : cases)
+    for (const Tensor& x : {random_tensor(c.x(), 1), tied(c.x(), 2)}) {
+      SCOPED_TRACE(c.x().text());
+      const Tensor dy = random_tensor(c.y(), 3);
+      expect_same_results({c.y()}, [&](Backend& b, const Results& out) { b.max_pool2d(x, c.window, out[0]); });
+      for (const Tensor& upper : {dy, strided_copy(dy)})
+        expect_same_results({c.x()},
+                            [&](Backend& b, const Results& out) { b.max_pool2d_gradient(x, c.window, upper, out[0]); });
+    }
+}
+
+TEST(GridPool2d, MaxPoolOfWhatIsNoNumber) {
+  const Case& c = cases[2];
+  const Tensor x = random_tensor(c.x(), 1);
+  for (const std::int64_t at : {0, 30, 31, 77, 150}) x.data<float>()[at] = std::nanf("");
+  const Tensor dy = random_tensor(c.y(), 3);
+  expect_same_results({c.y()}, [&](Backend& b, const Results& out) { b.max_pool2d(x, c.window, out[0]); });
+  expect_same_results({c.x()}, [&](Backend& b, const Results& out) { b.max_pool2d_gradient(x, c.window, dy, out[0]); });
+}
+
+TEST(GridPool2d, AveragePool) {
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.x().text());
+    const Tensor x = random_tensor(c.x(), 1);
+    const Tensor dy = random_tensor(c.y(), 2);
+    expect_same_results({c.y()}, [&](Backend& b, const Results& out) { b.average_pool2d(x, c.window, out[0]); });
+    for (const Tensor& upper : {dy, strided_copy(dy)})
+      expect_same_results({c.x()},
+                          [&](Backend& b, const Results& out) { b.average_pool2d_gradient(upper, c.window, out[0]); });
+  }
+}
+
+TEST(GridPool2d, WritesToAChannelSlice) {
+  const Case& c = cases[1];
+  const Tensor x = random_tensor(c.x(), 1);
+  Shape wide = c.y();
+  wide[3] += 5;
+  expect_same_results({wide}, [&](Backend& b, const Results& out) {
+    b.max_pool2d(x, c.window, out[0].slice_view(3, 2, 2 + c.channels));
+  });
+  expect_same_results({wide}, [&](Backend& b, const Results& out) {
+    b.average_pool2d(x, c.window, out[0].slice_view(3, 2, 2 + c.channels));
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <lockstep/kernels/grid/middle_axis.h>
+
+#include "parity.h"
+
+namespace lockstep::test {
+namespace {
+
+// The cut into parts decides the order of addition: it must know nothing but the shape, and leave parts with work.
+TEST(GridReduction, LongMiddleAxesAreCut) {
+  EXPECT_EQ(grid::middle_parts(1, 8191, 1), 1);
+  EXPECT_EQ(grid::middle_parts(1, 8192, 1), 2);
+  EXPECT_EQ(grid::middle_parts(1, 100'000'000, 1), 1024);
+  EXPECT_EQ(grid::middle_parts(2000, 100'000, 1), 1);
+  EXPECT_EQ(grid::middle_parts(1, 255, 64), 1);
+  EXPECT_EQ(grid::middle_parts(1, 256, 64), 2);
+  EXPECT_EQ(grid::middle_parts(1, 1'000'000, 64), 512);
+}
+
+TEST(GridReduction, SumMiddle) {
+  // Teams of a warp and of a block; columns with and without a rest; each with a middle axis that is cut.
+  for (const Shape& shape : {Shape{1, 1, 1}, Shape{5, 37, 1}, Shape{3, 1500, 1}, Shape{1, 20011, 1}, Shape{2, 8192, 1},
+                             Shape{2, 7, 3}, Shape{1, 100, 64}, Shape{3, 33, 70}, Shape{1, 1001, 3}, Shape{2, 700, 40},
+                             Shape{2, 0, 3}, Shape{4, 0, 1}, Shape{0, 5, 3}, Shape{3, 5, 0}}) {
+    SCOPED_TRACE(shape.text());
+    const Tensor x = random_tensor(shape, 1, -1, 2);
+    expect_near({{shape[0], shape[2]}}, 1, [&](Backend& b, const Results& out) { b.sum_middle(x, out[0]); });
+  }
+}
+
+TEST(GridReduction, ArgmaxTakesTheFirstOfEquals) {
+  for (const Shape& shape : {Shape{1, 1}, Shape{4, 7}, Shape{3, 1000}, Shape{2, 2500}}) {
+    SCOPED_TRACE(shape.text());
+    // Few different values: the largest stands in many places.
+    const Tensor x = Tensor::empty(shape);
+    const Tensor indices = random_indices(shape.elements(), 3, 1);
+    for (std::int64_t i = 0; i < shape.elements(); ++i)
+      x.data<float>()[i] = static_cast<float>(indices.data<std::int64_t>()[i]) - 5;
+    const Results before{Tensor::full({shape[0]}, -1, DType::i64)};
+    expect_same(before, [&](Backend& b, const Results& out) { b.argmax(x, out[0]); });
+  }
+  const float nan = std::nanf("");
+  const Tensor odd = Tensor::from(std::vector<float>{nan, 1, 2, 1, nan, 3, nan, nan, nan}, {3, 3});
+  const Results before{Tensor::full({3}, -1, DType::i64)};
+  expect_same(before, [&](Backend& b, const Results& out) { b.argmax(odd, out[0]); });
+}
+
+TEST(GridReduction, SquaredNorm) {
+  for (const std::int64_t n : {0, 1, 1000, 5000, 300'001}) {
+    const Tensor x = random_tensor({n}, 1);
+    HostGridBackend grid;
+    CpuBackend cpu;
+    const double expected = cpu.squared_norm(x.data<float>(), n);
+    // Both add in f64.
+    const double allowed = expected * static_cast<double>(n) * std::ldexp(1.0, -52);
+    EXPECT_NEAR(grid.squared_norm(x.data<float>(), n), expected, allowed) << n;
+  }
+}
+
+TEST(GridReduction, LimitNorms) {
+  const NormLimits limits{.min_value = 0.5, .max_value = 1.5, .rate = 0.7};
+  for (const Shape& shape : {Shape{1}, Shape{7}, Shape{5, 40}, Shape{900, 3}, Shape{9, 4, 6}, Shape{2, 3, 4, 5},
+                             Shape{3, 3, 8, 33}, Shape{1, 5, 1, 2}, Shape{0, 3}, Shape{600, 2, 5}})
+    for (const int first : {0, 1}) {
+      SCOPED_TRACE(fmt::format("{} from axis {}", shape, first));
+      const Results before{random_tensor(shape, 1)};
+      const BothTables both(before, [&](Backend& b, const Results& out) { b.limit_norms(out[0], first, limits); });
+      expect_close(both.grid[0], both.cpu[0].to_vector<double>());
+    }
+}
+
+TEST(GridReduction, LayerNorm) {
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 5}, Shape{700, 33}, Shape{2, 1500}, Shape{0, 4}}) {
+    SCOPED_TRACE(shape.text());
+    const std::int64_t rows = shape[0];
+    const std::int64_t n = shape[1];
+    const Tensor x = random_tensor(shape, 1, 3, 5);
+    const Tensor gamma = random_tensor({n}, 2, 0.5, 1.5);
+    const Tensor beta = random_tensor({n}, 3);
+    const Tensor dy = random_tensor(shape, 4);
+    const auto normalize = [&](Backend& b, const Results& out) {
+      b.layer_norm(x, gamma, beta, 1e-3F, out[0], out[1], out[2]);
+    };
+    expect_near({shape, {rows}, {rows}}, n, normalize);
+    const Tensor y = Tensor::empty(shape);
+    const Tensor mean = Tensor::empty({rows});
+    const Tensor inverse = Tensor::empty({rows});
+    CpuBackend().layer_norm(x, gamma, beta, 1e-3F, y, mean, inverse);
+    expect_near({shape, {n}, {n}}, std::max(rows, n), [&](Backend& b, const Results& out) {
+      b.layer_norm_gradient(x, gamma, mean, inverse, dy, out[0], out[1], out[2]);
+    });
+    expect_near({{n}, {n}}, rows, [&](Backend& b, const Results& out) {
+      b.layer_norm_gradient(x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]);
+    });
+  }
+}
+
+TEST(GridReduction, LayerNormGradientSumsMissNoRow) {
+  for (const Shape& shape :
+       {Shape{1, 3}, Shape{255, 33}, Shape{257, 5}, Shape{2001, 1}, Shape{9001, 1}, Shape{1001, 40}}) {
+    SCOPED_TRACE(shape.text());
+    const Tensor x = whole_numbers(shape, 1);
+    const Tensor dy = whole_numbers(shape, 2);
+    const Tensor gamma = Tensor::full({shape[1]}, 1);
+    const Tensor mean = Tensor::zeros({shape[0]});
+    const Tensor inverse = Tensor::full({shape[0]}, 1);
+    expect_same_results({{shape[1]}, {shape[1]}}, [&](Backend& b, const Results& out) {
+      b.layer_norm_gradient(x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test

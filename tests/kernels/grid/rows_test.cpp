@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include "parity.h"
+
+namespace lockstep::test {
+namespace {
+
+TEST(GridRows, Gather) {
+  for (const auto& [rows, width, n] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
+           {1, 1, 1}, {7, 5, 20}, {100, 33, 3}, {4, 3, 0}, {4, 0, 3}}) {
+    const Tensor x = random_tensor({rows, width}, 1);
+    const Tensor indices = random_indices(n, rows, 2);
+    expect_same_results({{n, width}},
+                        [&](Backend& b, const Results& out) { EXPECT_EQ(b.gather_rows(x, indices, out[0]), -1); });
+  }
+}
+
+TEST(GridRows, ScatterAddsInTheOrderOfPlaces) {
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const auto& [rows, width, n] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
+             {1, 1, 1}, {1, 3, 500}, {7, 5, 300}, {1000, 8, 40}, {4, 3, 0}, {4, 0, 3}}) {
+      SCOPED_TRACE(fmt::format("{} into {} rows of {}, {}", n, rows, width, name(dtype)));
+      const Tensor values = Tensor::empty({n, width}, dtype);
+      const Tensor before = Tensor::empty({rows, width}, dtype);
+      CpuBackend().convert(random_tensor({n, width}, 1), values);
+      CpuBackend().convert(random_tensor({rows, width}, 2), before);
+      const Tensor indices = random_indices(n, rows, 3);
+      expect_same(Results{before},
+                  [&](Backend& b, const Results& out) { EXPECT_EQ(b.scatter_add_rows(values, indices, out[0]), -1); });
+    }
+}
+
+TEST(GridRows, IndicesOutsideAreFoundAndLeftOut) {
+  const std::vector<std::int64_t> places{1, 0, 3, 2, -1, 1};
+  const Tensor indices = Tensor::from(places, {6});
+  const Tensor x = random_tensor({3, 2}, 1);
+  HostGridBackend grid;
+  const Tensor y = unwritten({{6, 2}})[0];
+  EXPECT_EQ(grid.gather_rows(x, indices, y), 2);
+  EXPECT_EQ(y.data<float>()[6], x.data<float>()[4]);
+  EXPECT_TRUE(std::isnan(y.data<float>()[4]));
+  const Tensor values = random_tensor({6, 2}, 2);
+  expect_same(Results{x},
+              [&](Backend& b, const Results& out) { EXPECT_EQ(b.scatter_add_rows(values, indices, out[0]), 2); });
+}
+
+}  // namespace
+}  // namespace lockstep::test

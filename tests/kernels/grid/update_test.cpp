@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include "parity.h"
+
+namespace lockstep::test {
+namespace {
+
+// One pointer, some, what one launch takes, and more than two launches take.
+const std::vector<std::size_t> replica_counts{1, 3, 64, 65, 150};
+
+/// The first elements of the tensors.
+template <class T, class Pointer>
+std::vector<Pointer> pointers(const Results& tensors) {
+  std::vector<Pointer> result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.data<T>());
+  return result;
+}
+
+/// One tensor for each replica, in [1, 2) for real numbers, in [-100, 100) for integers.
+Results of_replicas(std::size_t count, std::int64_t n, DType dtype, unsigned seed) {
+  const bool whole = dtype == DType::i32 || dtype == DType::i64;
+  Results result;
+  for (std::size_t r = 0; r < count; ++r) {
+    const Tensor values = whole ? random_tensor({n}, seed + static_cast<unsigned>(r), -100, 100)
+                                : random_tensor({n}, seed + static_cast<unsigned>(r), 0.9, 1.1);
+    result.push_back(Tensor::empty({n}, dtype));
+    CpuBackend().convert(values, result.back());
+  }
+  return result;
+}
+
+template <class T>
+void check_reduce(ReduceOp op, std::size_t replicas, std::int64_t terms) {
+  SCOPED_TRACE(fmt::format("{} of {} {}", name(op), replicas, name(dtype_of<T>)));
+  for (const std::int64_t n : {0, 1, 37}) {
+    const Results values = of_replicas(replicas, n, dtype_of<T>, 1);
+    // In place, as the strategies do.
+    expect_same(values, [&](Backend& b, const Results& out) {
+      const auto in = pointers<T, const T*>(out);
+      const auto to = pointers<T, T*>(out);
+      b.reduce(op, ReduceViews<T>{.in = in, .out = to, .count = n, .terms = terms});
+    });
+  }
+}
+
+TEST(GridUpdate, ReducesReplicas) {
+  for (const std::size_t replicas : replica_counts)
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod}) {
+      check_reduce<float>(op, replicas, 0);
+      check_reduce<bfloat16>(op, replicas, 7);
+      if (op == ReduceOp::mean) continue;
+      check_reduce<std::int32_t>(op, replicas, 0);
+      check_reduce<std::int64_t>(op, replicas, 0);
+    }
+}
+
+TEST(GridUpdate, RefusesWhatTheCpuRefuses) {
+  HostGridBackend grid;
+  std::int32_t value = 1;
+  const std::int32_t* const in = &value;
+  std::int32_t* const out = &value;
+  EXPECT_THROW(grid.reduce(ReduceOp::mean, ReduceViews<std::int32_t>{.in = {&in, 1}, .out = {&out, 1}, .count = 1}),
+               InvalidArgument);
+  EXPECT_THROW(grid.reduce(ReduceOp::sum, ReduceViews<std::int32_t>{}), InvalidArgument);
+  EXPECT_THROW(grid.update(SgdStep{}, UpdateViews{}), InvalidArgument);
+}
+
+std::vector<OptimizerStep> steps() {
+  std::vector<OptimizerStep> result{SgdStep{},
+                                    SgdStep{.momentum = 0.9F},
+                                    SgdStep{.momentum = 0.9F, .nesterov = true},
+                                    AdamStep{.t = 3},
+                                    AdamStep{.amsgrad = true},
+                                    RmspropStep{},
+                                    RmspropStep{.centered = true},
+                                    RmspropStep{.momentum = 0.8F},
+                                    RmspropStep{.momentum = 0.8F, .centered = true},
+                                    AdagradStep{},
+                                    LambDirectionStep{}};
+  OptimizerStep all = AdamStep{};
+  all.gradient_scale = 0.5F;
+  all.clip_value = 0.6F;
+  all.decay = 0.01F;
+  all.average = OptimizerStep::Average::keep;
+  result.push_back(all);
+  all.average = OptimizerStep::Average::overwrite;
+  result.push_back(all);
+  return result;
+}
+
+TEST(GridUpdate, AppliesEveryRuleToEveryCopy) {
+  for (const OptimizerStep& step : steps())
+    for (const std::size_t replicas : replica_counts) {
+      SCOPED_TRACE(fmt::format("rule {} of {} replicas", step.rule.index(), replicas));
+      const std::int64_t n = 37;
+      const Results gradients = of_replicas(replicas, n, DType::f32, 1);
+      Results before(replicas, random_tensor({n}, 500));
+      // State as steps before would have left it: second moments that are larger than the squared first ones.
+      for (int slot = 0; slot < state_slots(step); ++slot) before.push_back(random_tensor({n}, 600U + slot, 0.1, 0.2));
+      expect_same(before, [&](Backend& b, const Results& out) {
+        const auto in = pointers<float, const float*>(gradients);
+        const auto all = pointers<float, float*>(out);
+        const std::span<float* const> memory(all);
+        b.update(
+            step,
+            UpdateViews{
+                .gradients = in, .parameters = memory.first(replicas), .state = memory.subspan(replicas), .count = n});
+      });
+    }
+}
+
+}  // namespace
+}  // namespace lockstep::test
