@@ -1,14 +1,30 @@
+#include <atomic>
+
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/built_in_gpu_backend.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
 
 namespace lockstep {
+namespace {
+
+std::atomic<Backend*>& other_gpu_backend() {
+  static std::atomic<Backend*> other = nullptr;
+  return other;
+}
+
+}  // namespace
 
 Backend& backend(DeviceKind kind) {
   static CpuBackend cpu;
-  require<Unsupported>(kind == DeviceKind::cpu, "this build has no kernels for a {}; use CPU devices", name(kind));
-  return cpu;
+  if (kind == DeviceKind::cpu) return cpu;
+  Backend* const other = other_gpu_backend();
+  return other != nullptr ? *other : built_in_gpu_backend();
 }
 
 Backend& current_backend() { return backend(current_context().device.kind); }
+
+GpuBackendScope::GpuBackendScope(Backend& backend) { other_gpu_backend() = &backend; }
+
+GpuBackendScope::~GpuBackendScope() { other_gpu_backend() = nullptr; }
 
 }  // namespace lockstep

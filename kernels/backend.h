@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <lockstep/kernels/norm_limits.h>
@@ -22,6 +23,9 @@ struct Window2d {
   std::int64_t dilation_h = 1, dilation_w = 1;
   ///@}
 };
+
+/// An index of a row that scatter_add_rows leaves out.
+inline constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::min();
 
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
 /// ops (kernels/ops), which compose everything else from these. Tensors are dense f32 unless said; "rows" means that
@@ -66,7 +70,7 @@ class Backend {
   /// y (n, inner) = rows indices (n) of x (rows, inner). Returns the first place of an index outside, or -1.
   virtual std::int64_t gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) = 0;
   /// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Returns as
-  /// gather_rows; what is outside is left out.
+  /// gather_rows; what is outside is left out, and where the index is no_row nobody is told.
   virtual std::int64_t scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) = 0;
 
   // Losses, cpu/cross_entropy.cpp.
@@ -187,5 +191,15 @@ class Backend {
 Backend& backend(DeviceKind kind);
 /// The op table for the calling thread's device.
 Backend& current_backend();
+
+/// Puts another op table for GPUs in place of this build's, for tests on machines without a GPU. Not while ops run.
+class GpuBackendScope {
+ public:
+  /// Until the scope ends.
+  explicit GpuBackendScope(Backend& backend);
+  ~GpuBackendScope();
+  GpuBackendScope(const GpuBackendScope&) = delete;
+  GpuBackendScope& operator=(const GpuBackendScope&) = delete;
+};
 
 }  // namespace lockstep

@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::int64_t grain = 16384;  // elements that are worth a thread
 
-/// The first place of an index outside [0, rows), or -1.
-std::int64_t first_outside(std::span<const std::int64_t> indices, std::int64_t rows) {
-  const auto found = std::ranges::find_if(indices, [rows](std::int64_t i) { return i < 0 || i >= rows; });
+/// The first place of an index outside [0, rows), or -1. `may_be_no_row`: no_row does not count.
+std::int64_t first_outside(std::span<const std::int64_t> indices, std::int64_t rows, bool may_be_no_row) {
+  const auto found = std::ranges::find_if(
+      indices, [=](std::int64_t i) { return (i < 0 || i >= rows) && !(may_be_no_row && i == no_row); });
   return found == indices.end() ? -1 : found - indices.begin();
 }
 
@@ -40,7 +41,7 @@ void scatter_add_columns(const Tensor& values, std::span<const std::int64_t> ind
 
 std::int64_t CpuBackend::gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) {
   const std::span<const std::int64_t> rows = indices.span<std::int64_t>();
-  const std::int64_t outside = first_outside(rows, x.dim(0));
+  const std::int64_t outside = first_outside(rows, x.dim(0), false);
   if (outside >= 0) return outside;
   const std::int64_t width = x.dim(1);
   const float* const from = x.data<float>();
@@ -60,7 +61,7 @@ std::int64_t CpuBackend::scatter_add_rows(const Tensor& values, const Tensor& in
     scatter_add_columns<bfloat16>(values, rows, out);
   else
     scatter_add_columns<float>(values, rows, out);
-  return first_outside(rows, out.dim(0));
+  return first_outside(rows, out.dim(0), true);
 }
 
 }  // namespace lockstep

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/grid/executor.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
@@ -46,7 +47,7 @@ struct CheckedRows {
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const bool outside = indices[i] < 0 || indices[i] >= rows;
     checked[i] = outside ? rows : indices[i];
-    if (outside) faults(i);
+    if (outside && indices[i] != no_row) faults(i);
   }
 };
 

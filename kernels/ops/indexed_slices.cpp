@@ -5,6 +5,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
@@ -38,9 +39,10 @@ void scatter_add(const IndexedSlices& slices, const Tensor& to) {
   check_addable(slices);
   require(to.shape() == slices.dense_shape && to.dtype() == slices.values.dtype(), "{} cannot be added to {}",
           slices.text(), to);
-  const Tensor indices = make_dense(slices.indices);
-  const std::int64_t outside =
-      current_backend().scatter_add_rows(as_rows(make_dense(slices.values)), indices, as_rows(to));
+  const ContextScope there(context_on(to.device()));
+  const Tensor indices = make_dense(reachable_from(to.device(), slices.indices));
+  const Tensor values = make_dense(reachable_from(to.device(), slices.values));
+  const std::int64_t outside = current_backend().scatter_add_rows(as_rows(values), indices, as_rows(to));
   require(outside < 0, "index {} at place {} is outside {}",
           outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
           slices.text());

@@ -2,31 +2,47 @@
 #include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
-namespace {
-
-/// The calling thread's context, but on another device.
-ExecutionContext on(const LogicalDevice& device) {
-  ExecutionContext context = current_context();
-  context.device = device;
-  return context;
-}
-
-}  // namespace
 
 Tensor to_device(const Tensor& x, const LogicalDevice& device) {
   require(x.defined(), "to_device takes a tensor, got an undefined one");
   if (x.device() == device) return x;
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), device);
-  current_backend().convert(x, y);
+  assign(x, y);
   if (recording({x})) {
     record("to_device", {x}, y, [source = x.device()](BackwardContext& c) {
-      const ContextScope back(on(source));
+      // What is added to a gradient is added where that is.
+      const Tensor so_far = c.contributed(0);
+      const ContextScope back(context_on(so_far.defined() ? so_far.device() : source));
       const Tensor& dy = c.gradient(0);
       contribute(
-          c, 0, dy.shape(), [&](const Tensor& out) { current_backend().convert(dy, out); }, dy.dtype());
+          c, 0, dy.shape(), [&](const Tensor& out) { assign(dy, out); }, dy.dtype());
     });
   }
   return y;
+}
+
+Tensor reachable_from(const LogicalDevice& device, const Tensor& x) {
+  if (is_reachable(x, device)) return x;
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), device);
+  assign(x, y);
+  return y;
+}
+
+void assign(const Tensor& x, const Tensor& y) {
+  const LogicalDevice& from = x.device();
+  const LogicalDevice& to = y.device();
+  if (is_reachable(x, to)) {
+    const ContextScope there(context_on(to));
+    return current_backend().convert(x, y);
+  }
+  // Only dense memory crosses: what is not is packed before and spread out after.
+  const ContextScope source(context_on(from));
+  const Tensor dense = make_dense(x);
+  if (y.is_dense() && y.dtype() == x.dtype()) return copy(dense, y);
+  const ContextScope destination(context_on(to));
+  const Tensor arrived = Tensor::empty(x.shape(), x.dtype());
+  copy(dense, arrived);
+  current_backend().convert(arrived, y);
 }
 
 }  // namespace lockstep

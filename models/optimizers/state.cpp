@@ -138,7 +138,8 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   for (Group& group : groups) {
     std::vector<Variable> members;
     const bool every_row = rule_->moves_without_gradient() || group.decays || options_.use_ema;
-    ReducerOptions options{.slots = starts, .by_rows = {}, .every_row = every_row};
+    ReducerOptions options{
+        .slots = starts, .by_rows = {}, .every_row = every_row, .own_copies = context.strategy().state()->collective().updates_own_copy()};
     for (const std::size_t member : group.members) {
       members.push_back(variables[member]);
       options.by_rows.push_back(by_rows[member]);
@@ -325,13 +326,18 @@ void Optimizer::State::constrain(const ReplicaContext& context) const {
   if (shared) context.meet("the end of the constraints of variables");
 }
 
-Tensor Optimizer::State::value(std::size_t variable, std::size_t slot) const {
+std::pair<const GradientReducer&, std::size_t> Optimizer::State::place_of(std::size_t variable) const {
   for (const Group& group : groups_) {
     const auto member = std::ranges::find(group.members, variable);
     if (member != group.members.end())
-      return group.reducer->state(static_cast<std::size_t>(member - group.members.begin()), slot);
+      return {*group.reducer, static_cast<std::size_t>(member - group.members.begin())};
   }
   fail<BrokenInvariant>("variable {} is in no group of the optimizer", variable);
+}
+
+Tensor Optimizer::State::value(std::size_t variable, std::size_t slot) const {
+  const auto [reducer, member] = place_of(variable);
+  return reducer.state(member, slot);
 }
 
 void Optimizer::State::finalize_variable_values() const {
@@ -388,7 +394,10 @@ void Optimizer::State::check(const OptimizerState& state, const std::vector<Vari
 
 void Optimizer::State::take_over(const OptimizerState& state) {
   for (std::size_t slot = 0; slot < state.slots.size(); ++slot)
-    for (std::size_t i = 0; i < variables_.size(); ++i) copy(state.slots[slot].values[i], value(i, slot));
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      const auto [reducer, member] = place_of(i);
+      reducer.set_state(member, slot, state.slots[slot].values[i]);
+    }
   std::ranges::fill(steps_, state.steps);
   if (!learning_rate_.is_schedule()) learning_rate_ = state.learning_rate;
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <lockstep/models/optimizers/optimizer.h>
@@ -59,6 +60,8 @@ class Optimizer::State {
   /// Throws InvalidArgument unless the state is one of these variables.
   void check(const OptimizerState& state, const std::vector<Variable>& variables) const;
   void take_over(const OptimizerState& state);
+  /// The reducer of variable number `variable`, and its number there.
+  std::pair<const GradientReducer&, std::size_t> place_of(std::size_t variable) const;
   /// Value number `slot` of variable number `variable`.
   Tensor value(std::size_t variable, std::size_t slot) const;
 

@@ -109,7 +109,10 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   };
 
   Node& seed = nodes_[node_of(target)];
-  seed.gradient = Tensor::full(target.shape(), 1.0, target.dtype());
+  {
+    const ContextScope there(context_on(target.device()));
+    seed.gradient = Tensor::full(target.shape(), 1.0, target.dtype());
+  }
   seed.owned = true;
   if (seed.destination.defined()) {
     copy(seed.gradient, seed.destination);

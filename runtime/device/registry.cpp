@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/device/gpu_devices.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 
 namespace lockstep {
@@ -68,7 +68,7 @@ void require_exists(const LogicalDevice& device) {
             max_logical_cpus - 1);
     return;
   }
-  const GpuReport gpus = query_gpus();
+  const GpuReport gpus = gpu_platform().report();
   require(device.index < static_cast<int>(gpus.devices.size()), "{} does not exist: {}", device.name(),
           gpus.devices.empty() ? gpus.why_none : fmt::format("this machine has {} GPU(s)", gpus.devices.size()));
 }
@@ -89,11 +89,11 @@ int available_cores() {
 
 std::vector<Device> physical_devices() {
   std::vector<Device> devices{describe_cpu()};
-  for (Device& gpu : query_gpus().devices) devices.push_back(std::move(gpu));
+  for (Device& gpu : gpu_platform().report().devices) devices.push_back(std::move(gpu));
   return devices;
 }
 
-std::string why_no_gpu() { return query_gpus().why_none; }
+std::string why_no_gpu() { return gpu_platform().report().why_none; }
 
 std::vector<LogicalDevice> logical_cpus(int count) {
   require(count >= 1 && count <= max_logical_cpus, "the number of replicas must be between 1 and {}, got {}",
@@ -111,6 +111,20 @@ std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores) {
     devices[index].cores = cores[index];
   }
   return devices;
+}
+
+std::vector<LogicalDevice> logical_gpus(int count) {
+  require(count >= 1 && count <= max_logical_gpus, "the number of replicas must be between 1 and {}, got {}",
+          max_logical_gpus, count);
+  std::vector<LogicalDevice> devices;
+  for (int index = 0; index < count; ++index) devices.push_back({DeviceKind::gpu, index});
+  physical_gpu(devices.front());  // throws where there is none
+  return devices;
+}
+
+std::vector<LogicalDevice> default_devices(std::optional<int> count) {
+  const auto gpus = static_cast<int>(gpu_platform().report().devices.size());
+  return gpus > 0 ? logical_gpus(count.value_or(gpus)) : logical_cpus(count.value_or(2));
 }
 
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names) {

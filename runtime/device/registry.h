@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,16 @@ inline constexpr int max_logical_cpus = 64;
 /// Logical CPUs CPU:0, CPU:1, .. with so many of the cores each: replicas of unequal speed. They may add up to more
 /// cores than there are. Throws InvalidArgument for fewer than one core, or more than max_logical_cpus devices or none.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
+
+/// `count` logical GPUs GPU:0 .. GPU:count-1, dealt out to the physical ones in turn; with more of them than physical
+/// GPUs, some share one. Throws Unsupported, saying why, without a GPU, InvalidArgument unless 1 <= count <=
+/// max_logical_gpus.
+std::vector<LogicalDevice> logical_gpus(int count);
+/// Logical GPUs are GPU:0 .. GPU:63.
+inline constexpr int max_logical_gpus = 64;
+/// What replicas run on when nobody says: `count` logical GPUs where there is a GPU, else logical CPUs; without a count
+/// every GPU, or two CPUs. Throws as logical_gpus and logical_cpus.
+std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
 /// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1", each
 /// with a limit of its memory, if wanted: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes).

@@ -117,8 +117,9 @@ void CachingAllocator::set_memory_limit(std::size_t bytes) {
 }
 
 CachingAllocator& allocator(const LogicalDevice& device) {
-  static std::mutex mutex;
-  static std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>> allocators;
+  // Never destroyed: at the program's end a GPU's driver may be gone before the memory.
+  static auto& mutex = *new std::mutex;
+  static auto& allocators = *new std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>>;
   const std::lock_guard lock(mutex);
   auto& found = allocators[{device.kind, device.index}];
   if (!found) found = std::make_shared<CachingAllocator>(device, memory_resource(device));

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/memory/memory_resource.h>
 
 namespace lockstep {
@@ -31,8 +32,7 @@ class HostMemory final : public MemoryResource {
 MemoryResource& memory_resource(const LogicalDevice& device) {
   // Never destroyed: tensors in static storage give their memory back until the very end of the program.
   static auto& host = *new HostMemory;
-  require<Unsupported>(device.kind == DeviceKind::cpu,
-                       "{} cannot be computed on yet: this version has CPU kernels only", device.name());
+  if (device.kind == DeviceKind::gpu) return gpu_platform().memory(device);
   return host;
 }
 

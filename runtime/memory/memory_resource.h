@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Where a device's memory comes from, below the caching allocator. One per kind of device.
+/// Where a device's memory comes from, below the caching allocator: the host's, or a GPU's.
 class MemoryResource {
  public:
   virtual ~MemoryResource() = default;
@@ -16,7 +16,7 @@ class MemoryResource {
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
 };
 
-/// The resource of a device's kind. Throws Unsupported when this build cannot use such a device.
+/// Where a device's memory comes from. Throws Unsupported when this build or machine cannot use it.
 MemoryResource& memory_resource(const LogicalDevice& device);
 
 }  // namespace lockstep

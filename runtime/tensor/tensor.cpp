@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -68,15 +69,32 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const LogicalDevice& devic
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
   Tensor result = empty(shape, dtype);
+  const std::size_t bytes = static_cast<std::size_t>(result.elements()) * size_of(dtype);
+  if (value == 0 && !std::signbit(value)) {
+    clear_bytes(result.raw_data(), result.device(), bytes);
+    return result;
+  }
+  const bool here = result.device().kind == DeviceKind::cpu;
+  const Tensor filled = here ? result : empty(shape, dtype, LogicalDevice{});
   visit_dtype(dtype, [&]<class T>() {
     T element;
     if constexpr (std::is_same_v<T, bfloat16>)
       element = bfloat16(static_cast<float>(value));
     else
       element = static_cast<T>(value);
-    std::fill_n(result.data<T>(), result.elements(), element);
+    std::fill_n(filled.data<T>(), filled.elements(), element);
   });
+  if (!here) copy(filled, result);
   return result;
+}
+
+Tensor Tensor::on_host() const {
+  if (device().kind == DeviceKind::cpu) return *this;
+  std::int64_t extent = elements_ > 0 ? 1 : 0;
+  for (int axis = 0; axis < rank() && extent > 0; ++axis) extent += (shape_[axis] - 1) * strides_[axis];
+  Tensor host = empty({extent}, dtype_, LogicalDevice{});
+  copy_bytes(host.raw_data(), host.device(), raw_data(), device(), static_cast<std::size_t>(extent) * size_of(dtype_));
+  return {std::move(host.buffer_), 0, shape_, strides_, dtype_};
 }
 
 const LogicalDevice& Tensor::device() const {
@@ -172,8 +190,8 @@ void copy(const Tensor& from, const Tensor& to) {
   require(from.defined() && to.defined(), "copy needs defined tensors, got {} and {}", from, to);
   require(from.shape() == to.shape() && from.dtype() == to.dtype(), "cannot copy {} to {}", from, to);
   require(from.is_dense() && to.is_dense(), "copy needs dense tensors, got {} and {}", from, to);
-  if (from.elements() > 0)
-    std::memcpy(to.raw_data(), from.raw_data(), static_cast<std::size_t>(from.elements()) * size_of(from.dtype()));
+  copy_bytes(to.raw_data(), to.device(), from.raw_data(), from.device(),
+             static_cast<std::size_t>(from.elements()) * size_of(from.dtype()));
 }
 
 }  // namespace lockstep

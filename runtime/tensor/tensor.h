@@ -80,10 +80,10 @@ class Tensor {
   /// The elements of a dense host tensor. Throws InvalidArgument when it is not dense or T is not the dtype.
   template <class T>
   std::span<T> span() const;
-  /// The one element of a one-element host tensor.
+  /// The one element of a one-element tensor. Waits for a GPU's.
   template <class T>
   T item() const;
-  /// A copy of the elements in row-major order, converted to T.
+  /// A copy of the elements in row-major order, converted to T. Waits for a GPU's.
   template <class T>
   std::vector<T> to_vector() const;
 
@@ -103,6 +103,10 @@ class Tensor {
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// True when this handle is the only user of its memory.
   bool unique() const { return buffer_.use_count() == 1; }
+
+  /// The elements in host memory, which others may share: this handle's own if they are there, else a copy of equal
+  /// strides, for which a GPU's work is waited for. Throws what GpuPlatform::synchronize does.
+  Tensor on_host() const;
 
   /// "f32 (2, 3) on CPU:0".
   std::string text() const;

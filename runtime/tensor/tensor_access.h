@@ -2,9 +2,9 @@
 
 // Typed access of Tensor; included by tensor.h.
 
-#include <algorithm>
 #include <type_traits>
 
+#include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -25,7 +25,8 @@ std::span<T> Tensor::span() const {
 template <class T>
 T Tensor::item() const {
   require(elements_ == 1, "item() needs a tensor of one element, got {}", *this);
-  return *data<T>();
+  check_type(dtype_of<T>);
+  return *on_host().data<T>();
 }
 
 template <class T>
@@ -33,7 +34,7 @@ Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
   require(static_cast<std::int64_t>(values.size()) == shape.elements(), "{} values do not fill shape {}", values.size(),
           shape);
   Tensor result = empty(shape, dtype_of<T>);
-  std::copy(values.begin(), values.end(), result.data<T>());
+  copy_bytes(result.raw_data(), result.device(), values.data(), LogicalDevice{}, values.size_bytes());
   return result;
 }
 
@@ -61,8 +62,9 @@ template <class T>
 std::vector<T> Tensor::to_vector() const {
   std::vector<T> values;
   values.reserve(static_cast<std::size_t>(elements_));
+  const Tensor host = on_host();
   visit_dtype(dtype_, [&]<class U>() {
-    const U* first = data<U>();
+    const U* first = host.data<U>();
     detail::for_each_offset(shape_, strides_, [&](std::int64_t offset) {
       if constexpr (std::is_same_v<U, bfloat16>)
         values.push_back(static_cast<T>(static_cast<float>(first[offset])));

@@ -21,6 +21,12 @@ struct ExecutionContext {
 
 /// The calling thread's context; on a thread that never set one: CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
+/// The calling thread's context, but on another device.
+inline ExecutionContext context_on(const LogicalDevice& device) {
+  ExecutionContext context = current_context();
+  context.device = device;
+  return context;
+}
 
 /// Sets the calling thread's context for a while.
 class ContextScope {

@@ -8,8 +8,7 @@ namespace lockstep {
 namespace {
 
 ExecutionContext placed_on(const LogicalDevice& device) {
-  ExecutionContext context = current_context();
-  context.device = device;
+  ExecutionContext context = context_on(device);
   context.placed = true;
   return context;
 }

@@ -9,9 +9,17 @@ namespace {
 class CentralStorageState final : public ThreadedStrategy {
  public:
   CentralStorageState(const std::vector<LogicalDevice>& devices, const CentralStorageOptions& options)
-      : ThreadedStrategy(devices, {.timeout = options.timeout}) {
-    const LogicalDevice host = devices.size() == 1 ? devices.front() : logical_cpus(1).front();
-    parameter_device_ = {options.parameter_device.value_or(host)};
+      : ThreadedStrategy(devices,
+                         {.timeout = options.timeout,
+                          .collective = {.cross_device_ops = CrossDeviceOps::shared_memory, .bytes_per_pack = 0}}) {
+    const bool on_first = devices.size() == 1 || devices.front().kind == DeviceKind::gpu;
+    const LogicalDevice usual = on_first ? devices.front() : logical_cpus(1).front();
+    parameter_device_ = {options.parameter_device.value_or(usual)};
+    const LogicalDevice& chosen = parameter_device_.front();
+    require<Unsupported>(
+        devices.size() == 1 || chosen.kind == devices.front().kind,
+        "the replicas' {}s update the variables where they are: parameter_device must be one too, got {}",
+        name(devices.front().kind), chosen.name());
   }
 
   const std::vector<LogicalDevice>& parameter_devices() const override { return parameter_device_; }

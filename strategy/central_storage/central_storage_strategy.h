@@ -11,7 +11,8 @@ namespace lockstep {
 
 /// Where the variables are, and how long replicas wait for each other.
 struct CentralStorageOptions {
-  /// Where the variables are; if not said, the host's CPU:0, or the device itself where there is only one.
+  /// Where the variables are; if not said, the host's CPU:0, or the first device where there is only one and where
+  /// replicas are on GPUs, whose kernels do not reach the host's memory.
   std::optional<LogicalDevice> parameter_device{};
   /// Longest wait of a replica for the others before the step fails with Timeout naming the late ones.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
@@ -22,7 +23,7 @@ struct CentralStorageOptions {
 class CentralStorageStrategy : public Strategy {
  public:
   /// A replica on each device. Throws InvalidArgument for no device, for one listed twice, for one that this build
-  /// cannot use, and for a timeout that is not positive.
+  /// cannot use, and for a timeout that is not positive, Unsupported for a parameter_device that they do not reach.
   explicit CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
                                   const CentralStorageOptions& options = {});
   /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.

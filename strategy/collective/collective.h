@@ -18,7 +18,7 @@ namespace lockstep {
 struct FlatViews {
   std::span<float* const> gradients;   ///< one for each replica
   std::span<float* const> parameters;  ///< one for each copy of the variables
-  std::span<float* const> state;       ///< the optimizer's slots, held once
+  std::span<float* const> state;       ///< the optimizer's slots, held once, or this replica's own
 };
 
 /// Elements [begin, end) of the flat memory.
@@ -61,6 +61,9 @@ class Collective {
     return all_gather(replica, std::span(&value, 1), axis).front();
   }
 
+  /// Whether reduce_and_update gives each replica its own copy of the parameters to update, as a whole and with state
+  /// of its own, rather than a share of all copies: where replicas cannot reach each other's memory.
+  virtual bool updates_own_copy() const { return false; }
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters.
   /// Afterwards the gradients hold anything. Allocates nothing after the first call with ranges of these sizes.
   virtual void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
@@ -74,8 +77,9 @@ struct CollectiveOptions {
   std::int64_t bytes_per_pack = 0;
 };
 
-/// The collective for replicas on these devices. `automatic` is shared_memory on CPUs. Throws Unsupported when devices
-/// or build have none of that kind, InvalidArgument for a negative size.
+/// The collective for replicas on these devices. `automatic` is nccl for several GPUs that are each on a physical GPU
+/// of its own, else shared_memory. Throws Unsupported when devices or build have none of that kind, InvalidArgument for
+/// a negative size.
 std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& devices,
                                             const CollectiveOptions& options = {});
 

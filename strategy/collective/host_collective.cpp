@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/host_collective.h>
 #include <lockstep/strategy/collective/pack_plan.h>
@@ -19,6 +20,14 @@ constexpr const char* gather_end = "the end of all_gather";
 
 bool all_defined(std::span<const Tensor> values) {
   return std::all_of(values.begin(), values.end(), [](const Tensor& value) { return value.defined(); });
+}
+
+/// The values where this replica's kernels can read them.
+std::vector<Tensor> reachable_here(std::span<const Tensor> values) {
+  std::vector<Tensor> here;
+  for (const Tensor& value : values)
+    here.push_back(value.defined() ? reachable_from(current_context().device, value) : value);
+  return here;
 }
 
 /// Which of several tensors an error is about.
@@ -42,11 +51,11 @@ HostCollective::HostCollective(ReplicaGroup& group, std::int64_t bytes_per_pack)
 std::vector<Tensor> HostCollective::all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) {
   const PhaseTimer timer(Phase::reduce);
   Post& own = posts_[replica];
-  own = {.op = op, .values = {values.begin(), values.end()}};
+  own = {.op = op, .values = reachable_here(values)};
   std::vector<Pack> plan;
   if (all_defined(values)) plan = plan_packs(values, bytes_per_pack_);
   for (const Pack& pack : plan) {
-    own.packed.push_back(pack_up(values, pack));
+    own.packed.push_back(pack_up(own.values, pack));
     own.reduced.push_back(Tensor::empty(own.packed.back().shape(), own.packed.back().dtype()));
   }
   group_.meet(replica, reduce_place);
@@ -62,7 +71,7 @@ std::vector<Tensor> HostCollective::all_reduce(int replica, ReduceOp op, std::sp
 
 std::vector<Gathered> HostCollective::all_gather(int replica, std::span<const Tensor> values, int axis) {
   const PhaseTimer timer(Phase::reduce);
-  posts_[replica] = {.axis = axis, .values = {values.begin(), values.end()}};
+  posts_[replica] = {.axis = axis, .values = reachable_here(values)};
   group_.meet(replica, gather_place);
   agree(replica, gather_end, [&] { check_gathering(); });
 
@@ -78,7 +87,10 @@ std::vector<Gathered> HostCollective::all_gather(int replica, std::span<const Te
       const Tensor& part = post.values[i];
       if (&post == &posts_[replica]) results[i].offset = begin;
       const std::int64_t end = begin + part.shape()[along];
-      current_backend().convert(part, whole.slice_view(along, begin, end));
+      if (updates_own_copy())  // kernels may not reach the others' memory
+        assign(part, whole.slice_view(along, begin, end));
+      else
+        current_backend().convert(part, whole.slice_view(along, begin, end));
       begin = end;
     }
     results[i].value = whole;

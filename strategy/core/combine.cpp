@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {
@@ -15,10 +16,13 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values) {
             "the values to combine must have the same shape and dtype, replica 0 has {}, replica {} has {}", first,
             replica, value);
   }
+  const LogicalDevice& here = current_context().device;
+  std::vector<Tensor> read;
+  for (const Tensor& value : values) read.push_back(reachable_from(here, value));
   const Tensor result = Tensor::empty(first.shape(), first.dtype());
   visit_reducible(op, first.dtype(), [&]<class T>() {
     std::vector<const T*> in;
-    for (const Tensor& value : values) in.push_back(value.data<T>());
+    for (const Tensor& value : read) in.push_back(value.data<T>());
     T* const out = result.data<T>();
     current_backend().reduce(op, ReduceViews<T>{.in = in, .out = std::span(&out, 1), .count = result.elements()});
   });
@@ -53,7 +57,7 @@ Tensor concatenate(std::span<const Tensor> values, int axis) {
   std::int64_t begin = 0;
   for (const Tensor& value : values) {
     const std::int64_t end = begin + value.shape()[axis];
-    current_backend().convert(value, result.slice_view(axis, begin, end));
+    assign(value, result.slice_view(axis, begin, end));
     begin = end;
   }
   return result;

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/rendezvous.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
@@ -19,12 +22,28 @@ class ReplicaGroup {
 
   /// Of replicas 0 .. replicas - 1; `timeout` is the longest wait.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool turn_order = false)
-      : rendezvous_(replicas), timeout_(timeout), turn_order_(turn_order), busy_(static_cast<std::size_t>(replicas)) {}
+      : rendezvous_(replicas),
+        timeout_(timeout),
+        turn_order_(turn_order),
+        members_(static_cast<std::size_t>(replicas)) {}
+  /// Of a replica on each device.
+  ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool turn_order = false);
 
+  /// Longest wait.
+  std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica is here. Throws as Rendezvous::arrive_and_wait does.
+  /// Blocks until every replica is here; what GPUs are given after it, they do after what all of them were given before
+  /// it. Throws as Rendezvous::arrive_and_wait does.
   void meet(int replica, const char* place) {
+    if (gpus_.empty()) return meet_on_host(replica, place);
+    const std::size_t number = member(replica).meetings++;
+    mark_of(replica, number).set();
+    meet_on_host(replica, place);
+    order_after_all(replica, number);
+  }
+  /// The same without an order of the GPUs' work.
+  void meet_on_host(int replica, const char* place) {
     wait_for_turns(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
     wait_for_turns(replica, 0, replica);
@@ -36,16 +55,19 @@ class ReplicaGroup {
   template <class Job>
   void run_timed(int replica, Job&& job) {
     rendezvous_.begin(replica);
+    member(replica).meetings = 0;  // a step that failed may have left the replicas apart
     wait_for_turns(replica, 0, replica);
     const Clock::duration waited_before = WaitTimer::total();
     const Clock::time_point start = Clock::now();
     job(replica);
-    busy_[static_cast<std::size_t>(replica)].time = Clock::now() - start - (WaitTimer::total() - waited_before);
+    member(replica).busy = Clock::now() - start - (WaitTimer::total() - waited_before);
     wait_for_turns(replica, replica, size());
   }
   /// How long the replica's last step took without what WaitTimer counts: waits for other replicas and for input, and
   /// merges, which are work for all. Between steps.
-  Clock::duration busy(int replica) const { return busy_.at(static_cast<std::size_t>(replica)).time; }
+  Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
+  /// Whether replicas take turns.
+  bool turn_order() const { return turn_order_; }
 
  private:
   /// Every turn ends with a meeting of all replicas: this waits for the ends of the turns [first, last).
@@ -55,14 +77,23 @@ class ReplicaGroup {
   }
 
   /// On a cache line of its own, since only the replica's thread writes it.
-  struct alignas(64) Busy {
-    Clock::duration time{};
+  struct alignas(64) Member {
+    Clock::duration busy{};
+    std::size_t meetings = 0;  ///< of the step, where GPUs' work is put in order
+    /// For every other meeting: nobody comes to the next one before all have left the one before, so that no mark is
+    /// set again before all have seen it.
+    std::array<std::unique_ptr<GpuMark>, 2> marks{};
   };
+  Member& member(int replica) { return members_[static_cast<std::size_t>(replica)]; }
+  GpuMark& mark_of(int replica, std::size_t meeting) { return *member(replica).marks[meeting % 2]; }
+  /// What this replica's GPU is given from now on, it does after what all of them had been given at the meeting.
+  void order_after_all(int replica, std::size_t meeting);
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;
   bool turn_order_;
-  std::vector<Busy> busy_;  ///< by replica
+  std::vector<LogicalDevice> gpus_;  ///< by replica, when all of several are on GPUs
+  std::vector<Member> members_;      ///< by replica
 };
 
 }  // namespace lockstep

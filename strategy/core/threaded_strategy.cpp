@@ -2,6 +2,8 @@
 #include <optional>
 #include <string>
 
+#include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/memory/memory_resource.h>
 #include <lockstep/runtime/thread/thread_team.h>
 #include <lockstep/strategy/core/thread_strategy.h>
@@ -28,6 +30,8 @@ class ThreadedStrategy::Crew {
   /// What a step is to one replica: the job, inside the name scopes of the caller.
   void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica,
                    const std::string& names);
+  /// Waits for what a failed step has given GPUs to do: it may be at work on memory that the next step takes again.
+  void let_gpus_end() const;
   /// Keeps the exception in hand, if it is the first, and releases the other replicas.
   void keep(std::exception_ptr& first, int replica, const char* what);
 
@@ -63,7 +67,7 @@ std::string names_of_replica(const std::string& caller, int replica) {
 ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options)
     : devices_(devices),
       options_(options),
-      meetings_{.group{static_cast<int>(devices.size()), options.timeout, options.turn_order}, .collective{}},
+      meetings_{.group{devices, options.timeout, options.turn_order}, .collective{}},
       threads_(contexts_of(devices)) {
   meetings_.collective = make_collective(meetings_.group, devices_, options_.collective);
 }
@@ -83,9 +87,20 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
   const std::string names = current_name_scope();
   threads_.run([&](int replica) { run_replica(strategy, job, replica, names_of_replica(names, replica)); });
   meetings_.group.rendezvous().reset();
+  if (first_error_ || released_) let_gpus_end();
   const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);
   if (released) std::rethrow_exception(released);
+}
+
+void ThreadedStrategy::Crew::let_gpus_end() const {
+  for (const LogicalDevice& device : devices_) {
+    try {
+      synchronize(device);
+    } catch (const Error& error) {
+      log_warning("after a failed step: {}", error.what());
+    }
+  }
 }
 
 void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& strategy,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/replica_group.h>
 #include <lockstep/strategy/input/batch_split.h>
@@ -47,6 +48,12 @@ DistributedBatch::DistributedBatch(const std::vector<std::optional<Batch>>& part
     global_size_ += rows_of(part ? *part : **some) * (part ? 1 : 0);
     parts_.push_back(part ? *part : rows_view(**some, 0, 0));
   }
+}
+
+void DistributedBatch::move_to(const std::vector<LogicalDevice>& devices) {
+  for (std::size_t replica = 0; replica < parts_.size(); ++replica)
+    parts_[replica] =
+        parts_[replica].each([&](const Tensor& tensor) { return reachable_from(devices[replica], tensor); });
 }
 
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group) {

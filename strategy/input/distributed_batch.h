@@ -23,6 +23,9 @@ class DistributedBatch {
   /// InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
+  /// Moves each replica's part to where its device reads it.
+  void move_to(const std::vector<LogicalDevice>& devices);
+
   /// Rows of all replicas together: what the losses' sum is divided by.
   std::int64_t global_size() const { return global_size_; }
   /// The replicas' parts, in replica order.

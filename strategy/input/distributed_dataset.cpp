@@ -67,7 +67,11 @@ DistributedIterator::DistributedIterator(std::shared_ptr<const DistributionRecip
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
   pass_ = nullptr;  // the old pass makes room for the new one
-  NextBatch pass = recipe_->open(number);
+  NextBatch pass = [next = recipe_->open(number), recipe = recipe_] {
+    std::optional<DistributedBatch> batch = next();
+    if (batch) batch->move_to(recipe->devices);
+    return batch;
+  };
   if (recipe_->per_replica_buffer_size == 0) {
     pass_ = std::move(pass);
     return;
@@ -89,8 +93,10 @@ std::optional<DistributedBatch> DistributedIterator::next() {
   pass_ = std::move(pass);
   if (const auto& measurement = recipe_->measurement) {
     // Only now: batches that were made ahead must not keep the old shares.
-    if (!measurement->shares().empty())
-      batch = DistributedBatch(batch->global(), recipe_->replicas, measurement->shares());
+    if (!measurement->shares().empty()) {
+      batch = DistributedBatch(batch->global(), static_cast<int>(recipe_->devices.size()), measurement->shares());
+      batch->move_to(recipe_->devices);
+    }
     batch->measure_with(measurement);
   }
   return batch;
@@ -108,7 +114,7 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
                                         std::uint64_t epoch) { return split(batches, epoch, replicas, shares); },
                             .size = batches.size(),
                             .dropped_rows = batches.dropped_rows(),
-                            .replicas = replicas,
+                            .devices = state()->devices(),
                             .per_replica_buffer_size = options.per_replica_buffer_size,
                             .shares = options.shares};
   if (options.measure_steps > 0 && replicas > 1)
@@ -133,7 +139,7 @@ DistributedDataset Strategy::distribute_from_function(
   return DistributedDataset({.open = [sets, replicas](std::uint64_t epoch) { return deal(sets, epoch, replicas); },
                              .size = steps_of(sets, replicas),
                              .dropped_rows = dropped_rows,
-                             .replicas = replicas,
+                             .devices = state()->devices(),
                              .per_replica_buffer_size = options.per_replica_buffer_size});
 }
 

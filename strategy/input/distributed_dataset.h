@@ -21,7 +21,7 @@ struct DistributionRecipe {
   std::function<NextBatch(std::uint64_t epoch)> open;  ///< starts a pass
   std::optional<std::int64_t> size{};                  ///< global batches in a pass; nothing when it never ends
   std::int64_t dropped_rows = 0;                       ///< examples that a pass leaves out
-  int replicas = 1;                                    ///< that batches are cut for
+  std::vector<LogicalDevice> devices{};                ///< of the replicas that batches are cut for
   std::int64_t per_replica_buffer_size = 0;            ///< as in DistributeOptions
   std::vector<double> shares{};                        ///< given ones
   std::shared_ptr<ShareMeasurement> measurement{};     ///< null when shares are not measured

@@ -30,7 +30,7 @@ MeetingOptions meeting_options_of(const MirroredOptions& options) {
 
 }  // namespace
 
-MirroredStrategy::MirroredStrategy() : MirroredStrategy(logical_cpus(2)) {}
+MirroredStrategy::MirroredStrategy() : MirroredStrategy(default_devices()) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options)
     : Strategy(std::make_shared<MirroredState>(devices, meeting_options_of(options))) {}

@@ -27,7 +27,7 @@ struct MirroredOptions {
 /// replica, gradients summed over the replicas and the same update applied to every copy.
 class MirroredStrategy : public Strategy {
  public:
-  /// On two logical CPUs that share the cores.
+  /// On every GPU; where there is none, on two logical CPUs that share the cores.
   MirroredStrategy();
   /// A replica on each device. Throws InvalidArgument for no device, for one listed twice, for one that this build
   /// cannot use, and for a timeout that is not positive; what make_collective throws.

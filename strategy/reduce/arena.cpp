@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/reduce/arena.h>
 
 namespace lockstep {
@@ -26,9 +26,8 @@ void check(const std::vector<Variable>& variables, std::size_t replicas) {
 }
 
 Tensor zeros_on(std::int64_t elements, const LogicalDevice& device) {
-  const Tensor memory = Tensor::empty({elements}, DType::f32, device);
-  backend(device.kind).fill(memory, 0);
-  return memory;
+  const ContextScope there(context_on(device));
+  return Tensor::zeros({elements});
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/reduce/reducer.h>
@@ -18,7 +20,7 @@ Tensor dense_of(const DenseOrSparse& gradient) {
 
 GradientReducer::GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
                                  const ReducerOptions& options)
-    : variables_(std::move(variables)), own_(devices.size()) {
+    : devices_(devices), own_copies_(options.own_copies), variables_(std::move(variables)), own_(devices.size()) {
   std::vector<Variable> dense;
   std::vector<Variable> tables;
   for (std::size_t i = 0; i < variables_.size(); ++i) {
@@ -27,27 +29,44 @@ GradientReducer::GradientReducer(std::vector<Variable> variables, const std::vec
     places_.push_back({.is_table = is_table, .number = static_cast<int>(kind.size())});
     kind.push_back(variables_[i]);
   }
-  if (!dense.empty() || tables.empty()) add_arena(std::move(dense), options.slots, devices);
-  if (!tables.empty()) tables_.emplace(std::move(tables), options.slots, options.every_row, devices);
+  if (!dense.empty() || tables.empty()) add_arena(std::move(dense), options.slots);
+  if (!tables.empty()) tables_.emplace(std::move(tables), devices, options);
   add_slots(static_cast<int>(devices.size()));
 }
 
-void GradientReducer::add_arena(std::vector<Variable> variables, const std::vector<float>& slots,
-                                const std::vector<LogicalDevice>& devices) {
-  arena_.emplace(std::move(variables), devices);
+void GradientReducer::add_arena(std::vector<Variable> variables, const std::vector<float>& slots) {
+  arena_.emplace(std::move(variables), devices_);
   buckets_ = plan_buckets(arena_->sizes_in_order());
+  for (std::size_t replica = 0; replica < (own_copies_ ? devices_.size() : 1); ++replica)
+    add_state(devices_[replica], slots);
+}
+
+void GradientReducer::add_state(const LogicalDevice& device, const std::vector<float>& slots) {
+  const ContextScope there(context_on(device));
+  State& state = state_.emplace_back();
   for (const float start : slots) {
-    state_.push_back(Tensor::empty({arena_->elements()}, DType::f32, devices.front()));
-    backend(devices.front().kind).fill(state_.back(), start);
-    state_pointers_.push_back(state_.back().data<float>());
+    state.slots.push_back(Tensor::full({arena_->elements()}, start));
+    state.pointers.push_back(state.slots.back().data<float>());
   }
 }
 
 Tensor GradientReducer::state(std::size_t variable, std::size_t slot) const {
   const Place place = places_.at(variable);
   if (place.is_table) return tables_->state(place.number, slot);
-  const FlatRange range = arena_->range_of(place.number);
-  return state_.at(slot).slice_view(0, range.begin, range.end).view(variables_[variable].shape());
+  return state_in_arena(place.number, slot, 0);
+}
+
+void GradientReducer::set_state(std::size_t variable, std::size_t slot, const Tensor& value) const {
+  const Place place = places_.at(variable);
+  if (place.is_table) return tables_->set_state(place.number, slot, value);
+  for (std::size_t replica = 0; replica < state_.size(); ++replica)
+    assign(value, state_in_arena(place.number, slot, replica));
+}
+
+Tensor GradientReducer::state_in_arena(int variable, std::size_t slot, std::size_t replica) const {
+  const FlatRange range = arena_->range_of(variable);
+  const Shape& shape = arena_->variables()[static_cast<std::size_t>(variable)].shape();
+  return state_.at(replica).slots.at(slot).slice_view(0, range.begin, range.end).view(shape);
 }
 
 void GradientReducer::add_slots(int replicas) {
@@ -63,6 +82,10 @@ void GradientReducer::add_slots(int replicas) {
   }
 }
 
+ExecutionContext GradientReducer::context_of(int replica) const {
+  return context_on(devices_[static_cast<std::size_t>(replica)]);
+}
+
 void GradientReducer::check_ownership() const {
   require<LogicError>((!arena_ || arena_->holds_variables()) && (!tables_ || tables_->holds_variables()),
                       "these variables have been taken over by another optimizer");
@@ -73,7 +96,10 @@ void GradientReducer::accept(int replica, std::size_t variable, const DenseOrSpa
   own.has_gradient = own.has_gradient || is_defined(gradient);
   const Place place = places_[variable];
   if (place.is_table) return tables_->load(replica, place.number, gradient);
-  if (!is_defined(gradient)) current_backend().fill(slots_[replica][variable].destination, 0);
+  if (!is_defined(gradient)) {
+    const Tensor& slot = slots_[replica][variable].destination;
+    clear_bytes(slot.raw_data(), slot.device(), static_cast<std::size_t>(slot.elements()) * sizeof(float));
+  }
 }
 
 void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
@@ -96,7 +122,7 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const DenseO
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (is_defined(gradients[i])) {
       check_fits(i, gradients[i]);
-      if (!places_[i].is_table) current_backend().convert(dense_of(gradients[i]), slots_[replica][i].destination);
+      if (!places_[i].is_table) assign(dense_of(gradients[i]), slots_[replica][i].destination);
     }
     accept(replica, i, gradients[i]);
   }
@@ -117,6 +143,7 @@ Tensor GradientReducer::own_gradient(const ReplicaContext& context, std::size_t 
 
 void GradientReducer::accumulate(const ReplicaContext& context) {
   const int replica = context.replica_id_in_sync_group();
+  const ContextScope there(context_of(replica));
   Own& own = own_[static_cast<std::size_t>(replica)];
   if (arena_) {
     const Tensor& gradients = arena_->gradients_of(replica);
@@ -139,6 +166,7 @@ void GradientReducer::add_accumulated(int replica) {
 
 void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
   const int replica = context.replica_id_in_sync_group();
+  const ContextScope there(context_of(replica));
   add_accumulated(replica);
   // The collectives call this after all replicas have come with their gradients.
   const UpdateFn checked_update = [&](const UpdateViews& part) {
@@ -146,7 +174,7 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
     update(part);
   };
   if (arena_) {
-    const FlatViews views{arena_->gradients(), arena_->parameters(), state_pointers_};
+    const FlatViews views{arena_->gradients(), arena_->parameters(), state_of(replica).pointers};
     context.collective().reduce_and_update(replica, views, buckets_, checked_update);
   }
   if (!tables_) return;
@@ -160,6 +188,7 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
 void GradientReducer::sum_gradients(const ReplicaContext& context) {
   require<BrokenInvariant>(!tables_, "the norms of gradients that are rows are not computed");
   const int replica = context.replica_id_in_sync_group();
+  const ContextScope there(context_of(replica));
   add_accumulated(replica);
   const FlatViews views{arena_->gradients(), arena_->gradients(), {}};
   context.collective().reduce_and_update(replica, views, buckets_, [&](const UpdateViews& part) {
@@ -170,10 +199,12 @@ void GradientReducer::sum_gradients(const ReplicaContext& context) {
 
 std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context, Of of) {
   const int replica = context.replica_id_in_sync_group();
+  const ContextScope there(context_of(replica));
   std::vector<double>& norms = squared_norms_[static_cast<int>(of)];
   if (replica == 0) norms.resize(variables_.size());
   context.meet("the norms of variables");
-  const float* const values = of == Of::gradients ? arena_->gradients()[replica] : arena_->parameters().front();
+  const auto all = of == Of::gradients ? arena_->gradients() : arena_->parameters();
+  const float* const values = all[all.size() == 1 ? 0 : static_cast<std::size_t>(replica)];
   for (std::size_t i = static_cast<std::size_t>(replica); i < variables_.size();
        i += static_cast<std::size_t>(context.num_replicas_in_sync())) {
     const FlatRange range = arena_->range_of(static_cast<int>(i));
@@ -186,11 +217,15 @@ std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context
 void GradientReducer::update_by_variable(const ReplicaContext& context, Of to,
                                          const std::function<void(std::size_t variable, const UpdateViews&)>& update) {
   const int replica = context.replica_id_in_sync_group();
+  const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
-  const auto written = to == Of::gradients ? arena_->gradients() : arena_->parameters();
-  const FlatViews views{arena_->gradients().subspan(static_cast<std::size_t>(replica), 1), written, state_pointers_};
+  const auto own = static_cast<std::size_t>(replica);
+  const auto all = to == Of::gradients ? arena_->gradients() : arena_->parameters();
+  const FlatViews views{arena_->gradients().subspan(own, 1), own_copies_ ? all.subspan(own, 1) : all,
+                        state_of(replica).pointers};
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    const FlatRange share = shard_of(arena_->range_of(static_cast<int>(i)), replica, context.num_replicas_in_sync());
+    const FlatRange range = arena_->range_of(static_cast<int>(i));
+    const FlatRange share = own_copies_ ? range : shard_of(range, replica, context.num_replicas_in_sync());
     update_range([&](const UpdateViews& part) { update(i, part); }, views, share);
   }
   context.meet("the end of the update");

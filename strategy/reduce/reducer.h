@@ -13,16 +13,6 @@
 
 namespace lockstep {
 
-/// What an optimizer's steps need.
-struct ReducerOptions {
-  /// The start of each value that the optimizer keeps for each parameter.
-  std::vector<float> slots{};
-  /// For each variable whether its gradients are rows of it; empty: none's are.
-  std::vector<bool> by_rows{};
-  /// A step also moves rows whose gradient is 0.
-  bool every_row = true;
-};
-
 /// From a loss to updated parameters: gradients into the arena, summed over the replicas bucket by bucket, the update
 /// applied to every copy; gradients that are rows by a RowReducer. One for an optimizer; each replica calls the same
 /// functions, in the same order.
@@ -39,6 +29,8 @@ class GradientReducer {
   /// Value number `slot` of every parameter of variable number `variable`: a view, in the variable's shape. Not while
   /// replicas take a step.
   Tensor state(std::size_t variable, std::size_t slot) const;
+  /// Gives it another value.
+  void set_state(std::size_t variable, std::size_t slot, const Tensor& value) const;
 
   /// This replica's gradients of `loss`, into the arena. A variable that the loss does not depend on gets 0, as on
   /// replicas that do not use it.
@@ -75,8 +67,15 @@ class GradientReducer {
     int number = 0;
   };
 
-  void add_arena(std::vector<Variable> variables, const std::vector<float>& slots,
-                 const std::vector<LogicalDevice>& devices);
+  /// The optimizer's slots of the arena.
+  struct State {
+    std::vector<Tensor> slots{};
+    std::vector<float*> pointers{};
+  };
+
+  void add_arena(std::vector<Variable> variables, const std::vector<float>& slots);
+  void add_state(const LogicalDevice& device, const std::vector<float>& slots);
+  const State& state_of(int replica) const { return state_[own_copies_ ? static_cast<std::size_t>(replica) : 0]; }
   void add_slots(int replicas);
   void check_ownership() const;
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
@@ -86,15 +85,21 @@ class GradientReducer {
   void check_fits(std::size_t variable, const DenseOrSparse& gradient) const;
   void check_some_gradient() const;
 
+  /// The context of this replica's part of a step, on the device of its gradients.
+  ExecutionContext context_of(int replica) const;
+
+  std::vector<LogicalDevice> devices_;  ///< by replica
+  bool own_copies_;
   std::vector<Variable> variables_;
   std::vector<Place> places_;  ///< of the variables
   std::optional<ParameterArena> arena_;
   std::optional<RowReducer> tables_;
-  std::vector<FlatRange> buckets_;  ///< of the arena
-  std::vector<Tensor> state_;       ///< of the arena
-  std::vector<float*> state_pointers_;
+  std::vector<FlatRange> buckets_;                      ///< of the arena
+  std::vector<State> state_;                            ///< once, or by replica where each updates its own copy
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
   std::vector<double> squared_norms_[2];                ///< by variable; of gradients and of parameters
+
+  Tensor state_in_arena(int variable, std::size_t slot, std::size_t replica) const;
 
   /// What only the replica's thread writes, on cache lines of its own.
   struct alignas(64) Own {

@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/reduce/row_reducer.h>
 
@@ -34,19 +35,19 @@ std::vector<Run> runs_of(std::vector<std::int64_t> indices, int share, int share
   return runs;
 }
 
-/// Where the buffer holds `row`'s gradient, or -1.
+/// Where the buffer holds `row`'s gradient, or no_row.
 std::int64_t place_of(std::int64_t row, const std::vector<Run>& runs) {
   const auto after = std::ranges::upper_bound(runs, row, {}, &Run::first);
-  if (after == runs.begin()) return -1;
+  if (after == runs.begin()) return no_row;
   const Run& run = *std::prev(after);
-  return row < run.first + run.count ? run.place + row - run.first : -1;
+  return row < run.first + run.count ? run.place + row - run.first : no_row;
 }
 
 /// The gradients of the rows in `runs`, which take up `rows` rows, added up in the order of the slices.
 Tensor gradients_of(const std::vector<Run>& runs, std::int64_t rows, const IndexedSlices& slices, std::int64_t width) {
   const Tensor gradients = Tensor::zeros({rows, width});
   std::vector<std::int64_t> places;
-  for (const std::int64_t index : slices.indices.span<std::int64_t>()) places.push_back(place_of(index, runs));
+  for (const std::int64_t index : slices.indices.to_vector<std::int64_t>()) places.push_back(place_of(index, runs));
   const auto count = static_cast<std::int64_t>(places.size());
   current_backend().scatter_add_rows(slices.values.view({count, width}), Tensor::from(places, {count}), gradients);
   return gradients;
@@ -90,14 +91,15 @@ DenseOrSparse plus(const DenseOrSparse& a, const DenseOrSparse& b) {
 
 }  // namespace
 
-RowReducer::RowReducer(std::vector<Variable> tables, const std::vector<float>& slots, bool every_row,
-                       const std::vector<LogicalDevice>& devices)
-    : every_row_(every_row) {
+RowReducer::RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices,
+                       const ReducerOptions& options)
+    : every_row_(options.every_row), own_copies_(options.own_copies) {
   for (Variable& variable : tables) {
     Table table{.variable = variable, .memory = moved_here(variable), .state = {}, .gradients = {}, .accumulated = {}};
-    for (const float start : slots) {
-      table.state.push_back(Tensor::empty(table.variable.shape(), DType::f32, devices.front()));
-      backend(devices.front().kind).fill(table.state.back(), start);
+    for (std::size_t replica = 0; replica < (own_copies_ ? devices.size() : 1); ++replica) {
+      const ContextScope there(context_on(devices[replica]));
+      std::vector<Tensor>& state = table.state.emplace_back();
+      for (const float start : options.slots) state.push_back(Tensor::full(table.variable.shape(), start));
     }
     table.gradients.resize(devices.size());
     table.accumulated.resize(devices.size());
@@ -110,19 +112,26 @@ bool RowReducer::holds_variables() const {
       tables_, [](const Table& table) { return table.variable.state().copies().front().raw_data() == table.memory; });
 }
 
+void RowReducer::set_state(int table, std::size_t slot, const Tensor& value) const {
+  for (const std::vector<Tensor>& of_replica : tables_[static_cast<std::size_t>(table)].state)
+    assign(value, of_replica.at(slot));
+}
+
 void RowReducer::load(int replica, int table, const DenseOrSparse& gradient) {
   Table& of = tables_[static_cast<std::size_t>(table)];
   const Shape& shape = of.variable.shape();
   DenseOrSparse& own = of.gradients[static_cast<std::size_t>(replica)];
+  const LogicalDevice& here = current_context().device;
   if (const auto* const rows = std::get_if<IndexedSlices>(&gradient)) {
-    const IndexedSlices summed = sum_duplicates(*rows);
+    const IndexedSlices summed = sum_duplicates(
+        {reachable_from(here, rows->values), reachable_from(here, rows->indices), rows->dense_shape});
     const std::vector<std::int64_t> indices = summed.indices.to_vector<std::int64_t>();  // increasing
     require(indices.empty() || (indices.front() >= 0 && indices.back() < shape[0]),
             "the gradient of '{}' has rows {} to {}, the variable rows 0 to {}", of.variable.name(),
             indices.empty() ? 0 : indices.front(), indices.empty() ? 0 : indices.back(), shape[0] - 1);
     own = summed;
   } else if (is_defined(gradient)) {
-    own = gradient;
+    own = reachable_from(here, std::get<Tensor>(gradient));
   } else {
     Shape no_rows = shape;
     no_rows[0] = 0;
@@ -161,9 +170,11 @@ void RowReducer::update_share(Table& table, int replica, int replicas, const Den
   const Shape& shape = table.variable.shape();
   const std::int64_t width = width_of(shape);
   const auto* const slices = std::get_if<IndexedSlices>(&gradient);
-  const auto [begin, end] = part(shape[0], replica, replicas);
+  const int share = own_copies_ ? 0 : replica;
+  const int shares = own_copies_ ? 1 : replicas;
+  const auto [begin, end] = part(shape[0], share, shares);
   std::vector<Run> runs{{begin, end - begin, 0}};
-  if (slices && !every_row_) runs = runs_of(slices->indices.to_vector<std::int64_t>(), replica, replicas);
+  if (slices && !every_row_) runs = runs_of(slices->indices.to_vector<std::int64_t>(), share, shares);
   if (runs.empty() || width == 0) return;
 
   const std::int64_t rows = runs.back().place + runs.back().count;
@@ -171,8 +182,10 @@ void RowReducer::update_share(Table& table, int replica, int replicas, const Den
       slices ? gradients_of(runs, rows, *slices, width) : std::get<Tensor>(gradient).slice_view(0, begin, end);
   std::vector<float*> parameters;
   for (const Tensor& copy : table.variable.state().copies()) parameters.push_back(copy.data<float>());
+  if (own_copies_) parameters = {parameters.at(static_cast<std::size_t>(replica))};
   std::vector<float*> state;
-  for (const Tensor& slot : table.state) state.push_back(slot.data<float>());
+  for (const Tensor& slot : table.state[own_copies_ ? static_cast<std::size_t>(replica) : 0])
+    state.push_back(slot.data<float>());
   for (const Run& run : runs) {
     if (run.count == 0) continue;
     const float* const from = gradients.data<float>() + run.place * width;

@@ -13,7 +13,8 @@ namespace {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.elements()) * size_of(a.dtype())) == 0;
+         std::memcmp(a.on_host().raw_data(), b.on_host().raw_data(),
+                     static_cast<std::size_t>(a.elements()) * size_of(a.dtype())) == 0;
 }
 
 /// The value that all replicas assign to a variable without an aggregation.

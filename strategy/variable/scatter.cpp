@@ -1,6 +1,7 @@
 #include <array>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/combine.h>
 #include <lockstep/strategy/variable/scatter.h>
 
@@ -48,9 +49,11 @@ void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to) {
   for (const std::int64_t index : indices)
     require(index >= 0 && index < to.dim(0), "{}: index {} is outside the {} rows of {}", name(op), index, to.dim(0),
             to);
+  const ContextScope there(context_on(to.device()));
+  const Tensor values = reachable_from(to.device(), slices.values);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(indices.size()); ++i) {
     const std::int64_t row = indices[static_cast<std::size_t>(i)];
-    apply_to_row(op, slices.values.slice_view(0, i, i + 1), to.slice_view(0, row, row + 1));
+    apply_to_row(op, values.slice_view(0, i, i + 1), to.slice_view(0, row, row + 1));
   }
 }
 

@@ -1,4 +1,5 @@
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/variable/variable.h>
 
@@ -33,11 +34,20 @@ VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>
   for (const LogicalDevice& device : devices) {
     Tensor memory = memory_for_copy(static_cast<int>(copies_.size()), device);
     if (copies_.empty())
-      spec_.initializer(memory);
+      initialize(memory);
     else
       copy(copies_.front(), memory);
     copies_.push_back(trainable ? memory.as_parameter() : memory);
   }
+}
+
+void VariableState::initialize(const Tensor& memory) const {
+  const LogicalDevice host;
+  const ContextScope there(context_on(host));
+  if (is_reachable(memory, host)) return spec_.initializer(memory);
+  const Tensor value = Tensor::empty(spec_.shape, spec_.dtype);
+  spec_.initializer(value);
+  copy(value, memory);
 }
 
 std::string VariableState::copy_name(int index) const {
@@ -80,10 +90,9 @@ void VariableState::check_alone() const {
 
 void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
   const Tensor& own = copies_.at(static_cast<std::size_t>(index));
-  if (op == AssignOp::set)
-    current_backend().convert(value, own);
-  else
-    current_backend().accumulate(value, op == AssignOp::add ? 1 : -1, own);
+  if (op == AssignOp::set) return assign(value, own);
+  const ContextScope there(context_on(own.device()));
+  current_backend().accumulate(reachable_from(own.device(), value), op == AssignOp::add ? 1 : -1, own);
 }
 
 const Tensor& VariableState::copy_for(int index) const {

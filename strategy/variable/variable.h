@@ -92,6 +92,8 @@ class VariableState {
  private:
   /// Throws as Tensor::empty does, naming the copy.
   Tensor memory_for_copy(int index, const LogicalDevice& device) const;
+  /// The first value, made on the host.
+  void initialize(const Tensor& memory) const;
   /// Throws LogicError where several replicas would write the one copy of a plain variable.
   void check_alone() const;
 

@@ -7,7 +7,9 @@
 namespace lockstep {
 namespace {
 
-void compare(const Variable& variable, int replica, std::span<const float> first, std::span<const float> other) {
+void compare(const Variable& variable, int replica, const Tensor& of_first, const Tensor& of_other) {
+  const std::span<const float> first = of_first.span<float>();
+  const std::span<const float> other = of_other.span<float>();
   if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return;
   std::size_t i = 0;
   while (std::memcmp(&first[i], &other[i], sizeof(float)) == 0) ++i;
@@ -39,8 +41,9 @@ void verify_mirrored(std::span<const Variable> variables) {
   for (const Variable& variable : variables) {
     if (variable.synchronization() == Synchronization::on_read) continue;
     const auto& copies = variable.state().copies();
+    const Tensor first = copies.front().on_host();
     for (int replica = 1; replica < static_cast<int>(copies.size()); ++replica)
-      compare(variable, replica, copies.front().span<float>(), copies[replica].span<float>());
+      compare(variable, replica, first, copies[replica].on_host());
   }
 }
 

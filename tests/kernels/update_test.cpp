@@ -263,9 +263,5 @@ TEST(Update, ErrorsNameWhatIsMissing) {
             "steps are counted from 1, got step 0");
 }
 
-TEST(BackendTable, NamesTheKindThatHasNoKernels) {
-  EXPECT_THAT(error_of<Unsupported>([] { backend(DeviceKind::gpu); }), ::testing::HasSubstr("GPU"));
-}
-
 }  // namespace
 }  // namespace lockstep::test

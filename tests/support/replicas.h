@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include <support/devices.h>
+
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
@@ -16,7 +18,7 @@ namespace lockstep::test {
 inline constexpr int replica_counts[] = {1, 2, 3, 4, 5, 8};
 
 inline MirroredStrategy mirrored(int replicas, std::chrono::milliseconds timeout = std::chrono::minutes(4)) {
-  return MirroredStrategy(logical_cpus(replicas), {.timeout = timeout});
+  return MirroredStrategy(devices(replicas), {.timeout = timeout});
 }
 
 /// The ways of combining values that CPU replicas have.
@@ -25,7 +27,7 @@ inline constexpr CrossDeviceOps host_cross_device_ops[] = {
 
 inline MirroredStrategy mirrored(int replicas, CrossDeviceOps ops, std::int64_t bytes_per_pack = 0) {
   return MirroredStrategy(
-      logical_cpus(replicas),
+      devices(replicas),
       {.timeout = std::chrono::minutes(4), .cross_device_ops = ops, .bytes_per_pack = bytes_per_pack});
 }
 

@@ -27,12 +27,14 @@ inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before =
   Shape wide = x.shape();
   axis = wide.normalize_axis(axis);
   wide[axis] += before + after;
-  const Tensor whole = Tensor::full(wide, std::nan(""));
-  const Tensor part = whole.slice_view(axis, before, before + x.dim(axis));
+  const Shape strides = wide.dense_strides();
   const std::vector<float> values = x.to_vector<float>();
+  std::vector<float> whole(static_cast<std::size_t>(wide.elements()), std::nanf(""));
   std::size_t i = 0;
-  detail::for_each_offset(part.shape(), part.strides(), [&](std::int64_t at) { part.data<float>()[at] = values[i++]; });
-  return part;
+  detail::for_each_offset(x.shape(), strides, [&](std::int64_t at) {
+    whole[static_cast<std::size_t>(at + before * strides[axis])] = values[i++];
+  });
+  return Tensor::from(whole, wide).slice_view(axis, before, before + x.dim(axis));
 }
 
 /// Every element within tolerance(dtype, length, magnitude) of `expected` (row-major). Magnitude 0 stands
@@ -47,9 +49,11 @@ inline void expect_close(const Tensor& actual, const std::vector<double>& expect
 }
 
 /// The same shape, dtype and bits.
-inline void expect_same_bits(const Tensor& a, const Tensor& b) {
-  ASSERT_EQ(a.shape(), b.shape());
-  ASSERT_EQ(a.dtype(), b.dtype());
+inline void expect_same_bits(const Tensor& actual, const Tensor& expected) {
+  ASSERT_EQ(actual.shape(), expected.shape());
+  ASSERT_EQ(actual.dtype(), expected.dtype());
+  const Tensor a = actual.on_host();
+  const Tensor b = expected.on_host();
   const std::size_t size = size_of(a.dtype());
   std::vector<std::int64_t> offsets;
   detail::for_each_offset(b.shape(), b.strides(), [&](std::int64_t at) { offsets.push_back(at); });

@@ -12,9 +12,6 @@ namespace {
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
-/// The logical devices that a strategy takes when none are named.
-std::vector<LogicalDevice> default_devices() { return logical_cpus(2); }
-
 nlohmann::ordered_json as_json(const Device& device) {
   nlohmann::ordered_json result{{"name", fmt::format("{}:{}", name(device.kind), device.index)},
                                 {"model", device.model},
@@ -55,6 +52,9 @@ void print_links(const std::vector<Device>& devices) {
   fmt::print("\n");
 }
 
+/// " (2 cores)".
+std::string cores_text(int cores) { return fmt::format(" ({} core{})", cores, cores == 1 ? "" : "s"); }
+
 void print_table() {
   const std::vector<Device> devices = physical_devices();
   fmt::print("{:<6} {:<40} {:>10} {:>10} {:>6} {:>10}\n", "Device", "Model", "Memory", "Free", "Cores", "Capability");
@@ -65,10 +65,10 @@ void print_table() {
                device.cores, device.compute_capability.empty() ? "-" : device.compute_capability);
   print_links(devices);
   const std::string why = why_no_gpu();
-  fmt::print("\n{}\n", why.empty() ? "GPUs are listed only: this version computes on logical CPUs." : "No GPU: " + why);
+  if (!why.empty()) fmt::print("\nNo GPU: {}\n", why);
   fmt::print("Replicas by default:");
   for (const LogicalDevice& device : default_devices())
-    fmt::print(" {} ({} core{})", device.name(), device.cores, device.cores == 1 ? "" : "s");
+    fmt::print(" {}{}", device.name(), device.kind == DeviceKind::gpu ? "" : cores_text(device.cores));
   fmt::print("\n");
 }
 

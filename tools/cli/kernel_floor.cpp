@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 
 namespace lockstep::cli {
 namespace {
@@ -31,11 +32,13 @@ double best_ms(LayerImpl& layer, const Tensor& x, bool needs_input_gradient) {
   if (needs_input_gradient) sources.push_back(x);
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {
+    synchronize(current_context().device);
     const auto start = std::chrono::steady_clock::now();
     GradientTape tape;
     if (needs_input_gradient) tape.watch(x);
     const Tensor y = layer.call(std::span(&x, 1), {.mode = Mode::train});
     tape.gradient(y, sources);
+    synchronize(current_context().device);
     best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   return best;

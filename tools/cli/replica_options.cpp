@@ -23,9 +23,14 @@ CLI::Validator whole_number_from(std::int64_t lowest) {
 
 void ReplicaOptions::add_to(CLI::App& command) {
   auto* const count =
-      command.add_option("--replicas", replicas, "logical devices that share the CPU's cores (default 2)")
+      command
+          .add_option(
+              "--replicas", replicas,
+              "logical GPUs, or, where there is no GPU, logical CPUs that share the cores (default: every GPU, or 2)")
           ->check(whole_number_from(1));
-  command.add_option("--devices", devices, "devices by name, e.g. CPU:0,CPU:1")->delimiter(',')->excludes(count);
+  command.add_option("--devices", devices, "devices by name, e.g. GPU:0,GPU:1 or CPU:0,CPU:1")
+      ->delimiter(',')
+      ->excludes(count);
   command.add_option("--strategy", strategy, "how replicas are kept together")->check(CLI::IsMember({"mirrored"}));
   std::vector<std::string> ways;
   for (const CrossDeviceOps ops : all_cross_device_ops) ways.emplace_back(name(ops));
@@ -40,8 +45,12 @@ void ReplicaOptions::add_to(CLI::App& command) {
 MirroredStrategy ReplicaOptions::make_strategy() const {
   const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s),
                                 .cross_device_ops = parse_cross_device_ops(cross_device_ops)};
-  if (!devices.empty()) return MirroredStrategy(parse_devices(devices), options);
-  return MirroredStrategy(logical_cpus(count()), options);
+  return MirroredStrategy(chosen_devices(), options);
+}
+
+std::vector<LogicalDevice> ReplicaOptions::chosen_devices() const {
+  if (!devices.empty()) return parse_devices(devices);
+  return default_devices(replicas > 0 ? std::optional(replicas) : std::nullopt);
 }
 
 }  // namespace lockstep::cli

@@ -19,9 +19,13 @@ struct ReplicaOptions {
 
   void add_to(CLI::App& command);
   /// How many replicas there will be.
-  int count() const { return devices.empty() ? (replicas > 0 ? replicas : 2) : static_cast<int>(devices.size()); }
+  int count() const { return static_cast<int>(chosen_devices().size()); }
   /// Throws InvalidArgument for devices that cannot be used, Unsupported for cross-device ops that they do not have.
   MirroredStrategy make_strategy() const;
+
+ private:
+  /// Throws as parse_devices and default_devices.
+  std::vector<LogicalDevice> chosen_devices() const;
 };
 
 /// An option's number must be a whole one of at least `lowest`.

@@ -20,8 +20,8 @@ target_compile_options(lockstep_build_flags INTERFACE
   # Keeps a*b+c as written by the source on every optimization level: results do not move between builds.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_NATIVE}>>:-march=native>
-  # Without the macro fmt 9 checks no format strings under nvcc, and refuses them.
-  $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;-Xcompiler=-Wall,-Wextra;-DFMT_USE_CONSTEXPR=1>
+  # On GPUs likewise. Without the macro fmt 9 checks no format strings under nvcc, and refuses them.
+  $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;-Xcompiler=-Wall,-Wextra;-DFMT_USE_CONSTEXPR=1;--fmad=false>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LOCKSTEP_WERROR}>>:SHELL:-Werror all-warnings>)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_build_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer
@@ -56,9 +56,13 @@ function(lockstep_test_code target)
 endfunction()
 
 # lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test. Target
-# tests_LABEL builds all programs of a label.
+# tests_LABEL builds all programs of a label. With DEVICES, whose tests take their replicas' devices from
+# support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME.
+# These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and the second those that match
+# NOT_PRETENDED, too much for kernels that run element by element: with *, all. With ON_DEVICE, tests also run in the context of
+# the first device, where what they call makes tensors and computes.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
@@ -79,4 +83,23 @@ function(lockstep_test name)
   math(EXPR limit_s "${ARG_TIMEOUT} * 9 / 10")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
+  if(ARG_DEVICES OR ARG_ON_DEVICE)
+    target_link_libraries(${name} PRIVATE lockstep_test_devices)
+  endif()
+  if((ARG_DEVICES OR ARG_ON_DEVICE) AND NOT LOCKSTEP_SANITIZE)
+    foreach(devices gpu pretend_gpu)
+      set(left_out ${ARG_NOT_ON_GPUS})
+      if(devices STREQUAL pretend_gpu)
+        if(ARG_NOT_PRETENDED STREQUAL "*")
+          continue()
+        endif()
+        list(APPEND left_out ${ARG_NOT_PRETENDED})
+      endif()
+      list(JOIN left_out ":" filter)
+      add_test(NAME ${devices}.${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=-${filter})
+      set_tests_properties(${devices}.${name} PROPERTIES LABELS ${devices} TIMEOUT 900
+        SKIP_REGULAR_EXPRESSION "no GPU: every test is skipped"
+        ENVIRONMENT "LOCKSTEP_TEST_DEVICES=${devices};LOCKSTEP_TEST_ON_DEVICE=${ARG_ON_DEVICE};LOCKSTEP_TEST_LIMIT_S=${limit_s}")
+    endforeach()
+  endif()
 endfunction()

@@ -3,30 +3,22 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
-#include <lockstep/runtime/device/gpu_devices.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
-namespace {
-
-int ordinal_of(const LogicalDevice& device) {
-  const GpuReport gpus = query_gpus();
-  require<Unsupported>(!gpus.devices.empty(), "{} cannot be used: {}", device.name(), gpus.why_none);
-  return device.index % static_cast<int>(gpus.devices.size());
-}
-
-}  // namespace
 
 void check_cuda(cudaError_t status, const char* call) {
   if (status == cudaSuccess) [[likely]]
     return;
-  const char* const what = cudaGetErrorString(status);
+  static_cast<void>(cudaGetLastError());  // it is not an error of the calls that come after
   const std::string device = current_context().device.name();
-  require<OutOfMemory>(status != cudaErrorMemoryAllocation, "{} failed on {}: {}", call, device, what);
-  fail<DeviceError>("{} failed on {}: {} ({})", call, device, what, cudaGetErrorName(status));
+  require<OutOfMemory>(status != cudaErrorMemoryAllocation, "{} failed on {}: {}", call, device,
+                       cudaGetErrorString(status));
+  fail<DeviceError>("{} failed on {}: {} ({})", call, device, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
-Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(ordinal_of(device)) {
+Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(physical_gpu(device)) {
   make_current();
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
 }
@@ -36,7 +28,7 @@ void Gpu::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDev
 void Gpu::synchronize() {
   make_current();
   check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-  throw_faults();
+  throw_errors();
 }
 
 IndexFault* Gpu::index_fault(const std::string& what) {
@@ -52,8 +44,14 @@ IndexFault* Gpu::index_fault(const std::string& what) {
   return fault;
 }
 
-void Gpu::throw_faults() {
+void Gpu::set_error(std::string message) {
   const std::lock_guard lock(mutex_);
+  error_ = std::move(message);
+}
+
+void Gpu::throw_errors() {
+  const std::lock_guard lock(mutex_);
+  if (!error_.empty()) fail<DeviceError>("{}: {}", device_.name(), std::exchange(error_, {}));
   for (auto& [what, fault] : faults_) {
     const unsigned long long place = std::exchange(fault->first, IndexFault::none);
     require(place == IndexFault::none, "{}: number {} of them is outside its range, on {}", what, place,
@@ -63,25 +61,38 @@ void Gpu::throw_faults() {
 
 void Gpu::wait_for(const Gpu& other) const {
   if (&other == this) return;
-  // The event may be destroyed while it is waited for: CUDA keeps it until then.
-  cudaEvent_t reached = nullptr;
-  other.make_current();
-  check_cuda(cudaEventCreateWithFlags(&reached, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  const cudaError_t recorded = cudaEventRecord(reached, other.stream_);
-  make_current();
-  const cudaError_t waiting = recorded == cudaSuccess ? cudaStreamWaitEvent(stream_, reached) : cudaSuccess;
-  cudaEventDestroy(reached);
-  check_cuda(recorded, "cudaEventRecord");
-  check_cuda(waiting, "cudaStreamWaitEvent");
+  CudaEvent reached(other);  // CUDA keeps it for as long as it is waited for
+  reached.record(other);
+  reached.order_before(*this);
+}
+
+CudaEvent::CudaEvent(const Gpu& gpu) {
+  gpu.make_current();
+  check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+}
+
+CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
+
+void CudaEvent::record(const Gpu& gpu) {
+  gpu.make_current();
+  check_cuda(cudaEventRecord(event_, gpu.stream()), "cudaEventRecord");
+}
+
+void CudaEvent::order_before(const Gpu& later) const {
+  later.make_current();
+  check_cuda(cudaStreamWaitEvent(later.stream(), event_), "cudaStreamWaitEvent");
 }
 
 Gpu& gpu(const LogicalDevice& device) {
+  thread_local Gpu* last = nullptr;  // most threads work on one
+  if (last != nullptr && last->device() == device) return *last;
   static std::mutex mutex;
   static auto& gpus = *new std::map<int, std::unique_ptr<Gpu>>;  // streams outlive tensors in static storage
   const std::lock_guard lock(mutex);
   std::unique_ptr<Gpu>& found = gpus[device.index];
   if (!found) found = std::make_unique<Gpu>(device);
-  return *found;
+  last = found.get();
+  return *last;
 }
 
 Gpu& current_gpu() {

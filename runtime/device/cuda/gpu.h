@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -25,7 +24,7 @@ struct IndexFault {
 };
 
 /// A logical GPU: a share of a physical one with a stream of its own. Several of them on one physical GPU run side by
-/// side. What one replica does on it is ordered by the stream; its thread alone uses it.
+/// side. Thread-safe; the work of one is done in the order in which it was enqueued.
 class Gpu {
  public:
   /// The stream is made here. Throws DeviceError, and Unsupported without a GPU.
@@ -41,27 +40,47 @@ class Gpu {
   cudaStream_t stream() const { return stream_; }
   /// Makes it the GPU that CUDA's calls of this thread are for.
   void make_current() const;
-  /// Blocks until all enqueued work is done. Throws DeviceError for work that failed, and InvalidArgument for the
-  /// indices outside their range that kernels have met since the last time.
+  /// As GpuPlatform::synchronize.
   void synchronize();
   /// Where kernels report indices outside their range, in memory that both sides see; `what` names the indices in the
   /// error that synchronize() then throws. One for each `what`, made at its first use.
   IndexFault* index_fault(const std::string& what);
-  /// Work enqueued from now on waits for all that has been enqueued on `other` so far. The host does not wait.
+
+  /// What has been computed on it cannot be trusted: the next synchronize() throws DeviceError with this message.
+  void set_error(std::string message);
+
+  /// Work enqueued from now on is done after all that `other` has been given so far. The host does not wait.
   void wait_for(const Gpu& other) const;
 
  private:
-  void throw_faults();
+  void throw_errors();
 
   LogicalDevice device_;
   int ordinal_;
   cudaStream_t stream_ = nullptr;
-  std::mutex mutex_;  ///< of the faults, which any thread that reads a value looks at
+  std::mutex mutex_;  ///< of the faults and the error
   std::map<std::string, IndexFault*> faults_;
+  std::string error_;
 };
 
-/// The logical GPU of a device, made at first use and there until the program's end. Logical GPUs are dealt out to the
-/// physical ones in turn: GPU:5 of a machine with two is on the second. Throws as Gpu's constructor.
+/// A place in the work of a GPU that another one's can be put after.
+class CudaEvent {
+ public:
+  /// For work of `gpu`. Throws DeviceError.
+  explicit CudaEvent(const Gpu& gpu);
+  ~CudaEvent();
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  /// After all that `gpu` has been given so far.
+  void record(const Gpu& gpu);
+  /// What `later` is given from now on, it does after what was recorded last.
+  void order_before(const Gpu& later) const;
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// The logical GPU of a device, made at first use and there until the program's end. Throws as Gpu's constructor.
 Gpu& gpu(const LogicalDevice& device);
 /// That of the calling thread's device, which becomes current.
 Gpu& current_gpu();

@@ -1,6 +1,5 @@
-#include <algorithm>
-
 #include <lockstep/kernels/backend.h>
+#include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h>
@@ -14,6 +13,12 @@ Tensor copied_here(const Tensor& value) {
   return here;
 }
 
+/// Between devices that reach each other's memory.
+void copy_floats(const float* from, std::int64_t count, float* to) {
+  const LogicalDevice& here = current_context().device;
+  copy_bytes(to, here, from, here, static_cast<std::size_t>(count) * sizeof(float));
+}
+
 /// One step on a range of the first replica's parameters, with all replicas' gradients brought to it.
 void step_on_one_device(const FlatViews& views, const FlatRange& range, const UpdateFn& update) {
   const std::int64_t elements = range.end - range.begin;
@@ -25,7 +30,7 @@ void step_on_one_device(const FlatViews& views, const FlatRange& range, const Up
     gradients.push_back(views.gradients.front() + range.begin);
     for (const float* const gradient : views.gradients.subspan(1)) {
       brought.push_back(Tensor::empty({elements}));
-      std::copy_n(gradient + range.begin, elements, brought.back().data<float>());
+      copy_floats(gradient + range.begin, elements, brought.back().data<float>());
       gradients.push_back(brought.back().data<float>());
     }
   }
@@ -60,7 +65,7 @@ void ReductionToOneDeviceCollective::reduce_and_update(int replica, const FlatVi
   group().meet(replica, "the result of reduction to one device");
   if (replica != 0)
     for (const FlatRange& range : ranges)
-      std::copy_n(views.parameters.front() + range.begin, range.end - range.begin,
+      copy_floats(views.parameters.front() + range.begin, range.end - range.begin,
                   views.parameters[replica] + range.begin);
   group().meet(replica, "the end of the update");
 }

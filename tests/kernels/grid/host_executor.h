@@ -103,7 +103,7 @@ class HostExecutor {
   }
 
   grid::SortedRows sort_by_row(const Tensor& rows, Index bound) {
-    const auto unsorted = rows.span<const std::int64_t>();
+    const std::span<const std::int64_t> unsorted(rows.data<std::int64_t>(), static_cast<std::size_t>(rows.elements()));
     for (const std::int64_t row : unsorted) require(row >= 0 && row < bound, "row {} is not in [0, {})", row, bound);
     std::vector<std::int64_t> places(unsorted.size());
     std::iota(places.begin(), places.end(), 0);

@@ -42,6 +42,9 @@ TEST(GridRows, IndicesOutsideAreFoundAndLeftOut) {
   const Tensor values = random_tensor({6, 2}, 2);
   expect_same(Results{x},
               [&](Backend& b, const Results& out) { EXPECT_EQ(b.scatter_add_rows(values, indices, out[0]), 2); });
+  const Tensor without = Tensor::from(std::vector<std::int64_t>{1, 0, no_row, 2, no_row, 1}, {6});
+  expect_same(Results{x},
+              [&](Backend& b, const Results& out) { EXPECT_EQ(b.scatter_add_rows(values, without, out[0]), -1); });
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ inline void expect_steps_as(const std::function<Optimizer()>& make_optimizer, co
     const auto compare = [&](const char* what, const Values& expected) {
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const std::size_t v = i < 21 ? 0 : 1;
-        EXPECT_NEAR(variables[v].value().span<float>()[i - detail::range(v).first], expected[i],
+        EXPECT_NEAR(variables[v].value().on_host().span<float>()[i - detail::range(v).first], expected[i],
                     tolerance(DType::f32, steps, moved[i] * cancellation))
             << what << " of element " << i << " on " << replicas << " replicas";
       }

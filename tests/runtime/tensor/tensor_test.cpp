@@ -6,11 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -219,6 +221,13 @@ TEST(TensorIdentity, AParameterIsTheSameMemoryUnderANewId) {
   EXPECT_FALSE(tensor.is_parameter());
   EXPECT_NE(parameter.id(), tensor.id());
   EXPECT_EQ(parameter.raw_data(), tensor.raw_data());
+}
+
+TEST(Tensor, OnADeviceThatIsNotThereIsRefused) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "this machine has a GPU";
+  const LogicalDevice gpu{DeviceKind::gpu, 0};
+  EXPECT_THAT([&] { (void)Tensor::empty({1}, DType::f32, gpu); },
+              ThrowsMessage<Unsupported>(AllOf(HasSubstr("GPU:0 cannot be used"), HasSubstr(why_no_gpu()))));
 }
 
 TEST(TensorCopy, CopiesTheElements) {

@@ -119,13 +119,14 @@ TEST_P(AllGather, RefusesShapesThatCannotBeJoinedAndNamesAllOfThem) {
     EXPECT_THAT(test::error_of<InvalidArgument>([&] {
                   context.all_gather(Tensor::zeros({1, r == 0 ? 1 : 2}), 0);
                 }),
-                AllOf(HasSubstr("f32 (1, 1) on CPU:0"), HasSubstr("f32 (1, 2) on CPU:1")));
+                AllOf(HasSubstr("f32 (1, 1)" + test::on_device(0)), HasSubstr("f32 (1, 2)" + test::on_device(1))));
     const Shape shapes[] = {{1}, {1, 2}};
     EXPECT_THAT(test::error_of<InvalidArgument>([&] { context.all_gather(Tensor::zeros(shapes[r == 0 ? 0 : 1]), 0); }),
-                AllOf(HasSubstr("rank"), HasSubstr("f32 (1) on CPU:0"), HasSubstr("f32 (1, 2) on CPU:1")));
+                AllOf(HasSubstr("rank"), HasSubstr("f32 (1)" + test::on_device(0)),
+                      HasSubstr("f32 (1, 2)" + test::on_device(1))));
     EXPECT_THAT(test::error_of<InvalidArgument>(
                     [&] { context.all_gather(Tensor::zeros({1}, r == 0 ? DType::i32 : DType::i64), 0); }),
-                AllOf(HasSubstr("i32 (1) on CPU:0"), HasSubstr("i64 (1) on CPU:1")));
+                AllOf(HasSubstr("i32 (1)" + test::on_device(0)), HasSubstr("i64 (1)" + test::on_device(1))));
     EXPECT_ERROR(InvalidArgument, "the same axis on every replica, got 0, 1",
                  context.all_gather(Tensor::zeros({2, 2}), r == 0 ? 0 : 1));
     EXPECT_EQ(context.all_gather(Tensor::zeros({2}), 0).elements(), 2 * replicas_);

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/transfer.h>
 
 #include "replicas_and_ops.h"
 
@@ -43,13 +44,16 @@ TEST_P(CollectiveOf, ResultsShareNoMemoryWithOthersOrWithArguments) {
 TEST_P(CollectiveOf, ReduceAndUpdateGivesEveryCopyTheStepOfTheSummedGradients) {
   constexpr std::int64_t size = 200;
   // Whole numbers: their sum is the same in any order.
-  const auto gradients = test::per_replica(replicas_, [](int replica) {
+  const std::vector<LogicalDevice>& devices = strategy_.devices();
+  const auto gradients = test::per_replica(replicas_, [&](int replica) {
     std::vector<float> values;
     for (int i = 0; i < size; ++i) values.push_back(static_cast<float>((i * (replica + 3)) % 17));
-    return Tensor::from(values, {size});
+    return to_device(Tensor::from(values, {size}), devices[static_cast<std::size_t>(replica)]);
   });
-  const auto parameters = test::per_replica(replicas_, [](int) { return test::random_tensor({size}, 7); });
-  const Tensor velocity = Tensor::zeros({size});
+  const auto parameters = test::per_replica(replicas_, [&](int replica) {
+    return to_device(test::random_tensor({size}, 7) * 1.0, devices[static_cast<std::size_t>(replica)]);
+  });
+  const Tensor velocity = to_device(Tensor::zeros({size}), devices.front());
   std::vector<float*> gradient_pointers;
   std::vector<float*> parameter_pointers;
   for (int replica = 0; replica < replicas_; ++replica) {
@@ -58,7 +62,7 @@ TEST_P(CollectiveOf, ReduceAndUpdateGivesEveryCopyTheStepOfTheSummedGradients) {
   }
   std::vector<float> sums(size);
   for (const Tensor& own : gradients.local_results())
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += own.span<float>()[i];
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += own.to_vector<float>()[i];
   float* const state[] = {velocity.data<float>()};
   const FlatRange ranges[] = {{0, 16}, {32, 32}, {48, 197}};
   strategy_.run([&] {
@@ -72,9 +76,9 @@ TEST_P(CollectiveOf, ReduceAndUpdateGivesEveryCopyTheStepOfTheSummedGradients) {
   const std::vector<float> before = test::random_tensor({size}, 7).to_vector<float>();
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const bool in_a_range = i < 16 || (i >= 48 && i < 197);
-    EXPECT_EQ(velocity.span<float>()[i], in_a_range ? -sums[i] : 0) << i;
+    EXPECT_EQ(velocity.to_vector<float>()[i], in_a_range ? -sums[i] : 0) << i;
     for (const Tensor& copy : parameters.local_results())
-      EXPECT_EQ(copy.span<float>()[i], in_a_range ? before[i] - sums[i] : before[i]) << i;
+      EXPECT_EQ(copy.to_vector<float>()[i], in_a_range ? before[i] - sums[i] : before[i]) << i;
   }
 }
 
@@ -140,7 +144,7 @@ TEST_P(ReplicasThatDisagree, OnShapesAreAllToldAllShapes) {
   // fails from then on
   std::vector<testing::Matcher<std::string>> each;
   for (int replica = 0; replica < replicas_; ++replica)
-    each.emplace_back(HasSubstr(fmt::format("sum of f32 (2, {}) on CPU:{}", replica + 3, replica)));
+    each.emplace_back(HasSubstr(fmt::format("sum of f32 (2, {}){}", replica + 3, test::on_device(replica))));
   expect_messages(
       [](const ReplicaContext& context, int r) {
         context.all_reduce("sum", Tensor::zeros({2, r + 3}));
@@ -153,9 +157,11 @@ TEST_P(ReplicasThatDisagree, OnOpsOrDtypesAreAllToldAllOfThem) {
   expect_messages(
       [](const ReplicaContext& context, int r) { context.all_reduce(r == 0 ? "min" : "mean", Tensor::zeros({1})); },
       AllOf(HasSubstr("min of f32 (1)"), HasSubstr("mean of f32 (1)")));
-  expect_messages([](const ReplicaContext& context,
-                     int r) { context.all_reduce("sum", Tensor::zeros({1}, r == 0 ? DType::i32 : DType::f32)); },
-                  AllOf(HasSubstr("sum of i32 (1) on CPU:0"), HasSubstr("sum of f32 (1) on CPU:1")));
+  expect_messages(
+      [](const ReplicaContext& context, int r) {
+        context.all_reduce("sum", Tensor::zeros({1}, r == 0 ? DType::i32 : DType::f32));
+      },
+      AllOf(HasSubstr("sum of i32 (1)" + test::on_device(0)), HasSubstr("sum of f32 (1)" + test::on_device(1))));
 }
 
 TEST_P(ReplicasThatDisagree, OnListsAreToldTheTensorOrTheNumbers) {
@@ -163,7 +169,7 @@ TEST_P(ReplicasThatDisagree, OnListsAreToldTheTensorOrTheNumbers) {
       [](const ReplicaContext& context, int r) {
         context.all_reduce("sum", std::vector{Tensor::zeros({1}), Tensor::zeros({r + 1})});
       },
-      AllOf(HasSubstr("sum of f32 (2) on CPU:1"), HasSubstr("as tensor 2 of 2")));
+      AllOf(HasSubstr("sum of f32 (2)" + test::on_device(1)), HasSubstr("as tensor 2 of 2")));
   expect_messages(
       [](const ReplicaContext& context, int r) {
         context.all_reduce("sum", std::vector<Tensor>(static_cast<std::size_t>(r + 1), Tensor::zeros({1})));

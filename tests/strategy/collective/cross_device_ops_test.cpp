@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <support/expect_error.h>
+#include <support/pretend_gpu/platform.h>
 #include <support/tensors.h>
 
 #include <lockstep/strategy/collective/hierarchical_copy/hierarchical_copy_collective.h>
@@ -14,6 +15,8 @@ namespace lockstep {
 namespace {
 
 using test::mirrored;
+using testing::AnyOf;
+using testing::HasSubstr;
 
 template <class Expected>
 bool makes(CrossDeviceOps ops) {
@@ -35,6 +38,40 @@ TEST(CrossDeviceOps, ThatDevicesDoNotHaveAreUnsupported) {
   EXPECT_ERROR(Unsupported, "'nccl' combine the values of GPU replicas", mirrored(2, CrossDeviceOps::nccl));
   // semantics 7.3, 12.17: bytes_per_pack < 0 (there is no num_packs)
   EXPECT_ERROR(InvalidArgument, "got -1", mirrored(2, CrossDeviceOps::automatic, -1));
+}
+
+/// What make_collective says of replicas on these devices.
+std::string refusal(const std::vector<LogicalDevice>& devices, CrossDeviceOps ops) {
+  ReplicaGroup group(devices, std::chrono::seconds(1));
+  return test::error_of<Unsupported>([&] { (void)make_collective(group, devices, {.cross_device_ops = ops}); });
+}
+
+TEST(CrossDeviceOps, OfGpusDependOnWhetherTheyReachEachOther) {
+  test::PretendGpuPlatform three({{1}, {0}, {}});  // the last one is apart
+  const GpuPlatformScope scope(three);
+  EXPECT_THAT(refusal(logical_gpus(3), CrossDeviceOps::shared_memory), HasSubstr("GPU:0 does not reach GPU:2"));
+  EXPECT_THAT(refusal(logical_gpus(3), CrossDeviceOps::hierarchical_copy), HasSubstr("use nccl"));
+  for (const int replicas : {1, 2}) {
+    ReplicaGroup group(logical_gpus(replicas), std::chrono::seconds(1));
+    EXPECT_NE(make_collective(group, logical_gpus(replicas), {.cross_device_ops = CrossDeviceOps::shared_memory}),
+              nullptr);
+  }
+}
+
+TEST(CrossDeviceOps, OfReplicasThatShareAGpuAreNotNccls) {
+  test::PretendGpuPlatform one;
+  const GpuPlatformScope scope(one);
+  ReplicaGroup group(logical_gpus(2), std::chrono::seconds(1));
+  const auto automatic = make_collective(group, logical_gpus(2));
+  EXPECT_NE(dynamic_cast<const SharedMemoryCollective*>(automatic.get()), nullptr);
+  // "... takes one replica on each physical GPU", or, in a build without CUDA, that it needs one.
+  EXPECT_THAT(refusal(logical_gpus(2), CrossDeviceOps::nccl),
+              AnyOf(HasSubstr("one replica on each physical"), HasSubstr("need a build with CUDA")));
+}
+
+TEST(CrossDeviceOps, OfCpusAndGpusTogetherAreUnsupported) {
+  EXPECT_THAT(refusal({{DeviceKind::cpu, 0}, {DeviceKind::gpu, 0}}, CrossDeviceOps::automatic),
+              HasSubstr("all on GPUs or all on CPUs, got [CPU:0, GPU:0]"));
 }
 
 TEST(CrossDeviceOps, HaveNames) {

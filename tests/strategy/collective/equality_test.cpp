@@ -93,7 +93,7 @@ class Equality : public test::ReplicasAndOps {
       ASSERT_EQ(results[replica].shape(), Shape({size}));
       ASSERT_EQ(results[replica].dtype(), dtype_of<T>);
       if (size == 0) continue;
-      EXPECT_EQ(std::memcmp(results[replica].raw_data(), expected.data(), expected.size() * sizeof(T)), 0)
+      EXPECT_EQ(std::memcmp(results[replica].on_host().raw_data(), expected.data(), expected.size() * sizeof(T)), 0)
           << name(op) << " of " << size << " " << name(dtype_of<T>) << " on replica " << replica;
     }
   }

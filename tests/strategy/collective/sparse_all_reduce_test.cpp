@@ -120,11 +120,11 @@ TEST_P(SparseAllReduce, RefusesShapesThatDiffer) {
     const int r = context.replica_id_in_sync_group();
     EXPECT_ERROR(InvalidArgument, "the same dense shape on every replica, got 3, 4",
                  context.all_reduce("sum", slices({1}, {0}, r == 0 ? 3 : 4)));
-    EXPECT_ERROR(InvalidArgument, "f32 (1, 2) on CPU:1",
+    EXPECT_ERROR(InvalidArgument, "f32 (1, 2)" + test::on_device(1),
                  context.all_reduce("sum", IndexedSlices{Tensor::zeros({1, r == 1 ? 2 : 1}),
                                                          Tensor::zeros({1}, DType::i64),
                                                          {3, r == 1 ? 2 : 1}}));
-    EXPECT_ERROR(InvalidArgument, "i64 (1, 2) on CPU:1",
+    EXPECT_ERROR(InvalidArgument, "i64 (1, 2)" + test::on_device(1),
                  context.all_reduce("sum", std::vector<DenseOrSparse>(r == 1 ? 2 : 1, slices({1}, {0}, 3))));
     EXPECT_EQ(context.all_reduce("sum", slices({1}, {0}, 3)).values.elements(), replicas_);
   });

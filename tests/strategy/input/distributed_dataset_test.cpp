@@ -58,8 +58,8 @@ TEST_P(DistributedDatasetOver, DealsEveryRowOnceInOrder) {
       ASSERT_EQ(part.x.shape(), (Shape{part.size(), 2}));
       ASSERT_EQ(part.y.shape(), Shape{part.size()});
       for (std::int64_t row = 0; row < part.size(); ++row, ++next) {
-        EXPECT_EQ(part.x.span<float>()[2 * row + 1], static_cast<float>(10 * next));
-        EXPECT_EQ(part.y.span<std::int64_t>()[row], next);
+        EXPECT_EQ(part.x.on_host().span<float>()[2 * row + 1], static_cast<float>(10 * next));
+        EXPECT_EQ(part.y.on_host().span<std::int64_t>()[row], next);
       }
     }
   }
@@ -88,7 +88,7 @@ TEST_P(DistributedDatasetOver, StaysAtTheEndAndStartsAgainWhenTold) {
     std::vector<std::int64_t> labels;
     const auto batch = pass.next();
     for (const Batch& part : batch->local_results())
-      for (const std::int64_t label : part.y.span<std::int64_t>()) labels.push_back(label);
+      for (const std::int64_t label : part.y.to_vector<std::int64_t>()) labels.push_back(label);
     return labels;
   };
   const std::vector<std::int64_t> first = labels();
@@ -110,8 +110,8 @@ TEST_P(DistributedDatasetOver, ANewEpochMayBeginInTheMiddleOfAnother) {
 
 // semantics 6.5. TF case 94: next inside a replica.
 TEST_P(DistributedDatasetOver, IsIteratedOutsideReplicas) {
-  EXPECT_ERROR(LogicError, "outside replicas",
-               strategy_.run([&] { strategy_.distribute(numbered(4).batch(2)).epoch().next(); }));
+  const Dataset batches = numbered(4).batch(2);
+  EXPECT_ERROR(LogicError, "outside replicas", strategy_.run([&] { strategy_.distribute(batches).epoch().next(); }));
 }
 
 // semantics 6.9

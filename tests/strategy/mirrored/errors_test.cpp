@@ -52,7 +52,9 @@ TEST_P(ErrorsOfReplicas, TheFirstOneReachesTheCallerAndReleasesTheOthers) {
     released = 0;
     EXPECT_THAT([&] { strategy_.run(step); },
                 ThrowsMessage<InputError>(
-                    AllOf(HasSubstr(fmt::format("replica {} (CPU:{})", last_, last_)), HasSubstr("boom"))));
+                    AllOf(HasSubstr(fmt::format("replica {} ({})", last_,
+                                                strategy_.devices()[static_cast<std::size_t>(last_)].name())),
+                          HasSubstr("boom"))));
     EXPECT_EQ(released, replicas_ - 1);
     expect_usable(strategy_);
   }

@@ -6,6 +6,7 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {
@@ -33,7 +34,10 @@ class GradientReducerOf : public testing::TestWithParam<int> {
   }
   void fill_gradients(float value) {
     for (int replica = 0; replica < replicas_; ++replica)
-      for (int variable = 0; variable < 2; ++variable) current_backend().fill(gradient(replica, variable), value);
+      for (int variable = 0; variable < 2; ++variable) {
+        const Tensor& own = gradient(replica, variable);
+        assign(Tensor::full(own.shape(), value), own);
+      }
   }
 };
 
@@ -213,6 +217,25 @@ TEST_P(GradientReducerOf, GivesTheNormsOfWholeVariablesAndUpdatesByVariable) {
   });
   for (const Tensor& copy : used_.state().copies())
     test::expect_same_bits(copy, Tensor::full({20}, 5 - 0.5 * (sum_of_ids_ + replicas_)));
+  for (const Tensor& copy : unused_.state().copies()) test::expect_same_bits(copy, Tensor::full({3}, 6));
+}
+
+// As where replicas do not reach each other's memory: each has state of its own.
+TEST_P(GradientReducerOf, ReplicasUpdateTheirOwnCopiesToTheSameBits) {
+  constexpr SgdStep with_momentum{.learning_rate = 1, .momentum = 0.5F};
+  GradientReducer reducer({used_, unused_}, strategy_.devices(), {.slots = {0}, .own_copies = true});
+  reducer.set_state(0, 0, Tensor::full({20}, 2));
+  strategy_.run([&] {
+    const ReplicaContext context = get_replica_context();
+    reducer.load(context, std::vector<DenseOrSparse>{Tensor::full({20}, 1), Tensor()});
+    reducer.sum_gradients(context);
+    reducer.update_by_variable(context, GradientReducer::Of::parameters, [&](std::size_t, const UpdateViews& views) {
+      EXPECT_EQ(views.parameters.size(), 1U);
+      current_backend().update(with_momentum, views);
+    });
+  });
+  test::expect_same_bits(reducer.state(0, 0), Tensor::full({20}, 1 - replicas_));
+  for (const Tensor& copy : used_.state().copies()) test::expect_same_bits(copy, Tensor::full({20}, 6 - replicas_));
   for (const Tensor& copy : unused_.state().copies()) test::expect_same_bits(copy, Tensor::full({3}, 6));
 }
 

@@ -45,12 +45,14 @@ class Tables : public testing::TestWithParam<int> {
   /// The table after three steps of `step` on gradients that replica r has `count(r)` rows of, as rows or made dense.
   template <class Step, class Count>
   Tensor trained(const Strategy& strategy, const Step& step, std::size_t state_slots, bool every_row, bool by_rows,
-                 const Count& count) const {
+                 const Count& count, bool own_copies = false) const {
     const Variable v = table(strategy);
     const Variable b = bias(strategy);
-    GradientReducer reducer(
-        {v, b}, strategy.devices(),
-        {.slots = std::vector<float>(state_slots), .by_rows = {by_rows, false}, .every_row = every_row});
+    GradientReducer reducer({v, b}, strategy.devices(),
+                            {.slots = std::vector<float>(state_slots),
+                             .by_rows = {by_rows, false},
+                             .every_row = every_row,
+                             .own_copies = own_copies});
     for (std::uint64_t number = 0; number < 3; ++number) {
       strategy.run([&] {
         const ReplicaContext context = get_replica_context();
@@ -88,6 +90,14 @@ TEST_P(Tables, HeldOnceAreUpdatedAsMirroredOnes) {
   const CentralStorageStrategy central(logical_cpus(replicas_));
   test::expect_same_bits(trained(central, adam_step, 2, true, true, nine),
                          trained(test::mirrored(replicas_), adam_step, 2, true, true, nine));
+}
+
+// As where replicas do not reach each other's memory.
+TEST_P(Tables, UpdatedByEachReplicaForItselfAreUpdatedAsTogether) {
+  const MirroredStrategy strategy = test::mirrored(replicas_);
+  for (const bool every_row : {false, true})
+    test::expect_same_bits(trained(strategy, adam_step, 2, every_row, true, nine, true),
+                           trained(strategy, adam_step, 2, every_row, true, nine));
 }
 
 TEST_P(Tables, OfWhichReplicasLookUpDifferentNumbersOfRows) {

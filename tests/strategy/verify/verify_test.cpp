@@ -1,5 +1,5 @@
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,12 +32,10 @@ TEST_P(VerifyMirrored, PassesEqualCopies) { EXPECT_NO_THROW(verify_mirrored(vari
 // semantics 2.10, 5.14, 15.5: copies that have diverged
 TEST_P(VerifyMirrored, NamesAFlippedBit) {
   for (int replica = 1; replica < replicas_; ++replica) {
-    float& value = variables_[1].state().copies()[replica].data<float>()[7];
-    std::uint32_t bits;
+    const Tensor own = variables_[1].state().copies()[replica].view({12}).slice_view(0, 7, 8);
     const auto flip_lowest = [&] {
-      std::memcpy(&bits, &value, sizeof bits);
-      bits ^= 1U;
-      std::memcpy(&value, &bits, sizeof bits);
+      const auto bits = std::bit_cast<std::uint32_t>(own.item<float>());
+      copy(Tensor::from(std::vector{std::bit_cast<float>(bits ^ 1U)}, {1}), own);
     };
     flip_lowest();
     EXPECT_THAT([&] { verify_mirrored(variables_); },
@@ -53,7 +51,7 @@ TEST_P(VerifyMirrored, ComparesBitsNotValues) {
   EXPECT_NO_THROW(verify_mirrored(std::vector{nan}));
   if (replicas_ == 1) return;
   const Variable zero = strategy_.scope([] { return test::variable_of("zero", Tensor::zeros({1})); });
-  zero.state().copies().back().data<float>()[0] = -0.0F;
+  copy(Tensor::full({1}, -0.0), zero.state().copies().back());
   EXPECT_THROW(verify_mirrored(std::vector{zero}), BrokenInvariant);
 }
 

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/device/gpu_devices.h>
+#include <lockstep/runtime/device/cuda/gpu_report.h>
 
 namespace lockstep {
 namespace {
@@ -29,8 +29,9 @@ Device describe(int index, int count) {
   Device device{.kind = DeviceKind::gpu, .index = index, .model = properties.name};
   device.cores = properties.multiProcessorCount;
   device.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
-  check(cudaSetDevice(index), "cudaSetDevice", index);
-  check(cudaMemGetInfo(&device.memory_free, &device.memory_total), "cudaMemGetInfo", index);
+  device.memory_total = properties.totalGlobalMem;
+  // Nothing is known of what is free on a GPU that another process has for itself.
+  if (cudaSetDevice(index) == cudaSuccess) cudaMemGetInfo(&device.memory_free, &device.memory_total);
   for (int peer = 0; peer < count; ++peer) {
     int reachable = 0;
     if (peer != index) check(cudaDeviceCanAccessPeer(&reachable, index, peer), "cudaDeviceCanAccessPeer", index);
@@ -41,7 +42,12 @@ Device describe(int index, int count) {
 
 }  // namespace
 
-GpuReport query_gpus() {
+int count_gpus() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+GpuReport report_gpus() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) return {{}, fmt::format("no usable CUDA driver: {}", cudaGetErrorString(status))};

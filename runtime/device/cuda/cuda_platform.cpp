@@ -1,0 +1,100 @@
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/built_in_gpu_platform.h>
+#include <lockstep/runtime/device/cuda/gpu.h>
+#include <lockstep/runtime/device/cuda/gpu_memory.h>
+#include <lockstep/runtime/device/cuda/gpu_report.h>
+
+namespace lockstep {
+namespace {
+
+class CudaMark final : public GpuMark {
+ public:
+  explicit CudaMark(const Gpu& gpu) : gpu_(gpu), reached_(gpu) {}
+  void set() override { reached_.record(gpu_); }
+  void order_before(const LogicalDevice& gpu) const override {
+    const Gpu& later = lockstep::gpu(gpu);
+    if (&later != &gpu_) reached_.order_before(later);
+  }
+
+ private:
+  const Gpu& gpu_;
+  CudaEvent reached_;
+};
+
+/// The host may write to `from` again when it returns.
+void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t bytes) {
+  gpu.make_current();
+  cudaMemcpyAttributes how{};
+  how.srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
+  std::size_t first = 0;
+  check_cuda(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &first, 1, gpu.stream()), "cudaMemcpyBatchAsync");
+}
+
+void copy_to_host(void* to, const void* from, Gpu& gpu, std::size_t bytes) {
+  gpu.make_current();
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu.stream()), "cudaMemcpyAsync");
+  gpu.synchronize();
+}
+
+void copy_between(void* to, const Gpu& destination, const void* from, const Gpu& source, std::size_t bytes) {
+  destination.wait_for(source);
+  destination.make_current();
+  const cudaError_t status =
+      destination.ordinal() == source.ordinal()
+          ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, destination.stream())
+          : cudaMemcpyPeerAsync(to, destination.ordinal(), from, source.ordinal(), bytes, destination.stream());
+  check_cuda(status, "a copy between GPUs");
+  source.wait_for(destination);  // before it writes to `from` again
+}
+
+class CudaPlatform final : public GpuPlatform {
+ public:
+  GpuReport report() override { return report_gpus(); }
+  int count() override { return count_gpus(); }
+
+  MemoryResource& memory(const LogicalDevice& gpu) override {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<GpuMemory>& found = memories_[gpu.index];
+    if (!found) found = std::make_unique<GpuMemory>(lockstep::gpu(gpu));
+    return *found;
+  }
+
+  void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
+            std::size_t bytes) override {
+    if (bytes == 0) return;
+    if (source.kind == DeviceKind::cpu)
+      copy_from_host(to, gpu(destination), from, bytes);
+    else if (destination.kind == DeviceKind::cpu)
+      copy_to_host(to, from, gpu(source), bytes);
+    else
+      copy_between(to, gpu(destination), from, gpu(source), bytes);
+  }
+
+  void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) override {
+    const Gpu& here = lockstep::gpu(gpu);
+    here.make_current();
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, here.stream()), "cudaMemsetAsync");
+  }
+
+  void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize(); }
+  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu) override {
+    return std::make_unique<CudaMark>(lockstep::gpu(gpu));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<GpuMemory>> memories_;  ///< by index of the logical GPU
+};
+
+}  // namespace
+
+GpuPlatform& built_in_gpu_platform() {
+  static auto& cuda = *new CudaPlatform;  // tensors in static storage give memory back until the very end
+  return cuda;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,70 @@
+#include <cstdint>
+#include <limits>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/device/cuda/gpu_memory.h>
+
+namespace lockstep {
+namespace {
+
+/// Lets every GPU that can reach `ordinal` use what comes from its pool.
+void share_with_peers(cudaMemPool_t pool, int ordinal) {
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  for (int peer = 0; peer < count; ++peer) {
+    int reachable = 0;
+    if (peer != ordinal) check_cuda(cudaDeviceCanAccessPeer(&reachable, peer, ordinal), "cudaDeviceCanAccessPeer");
+    if (!reachable) continue;
+    cudaMemAccessDesc access{};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = peer;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    check_cuda(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
+  }
+}
+
+}  // namespace
+
+GpuMemory::GpuMemory(const Gpu& gpu) : gpu_(gpu) {
+  gpu.make_current();
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool_, gpu.ordinal()), "cudaDeviceGetDefaultMemPool");
+  // By default a pool gives everything back to the system at each synchronization.
+  std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
+  check_cuda(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute");
+  share_with_peers(pool_, gpu.ordinal());
+}
+
+void* GpuMemory::allocate(std::size_t bytes) {
+  gpu_.make_current();
+  void* memory = nullptr;
+  cudaError_t status = cudaMallocAsync(&memory, bytes, gpu_.stream());
+  if (status == cudaErrorMemoryAllocation) {
+    // What has been given back counts as used until the work before it is done, and what the pool keeps as well.
+    static_cast<void>(cudaGetLastError());
+    check_cuda(cudaStreamSynchronize(gpu_.stream()), "cudaStreamSynchronize");
+    check_cuda(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
+    status = cudaMallocAsync(&memory, bytes, gpu_.stream());
+  }
+  if (status == cudaErrorMemoryAllocation) fail_for(bytes);
+  check_cuda(status, "cudaMallocAsync");
+  return memory;
+}
+
+void GpuMemory::fail_for(std::size_t bytes) const {
+  static_cast<void>(cudaGetLastError());  // it is not an error of the calls that come after
+  std::size_t left = 0;
+  std::size_t total = 0;
+  check_cuda(cudaMemGetInfo(&left, &total), "cudaMemGetInfo");
+  fail<OutOfMemory>("{} has no {} bytes left: {} of {} bytes are free", gpu_.device().name(), bytes, left, total);
+}
+
+void GpuMemory::release(void* memory, std::size_t) noexcept {
+  const cudaError_t current = cudaSetDevice(gpu_.ordinal());
+  const cudaError_t freed = current == cudaSuccess ? cudaFreeAsync(memory, gpu_.stream()) : current;
+  if (freed == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  log_warning("cudaFreeAsync failed on {}: {}", gpu_.device().name(), cudaGetErrorString(freed));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lockstep/runtime/device/device.h>
+#include <lockstep/runtime/memory/memory_resource.h>
+
+namespace lockstep {
+
+/// What the driver reports.
+struct GpuReport {
+  std::vector<Device> devices{};  ///< by index
+  std::string why_none{};         ///< one line; empty when there are devices
+};
+
+/// How much work a logical GPU had been given at some time.
+class GpuMark {
+ public:
+  virtual ~GpuMark() = default;
+  /// Notes how much it is now.
+  virtual void set() = 0;
+  /// What `gpu` is given from now on, it does after all that was noted last. Does not wait on the host.
+  virtual void order_before(const LogicalDevice& gpu) const = 0;
+};
+
+/// What the runtime asks of GPUs. Work on a logical GPU is done in the order in which it was enqueued; nothing here
+/// waits for it but what says so. Thread-safe.
+class GpuPlatform {
+ public:
+  virtual ~GpuPlatform() = default;
+  /// Asks the driver anew, each time.
+  virtual GpuReport report() = 0;
+  /// How many physical GPUs there are; cheaper than a report.
+  virtual int count() = 0;
+  /// The memory of a logical GPU. Throws Unsupported when it cannot be used.
+  virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
+  /// Copies between two GPUs, or a GPU and the host: in the order of both GPUs' work, and done when it returns where
+  /// one side is the host's. Throws DeviceError.
+  virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
+                    std::size_t bytes) = 0;
+  /// Sets bytes of a GPU's memory to 0.
+  virtual void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) = 0;
+  /// Waits for all work of a logical GPU. Throws DeviceError for work that failed, InvalidArgument for indices outside
+  /// their range that it met.
+  virtual void synchronize(const LogicalDevice& gpu) = 0;
+  /// A mark of a logical GPU, which notes nothing yet.
+  virtual std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu) = 0;
+};
+
+/// The platform of this build: CUDA's, or one that has no GPUs and says why.
+GpuPlatform& gpu_platform();
+
+/// Waits for a GPU's work, as GpuPlatform::synchronize; a CPU's is done when the call that did it returns.
+void synchronize(const LogicalDevice& device);
+
+/// Puts another platform in its place, for tests on machines without a GPU. Not while devices are in use.
+class GpuPlatformScope {
+ public:
+  /// Until the scope ends.
+  explicit GpuPlatformScope(GpuPlatform& platform);
+  ~GpuPlatformScope();
+  GpuPlatformScope(const GpuPlatformScope&) = delete;
+  GpuPlatformScope& operator=(const GpuPlatformScope&) = delete;
+};
+
+/// The physical GPU of a logical one: they are dealt out in turn, so that GPU:5 of a machine with two is on its GPU 1.
+/// Throws Unsupported, saying why, when there is none.
+int physical_gpu(const LogicalDevice& gpu);
+
+}  // namespace lockstep

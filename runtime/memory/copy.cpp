@@ -1,0 +1,25 @@
+#include <cstring>
+
+#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/memory/copy.h>
+
+namespace lockstep {
+
+void copy_bytes(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
+                std::size_t bytes) {
+  if (bytes == 0) return;
+  if (destination.kind == DeviceKind::cpu && source.kind == DeviceKind::cpu)
+    std::memcpy(to, from, bytes);
+  else
+    gpu_platform().copy(to, destination, from, source, bytes);
+}
+
+void clear_bytes(void* memory, const LogicalDevice& device, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (device.kind == DeviceKind::cpu)
+    std::memset(memory, 0, bytes);
+  else
+    gpu_platform().clear(device, memory, bytes);
+}
+
+}  // namespace lockstep

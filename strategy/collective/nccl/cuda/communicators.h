@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <lockstep/runtime/device/cuda/gpu.h>
+
+// Only files in this folder include this.
+
+namespace lockstep {
+
+/// Throws DeviceError unless `status` is success or, of a communicator that does not block, in progress.
+void check_nccl(ncclResult_t status, const char* call);
+
+/// NCCL's communicators of the GPUs of one process, made together, and a watchdog over what they do: a collective that
+/// does not end within the timeout, and an error that NCCL reports, abort all of them. The error is then thrown by
+/// whoever uses them next, and by the next Gpu::synchronize of each GPU.
+class NcclCommunicators {
+ public:
+  /// `timeout` is the longest time of the making, and of one collective. Throws DeviceError, Timeout.
+  NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout);
+  /// Waits for what has been enqueued, up to the timeout.
+  ~NcclCommunicators();
+  NcclCommunicators(const NcclCommunicators&) = delete;
+  NcclCommunicators& operator=(const NcclCommunicators&) = delete;
+
+  /// On replica `replica`'s thread: calls `enqueue(communicator, stream)`, which enqueues collectives as one group; the
+  /// watchdog sees to it that they end in time, and `what` names them in the error. Throws DeviceError, once the
+  /// communicators have been aborted too.
+  void run(int replica, const char* what, const std::function<void(ncclComm_t, cudaStream_t)>& enqueue);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Watched {
+    cudaEvent_t end = nullptr;
+    const char* what = nullptr;
+    Clock::time_point since{};
+  };
+  /// Of one replica.
+  struct Member {
+    explicit Member(Gpu& of) : gpu(of) {}
+    Gpu& gpu;
+    std::mutex mutex;  ///< of what follows: an abort must not free what a call uses
+    ncclComm_t communicator = nullptr;
+    std::string aborted;  ///< why; empty while all is well
+    std::deque<Watched> under_way;
+    std::atomic<Clock::rep> called_since = 0;  ///< when run() took the mutex; 0 while nobody is in it
+    std::vector<cudaEvent_t> spare;
+  };
+
+  void make_all();
+  /// Polls until NCCL has done what was asked of the communicator. Precondition: its mutex is held, or it is not in
+  /// use.
+  void settle(const Member& member, const char* what) const;
+  void watch(Member& member, const char* what);
+  void watch_all(const std::stop_token& stop);
+  /// What is wrong with a member's collectives; empty when nothing is.
+  std::string trouble_of(Member& member) const;
+  /// `results_lost`: what the GPUs have computed cannot be trusted.
+  void abort_all(const std::string& reason, bool results_lost);
+  void finish_all() noexcept;
+
+  std::chrono::milliseconds timeout_;
+  std::atomic<bool> aborting_ = false;
+  std::vector<std::unique_ptr<Member>> members_;  ///< by replica
+  std::jthread watchdog_;                         ///< last: it ends before what it looks at
+};
+
+}  // namespace lockstep

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <lockstep/strategy/collective/collective.h>
+
+namespace lockstep {
+
+/// GPUs that are each a physical one combine their values with NCCL, called by each replica's own thread, one
+/// communicator for each. Values are added in the order of NCCL's algorithm, the same on every call of one size. Throws
+/// Unsupported for several replicas on one physical GPU, and in a build without CUDA; DeviceError when the
+/// communicators cannot be made.
+std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus,
+                                                 std::int64_t bytes_per_pack);
+
+}  // namespace lockstep

@@ -1,0 +1,9 @@
+#include <lockstep/strategy/collective/nccl/nccl_collective.h>
+
+namespace lockstep {
+
+std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup&, const std::vector<LogicalDevice>&, std::int64_t) {
+  fail<Unsupported>("cross-device ops 'nccl' need a build with CUDA (configure with LOCKSTEP_CUDA=ON)");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <kernels/grid/host_grid_backend.h>
+#include <support/devices.h>
+#include <support/pretend_gpu/backend.h>
+#include <support/pretend_gpu/platform.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/context.h>
+
+namespace lockstep::test {
+namespace {
+
+std::string setting(const char* variable, const char* otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : text;
+}
+
+std::string wanted() { return setting("LOCKSTEP_TEST_DEVICES", "cpu"); }
+
+/// It is there until the program's end, as tensors in static storage may be.
+void install_pretended_gpu() {
+  auto& platform = *new PretendGpuPlatform;
+  auto& kernels = *new HostGridBackend;
+  new GpuPlatformScope(platform);
+  new GpuBackendScope(*new PretendGpuBackend(platform, kernels, backend(DeviceKind::cpu)));
+}
+
+class Devices : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (wanted() == "pretend_gpu") install_pretended_gpu();
+    if (wanted() == "gpu" && !why_no_gpu().empty()) {
+      std::puts("no GPU: every test is skipped");  // what ctest looks for
+      GTEST_SKIP() << why_no_gpu();
+    }
+    if (setting("LOCKSTEP_TEST_ON_DEVICE", "FALSE") == "TRUE") new ContextScope({.device = devices(1).front()});
+  }
+};
+
+[[maybe_unused]] const testing::Environment* const environment = testing::AddGlobalTestEnvironment(new Devices);
+
+}  // namespace
+
+std::vector<LogicalDevice> devices(int count) { return wanted() == "cpu" ? logical_cpus(count) : logical_gpus(count); }
+
+}  // namespace lockstep::test

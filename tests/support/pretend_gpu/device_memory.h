@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <lockstep/runtime/memory/memory_resource.h>
+
+namespace lockstep::test {
+
+/// Memory that only kernels and copies may touch, as a GPU's: whoever reads or writes it while no Access lives ends
+/// with a segmentation fault.
+class DeviceMemory final : public MemoryResource {
+ public:
+  DeviceMemory();
+  ~DeviceMemory() override;
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory, std::size_t bytes) noexcept override;
+  /// Whether `address` is in it.
+  bool contains(const void* address) const;
+
+  /// Opens the memory to every thread; kernels run one at a time.
+  class Access {
+   public:
+    explicit Access(DeviceMemory& memory);
+    ~Access();
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
+
+   private:
+    DeviceMemory& memory_;
+    std::lock_guard<std::recursive_mutex> lock_;
+  };
+
+ private:
+  void protect(int protection) const;
+
+  std::recursive_mutex mutex_;
+  int open_ = 0;  ///< Accesses alive
+  std::byte* begin_;
+  std::byte* end_;                                  ///< of what has been handed out
+  std::map<std::size_t, std::vector<void*>> free_;  ///< by size
+};
+
+}  // namespace lockstep::test
