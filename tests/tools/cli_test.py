@@ -49,12 +49,23 @@ class Devices(Case):
         self.assertEqual(devices["physical"][0]["name"], "CPU:0")
         self.assertGreaterEqual(devices["physical"][0]["cores"], 1)
         self.assertGreater(devices["physical"][0]["memory_total"], devices["physical"][0]["memory_free"])
-        self.assertEqual([device["name"] for device in devices["logical"]], ["CPU:0", "CPU:1"])
-        gpus = [device for device in devices["physical"] if device["name"].startswith("GPU")]
+        gpus = [device["name"] for device in devices["physical"] if device["name"].startswith("GPU")]
+        self.assertEqual([device["name"] for device in devices["logical"]], gpus or ["CPU:0", "CPU:1"])
         self.assertEqual(bool(gpus), devices["why_no_gpu"] == "")
         table = self.succeed("devices").stdout
         self.assertIn("CPU:0", table)
         self.assertEqual("No GPU: " in table, not gpus)
+
+
+class Doctor(Case):
+    def test_json_and_lines(self):
+        findings = json.loads(self.run_program("doctor", "--json").stdout.splitlines()[-1])
+        by_subject = {finding["subject"]: finding for finding in findings}
+        self.assertEqual(by_subject["all-reduce"]["level"], "ok", by_subject["all-reduce"]["text"])
+        self.assertTrue(all(finding["remedy"] for finding in findings if finding["level"] != "ok"))
+        lines = self.run_program("doctor")
+        self.assertEqual(len(lines.stdout.splitlines()), len(findings))
+        self.assertEqual(lines.returncode, int(any(finding["level"] == "BROKEN" for finding in findings)))
 
 
 class Summary(Case):
@@ -67,7 +78,7 @@ class Summary(Case):
         self.assertIn("1,656,250", self.succeed("summary", "--model", "minigooglenet").stdout)
 
     def test_help(self):
-        for command in [[], ["devices"], ["train"], ["bench"], ["summary"]]:
+        for command in [[], ["devices"], ["doctor"], ["train"], ["bench"], ["summary"]]:
             self.assertIn("Example", self.succeed(*command, "--help").stdout)
 
 

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <lockstep/runtime/device/gpu_platform.h>
+
+namespace lockstep::cli {
+
+/// A version as NVIDIA's libraries count them: CUDA 13000 is 13.0, cuDNN 91900 is 9.19, NCCL 22809 is 2.28.9.
+struct LibraryVersion {
+  int built = 0;   ///< of the headers that this build was compiled with
+  int loaded = 0;  ///< of what runs
+};
+
+/// Versions of the GPU's software; all 0 in a build without CUDA.
+struct GpuSoftware {
+  LibraryVersion cuda{};    ///< of the runtime library
+  int driver_supports = 0;  ///< highest version of CUDA that the driver can run; 0 without a driver
+  LibraryVersion cudnn{};
+  LibraryVersion nccl{};
+};
+/// Asks the libraries. Implemented in doctor_cuda.cpp or, in a build without CUDA, in doctor_no_cuda.cpp.
+GpuSoftware gpu_software();
+
+/// What decides whether training on several devices of this machine will work.
+struct MachineFacts {
+  GpuReport gpus{};
+  GpuSoftware software{};
+  bool has_nvidia_device_files = false;                ///< /dev/nvidiactl: the kernel's part of a driver
+  bool in_container = false;                           ///< whose limits are often too low for NCCL
+  bool has_iommu = false;                              ///< active: may redirect copies between GPUs
+  std::optional<std::uint64_t> shared_memory_free{};   ///< bytes in /dev/shm; nothing when there is none
+  std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes that may be locked; nothing when unlimited
+  int cores = 1;                                       ///< that this process may use
+  double cpu_quota = 0;                                ///< cores' worth of time of the control group; 0: no limit
+  int replicas = 1;                                    ///< that a strategy makes when nobody says
+  std::map<std::string, std::string> environment{};    ///< variables of CUDA and NCCL that are set
+};
+/// Reads them from the machine.
+MachineFacts gather_facts();
+
+}  // namespace lockstep::cli

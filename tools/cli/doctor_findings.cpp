@@ -1,0 +1,164 @@
+#include "doctor_findings.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+namespace lockstep::cli {
+namespace {
+
+using Level = Finding::Level;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+/// What NCCL takes of /dev/shm for a pair of GPUs that have no direct link, with room to spare.
+constexpr std::uint64_t shared_memory_per_gpu = 64 * mib;
+constexpr std::uint64_t locked_memory_wanted = 64 * mib;
+
+/// "13.0" of 13000.
+std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+/// "9.19" of 91900.
+std::string cudnn_version(int version) { return fmt::format("{}.{}", version / 10000, version % 10000 / 100); }
+/// "2.28.9" of 22809.
+std::string nccl_version(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+bool several_gpus(const MachineFacts& facts) { return facts.gpus.devices.size() > 1; }
+
+Finding gpus(const MachineFacts& facts) {
+  const auto count = facts.gpus.devices.size();
+  if (count > 0) {
+    std::vector<std::string> models;
+    for (const Device& gpu : facts.gpus.devices) models.push_back(gpu.model);
+    return {Level::fine, "GPUs", fmt::format("{}: {}", count, fmt::join(models, ", ")), ""};
+  }
+  if (facts.software.cuda.built == 0)
+    return {Level::fine, "GPUs", fmt::format("none: {}; replicas run on logical CPUs", facts.gpus.why_none), ""};
+  if (facts.has_nvidia_device_files)
+    return {Level::broken, "GPUs",
+            fmt::format("the kernel has a driver for GPUs, but none can be used: {}", facts.gpus.why_none),
+            facts.in_container
+                ? "start the container with the GPUs and the driver's libraries: docker run --gpus all"
+                : "install the driver's library (libcuda.so.1) of the same version as its kernel module"};
+  return {Level::fine, "GPUs", fmt::format("none: {}; replicas run on logical CPUs", facts.gpus.why_none), ""};
+}
+
+Finding driver(const MachineFacts& facts) {
+  const GpuSoftware& software = facts.software;
+  const std::string text = fmt::format("runs CUDA up to {}, this program was built with {}",
+                                       cuda_version(software.driver_supports), cuda_version(software.cuda.built));
+  // Versions of one major number run on any driver of that number.
+  if (software.driver_supports / 1000 >= software.cuda.built / 1000) return {Level::fine, "driver", text, ""};
+  return {Level::broken, "driver", text,
+          fmt::format("install a driver for CUDA {} or newer", cuda_version(software.cuda.built / 1000 * 1000))};
+}
+
+/// A library that was built against and one that was loaded have to be of one major number, and the loaded one not the
+/// older one.
+Finding library(const std::string& subject, const LibraryVersion& version, std::string (*text_of)(int)) {
+  const std::string text = fmt::format("{}, built with {}", version.loaded == 0 ? "not found" : text_of(version.loaded),
+                                       text_of(version.built));
+  const int major = subject == "CUDA" ? 1000 : 10000;
+  if (version.loaded / major == version.built / major && version.loaded >= version.built)
+    return {Level::fine, subject, text, ""};
+  return {Level::broken, subject, text,
+          fmt::format("put {} {} or newer of the same major version first in LD_LIBRARY_PATH", subject,
+                      text_of(version.built))};
+}
+
+Finding peer_access(const MachineFacts& facts) {
+  std::vector<std::string> apart;
+  for (const Device& gpu : facts.gpus.devices)
+    for (const Device& other : facts.gpus.devices)
+      if (gpu.index < other.index && std::ranges::find(gpu.peers, other.index) == gpu.peers.end())
+        apart.push_back(fmt::format("GPU:{} and GPU:{}", gpu.index, other.index));
+  if (apart.empty()) return {Level::fine, "peer access", "every GPU reaches every other one's memory", ""};
+  return {Level::slow, "peer access", fmt::format("none between {}", fmt::join(apart, "; ")),
+          "their copies go through the host's memory: use GPUs of one PCIe switch or with NVLink, if there are any"};
+}
+
+Finding iommu(const MachineFacts& facts) {
+  if (!facts.has_iommu) return {Level::fine, "IOMMU", "off", ""};
+  return {Level::slow, "IOMMU", "on: it may send copies between GPUs astray, which hangs NCCL's first call",
+          "if the trials below fail, switch it off (kernel option iommu=off) and PCIe's ACS (setpci, or in the BIOS)"};
+}
+
+Finding shared_memory(const MachineFacts& facts) {
+  const std::uint64_t wanted = shared_memory_per_gpu * facts.gpus.devices.size();
+  if (!facts.shared_memory_free)
+    return {Level::broken, "/dev/shm", "there is none", "mount a tmpfs there: NCCL exchanges data through it"};
+  const std::string text = fmt::format("{} MiB free", *facts.shared_memory_free / mib);
+  if (*facts.shared_memory_free >= wanted) return {Level::fine, "/dev/shm", text, ""};
+  return {Level::broken, "/dev/shm", text,
+          fmt::format("NCCL may need {} MiB: {}", wanted / mib,
+                      facts.in_container ? "start the container with --shm-size=1g or --ipc=host"
+                                         : "mount -o remount,size=1G /dev/shm")};
+}
+
+Finding locked_memory(const MachineFacts& facts) {
+  if (!facts.locked_memory_limit) return {Level::fine, "locked memory", "unlimited", ""};
+  const std::string text = fmt::format("at most {} KiB", *facts.locked_memory_limit / 1024);
+  if (*facts.locked_memory_limit >= locked_memory_wanted) return {Level::fine, "locked memory", text, ""};
+  return {Level::slow, "locked memory", text,
+          facts.in_container ? "start the container with --ulimit memlock=-1" : "ulimit -l unlimited"};
+}
+
+Finding cores(const MachineFacts& facts) {
+  const double usable = facts.cpu_quota > 0 ? std::min<double>(facts.cores, facts.cpu_quota) : facts.cores;
+  const std::string text = fmt::format("{:g} for {} replicas", usable, facts.replicas);
+  if (usable >= facts.replicas) return {Level::fine, "cores", text, ""};
+  return {Level::slow, "cores", text,
+          facts.in_container ? "give the container a core for each replica (--cpus), or use fewer replicas"
+                             : "use fewer replicas, or a wider taskset: each has a host thread of its own"};
+}
+
+/// Settings that make NCCL hang or crawl.
+std::vector<Finding> environment(const MachineFacts& facts) {
+  const auto value = [&](const char* variable) {
+    const auto found = facts.environment.find(variable);
+    return found == facts.environment.end() ? std::string() : found->second;
+  };
+  std::vector<Finding> findings;
+  const auto complain = [&](Level level, const char* variable, const char* text) {
+    findings.push_back(
+        {level, variable, fmt::format("is {}: {}", value(variable), text), fmt::format("unset {}", variable)});
+  };
+  if (value("CUDA_LAUNCH_BLOCKING") == "1")
+    complain(Level::broken, "CUDA_LAUNCH_BLOCKING", "replicas of one process wait for each other forever");
+  if (value("NCCL_P2P_DISABLE") == "1")
+    complain(Level::slow, "NCCL_P2P_DISABLE", "GPUs exchange data through the host's memory");
+  if (value("NCCL_SHM_DISABLE") == "1")
+    complain(Level::slow, "NCCL_SHM_DISABLE", "GPUs without a direct link exchange data through the network");
+  const auto visible = facts.environment.find("CUDA_VISIBLE_DEVICES");
+  if (visible != facts.environment.end() && facts.gpus.devices.empty() && facts.has_nvidia_device_files)
+    complain(Level::broken, "CUDA_VISIBLE_DEVICES", "it may hide all GPUs");
+  return findings;
+}
+
+}  // namespace
+
+std::string_view name(Level level) {
+  constexpr std::string_view names[] = {"ok", "slow", "BROKEN"};
+  return names[static_cast<int>(level)];
+}
+
+std::vector<Finding> judge(const MachineFacts& facts) {
+  std::vector<Finding> findings{gpus(facts)};
+  if (!facts.gpus.devices.empty()) {
+    findings.push_back(driver(facts));
+    findings.push_back(library("CUDA", facts.software.cuda, cuda_version));
+    findings.push_back(library("cuDNN", facts.software.cudnn, cudnn_version));
+    findings.push_back(library("NCCL", facts.software.nccl, nccl_version));
+  }
+  if (several_gpus(facts)) {
+    findings.push_back(peer_access(facts));
+    findings.push_back(iommu(facts));
+    findings.push_back(shared_memory(facts));
+    findings.push_back(locked_memory(facts));
+  }
+  findings.push_back(cores(facts));
+  std::ranges::move(environment(facts), std::back_inserter(findings));
+  return findings;
+}
+
+}  // namespace lockstep::cli
