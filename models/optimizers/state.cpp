@@ -138,8 +138,10 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   for (Group& group : groups) {
     std::vector<Variable> members;
     const bool every_row = rule_->moves_without_gradient() || group.decays || options_.use_ema;
-    ReducerOptions options{
-        .slots = starts, .by_rows = {}, .every_row = every_row, .own_copies = context.strategy().state()->collective().updates_own_copy()};
+    ReducerOptions options{.slots = starts,
+                           .by_rows = {},
+                           .every_row = every_row,
+                           .own_copies = context.strategy().state()->collective().updates_own_copy()};
     for (const std::size_t member : group.members) {
       members.push_back(variables[member]);
       options.by_rows.push_back(by_rows[member]);

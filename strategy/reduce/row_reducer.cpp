@@ -123,8 +123,8 @@ void RowReducer::load(int replica, int table, const DenseOrSparse& gradient) {
   DenseOrSparse& own = of.gradients[static_cast<std::size_t>(replica)];
   const LogicalDevice& here = current_context().device;
   if (const auto* const rows = std::get_if<IndexedSlices>(&gradient)) {
-    const IndexedSlices summed = sum_duplicates(
-        {reachable_from(here, rows->values), reachable_from(here, rows->indices), rows->dense_shape});
+    const IndexedSlices summed =
+        sum_duplicates({reachable_from(here, rows->values), reachable_from(here, rows->indices), rows->dense_shape});
     const std::vector<std::int64_t> indices = summed.indices.to_vector<std::int64_t>();  // increasing
     require(indices.empty() || (indices.front() >= 0 && indices.back() < shape[0]),
             "the gradient of '{}' has rows {} to {}, the variable rows 0 to {}", of.variable.name(),
