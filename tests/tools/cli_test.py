@@ -59,11 +59,11 @@ class Devices(Case):
 
 class Doctor(Case):
     def test_json_and_lines(self):
-        findings = json.loads(self.run_program("doctor", "--json").stdout.splitlines()[-1])
+        findings = json.loads(run("doctor", "--json").stdout.splitlines()[-1])
         by_subject = {finding["subject"]: finding for finding in findings}
         self.assertEqual(by_subject["all-reduce"]["level"], "ok", by_subject["all-reduce"]["text"])
         self.assertTrue(all(finding["remedy"] for finding in findings if finding["level"] != "ok"))
-        lines = self.run_program("doctor")
+        lines = run("doctor")
         self.assertEqual(len(lines.stdout.splitlines()), len(findings))
         self.assertEqual(lines.returncode, int(any(finding["level"] == "BROKEN" for finding in findings)))
 
