@@ -10,9 +10,8 @@
 //   on.teams(count, n, f)          f(team, group) for each group in [0, count), each by a team of threads of its own.
 //                                  `n` is how many elements a team goes through, from which its width follows.
 //   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
-//   by
-//                                  f.combine(a, b) with f.load(o, i, k) of each i in [0, n). Neighbors along `inner`
-//                                  are read together.
+//                                  by f.combine(a, b) with f.load(o, i, k) of each i in [0, n). Neighbors along
+//                                  `inner` are read together.
 //   on.sort_by_row(rows, bound)    Rows i64 in [0, bound), sorted, and the place that each had; equal ones in the order
 //                                  of their places.
 //   on.faults(what)                An object whose operator()(place) takes down that `what` has an index outside its

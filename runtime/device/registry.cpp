@@ -123,7 +123,7 @@ std::vector<LogicalDevice> logical_gpus(int count) {
 }
 
 std::vector<LogicalDevice> default_devices(std::optional<int> count) {
-  const auto gpus = static_cast<int>(gpu_platform().report().devices.size());
+  const int gpus = gpu_platform().count();
   return gpus > 0 ? logical_gpus(count.value_or(gpus)) : logical_cpus(count.value_or(2));
 }
 

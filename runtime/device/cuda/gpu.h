@@ -75,6 +75,8 @@ class CudaEvent {
   void record(const Gpu& gpu);
   /// What `later` is given from now on, it does after what was recorded last.
   void order_before(const Gpu& later) const;
+  /// Whether the work before it is done: success, cudaErrorNotReady, or why it failed.
+  cudaError_t state() const { return cudaEventQuery(event_); }
 
  private:
   cudaEvent_t event_ = nullptr;

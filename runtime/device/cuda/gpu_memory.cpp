@@ -4,14 +4,14 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/cuda/gpu_memory.h>
+#include <lockstep/runtime/device/cuda/gpu_report.h>
 
 namespace lockstep {
 namespace {
 
 /// Lets every GPU that can reach `ordinal` use what comes from its pool.
 void share_with_peers(cudaMemPool_t pool, int ordinal) {
-  int count = 0;
-  check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  const int count = count_gpus();
   for (int peer = 0; peer < count; ++peer) {
     int reachable = 0;
     if (peer != ordinal) check_cuda(cudaDeviceCanAccessPeer(&reachable, peer, ordinal), "cudaDeviceCanAccessPeer");

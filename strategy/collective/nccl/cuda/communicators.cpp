@@ -70,10 +70,6 @@ NcclCommunicators::NcclCommunicators(const std::vector<LogicalDevice>& gpus, std
 NcclCommunicators::~NcclCommunicators() {
   watchdog_ = {};
   finish_all();
-  for (const auto& member : members_) {
-    for (const Watched& watched : member->under_way) cudaEventDestroy(watched.end);
-    for (cudaEvent_t const event : member->spare) cudaEventDestroy(event);
-  }
 }
 
 void NcclCommunicators::make_all() {
@@ -121,15 +117,11 @@ void NcclCommunicators::run(int replica, const char* what,
 }
 
 void NcclCommunicators::watch(Member& member, const char* what) {
-  cudaEvent_t event = nullptr;
-  if (member.spare.empty()) {
-    check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  } else {
-    event = member.spare.back();
-    member.spare.pop_back();
-  }
-  check_cuda(cudaEventRecord(event, member.gpu.stream()), "cudaEventRecord");
-  member.under_way.push_back({event, what, Clock::now()});
+  if (member.spare.empty()) member.spare.push_back(std::make_unique<CudaEvent>(member.gpu));
+  std::unique_ptr<CudaEvent> end = std::move(member.spare.back());
+  member.spare.pop_back();
+  end->record(member.gpu);
+  member.under_way.push_back({std::move(end), what, Clock::now()});
 }
 
 void NcclCommunicators::watch_all(const std::stop_token& stop) {
@@ -158,14 +150,14 @@ std::string NcclCommunicators::trouble_of(Member& member) const {
   if (asked != ncclSuccess) state = asked;
   if (state != ncclSuccess && state != ncclInProgress) return fmt::format("{}: {}", where, ncclGetErrorString(state));
   while (!member.under_way.empty()) {
-    const Watched oldest = member.under_way.front();
-    const cudaError_t status = cudaEventQuery(oldest.end);
+    Watched& oldest = member.under_way.front();
+    const cudaError_t status = oldest.end->state();
     if (status == cudaErrorNotReady) {
       if (Clock::now() - oldest.since < timeout_) return {};
       return fmt::format("{} on {} did not end within {} s", oldest.what, where, seconds(timeout_));
     }
     if (status != cudaSuccess) return fmt::format("{}: {}", where, cudaGetErrorString(status));
-    member.spare.push_back(oldest.end);
+    member.spare.push_back(std::move(oldest.end));
     member.under_way.pop_front();
   }
   return {};

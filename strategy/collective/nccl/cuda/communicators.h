@@ -42,7 +42,7 @@ class NcclCommunicators {
  private:
   using Clock = std::chrono::steady_clock;
   struct Watched {
-    cudaEvent_t end = nullptr;
+    std::unique_ptr<CudaEvent> end{};
     const char* what = nullptr;
     Clock::time_point since{};
   };
@@ -55,7 +55,7 @@ class NcclCommunicators {
     std::string aborted;  ///< why; empty while all is well
     std::deque<Watched> under_way;
     std::atomic<Clock::rep> called_since = 0;  ///< when run() took the mutex; 0 while nobody is in it
-    std::vector<cudaEvent_t> spare;
+    std::vector<std::unique_ptr<CudaEvent>> spare;
   };
 
   void make_all();
