@@ -7,14 +7,18 @@ namespace lockstep {
 /// Where the calling thread computes. Ops allocate their results on `device`; a mirrored variable gives the copy of
 /// `replica`.
 struct ExecutionContext {
-  LogicalDevice device;  ///< where ops run and allocate
-  int replica = -1;      ///< -1 outside a replica
-  int replicas = 1;      ///< of the strategy that runs this one
-  int update = -1;       ///< the copy that `Strategy::update` works on; -1 outside one
-  bool placed = false;   ///< inside a DeviceScope: what ops read is moved to `device`
+  LogicalDevice device;      ///< where ops run and allocate
+  int replica = -1;          ///< among this process's; -1 outside a replica
+  int replicas = 1;          ///< in this process, of the strategy that runs this one
+  int first_replica = 0;     ///< this process's first one, among those of all processes
+  int replicas_in_sync = 1;  ///< of all processes
+  int update = -1;           ///< the copy that `Strategy::update` works on; -1 outside one
+  bool placed = false;       ///< inside a DeviceScope: what ops read is moved to `device`
 
   /// Whether the thread runs a replica's part of a step.
   bool in_replica() const { return replica >= 0; }
+  /// The replica's number among those of all processes. Precondition: in_replica.
+  int replica_in_sync() const { return first_replica + replica; }
   /// Whether it runs `Strategy::update` of a copy.
   bool in_update() const { return update >= 0; }
 };

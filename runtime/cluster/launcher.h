@@ -1,0 +1,16 @@
+#pragma once
+
+namespace lockstep {
+
+/// Whether mpirun or srun has started this process as one of several, as the variables that they set say.
+bool launched_with_others();
+
+/// The processes of this one's machine among those.
+struct LocalProcesses {
+  int rank = 0;   ///< this one's number
+  int count = 1;  ///< how many there are
+};
+/// As the launcher says; one process where it says nothing.
+LocalProcesses local_processes();
+
+}  // namespace lockstep

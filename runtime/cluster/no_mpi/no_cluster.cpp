@@ -1,0 +1,15 @@
+#include <lockstep/runtime/cluster/cluster.h>
+#include <lockstep/runtime/cluster/cluster_spec.h>
+#include <lockstep/runtime/cluster/launcher.h>
+
+namespace lockstep {
+
+std::shared_ptr<Cluster> join_cluster(const ClusterOptions&) {
+  const std::optional<ClusterSpec> spec = tf_config();
+  require<Unsupported>(!launched_with_others() && (!spec || spec->size() == 1),
+                       "this build of lockstep has no MPI, through which workers find each other: install Open MPI and "
+                       "build it again with LOCKSTEP_MPI=ON");
+  return nullptr;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
+
+// For programs that mpirun starts several times (support/workers.cmake): each worker runs every test, in the same
+// order.
+
+namespace lockstep::test {
+
+/// How many replicas each worker has.
+inline int replicas_on_each() {
+  const char* const text = std::getenv("LOCKSTEP_TEST_REPLICAS");
+  return text ? std::atoi(text) : 1;
+}
+
+/// A strategy of all workers. A test alone has none of the others to wait for, and fails.
+inline MultiWorkerMirroredStrategy workers(std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+  return MultiWorkerMirroredStrategy(logical_cpus(replicas_on_each()), {.timeout = timeout});
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,11 @@
+# MPI, through which several processes train together. Sets LOCKSTEP_HAVE_MPI.
+set(LOCKSTEP_HAVE_MPI OFF)
+if(NOT LOCKSTEP_MPI STREQUAL "OFF")
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(LOCKSTEP_HAVE_MPI ON)
+  elseif(LOCKSTEP_MPI STREQUAL "ON")
+    message(FATAL_ERROR "LOCKSTEP_MPI=ON, but no MPI was found: run tools/setup, or use LOCKSTEP_MPI=OFF")
+  endif()
+endif()
+message(STATUS "MPI: ${LOCKSTEP_HAVE_MPI} (LOCKSTEP_MPI=${LOCKSTEP_MPI})")
