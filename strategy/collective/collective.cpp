@@ -8,6 +8,7 @@
 #include <lockstep/strategy/collective/nccl/nccl_collective.h>
 #include <lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h>
 #include <lockstep/strategy/collective/shared_memory/shared_memory_collective.h>
+#include <lockstep/strategy/collective/workers/workers_collective.h>
 
 namespace lockstep {
 namespace {
@@ -51,6 +52,8 @@ std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vect
                        "replicas are either all on GPUs or all on CPUs, got [{}]", fmt::join(names, ", "));
   require(options.bytes_per_pack >= 0, "bytes_per_pack must be at least 0 (everything in one pack), got {}",
           options.bytes_per_pack);
+  if (options.cluster && on_gpus) return make_nccl_collective(group, devices, options);
+  if (options.cluster) return std::make_unique<WorkersCollective>(group, options.bytes_per_pack, *options.cluster);
   const CrossDeviceOps ops = chosen(options.cross_device_ops, devices, group.turn_order());
   if (on_gpus && ops != CrossDeviceOps::nccl) check_reachable(devices, ops);
   switch (ops) {
@@ -68,7 +71,7 @@ std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vect
       require<Unsupported>(!group.turn_order(),
                            "replicas that take turns cannot combine their values with nccl, which all of them enter at "
                            "once: use shared-memory");
-      return make_nccl_collective(group, devices, options.bytes_per_pack);
+      return make_nccl_collective(group, devices, options);
   }
   fail<BrokenInvariant>("cross-device ops {} are none of the known ones", static_cast<int>(ops));
 }

@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/reduce.h>
 #include <lockstep/kernels/update.h>
+#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/collective/cross_device_ops.h>
 #include <lockstep/strategy/core/replica_group.h>
@@ -64,6 +65,12 @@ class Collective {
   /// Whether reduce_and_update gives each replica its own copy of the parameters to update, as a whole and with state
   /// of its own, rather than a share of all copies: where replicas cannot reach each other's memory.
   virtual bool updates_own_copy() const { return false; }
+  /// `replica`'s gradients of range number `range`, of those that reduce_and_update is about to be given, are final:
+  /// the exchange of that range may begin beside backward. Replicas come with all ranges in some order, or with none.
+  virtual void gradients_final(int /*replica*/, const FlatViews& /*views*/, std::span<const FlatRange> /*ranges*/,
+                               std::size_t /*range*/) {}
+  /// A step has failed on this process, all of whose replicas have ended.
+  virtual void abandon_step() {}
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters.
   /// Afterwards the gradients hold anything. Allocates nothing after the first call with ranges of these sizes.
   virtual void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
@@ -75,11 +82,12 @@ struct CollectiveOptions {
   CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;  ///< the way of combining
   /// Tensors that are combined in one call are copied together up to about this size, by dtype; 0: all into one.
   std::int64_t bytes_per_pack = 0;
+  std::shared_ptr<Cluster> cluster{};  ///< whose workers have the other replicas; null when there are none
 };
 
 /// The collective for replicas on these devices. `automatic` is nccl for several GPUs that are each on a physical GPU
 /// of its own, else shared_memory. Throws Unsupported when devices or build have none of that kind, InvalidArgument for
-/// a negative size.
+/// a negative size. Where there are other workers there is one way: nccl on GPUs, the workers' exchange on CPUs.
 std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& devices,
                                             const CollectiveOptions& options = {});
 

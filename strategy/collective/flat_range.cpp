@@ -32,6 +32,13 @@ void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tenso
   });
 }
 
+void add_up_range(std::span<float* const> in, float* out, const FlatRange& range) {
+  const std::vector<float*> from = advanced(in, range.begin);
+  const std::vector<const float*> read_only(from.begin(), from.end());
+  float* const to = out + range.begin;
+  current_backend().reduce(ReduceOp::sum, ReduceViews<float>{read_only, std::span(&to, 1), range.end - range.begin});
+}
+
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range) {
   if (range.begin == range.end) return;
   const std::vector<float*> gradients = advanced(views.gradients, range.begin);

@@ -18,6 +18,9 @@ FlatRange shard_of(const FlatRange& range, int share, int shares);
 void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tensor> out, const FlatRange& range,
                   std::int64_t terms = 0);
 
+/// Elements `range` of `out` = the sum of those of all `in`, in their order; `out` may be one of these.
+void add_up_range(std::span<float* const> in, float* out, const FlatRange& range);
+
 /// Applies `update` to `range` of flat memory; nothing when it is empty.
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range);
 

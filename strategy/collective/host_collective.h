@@ -16,7 +16,7 @@ class HostCollective : public Collective {
  public:
   std::vector<Tensor> all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) final;
   /// Nothing is added here, so there is one way: each replica copies all parts.
-  std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) final;
+  std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
 
  protected:
   /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CollectiveOptions.

@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {
@@ -61,6 +62,18 @@ Tensor concatenate(std::span<const Tensor> values, int axis) {
     begin = end;
   }
   return result;
+}
+
+Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values) {
+  if (!workers) return combine(op, values);
+  const std::int64_t terms = static_cast<std::int64_t>(values.size()) * workers->size();
+  const Tensor own = combine(op == ReduceOp::mean ? ReduceOp::sum : op, values);
+  return all_reduce_over(*workers, place, op, own, terms);
+}
+
+Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {
+  const Tensor own = concatenate(values, axis);
+  return workers ? all_gather_over(*workers, place, own, axis).value : own;
 }
 
 }  // namespace lockstep

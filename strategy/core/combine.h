@@ -1,8 +1,10 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include <lockstep/kernels/reduce.h>
+#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -15,5 +17,12 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values);
 /// The values one after the other along `axis` (negative: from the end), in new memory. Throws InvalidArgument, with
 /// all shapes, for scalars and for values that differ in dtype, rank or another axis than this.
 Tensor concatenate(std::span<const Tensor> values, int axis);
+
+///@{
+/// The same with the values of the replicas of all workers, in worker order, on one thread of each of them; `place`
+/// names the meeting. Without `workers`, of this process alone.
+Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
+Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
+///@}
 
 }  // namespace lockstep

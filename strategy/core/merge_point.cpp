@@ -13,6 +13,8 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
     ExecutionContext cross_replica = current_context();
     cross_replica.replica = -1;
     cross_replica.replicas = 1;
+    cross_replica.first_replica = 0;
+    cross_replica.replicas_in_sync = 1;
     const ContextScope scope(cross_replica);
     result_ = merge(posts_);
   }

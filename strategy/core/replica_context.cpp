@@ -40,6 +40,14 @@ void ReplicaContext::check_here() const {
                       replica_);
 }
 
+void ReplicaContext::meet(const char* place) const {
+  meet_local(place);
+  Cluster* const workers = strategy_->cluster();
+  if (!workers) return;
+  if (replica_ == 0) workers->all_gather(place, "");
+  meet_local(place);
+}
+
 ReplicaContext get_replica_context() {
   const ExecutionContext& context = current_context();
   require<LogicError>(

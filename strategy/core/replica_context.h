@@ -13,14 +13,19 @@ namespace lockstep {
 /// What a step function sees of the strategy that runs it. Belongs to its replica's thread.
 class ReplicaContext {
  public:
-  /// Of replica `replica`, on its thread; steps get theirs from get_replica_context.
+  /// Of replica `replica` of this process, on its thread; steps get theirs from get_replica_context.
   ReplicaContext(std::shared_ptr<StrategyState> strategy, int replica)
       : strategy_(std::move(strategy)), replica_(replica) {}
 
-  /// The replica's number, from 0.
-  int replica_id_in_sync_group() const { return replica_; }
-  /// How many replicas take part in a step.
-  int num_replicas_in_sync() const { return static_cast<int>(strategy_->devices().size()); }
+  /// The replica's number among those of all workers, from 0.
+  int replica_id_in_sync_group() const { return strategy_->first_replica() + replica_; }
+  /// How many replicas take part in a step, on all workers.
+  int num_replicas_in_sync() const { return strategy_->num_replicas_in_sync(); }
+  ///@{
+  /// The same among the replicas of this process.
+  int local_replica() const { return replica_; }
+  int num_local_replicas() const { return static_cast<int>(strategy_->devices().size()); }
+  ///@}
   /// The strategy that runs this replica.
   Strategy strategy() const { return Strategy(strategy_); }
 
@@ -48,10 +53,10 @@ class ReplicaContext {
   /// Throws Unsupported: sparse values have no place along an axis.
   [[noreturn]] void all_gather(const IndexedSlices& value, int axis) const;
 
-  /// When every replica is here, calls merge(strategy, args...) once, in cross-replica context, with all replicas'
-  /// args, regrouped, a PerReplica for each leaf; on replica 0's thread. Gives each replica its own value of a result
-  /// that is PerReplica, any other result whole. Every replica has to come, in the same order of meetings and from the
-  /// same line; otherwise LogicError on all of them naming both places.
+  /// When every replica of this process is here, calls merge(strategy, args...) once, in cross-replica context, with
+  /// all replicas' args, regrouped, a PerReplica for each leaf; on replica 0's thread. Gives each replica its own value
+  /// of a result that is PerReplica, any other result whole. Every replica has to come, in the same order of meetings
+  /// and from the same line; otherwise LogicError on all of them naming both places.
   template <class Merge, class... Args>
   auto merge_call(Merge&& merge, const std::tuple<Args...>& args = {},
                   std::source_location where = std::source_location::current()) const {
@@ -66,7 +71,9 @@ class ReplicaContext {
   std::shared_ptr<VariableState> create_variable(VariableSpec spec) const;
 
   /// Blocks until every replica is here; `place` names the meeting in errors.
-  void meet(const char* place) const {
+  void meet(const char* place) const;
+  /// The same with the replicas of this process alone.
+  void meet_local(const char* place) const {
     check_here();
     strategy_->group().meet(replica_, place);
   }

@@ -51,6 +51,25 @@ Scope::~Scope() {
   if (--open_scopes().count == 0) thread_strategy() = std::move(open_scopes().before);
 }
 
+int StrategyState::num_replicas_in_sync() const {
+  return static_cast<int>(devices().size()) * (cluster() ? cluster()->size() : 1);
+}
+
+int StrategyState::first_replica() const {
+  return static_cast<int>(devices().size()) * (cluster() ? cluster()->rank() : 0);
+}
+
+bool Strategy::is_chief() const { return state_->cluster() == nullptr || state_->cluster()->is_chief(); }
+
+std::optional<ClusterSpec> Strategy::cluster_resolver() const {
+  const Cluster* const cluster = state_->cluster();
+  if (!cluster) return std::nullopt;
+  if (std::optional<ClusterSpec> given = tf_config()) return given;
+  ClusterSpec spec{.rank = cluster->rank()};
+  for (int worker = 0; worker < cluster->size(); ++worker) spec.addresses.push_back(cluster->host_of(worker));
+  return spec;
+}
+
 std::shared_ptr<VariableState> StrategyState::make_variable(VariableSpec spec) {
   spec.name = scoped_name(spec.name);
   std::shared_ptr<VariableState> made = create_variable(std::move(spec));
@@ -76,8 +95,8 @@ void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const
   require<LogicError>(!current_context().in_update(), "run() was called inside update()");
   check_no_other(state_, "run");
   for (const int replicas : replicas_of_arguments)
-    require(replicas == 0 || replicas == num_replicas_in_sync(),
-            "an argument of run() has values for {} replicas, the strategy has {}", replicas, num_replicas_in_sync());
+    require(replicas == 0 || replicas == num_local_replicas(),
+            "an argument of run() has values for {} replicas, the strategy has {}", replicas, num_local_replicas());
 }
 
 void Strategy::update_copies(const Variable& variable, const std::function<void(int)>& job) const {

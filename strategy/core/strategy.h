@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <lockstep/kernels/reduce.h>
+#include <lockstep/runtime/cluster/cluster_spec.h>
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/collective.h>
@@ -38,8 +39,14 @@ class StrategyState {
  public:
   virtual ~StrategyState() = default;
 
-  /// The replicas' devices, in replica order.
+  /// The devices of this process's replicas, in replica order.
   virtual const std::vector<LogicalDevice>& devices() const = 0;
+  /// The workers that have the other replicas; null when all replicas are in this process.
+  virtual Cluster* cluster() const { return nullptr; }
+  /// How many replicas all workers have together.
+  int num_replicas_in_sync() const;
+  /// The number of this process's first replica among them.
+  int first_replica() const;
   /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error with the replica
   /// named.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
@@ -98,9 +105,15 @@ class Strategy {
   /// A handle to what a kind of strategy has made.
   explicit Strategy(std::shared_ptr<StrategyState> state) : state_(std::move(state)) {}
 
-  /// How many replicas take part in a step.
-  int num_replicas_in_sync() const { return static_cast<int>(state_->devices().size()); }
-  /// The replicas' devices, in replica order.
+  /// How many replicas take part in a step, on all workers.
+  int num_replicas_in_sync() const { return state_->num_replicas_in_sync(); }
+  /// How many of them are in this process: all, unless there are other workers.
+  int num_local_replicas() const { return static_cast<int>(state_->devices().size()); }
+  /// Whether this process is the one that writes files and talks to people: that of worker 0.
+  bool is_chief() const;
+  /// Who the workers are; nothing when all replicas are in this process.
+  std::optional<ClusterSpec> cluster_resolver() const;
+  /// The devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& devices() const { return state_->devices(); }
 
   /// Variables made while the result lives are this strategy's.
@@ -128,6 +141,9 @@ class Strategy {
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
+  // With several workers these take the values of this worker's replicas, combine those of all, and have to be called
+  // by all workers.
+
   /// Combines the values elementwise, in replica order; shapes must be equal. The op may be given by name: "SUM". Only
   /// outside a replica. The mean of means of uneven batches is not the mean: see the next, and `weighted_mean`.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
@@ -141,15 +157,16 @@ class Strategy {
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
   /// The copies of a variable, one for each replica.
   PerReplica<Tensor> local_results(const Variable& variable) const;
-  /// f(ValueContext) for each replica.
+  /// f(ValueContext) for each replica of this process.
   template <class Make>
   auto values_from_function(Make&& make) const;
 
-  /// `batches` holds global batches, as Dataset::batch makes them; each is split over the replicas. Include
+  /// `batches` holds global batches, as Dataset::batch makes them, the same on all workers; each is split over the
+  /// replicas, and a worker takes the rows of its own. Include
   /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for options that do not fit.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
-  /// `per_replica_batches` is called once, or once for each replica (InputOptions), for data sets whose elements are
-  /// per-replica batches: each step deals one to each replica, and takes that many times a batch's rows.
+  /// `per_replica_batches` is called once on each worker, or for each replica (InputOptions), for sets whose elements
+  /// are per-replica batches: each step deals one to each replica, and takes that many times a batch's rows.
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;
 
@@ -194,7 +211,7 @@ auto Strategy::run(Step&& step, const Args&... args) const {
     state_->run_on_replicas([&]([[maybe_unused]] int replica) { step(value_for_replica(args, replica)...); });
     (after_step(args, state_->group()), ...);
   } else {
-    std::vector<Result> results(static_cast<std::size_t>(num_replicas_in_sync()));
+    std::vector<Result> results(static_cast<std::size_t>(num_local_replicas()));
     state_->run_on_replicas([&](int replica) { results[replica] = step(value_for_replica(args, replica)...); });
     (after_step(args, state_->group()), ...);
     return PerReplica<Result>(std::move(results));
@@ -218,8 +235,8 @@ auto Strategy::update(const Variable& variable, Fn&& fn, const Args&... args) co
 template <class Make>
 auto Strategy::values_from_function(Make&& make) const {
   std::vector<std::decay_t<decltype(make(ValueContext{}))>> values;
-  for (int replica = 0; replica < num_replicas_in_sync(); ++replica)
-    values.push_back(make(ValueContext{replica, num_replicas_in_sync()}));
+  for (int replica = 0; replica < num_local_replicas(); ++replica)
+    values.push_back(make(ValueContext{state_->first_replica() + replica, num_replicas_in_sync()}));
   return PerReplica<typename decltype(values)::value_type>(std::move(values));
 }
 

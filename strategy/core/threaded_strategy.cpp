@@ -48,12 +48,26 @@ class ThreadedStrategy::Crew {
 
 namespace {
 
-std::vector<ExecutionContext> contexts_of(const std::vector<LogicalDevice>& devices) {
+std::vector<ExecutionContext> contexts_of(const std::vector<LogicalDevice>& devices, const Cluster* cluster) {
   std::vector<ExecutionContext> contexts;
   const int replicas = static_cast<int>(devices.size());
   for (int replica = 0; replica < replicas; ++replica)
-    contexts.push_back({.device = devices[replica], .replica = replica, .replicas = replicas});
+    contexts.push_back({.device = devices[replica],
+                        .replica = replica,
+                        .replicas = replicas,
+                        .first_replica = cluster ? cluster->rank() * replicas : 0,
+                        .replicas_in_sync = cluster ? cluster->size() * replicas : replicas});
   return contexts;
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    return thrown.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
 }
 
 /// The name scopes in which a replica's step begins, from those of its caller.
@@ -68,7 +82,7 @@ ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const Me
     : devices_(devices),
       options_(options),
       meetings_{.group{devices, options.timeout, options.turn_order}, .collective{}},
-      threads_(contexts_of(devices)) {
+      threads_(contexts_of(devices, options.collective.cluster.get())) {
   meetings_.collective = make_collective(meetings_.group, devices_, options_.collective);
 }
 
@@ -85,9 +99,16 @@ ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
 void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job) {
   const std::lock_guard one_at_a_time(run_mutex_);
   const std::string names = current_name_scope();
+  Cluster* const cluster = options_.collective.cluster.get();
+  const std::uint64_t failures_together = cluster ? cluster->failures_together() : 0;
   threads_.run([&](int replica) { run_replica(strategy, job, replica, names_of_replica(names, replica)); });
   meetings_.group.rendezvous().reset();
-  if (first_error_ || released_) let_gpus_end();
+  if (first_error_ || released_) {
+    const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
+    if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
+    let_gpus_end();
+    meetings_.collective->abandon_step();
+  }
   const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);
   if (released) std::rethrow_exception(released);
@@ -115,7 +136,7 @@ void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& s
   } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
     keep(released_, replica, error.what());
   } catch (Error& error) {
-    error.add_context(fmt::format("replica {} ({})", replica, devices_[replica].name()));
+    error.add_context(fmt::format("replica {} ({})", current_context().replica_in_sync(), devices_[replica].name()));
     keep(first_error_, replica, error.what());
   } catch (const std::exception& error) {
     keep(first_error_, replica, error.what());

@@ -30,6 +30,7 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
   void run_on_replicas(const std::function<void(int)>& job) final;
   bool has_stepped() const final { return has_stepped_; }
+  Cluster* cluster() const final { return options_.collective.cluster.get(); }
   /// Of the innermost run that the calling thread takes part in.
   Meetings& meetings() final;
 

@@ -5,6 +5,7 @@
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/context.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 #include <lockstep/strategy/core/strategy.h>
 
@@ -15,11 +16,17 @@ namespace lockstep {
 namespace {
 
 void check_values(const Strategy& strategy, const char* function, const PerReplica<Tensor>& values) {
-  const int replicas = strategy.num_replicas_in_sync();
+  const int replicas = strategy.num_local_replicas();
   require<LogicError>(!current_context().in_replica(), "{}() was called inside a replica; use all_{} there", function,
                       function);
   require(values.size() == replicas, "{}() got values of {} replicas, the strategy has {}", function, values.size(),
           replicas);
+}
+
+/// The sum of all workers' numbers; `own` where there is one.
+double over_workers(const Strategy& strategy, const char* place, double own) {
+  Cluster* const workers = strategy.state()->cluster();
+  return workers ? sum_over(*workers, place, own) : own;
 }
 
 /// sum(value, axes) of whole numbers, which the op does not take; modulo 2^bits.
@@ -52,7 +59,7 @@ Tensor sum_of_integers(const Tensor& value, const std::vector<int>& axes) {
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const {
   check_values(*this, "reduce", values);
-  return combine(op, values.local_results());
+  return combine(state_->cluster(), "reduce", op, values.local_results());
 }
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {
@@ -66,7 +73,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
     const bool integers = value.dtype() == DType::i32 || value.dtype() == DType::i64;
     return integers ? sum_of_integers(value, axes) : sum(value, axes);
   });
-  const Tensor total = combine(ReduceOp::sum, sums.local_results());
+  const Tensor total = combine(state_->cluster(), "reduce", ReduceOp::sum, sums.local_results());
   if (op == ReduceOp::sum) return total;
   double count = 0;  // elements behind each element of the result
   for (const Tensor& value : values.local_results()) {
@@ -74,7 +81,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
     for (const int axis : axes) own *= static_cast<double>(value.dim(axis));
     count += own;
   }
-  return total / count;
+  return total / over_workers(*this, "reduce", count);
 }
 
 Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const {
@@ -90,18 +97,18 @@ Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplic
     // The mean of no examples may be NaN, which 0 times is NaN still.
     totals.push_back(own > 0 ? values[replica] * own : Tensor::zeros(values[replica].shape()));
   }
-  return combine(ReduceOp::sum, totals) / count;
+  return combine(state_->cluster(), "weighted_mean", ReduceOp::sum, totals) /
+         over_workers(*this, "weighted_mean", count);
 }
 
 Tensor Strategy::gather(const PerReplica<Tensor>& values, int axis) const {
   check_values(*this, "gather", values);
-  return concatenate(values.local_results(), axis);
+  return concatenate(state_->cluster(), "gather", values.local_results(), axis);
 }
 
 PerReplica<Tensor> Strategy::local_results(const Variable& variable) const {
   std::vector<Tensor> copies;
-  for (int replica = 0; replica < num_replicas_in_sync(); ++replica)
-    copies.push_back(variable.state().copy_for(replica));
+  for (int replica = 0; replica < num_local_replicas(); ++replica) copies.push_back(variable.state().copy_for(replica));
   return PerReplica<Tensor>(std::move(copies));
 }
 

@@ -32,13 +32,23 @@ Batch rows_view(const Batch& batch, std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
-DistributedBatch::DistributedBatch(const Batch& global, int replicas, std::span<const double> shares)
+DistributedBatch::DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares)
     : global_(global), global_size_(rows_of(global)) {
   std::int64_t begin = 0;
-  for (const std::int64_t size : split_rows(global_size_, replicas, shares)) {
-    parts_.push_back(rows_view(global, begin, begin + size));
+  int replica = 0;
+  for (const std::int64_t size : split_rows(global_size_, replicas.in_sync, shares)) {
+    if (replica >= replicas.first && replica < replicas.first + replicas.count)
+      parts_.push_back(rows_view(global, begin, begin + size));
     begin += size;
+    ++replica;
   }
+}
+
+DistributedBatch DistributedBatch::without_rows() const {
+  DistributedBatch empty = *this;
+  for (Batch& part : empty.parts_) part = rows_view(part, 0, 0);
+  empty.global_size_ = 0;
+  return empty;
 }
 
 DistributedBatch::DistributedBatch(const std::vector<std::optional<Batch>>& parts) {

@@ -13,12 +13,22 @@
 
 namespace lockstep {
 
+/// Which of the replicas in sync are in this process.
+struct LocalReplicas {
+  int in_sync = 1;  ///< how many there are in all
+  int first = 0;    ///< number of the first one here
+  int count = 1;    ///< how many are here
+};
+
 /// One global batch, cut for the replicas; an argument for `Strategy::run`, whose step gets its own `const Batch&`.
 /// When there are fewer rows than replicas, some of them get a batch of no rows.
 class DistributedBatch {
  public:
   /// Views of the batch's rows, as split_rows deals them. Throws InvalidArgument for examples that were not batched.
-  DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {});
+  DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
+      : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
+  /// The same, with the parts of this process's replicas alone.
+  DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares = {});
   /// Each replica's own batch; one of no rows for those without. Precondition: one replica has one. Throws
   /// InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
@@ -26,9 +36,14 @@ class DistributedBatch {
   /// Moves each replica's part to where its device reads it.
   void move_to(const std::vector<LogicalDevice>& devices);
 
-  /// Rows of all replicas together: what the losses' sum is divided by.
+  /// A batch of no rows for each replica, in the form of this one's.
+  DistributedBatch without_rows() const;
+  /// Other workers have the rest of these rows.
+  void set_global_size(std::int64_t rows) { global_size_ = rows; }
+
+  /// Rows of all replicas together, also of those of other workers: what the losses' sum is divided by.
   std::int64_t global_size() const { return global_size_; }
-  /// The replicas' parts, in replica order.
+  /// The parts of this process's replicas, in replica order.
   const std::vector<Batch>& local_results() const { return parts_; }
 
   /// The batch it was cut from; without x when it was not.

@@ -5,6 +5,7 @@
 #include <lockstep/runtime/thread/background_queue.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/input/batch_split.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
@@ -22,7 +23,8 @@ void warn_of_dropped(std::int64_t rows) {
 }
 
 /// Cuts the batches of a pass over global batches.
-NextBatch split(const Dataset& batches, std::uint64_t epoch, int replicas, const std::vector<double>& shares) {
+NextBatch split(const Dataset& batches, std::uint64_t epoch, const LocalReplicas& replicas,
+                const std::vector<double>& shares) {
   return [pass = std::make_shared<DatasetIterator>(batches.epoch(epoch)), replicas,
           shares]() -> std::optional<DistributedBatch> {
     const std::optional<Batch> global = pass->next();
@@ -85,6 +87,22 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
 std::optional<DistributedBatch> DistributedIterator::next() {
   require<LogicError>(!current_context().in_replica(), "a distributed data set is iterated outside replicas");
   const PhaseTimer timer(Phase::input);
+  Cluster* const workers = recipe_->own_batches_of ? recipe_->own_batches_of->cluster() : nullptr;
+  return workers ? next_of_all(*workers) : next_here();
+}
+
+std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& workers) {
+  std::optional<DistributedBatch> batch = next_here();
+  const double rows = sum_over(workers, "the next batch", batch ? static_cast<double>(batch->global_size()) : 0);
+  if (rows == 0) return std::nullopt;
+  if (batch) no_rows_ = batch->without_rows();
+  require<InputError>(no_rows_.has_value(), "this worker's data set is empty, and those of others are not");
+  if (!batch) batch = no_rows_;
+  batch->set_global_size(static_cast<std::int64_t>(rows));
+  return batch;
+}
+
+std::optional<DistributedBatch> DistributedIterator::next_here() {
   // Empty while the call runs: what fails is at its end.
   NextBatch pass = std::exchange(pass_, nullptr);
   if (!pass) return std::nullopt;
@@ -102,6 +120,29 @@ std::optional<DistributedBatch> DistributedIterator::next() {
   return batch;
 }
 
+namespace {
+
+LocalReplicas local_replicas(const Strategy& strategy) {
+  return {.in_sync = strategy.num_replicas_in_sync(),
+          .first = strategy.state()->first_replica(),
+          .count = strategy.num_local_replicas()};
+}
+
+/// The longest of the workers' passes; nothing when one never ends.
+std::optional<std::int64_t> longest_of(Cluster* workers, std::optional<std::int64_t> own) {
+  if (!workers) return own;
+  constexpr std::int64_t endless = -1;
+  for (const std::string& text :
+       workers->all_gather("the size of a data set", fmt::format("{}", own.value_or(endless)))) {
+    const std::int64_t other = std::stoll(text);
+    if (other == endless) return std::nullopt;
+    own = std::max(own.value_or(0), other);
+  }
+  return own;
+}
+
+}  // namespace
+
 DistributedDataset Strategy::distribute(const Dataset& batches, const DistributeOptions& options) const {
   const int replicas = num_replicas_in_sync();
   check_buffer(options.per_replica_buffer_size);
@@ -109,9 +150,11 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
   require(options.measure_steps >= 0, "measure_steps must not be negative, got {}", options.measure_steps);
   require(options.shares.empty() || options.measure_steps == 0,
           "batch shares are either given or measured, not both: leave shares or measure_steps out");
+  require<Unsupported>(options.measure_steps == 0 || !state()->cluster(),
+                       "the speeds of replicas of several workers are not measured: give their shares");
   warn_of_dropped(batches.dropped_rows());
-  DistributionRecipe recipe{.open = [batches, replicas, shares = options.shares](
-                                        std::uint64_t epoch) { return split(batches, epoch, replicas, shares); },
+  DistributionRecipe recipe{.open = [batches, local = local_replicas(*this), shares = options.shares](
+                                        std::uint64_t epoch) { return split(batches, epoch, local, shares); },
                             .size = batches.size(),
                             .dropped_rows = batches.dropped_rows(),
                             .devices = state()->devices(),
@@ -126,21 +169,27 @@ DistributedDataset Strategy::distribute_from_function(
     const std::function<Dataset(const InputContext&)>& per_replica_batches, const InputOptions& options) const {
   require(per_replica_batches != nullptr, "distribute_from_function() needs a function");
   check_buffer(options.per_replica_buffer_size);
-  const int replicas = num_replicas_in_sync();
-  const int pipelines = options.replication_mode == ReplicationMode::per_replica ? replicas : 1;
+  const LocalReplicas local = local_replicas(*this);
+  const int replicas = local.count;
+  const int workers = local.in_sync / local.count;
+  const bool per_replica = options.replication_mode == ReplicationMode::per_replica;
+  const int pipelines = per_replica ? replicas : 1;
+  const int first = per_replica ? local.first : local.first / local.count;
   std::vector<Dataset> sets;
   std::int64_t dropped_rows = 0;
   for (int id = 0; id < pipelines; ++id) {
-    sets.push_back(per_replica_batches(
-        {.num_input_pipelines = pipelines, .input_pipeline_id = id, .num_replicas_in_sync = replicas}));
+    sets.push_back(per_replica_batches({.num_input_pipelines = pipelines * workers,
+                                        .input_pipeline_id = first + id,
+                                        .num_replicas_in_sync = local.in_sync}));
     dropped_rows += sets.back().dropped_rows();
   }
   warn_of_dropped(dropped_rows);
   return DistributedDataset({.open = [sets, replicas](std::uint64_t epoch) { return deal(sets, epoch, replicas); },
-                             .size = steps_of(sets, replicas),
+                             .size = longest_of(state()->cluster(), steps_of(sets, replicas)),
                              .dropped_rows = dropped_rows,
                              .devices = state()->devices(),
-                             .per_replica_buffer_size = options.per_replica_buffer_size});
+                             .per_replica_buffer_size = options.per_replica_buffer_size,
+                             .own_batches_of = state()});
 }
 
 }  // namespace lockstep

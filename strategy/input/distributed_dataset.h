@@ -25,6 +25,8 @@ struct DistributionRecipe {
   std::int64_t per_replica_buffer_size = 0;            ///< as in DistributeOptions
   std::vector<double> shares{};                        ///< given ones
   std::shared_ptr<ShareMeasurement> measurement{};     ///< null when shares are not measured
+  /// Where each worker has batches of its own: the strategy whose workers go on until none has any. Else null.
+  std::shared_ptr<StrategyState> own_batches_of{};
 };
 
 /// Goes over a distributed data set, pass by pass; may be dropped at any batch.
@@ -52,8 +54,14 @@ class DistributedIterator {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  /// This worker's next batch.
+  std::optional<DistributedBatch> next_here();
+  /// That of all workers: one of no rows while others have some.
+  std::optional<DistributedBatch> next_of_all(Cluster& workers);
+
   std::shared_ptr<const DistributionRecipe> recipe_;
-  DistributionRecipe::NextBatch pass_;  ///< empty at the end
+  DistributionRecipe::NextBatch pass_;         ///< empty at the end
+  std::optional<DistributedBatch> no_rows_{};  ///< in the form of the last batch
 };
 
 /// An input iterator for range-for.

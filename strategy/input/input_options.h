@@ -31,7 +31,7 @@ struct InputContext {
 
 /// How many data sets feed the replicas.
 enum class ReplicationMode {
-  per_worker,   ///< one data set, whose batches are dealt to the replicas in turn
+  per_worker,   ///< one data set on each worker, whose batches are dealt to its replicas in turn
   per_replica,  ///< one data set for each replica
 };
 

@@ -37,6 +37,9 @@ GradientReducer::GradientReducer(std::vector<Variable> variables, const std::vec
 void GradientReducer::add_arena(std::vector<Variable> variables, const std::vector<float>& slots) {
   arena_.emplace(std::move(variables), devices_);
   buckets_ = plan_buckets(arena_->sizes_in_order());
+  variables_in_bucket_.assign(buckets_.size(), 0);
+  for (int variable = 0; variable < static_cast<int>(arena_->variables().size()); ++variable)
+    ++variables_in_bucket_[bucket_of(variable)];
   for (std::size_t replica = 0; replica < (own_copies_ ? devices_.size() : 1); ++replica)
     add_state(devices_[replica], slots);
 }
@@ -102,13 +105,30 @@ void GradientReducer::accept(int replica, std::size_t variable, const DenseOrSpa
   }
 }
 
-void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
+FlatViews GradientReducer::views_of(int replica) const {
+  return {arena_->gradients(), arena_->parameters(), state_of(replica).pointers};
+}
+
+std::size_t GradientReducer::bucket_of(int variable) const {
+  const std::int64_t begin = arena_->range_of(variable).begin;
+  const auto bucket = std::ranges::find_if(buckets_, [&](const FlatRange& range) { return begin < range.end; });
+  // A variable without elements at the end of the arena lies in none: it counts as part of the last one.
+  return bucket == buckets_.end() ? buckets_.size() - 1 : static_cast<std::size_t>(bucket - buckets_.begin());
+}
+
+void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss, Then then) {
   check_ownership();
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
+  own.left_in_bucket = variables_in_bucket_;
   tape.backward(loss, slots_[static_cast<std::size_t>(replica)], [&](int slot, const DenseOrSparse& gradient) {
     accept(replica, static_cast<std::size_t>(slot), gradient);
+    const Place place = places_[static_cast<std::size_t>(slot)];
+    if (then != Then::apply || place.is_table || buckets_.empty()) return;
+    const std::size_t bucket = bucket_of(place.number);
+    if (--own.left_in_bucket[bucket] == 0)
+      context.collective().gradients_final(replica, views_of(replica), buckets_, bucket);
   });
 }
 
@@ -116,7 +136,7 @@ void GradientReducer::load(const ReplicaContext& context, std::span<const DenseO
   check_ownership();
   require(gradients.size() == variables_.size(), "{} gradients were given for {} variables", gradients.size(),
           variables_.size());
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -138,11 +158,11 @@ void GradientReducer::check_fits(std::size_t variable, const DenseOrSparse& grad
 }
 
 Tensor GradientReducer::own_gradient(const ReplicaContext& context, std::size_t variable) const {
-  return slots_[static_cast<std::size_t>(context.replica_id_in_sync_group())].at(variable).destination;
+  return slots_[static_cast<std::size_t>(context.local_replica())].at(variable).destination;
 }
 
 void GradientReducer::accumulate(const ReplicaContext& context) {
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   Own& own = own_[static_cast<std::size_t>(replica)];
   if (arena_) {
@@ -165,7 +185,7 @@ void GradientReducer::add_accumulated(int replica) {
 }
 
 void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   add_accumulated(replica);
   // The collectives call this after all replicas have come with their gradients.
@@ -174,12 +194,11 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
     update(part);
   };
   if (arena_) {
-    const FlatViews views{arena_->gradients(), arena_->parameters(), state_of(replica).pointers};
-    context.collective().reduce_and_update(replica, views, buckets_, checked_update);
+    context.collective().reduce_and_update(replica, views_of(replica), buckets_, checked_update);
   }
   if (!tables_) return;
   if (!arena_) {
-    context.meet("the optimizer's step");
+    context.meet_local("the optimizer's step");
     check_some_gradient();
   }
   tables_->apply(context, update);
@@ -187,7 +206,7 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
 
 void GradientReducer::sum_gradients(const ReplicaContext& context) {
   require<BrokenInvariant>(!tables_, "the norms of gradients that are rows are not computed");
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   add_accumulated(replica);
   const FlatViews views{arena_->gradients(), arena_->gradients(), {}};
@@ -198,25 +217,25 @@ void GradientReducer::sum_gradients(const ReplicaContext& context) {
 }
 
 std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context, Of of) {
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   std::vector<double>& norms = squared_norms_[static_cast<int>(of)];
   if (replica == 0) norms.resize(variables_.size());
-  context.meet("the norms of variables");
+  context.meet_local("the norms of variables");
   const auto all = of == Of::gradients ? arena_->gradients() : arena_->parameters();
   const float* const values = all[all.size() == 1 ? 0 : static_cast<std::size_t>(replica)];
   for (std::size_t i = static_cast<std::size_t>(replica); i < variables_.size();
-       i += static_cast<std::size_t>(context.num_replicas_in_sync())) {
+       i += static_cast<std::size_t>(context.num_local_replicas())) {
     const FlatRange range = arena_->range_of(static_cast<int>(i));
     norms[i] = current_backend().squared_norm(values + range.begin, range.end - range.begin);
   }
-  context.meet("the norms of all variables");
+  context.meet_local("the norms of all variables");
   return norms;
 }
 
 void GradientReducer::update_by_variable(const ReplicaContext& context, Of to,
                                          const std::function<void(std::size_t variable, const UpdateViews&)>& update) {
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
   const auto own = static_cast<std::size_t>(replica);
@@ -225,10 +244,10 @@ void GradientReducer::update_by_variable(const ReplicaContext& context, Of to,
                         state_of(replica).pointers};
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const FlatRange range = arena_->range_of(static_cast<int>(i));
-    const FlatRange share = own_copies_ ? range : shard_of(range, replica, context.num_replicas_in_sync());
+    const FlatRange share = own_copies_ ? range : shard_of(range, replica, context.num_local_replicas());
     update_range([&](const UpdateViews& part) { update(i, part); }, views, share);
   }
-  context.meet("the end of the update");
+  context.meet_local("the end of the update");
 }
 
 void GradientReducer::check_some_gradient() const {

@@ -32,9 +32,12 @@ class GradientReducer {
   /// Gives it another value.
   void set_state(std::size_t variable, std::size_t slot, const Tensor& value) const;
 
+  /// Whether gradients go straight from backward to apply, or sum_gradients, so that a bucket may be exchanged as soon
+  /// as it is final, or something is done to them first. The same on all replicas.
+  enum class Then { apply, more };
   /// This replica's gradients of `loss`, into the arena. A variable that the loss does not depend on gets 0, as on
   /// replicas that do not use it.
-  void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
+  void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss, Then then = Then::more);
   /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
   /// gradients are dense are made dense. Throws InvalidArgument on a wrong number or shape.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
@@ -82,6 +85,8 @@ class GradientReducer {
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
   /// Adds what has been kept to this replica's gradients.
   void add_accumulated(int replica);
+  FlatViews views_of(int replica) const;
+  std::size_t bucket_of(int variable) const;
   void check_fits(std::size_t variable, const DenseOrSparse& gradient) const;
   void check_some_gradient() const;
 
@@ -94,7 +99,8 @@ class GradientReducer {
   std::vector<Place> places_;  ///< of the variables
   std::optional<ParameterArena> arena_;
   std::optional<RowReducer> tables_;
-  std::vector<FlatRange> buckets_;                      ///< of the arena
+  std::vector<FlatRange> buckets_;  ///< of the arena
+  std::vector<int> variables_in_bucket_;
   std::vector<State> state_;                            ///< once, or by replica where each updates its own copy
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
   std::vector<double> squared_norms_[2];                ///< by variable; of gradients and of parameters
@@ -106,6 +112,7 @@ class GradientReducer {
     bool has_gradient = false;  ///< of any variable, in any step since the last update
     Tensor accumulated{};       ///< like its gradients in the arena
     bool has_accumulated = false;
+    std::vector<int> left_in_bucket{};  ///< variables whose gradients are not final yet
   };
   std::vector<Own> own_;  ///< by replica
 };

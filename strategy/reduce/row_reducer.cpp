@@ -147,7 +147,7 @@ void RowReducer::accumulate(int replica) {
 }
 
 void RowReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
-  const int replica = context.replica_id_in_sync_group();
+  const int replica = context.local_replica();
   std::vector<DenseOrSparse> gradients;
   {
     const PhaseTimer timer(Phase::reduce);
@@ -159,10 +159,10 @@ void RowReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
   {
     const PhaseTimer timer(Phase::update);
     for (std::size_t i = 0; i < tables_.size(); ++i)
-      update_share(tables_[i], replica, context.num_replicas_in_sync(), gradients[i], update);
+      update_share(tables_[i], replica, context.num_local_replicas(), gradients[i], update);
   }
   const PhaseTimer timer(Phase::reduce);
-  context.meet("the end of the update of rows");
+  context.meet_local("the end of the update of rows");
 }
 
 void RowReducer::update_share(Table& table, int replica, int replicas, const DenseOrSparse& gradient,

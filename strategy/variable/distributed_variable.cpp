@@ -3,6 +3,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/thread_strategy.h>
@@ -17,37 +18,48 @@ bool same_bits(const Tensor& a, const Tensor& b) {
                      static_cast<std::size_t>(a.elements()) * size_of(a.dtype())) == 0;
 }
 
+std::string assignment_of(const std::string& variable) { return "the assignment of variable '" + variable + "'"; }
+
 /// The value that all replicas assign to a variable without an aggregation.
-Tensor common_value(const std::string& variable, const PerReplica<Tensor>& values) {
+Tensor common_value(Cluster* workers, const std::string& variable, const PerReplica<Tensor>& values) {
   for (int replica = 1; replica < values.size(); ++replica)
     require(same_bits(values[0], values[replica]),
             "variable '{}' has no aggregation, and replicas 0 and {} assign different values to it; give it "
             "Aggregation::sum, mean or only_first_replica",
             variable, replica);
+  if (workers) {
+    const std::string place = assignment_of(variable);
+    const bool same = same_bits(value_of_chief(*workers, place, values[0]), values[0]);
+    workers->fail_together(
+        place, same ? ""
+                    : fmt::format("variable '{}' has no aggregation, and this worker assigns another value to it than "
+                                  "the chief; give it Aggregation::sum, mean or only_first_replica",
+                                  variable));
+  }
   return values[0];
 }
 
-Tensor aggregated(const VariableSpec& spec, const PerReplica<Tensor>& values) {
+Tensor aggregated(Cluster* workers, const VariableSpec& spec, const PerReplica<Tensor>& values) {
+  const std::string place = assignment_of(spec.name);
   switch (spec.aggregation) {
     case Aggregation::none:
-      return common_value(spec.name, values);
+      return common_value(workers, spec.name, values);
     case Aggregation::only_first_replica:
-      return values[0];
+      return workers ? value_of_chief(*workers, place, values[0]) : values[0];
     case Aggregation::sum:
-      return combine(ReduceOp::sum, values.local_results());
+      return combine(workers, place, ReduceOp::sum, values.local_results());
     case Aggregation::mean:
-      return combine(ReduceOp::mean, values.local_results());
+      return combine(workers, place, ReduceOp::mean, values.local_results());
   }
   fail<BrokenInvariant>("variable '{}' has an unknown aggregation", spec.name);
 }
 
 /// `variable` is written once for all replicas, when all of them are here.
 void write_together(VariableState& variable, AssignOp op, const Tensor& value, bool literal) {
-  const auto write = [&](const Strategy&, const PerReplica<Tensor>& values) {
-    variable.write(op, literal ? values[0] : aggregated(variable.spec(), values));
+  const auto write = [&](const Strategy& strategy, const PerReplica<Tensor>& values) {
+    variable.write(op, literal ? values[0] : aggregated(strategy.state()->cluster(), variable.spec(), values));
   };
-  get_replica_context().merge_at("the assignment of variable '" + variable.spec().name + "'", write,
-                                 std::tuple(make_dense(value)));
+  get_replica_context().merge_at(assignment_of(variable.spec().name), write, std::tuple(make_dense(value)));
 }
 
 void check_literal(const VariableSpec& spec) {
@@ -58,16 +70,22 @@ void check_literal(const VariableSpec& spec) {
 }
 
 /// The rows of all replicas, as a variable of this aggregation takes them.
-IndexedSlices aggregated(const VariableSpec& spec, const PerReplica<IndexedSlices>& slices) {
+IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerReplica<IndexedSlices>& slices) {
+  const std::string place = "the scattering into variable '" + spec.name + "'";
   const PerReplica<Tensor> values = slices.transform([](const IndexedSlices& own) { return own.values; });
   const PerReplica<Tensor> indices = slices.transform([](const IndexedSlices& own) { return own.indices; });
   if (spec.aggregation == Aggregation::none)
-    return {common_value(spec.name, values), common_value(spec.name, indices), slices[0].dense_shape};
-  if (spec.aggregation == Aggregation::only_first_replica) return slices[0];
-  const Tensor joined = concatenate(values.local_results(), 0);
+    return {common_value(workers, spec.name, values), common_value(workers, spec.name, indices), slices[0].dense_shape};
+  if (spec.aggregation == Aggregation::only_first_replica) {
+    if (!workers) return slices[0];
+    return {value_of_chief(*workers, place, values[0]), value_of_chief(*workers, place, indices[0]),
+            slices[0].dense_shape};
+  }
+  const Tensor joined = concatenate(workers, place, values.local_results(), 0);
+  const int replicas = slices.size() * (workers ? workers->size() : 1);
   if (spec.aggregation == Aggregation::mean)
-    current_backend().affine(joined, 1.0F / static_cast<float>(slices.size()), 0, joined);
-  return {joined, concatenate(indices.local_results(), 0), slices[0].dense_shape};
+    current_backend().affine(joined, 1.0F / static_cast<float>(replicas), 0, joined);
+  return {joined, concatenate(workers, place, indices.local_results(), 0), slices[0].dense_shape};
 }
 
 /// `value` in equal parts; the first part keeps what integers leave over.
@@ -101,6 +119,16 @@ void DistributedVariable::check_strategy() const {
   require<LogicError>(own, "mixing different strategies: variable '{}' was made under another one", spec().name);
 }
 
+Cluster* DistributedVariable::workers() const {
+  const auto owner = owner_.lock();
+  return owner ? owner->cluster() : nullptr;
+}
+
+int DistributedVariable::first_replica() const {
+  const auto owner = owner_.lock();
+  return owner ? owner->first_replica() : 0;
+}
+
 void DistributedVariable::scatter_in_replica(ScatterOp op, const IndexedSlices& slices) {
   const bool joins = spec().aggregation == Aggregation::sum || spec().aggregation == Aggregation::mean;
   require<Unsupported>(!joins || op < ScatterOp::min,
@@ -108,8 +136,8 @@ void DistributedVariable::scatter_in_replica(ScatterOp op, const IndexedSlices& 
                        "it; use none or only_first_replica",
                        lockstep::name(op), spec().name, lockstep::name(spec().aggregation));
   check_shapes(slices);
-  const auto write = [&](const Strategy&, const PerReplica<IndexedSlices>& all) {
-    scatter(op, aggregated(spec(), all));
+  const auto write = [&](const Strategy& strategy, const PerReplica<IndexedSlices>& all) {
+    scatter(op, aggregated(strategy.state()->cluster(), spec(), all));
   };
   const IndexedSlices own{make_dense(slices.values), make_dense(slices.indices), slices.dense_shape};
   get_replica_context().merge_at("the scattering into variable '" + spec().name + "'", write, std::tuple(own));
@@ -125,16 +153,21 @@ Tensor SyncOnReadVariable::read() const {
   require(spec().aggregation != Aggregation::none,
           "variable '{}' has a value of its own on each replica and no aggregation: read it inside run()", spec().name);
   const std::span<const Tensor> all = copies();
-  if (spec().aggregation == Aggregation::only_first_replica) return combine(ReduceOp::sum, all.first(1));
-  return combine(spec().aggregation == Aggregation::sum ? ReduceOp::sum : ReduceOp::mean, all);
+  const std::string place = "the reading of variable '" + spec().name + "'";
+  if (spec().aggregation == Aggregation::only_first_replica) {
+    const Tensor first = combine(ReduceOp::sum, all.first(1));
+    return workers() ? value_of_chief(*workers(), place, first) : first;
+  }
+  return combine(workers(), place, spec().aggregation == Aggregation::sum ? ReduceOp::sum : ReduceOp::mean, all);
 }
 
 void SyncOnReadVariable::write(AssignOp op, const Tensor& value) {
   if (spec().aggregation != Aggregation::sum) return VariableState::write(op, value);
   require(op == AssignOp::set,
           "variable '{}' is the sum of one value for each replica: assign it, or add to it in a replica", spec().name);
-  const PerReplica<Tensor> shares = shares_of(value, static_cast<int>(copies().size()));
-  for (int replica = 0; replica < shares.size(); ++replica) write_copy(replica, op, shares[replica]);
+  const int local = static_cast<int>(copies().size());
+  const PerReplica<Tensor> shares = shares_of(value, local * (workers() ? workers()->size() : 1));
+  for (int replica = 0; replica < local; ++replica) write_copy(replica, op, shares[first_replica() + replica]);
 }
 
 void SyncOnReadVariable::write_in_replica(AssignOp op, const Tensor& value, bool /*literal*/, int replica) {

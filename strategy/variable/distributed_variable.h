@@ -6,6 +6,7 @@
 
 namespace lockstep {
 
+class Cluster;
 class StrategyState;
 
 /// A variable that belongs to a strategy, and is used under no other.
@@ -16,6 +17,12 @@ class DistributedVariable : public VariableState {
                       std::weak_ptr<const StrategyState> owner);
   void check_strategy() const final;
   void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
+
+ protected:
+  /// The workers that have the other copies; null when there are none.
+  Cluster* workers() const;
+  /// How many replicas the strategy has in other processes before this one's.
+  int first_replica() const;
 
  private:
   std::weak_ptr<const StrategyState> owner_;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 
+#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -23,6 +25,26 @@ std::string text_at(const std::vector<Variable>& variables, std::size_t position
   return fmt::format("'{}' {}", variables[position].name(), variables[position].shape());
 }
 
+/// A number that differs, as good as certainly, where the values do.
+std::uint64_t hash_of(const Tensor& values) {
+  const std::span<const float> all = values.span<float>();
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(all.data()), all.size_bytes()});
+}
+
+void compare_workers(Cluster& workers, std::span<const Variable> variables, const std::vector<std::uint64_t>& own) {
+  const std::string_view text(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own.front()));
+  const std::vector<std::string> all = workers.all_gather("the comparison of variables", text);
+  for (int worker = 1; worker < workers.size(); ++worker) {
+    const std::string& other = all[static_cast<std::size_t>(worker)];
+    if (other == all.front()) continue;
+    const auto at = std::ranges::mismatch(other, all.front()).in1 - other.begin();
+    const auto variable = static_cast<std::size_t>(at) / sizeof(own.front());
+    workers.throw_together<BrokenInvariant>("the copies of '{}' differ between {} and {}",
+                                            variable < variables.size() ? variables[variable].name() : "?",
+                                            workers.name_of(0), workers.name_of(worker));
+  }
+}
+
 }  // namespace
 
 void verify_same_order(std::span<const std::vector<Variable>* const> by_replica) {
@@ -37,14 +59,18 @@ void verify_same_order(std::span<const std::vector<Variable>* const> by_replica)
   }
 }
 
-void verify_mirrored(std::span<const Variable> variables) {
+void verify_mirrored(std::span<const Variable> variables, Cluster* workers) {
+  std::vector<std::uint64_t> hashes;
   for (const Variable& variable : variables) {
+    if (workers) hashes.push_back(0);
     if (variable.synchronization() == Synchronization::on_read) continue;
     const auto& copies = variable.state().copies();
     const Tensor first = copies.front().on_host();
     for (int replica = 1; replica < static_cast<int>(copies.size()); ++replica)
       compare(variable, replica, first, copies[replica].on_host());
+    if (workers) hashes.back() = hash_of(first);
   }
+  if (workers && !variables.empty()) compare_workers(*workers, variables, hashes);
 }
 
 }  // namespace lockstep

@@ -7,9 +7,12 @@
 
 namespace lockstep {
 
+class Cluster;
+
 /// Compares all copies of every mirrored variable bit by bit; variables that are combined on reading are passed over.
-/// Throws BrokenInvariant naming variable, replica, element and both values of the first difference. Outside a replica.
-void verify_mirrored(std::span<const Variable> variables);
+/// Throws BrokenInvariant naming variable, replica, element and both values of the first difference. With `workers`,
+/// all of which call it, then their copies too, naming variable and worker. Outside a replica.
+void verify_mirrored(std::span<const Variable> variables, Cluster* workers = nullptr);
 
 /// The variables with which each replica, in replica order, comes to an optimizer's first step: their gradients are
 /// added up by position. Throws InvalidArgument naming the first difference: replica, position, both names and shapes.

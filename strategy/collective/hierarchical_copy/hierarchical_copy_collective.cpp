@@ -107,10 +107,7 @@ void HierarchicalCopyCollective::add_gradients_within_group(int replica, const F
   const auto gradients = views.gradients.subspan(members.begin, members.size);
   for (const FlatRange& range : ranges) {
     const FlatRange share = shard_of(range, replica - members.begin, members.size);
-    std::vector<const float*> in;
-    for (const float* const gradient : gradients) in.push_back(gradient + share.begin);
-    float* const out = gradient_sums_[members.group].data<float>() + share.begin;
-    current_backend().reduce(ReduceOp::sum, ReduceViews<float>{in, std::span(&out, 1), share.end - share.begin});
+    add_up_range(gradients, gradient_sums_[members.group].data<float>(), share);
   }
 }
 

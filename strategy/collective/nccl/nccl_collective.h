@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -11,8 +10,8 @@ namespace lockstep {
 /// GPUs that are each a physical one combine their values with NCCL, called by each replica's own thread, one
 /// communicator for each. Values are added in the order of NCCL's algorithm, the same on every call of one size. Throws
 /// Unsupported for several replicas on one physical GPU, and in a build without CUDA; DeviceError when the
-/// communicators cannot be made.
+/// communicators cannot be made. With a cluster, `gpus` are those of this worker, and NCCL connects the GPUs of all.
 std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus,
-                                                 std::int64_t bytes_per_pack);
+                                                 const CollectiveOptions& options);
 
 }  // namespace lockstep

@@ -109,6 +109,7 @@ TEST_P(DistributedDatasetOver, ANewEpochMayBeginInTheMiddleOfAnother) {
 }
 
 // semantics 6.5. TF case 94: next inside a replica.
+// semantics 12.21: what TensorFlow traces is the replicas' step here
 TEST_P(DistributedDatasetOver, IsIteratedOutsideReplicas) {
   const Dataset batches = numbered(4).batch(2);
   EXPECT_ERROR(LogicError, "outside replicas", strategy_.run([&] { strategy_.distribute(batches).epoch().next(); }));

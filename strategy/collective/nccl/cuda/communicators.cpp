@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <condition_variable>
+#include <span>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
@@ -54,8 +55,9 @@ void check_nccl(ncclResult_t status, const char* call) {
   fail<DeviceError>("{} failed: {}; {}", call, ncclGetErrorString(status), ncclGetLastError(nullptr));
 }
 
-NcclCommunicators::NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout)
-    : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)) {
+NcclCommunicators::NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout,
+                                     Cluster* cluster)
+    : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)), cluster_(cluster) {
   for (const LogicalDevice& device : gpus) members_.push_back(std::make_unique<Member>(gpu(device)));
   try {
     make_all();
@@ -73,16 +75,19 @@ NcclCommunicators::~NcclCommunicators() {
 }
 
 void NcclCommunicators::make_all() {
-  ncclUniqueId id;
-  check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  ncclUniqueId id{};
+  if (!cluster_ || cluster_->is_chief()) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  if (cluster_) cluster_->broadcast("the connecting of GPUs", std::as_writable_bytes(std::span(&id, 1)));
+  const int own = static_cast<int>(members_.size());
+  const int all = cluster_ ? own * cluster_->size() : own;
+  const int first = cluster_ ? own * cluster_->rank() : 0;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;  // nobody is held by a call that cannot end
   NcclGroup group;
-  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-    Member& member = *members_[rank];
+  for (int replica = 0; replica < own; ++replica) {
+    Member& member = *members_[static_cast<std::size_t>(replica)];
     member.gpu.make_current();
-    check_nccl(ncclCommInitRankConfig(&member.communicator, static_cast<int>(members_.size()), id,
-                                      static_cast<int>(rank), &config),
+    check_nccl(ncclCommInitRankConfig(&member.communicator, all, id, first + replica, &config),
                "ncclCommInitRankConfig");
   }
   group.end();
@@ -128,6 +133,8 @@ void NcclCommunicators::watch_all(const std::stop_token& stop) {
   std::mutex waiting;
   std::condition_variable_any tick;
   while (!stop.stop_requested()) {
+    if (const std::string failure = cluster_ ? cluster_->failure() : ""; !failure.empty())
+      return abort_all(failure, true);
     for (const auto& member : members_) {
       const std::string trouble = trouble_of(*member);
       if (!trouble.empty()) return abort_all(trouble, true);

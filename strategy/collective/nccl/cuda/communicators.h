@@ -13,6 +13,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
 // Only files in this folder include this.
@@ -22,13 +23,15 @@ namespace lockstep {
 /// Throws DeviceError unless `status` is success or, of a communicator that does not block, in progress.
 void check_nccl(ncclResult_t status, const char* call);
 
-/// NCCL's communicators of the GPUs of one process, made together, and a watchdog over what they do: a collective that
-/// does not end within the timeout, and an error that NCCL reports, abort all of them. The error is then thrown by
-/// whoever uses them next, and by the next Gpu::synchronize of each GPU.
+/// NCCL's communicators of the GPUs of this process, connected with those of other workers where there are any, made
+/// together, and a watchdog over what they do: a collective that does not end within the timeout, and an error that
+/// NCCL reports, abort all of them. The error is then thrown by whoever uses them next, and by the next
+/// Gpu::synchronize of each GPU.
 class NcclCommunicators {
  public:
-  /// `timeout` is the longest time of the making, and of one collective. Throws DeviceError, Timeout.
-  NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout);
+  /// `timeout` is the longest time of the making, and of one collective. A failure of the cluster, which outlives this,
+  /// aborts them too; null: all GPUs are in this process. Throws DeviceError, Timeout, and what the cluster throws.
+  NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster);
   /// Waits for what has been enqueued, up to the timeout.
   ~NcclCommunicators();
   NcclCommunicators(const NcclCommunicators&) = delete;
@@ -71,6 +74,7 @@ class NcclCommunicators {
   void finish_all() noexcept;
 
   std::chrono::milliseconds timeout_;
+  Cluster* cluster_;
   std::atomic<bool> aborting_ = false;
   std::vector<std::unique_ptr<Member>> members_;  ///< by replica
   std::jthread watchdog_;                         ///< last: it ends before what it looks at

@@ -1,5 +1,7 @@
 #include <cstdlib>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include <fmt/ranges.h>
@@ -10,6 +12,7 @@
 #include <lockstep/strategy/collective/host_collective.h>
 #include <lockstep/strategy/collective/nccl/cuda/communicators.h>
 #include <lockstep/strategy/collective/nccl/nccl_collective.h>
+#include <lockstep/strategy/collective/workers/worker_gather.h>
 
 namespace lockstep {
 namespace {
@@ -35,10 +38,15 @@ bool is_gathered(ReduceOp op) { return op == ReduceOp::max || op == ReduceOp::mi
 
 class NcclCollective final : public HostCollective {
  public:
-  NcclCollective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, std::int64_t bytes_per_pack)
-      : HostCollective(group, bytes_per_pack), communicators_(gpus, group.timeout()) {}
+  NcclCollective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, const CollectiveOptions& options)
+      : HostCollective(group, options.bytes_per_pack),
+        cluster_(options.cluster.get()),
+        communicators_(gpus, group.timeout(), cluster_) {
+    if (cluster_) gather_.emplace(group, *cluster_);
+  }
 
   bool updates_own_copy() const override { return true; }
+  std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                          const UpdateFn& update) override;
 
@@ -51,8 +59,24 @@ class NcclCollective final : public HostCollective {
     group().meet_on_host(replica, what);
   }
 
+  /// Of all workers.
+  int replicas_in_sync() const { return group().size() * (cluster_ ? cluster_->size() : 1); }
+  /// Other workers are about to do the same.
+  void agree(int replica, const char* place, const char* what, const std::string& own) {
+    if (cluster_ && replica == 0) cluster_->agree(place, what, own);
+    if (cluster_) group().meet_on_host(replica, place);
+  }
+
+  Cluster* cluster_;  ///< null when all GPUs are in this process
+  std::optional<WorkerGather> gather_{};
   NcclCommunicators communicators_;
 };
+
+std::vector<Gathered> NcclCollective::all_gather(int replica, std::span<const Tensor> values, int axis) {
+  std::vector<Gathered> gathered = HostCollective::all_gather(replica, values, axis);
+  if (gather_) gather_->run(replica, axis, gathered);
+  return gathered;
+}
 
 /// The parts of one replica's packs on their way. bf16 is widened: NCCL would round after each addition.
 struct Transfer {
@@ -96,11 +120,16 @@ void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& o
 void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {
   const auto own = static_cast<std::size_t>(replica);
   std::vector<Transfer> transfers;
-  for (const PackViews& pack : packs) transfers.push_back(transfer_of(op, pack.in[own], group().size()));
+  std::string texts;
+  for (const PackViews& pack : packs) {
+    transfers.push_back(transfer_of(op, pack.in[own], replicas_in_sync()));
+    if (cluster_) texts += fmt::format("{}{} of {}", texts.empty() ? "" : ", ", name(op), pack.in[own]);
+  }
+  agree(replica, "all_reduce", "the value to combine is", texts);
   run(replica, "all_reduce", [&](ncclComm_t communicator, cudaStream_t stream) {
     for (const Transfer& transfer : transfers) enqueue(op, transfer, communicator, stream);
   });
-  for (std::size_t i = 0; i < packs.size(); ++i) finish(op, transfers[i], group().size(), packs[i].out[own]);
+  for (std::size_t i = 0; i < packs.size(); ++i) finish(op, transfers[i], replicas_in_sync(), packs[i].out[own]);
 }
 
 void NcclCollective::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
@@ -110,6 +139,8 @@ void NcclCollective::reduce_and_update(int replica, const FlatViews& views, std:
   {
     const PhaseTimer timer(Phase::reduce);
     group().meet_on_host(replica, "the reduction of gradients");
+    agree(replica, "the reduction of gradients", "the number of gradients is",
+          fmt::format("{}", ranges.empty() ? 0 : ranges.back().end));
     run(replica, "the reduction of gradients", [&](ncclComm_t communicator, cudaStream_t stream) {
       for (const FlatRange& range : ranges) {
         float* const bucket = gradients + range.begin;
@@ -131,7 +162,7 @@ void NcclCollective::reduce_and_update(int replica, const FlatViews& views, std:
 }  // namespace
 
 std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus,
-                                                 std::int64_t bytes_per_pack) {
+                                                 const CollectiveOptions& options) {
   const char* const blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   require<Unsupported>(blocking == nullptr || std::string_view(blocking) == "0",
                        "with CUDA_LAUNCH_BLOCKING={} replicas of one process wait for each other forever: unset it",
@@ -145,7 +176,7 @@ std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup& group, const std:
   require<Unsupported>(physical.size() == gpus.size(),
                        "NCCL takes one replica on each physical GPU, and [{}] are on {}: use shared-memory",
                        fmt::join(names, ", "), physical.size());
-  return std::make_unique<NcclCollective>(group, gpus, bytes_per_pack);
+  return std::make_unique<NcclCollective>(group, gpus, options);
 }
 
 }  // namespace lockstep

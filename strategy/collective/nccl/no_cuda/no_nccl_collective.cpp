@@ -2,7 +2,8 @@
 
 namespace lockstep {
 
-std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup&, const std::vector<LogicalDevice>&, std::int64_t) {
+std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup&, const std::vector<LogicalDevice>&,
+                                                 const CollectiveOptions&) {
   fail<Unsupported>("cross-device ops 'nccl' need a build with CUDA (configure with LOCKSTEP_CUDA=ON)");
 }
 
