@@ -66,7 +66,7 @@ class BatchNormalizationImpl final : public LayerImpl {
     if (call.mode == Mode::inference || !trainable())
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);
-    if (options_.synchronized && current_context().replicas > 1)
+    if (options_.synchronized && current_context().replicas_in_sync > 1)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
     const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
     const bool empty = result.rows == 0;

@@ -35,7 +35,7 @@ class DropoutImpl final : public LayerImpl {
     if (call.mode == Mode::inference) return inputs[0];
     const int replica = std::max(0, current_context().replica);
     RandomKey key = key_;
-    key.replica = static_cast<std::uint32_t>(replica);
+    key.replica = static_cast<std::uint32_t>(current_context().first_replica + replica);
     key.step = counters_.at(static_cast<std::size_t>(replica)).calls++;
     return dropout(inputs[0], rate_, key);
   }
@@ -57,7 +57,7 @@ class DropoutImpl final : public LayerImpl {
  private:
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
     key_ = seed.key(0);
-    counters_.resize(static_cast<std::size_t>(get_strategy().num_replicas_in_sync()));
+    counters_.resize(static_cast<std::size_t>(get_strategy().num_local_replicas()));
   }
 
   DropoutOptions options_;

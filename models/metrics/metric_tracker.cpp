@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <lockstep/models/metrics/metric_tracker.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {
 namespace {
@@ -13,7 +14,9 @@ void check_outside_replicas(const Metric& metric, const char* what) {
 }  // namespace
 
 MetricTracker::MetricTracker(Metric metric, const Strategy& strategy)
-    : metric_(std::move(metric)), replicas_(static_cast<std::size_t>(strategy.num_replicas_in_sync())) {}
+    : metric_(std::move(metric)),
+      strategy_(strategy),
+      replicas_(static_cast<std::size_t>(strategy.num_local_replicas())) {}
 
 void MetricTracker::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
   const auto replica = static_cast<std::size_t>(std::max(0, current_context().replica));
@@ -26,6 +29,11 @@ double MetricTracker::result() const {
   check_outside_replicas(metric_, "result()");
   Metric::Sums sums;
   for (const ReplicaSums& replica : replicas_) add_sums(sums, replica.sums);
+  if (Cluster* const workers = strategy_.state()->cluster()) {
+    const Metric::Sums own = std::exchange(sums, {});
+    for (const Metric::Sums& other : gather_numbers(*workers, "the value of '" + metric_.name() + "'", own))
+      add_sums(sums, other);
+  }
   return metric_.result(sums);
 }
 

@@ -16,7 +16,8 @@ class MetricTracker {
   /// Adds a batch's sums: in a replica to its own, elsewhere to what all replicas have. Throws as Metric::update, and
   /// LogicError in a replica of a strategy with more replicas.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {});
-  /// The value over all replicas. Not while replicas run: throws LogicError in one.
+  /// The value over all replicas, of all workers: these call it together. Not while replicas run: throws LogicError in
+  /// one.
   double result() const;
   /// Back to no examples, on all replicas. Throws LogicError in one.
   void reset_state();
@@ -28,6 +29,7 @@ class MetricTracker {
   };
 
   Metric metric_;
+  Strategy strategy_;
   std::vector<ReplicaSums> replicas_;
 };
 

@@ -153,12 +153,16 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
                        [](const Variable& variable) { return variable.state().spec().constraint != nullptr; });
   groups_ = std::move(groups);
   strategy_ = has_strategy() ? context.strategy().state() : nullptr;
-  steps_.assign(static_cast<std::size_t>(context.num_replicas_in_sync()), 0);
+  steps_.assign(static_cast<std::size_t>(context.num_local_replicas()), 0);
   if (const auto restored = std::exchange(restored_, std::nullopt)) take_over(*restored);
 }
 
 void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
-  if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss);
+  if (groups_.size() == 1) {
+    const bool goes_on = options_.clip_before_aggregate || options_.gradient_accumulation_steps > 1;
+    return groups_.front().reducer->backward(context, tape, loss,
+                                             goes_on ? GradientReducer::Then::more : GradientReducer::Then::apply);
+  }
   std::vector<Tensor> sources;
   for (const Variable& variable : variables_) sources.push_back(variable.value());
   load(context, tape.gradient_or_slices(loss, sources));
@@ -180,7 +184,7 @@ void Optimizer::State::load(const ReplicaContext& context, std::span<const Dense
 }
 
 void Optimizer::State::step(const ReplicaContext& context) {
-  std::int64_t& done = steps_[static_cast<std::size_t>(context.replica_id_in_sync_group())];
+  std::int64_t& done = steps_[static_cast<std::size_t>(context.local_replica())];
   if (options_.clip_before_aggregate) clip_own(context);
   if ((done + 1) % options_.gradient_accumulation_steps != 0)
     for (const Group& group : groups_) group.reducer->accumulate(context);
@@ -312,20 +316,20 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
 
 void Optimizer::State::constrain(const ReplicaContext& context) const {
   const PhaseTimer timer(Phase::update);
-  const int replica = context.replica_id_in_sync_group();
-  const int replicas = context.num_replicas_in_sync();
+  const int replica = context.local_replica();
+  const int replicas = context.num_local_replicas();
   const auto is_shared = [&](const Variable& variable) {
     return replicas > 1 && variable.state().copies().size() == 1;
   };
   const bool shared = std::ranges::any_of(constrained_, is_shared);
   // Only this replica uses its own copy now; the one copy of all of them may be in use until they have come here.
-  if (shared) context.meet("the constraints of variables");
+  if (shared) context.meet_local("the constraints of variables");
   for (std::size_t i = 0; i < constrained_.size(); ++i) {
     const VariableState& state = constrained_[i].state();
     const bool mine = !is_shared(constrained_[i]) || static_cast<int>(i) % replicas == replica;
     if (mine) state.spec().constraint(state.copy_for(replica));
   }
-  if (shared) context.meet("the end of the constraints of variables");
+  if (shared) context.meet_local("the end of the constraints of variables");
 }
 
 std::pair<const GradientReducer&, std::size_t> Optimizer::State::place_of(std::size_t variable) const {

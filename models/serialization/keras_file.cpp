@@ -55,7 +55,7 @@ void save_keras_file(const Network& network, const std::string& name, const std:
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{
       {{"metadata.json", bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
-  write_file_atomically(path, make_zip(entries));
+  if (network.strategy().is_chief()) write_file_atomically(path, make_zip(entries));
 }
 
 Json read_keras_config(const std::string& path) {

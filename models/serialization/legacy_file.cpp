@@ -155,7 +155,7 @@ void save_legacy_file(const Network& network, const std::string& name, const std
     file.add_attribute(group, "backend", std::string("lockstep"));
   }
   if (training) write_training(file, *training);
-  file.write_to(path);
+  if (network.strategy().is_chief()) file.write_to(path);
 }
 
 Json read_legacy_config(const std::string& path) {

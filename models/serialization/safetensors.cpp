@@ -122,7 +122,7 @@ void save_safetensors(const Network& network, const std::string& path) {
     std::memcpy(out, values.data(), values.size() * sizeof(float));
     out += values.size() * sizeof(float);
   }
-  write_file_atomically(path, bytes);
+  if (network.strategy().is_chief()) write_file_atomically(path, bytes);
 }
 
 void load_safetensors(const Network& network, const std::string& path) {

@@ -165,7 +165,7 @@ void save_weights(const Network& network, const std::string& path) {
   check_outside_replica("save_weights");
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
   write_weights(file, network);
-  file.write_to(path);
+  if (network.strategy().is_chief()) file.write_to(path);  // the others have helped to read the variables
 }
 
 void load_weights(const Network& network, const std::string& path) {

@@ -60,6 +60,9 @@ struct TrainingProgress;
 class Callback {
  public:
   virtual ~Callback() = default;
+  /// With several workers: whether it is told of things on the chief alone, as what writes or shows them and asks for
+  /// no variable's value is. The others are told on all workers, and have to do the same there.
+  virtual bool chief_only() const { return false; }
   /// Before the first epoch.
   virtual void on_train_begin(Model&) {}
   /// Before the first step of an epoch.

@@ -1,6 +1,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
 namespace lockstep {
@@ -11,6 +12,16 @@ DistributedIterator only_pass(const Strategy& strategy, const Dataset& batches) 
   require(batches.size() != 0, "the data set is empty");
   require(batches.size().has_value(), "a data set without end has no result: use take() to limit it");
   return strategy.distribute(batches).epoch();
+}
+
+/// With those of the other workers.
+Totals over_workers(const Strategy& strategy, const Totals& own) {
+  Cluster* const workers = strategy.state()->cluster();
+  if (!workers) return own;
+  Totals all;
+  for (const std::vector<double>& numbers : gather_numbers(*workers, "the end of evaluate()", own.numbers()))
+    all += Totals::from_numbers(numbers);
+  return all;
 }
 
 }  // namespace
@@ -28,6 +39,7 @@ Logs Model::evaluate(const Dataset& batches) {
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;
   }
+  totals = over_workers(strategy(), totals);
   if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
   return totals.results(compiled.outputs);
 }
@@ -48,6 +60,12 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches) {
           return network().run(local.inputs(), Mode::inference);
         },
         batch);
+    if (strategy().state()->cluster()) {
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i].push_back(
+            strategy().gather(replicas.transform([&](const std::vector<Tensor>& outputs) { return outputs[i]; }), 0));
+      continue;
+    }
     for (const std::vector<Tensor>& replica : replicas.local_results())
       for (std::size_t i = 0; i < replica.size(); ++i)
         if (replica[i].dim(0) > 0) parts[i].push_back(replica[i]);

@@ -6,6 +6,7 @@
 #include <lockstep/models/training/batch_feed.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/training_progress.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -30,15 +31,22 @@ class TrainingRun {
         compiled_(state.require_compiled("fit()")),
         options_(options),
         feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
-        progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks} {}
+        progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks},
+        workers_(model.strategy().state()->cluster()),
+        is_chief_(model.strategy().is_chief()) {}
 
   History run();
 
  private:
   template <class... Parameters, class... Args>
   void tell(void (Callback::*event)(Model&, Parameters...), const Args&... args) const {
-    for (const auto& callback : options_.callbacks) ((*callback).*event)(model_, args...);
+    for (const auto& callback : options_.callbacks)
+      if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
+  /// Takes what this worker's replicas have done for what those of all workers have.
+  void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
+  /// Whether a callback has asked to stop, on any worker.
+  bool stopped();
   /// Asks the callbacks for a run to go on from.
   void restore();
   void run_epoch();
@@ -54,21 +62,44 @@ class TrainingRun {
   const FitOptions& options_;
   BatchFeed feed_;
   TrainingProgress progress_;
+  Cluster* workers_;  ///< null when there are no others
+  bool is_chief_;
   bool resumed_ = false;  ///< the next epoch to begin is one that an earlier run has got to
 };
+
+bool TrainingRun::stopped() {
+  if (workers_) state_.stop = sum_over(*workers_, "the question whether to stop", state_.stop ? 1 : 0) > 0;
+  return state_.stop;
+}
+
+void TrainingRun::add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const {
+  if (!workers_) return;
+  std::vector<double> own(rows.begin(), rows.end());
+  const std::vector<double> numbers = totals.numbers();
+  own.insert(own.end(), numbers.begin(), numbers.end());
+  const std::size_t replicas = rows.size();
+  totals = {};
+  rows.clear();
+  for (const std::vector<double>& all : gather_numbers(*workers_, "the end of a training step", own)) {
+    for (std::size_t replica = 0; replica < replicas; ++replica)
+      rows.push_back(static_cast<std::int64_t>(all.at(replica)));
+    totals += Totals::from_numbers(std::span(all).subspan(replicas));
+  }
+}
 
 History TrainingRun::run() {
   state_.stop = false;
   tell(&Callback::on_train_begin);
   restore();
-  while (progress_.epoch < options_.epochs && !state_.stop) run_epoch();
+  while (progress_.epoch < options_.epochs && !stopped()) run_epoch();
   compiled_.optimizer.finalize_variable_values();
   tell(&Callback::on_train_end);
   return std::move(progress_.history);
 }
 
 void TrainingRun::restore() {
-  for (const auto& callback : options_.callbacks) callback->restore(model_, progress_);
+  for (const auto& callback : options_.callbacks)
+    if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
   resumed_ = progress_.steps > 0;
 }
 
@@ -85,7 +116,7 @@ void TrainingRun::run_epoch() {
   begin_epoch();
   const std::int64_t examples_before = progress_.totals.examples;
   const Clock::time_point start = Clock::now();
-  while (!state_.stop && run_step()) {
+  while (!stopped() && run_step()) {
   }
   const bool cut_short = state_.stop;
   const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), !cut_short);
@@ -114,6 +145,7 @@ bool TrainingRun::run_step() {
     totals += replica.totals;
     rows.push_back(replica.totals.examples);
   }
+  add_other_workers(totals, rows);
   progress_.totals += totals;
   progress_.position = feed_.position();
 
@@ -129,7 +161,8 @@ bool TrainingRun::run_step() {
   report.split_ms[static_cast<std::size_t>(Phase::input)] = input_ms;
   tell(&Callback::on_step_end, report);
   // Last in the step: the next update would write the same values over copies that differ.
-  if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0) verify_mirrored(model_.variables());
+  if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
+    verify_mirrored(model_.variables(), workers_);
   tell(&Callback::backup, progress_);
   return true;
 }

@@ -50,6 +50,43 @@ Totals& Totals::operator+=(const Totals& other) {
   return *this;
 }
 
+std::vector<double> Totals::numbers() const {
+  if (examples == 0 && losses.empty()) return {};
+  std::vector<double> all{static_cast<double>(examples), loss, static_cast<double>(losses.size())};
+  all.insert(all.end(), losses.begin(), losses.end());
+  for (const std::vector<Metric::Sums>& of_output : metrics) {
+    all.push_back(static_cast<double>(of_output.size()));
+    for (const Metric::Sums& sums : of_output) {
+      all.push_back(static_cast<double>(sums.size()));
+      all.insert(all.end(), sums.begin(), sums.end());
+    }
+  }
+  return all;
+}
+
+Totals Totals::from_numbers(std::span<const double> numbers) {
+  if (numbers.empty()) return {};
+  const auto take = [&] {
+    const double next = numbers.front();
+    numbers = numbers.subspan(1);
+    return next;
+  };
+  const auto take_many = [&](std::size_t count) {
+    const std::vector<double> values(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count));
+    numbers = numbers.subspan(count);
+    return values;
+  };
+  Totals totals{.examples = static_cast<std::int64_t>(take())};
+  totals.loss = take();
+  totals.losses = take_many(static_cast<std::size_t>(take()));
+  totals.metrics.resize(totals.losses.size());
+  for (std::vector<Metric::Sums>& of_output : totals.metrics) {
+    of_output.resize(static_cast<std::size_t>(take()));
+    for (Metric::Sums& sums : of_output) sums = take_many(static_cast<std::size_t>(take()));
+  }
+  return totals;
+}
+
 void Totals::add_to_every_loss(const Tensor& penalty) {
   loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
 }

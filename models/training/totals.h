@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <lockstep/models/training/callback.h>
@@ -22,6 +23,10 @@ struct Totals {
 
   /// Adds sums, counts and metrics; `other` may be empty.
   Totals& operator+=(const Totals& other);
+  /// As numbers, for other workers; empty totals are none.
+  std::vector<double> numbers() const;
+  /// Of what numbers() gave.
+  static Totals from_numbers(std::span<const double> numbers);
   /// Adds a scalar that is part of the model's loss but no example's own, so that the mean has it once.
   void add_to_every_loss(const Tensor& penalty);
   /// The losses over the number of examples and the metrics' results, by name; none when there are no examples.

@@ -23,8 +23,8 @@ void BackupAndRestore::backup(Model& model, const TrainingProgress& progress) {
   BackupFolder(backup_dir_).write(model, progress);
 }
 
-void BackupAndRestore::on_train_end(Model&) {
-  if (options_.delete_checkpoint && !within_epoch_) BackupFolder(backup_dir_).remove();
+void BackupAndRestore::on_train_end(Model& model) {
+  if (model.strategy().is_chief() && options_.delete_checkpoint && !within_epoch_) BackupFolder(backup_dir_).remove();
 }
 
 }  // namespace lockstep

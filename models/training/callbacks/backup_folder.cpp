@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +10,8 @@
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/training/callbacks/backup_folder.h>
+#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {
 namespace {
@@ -36,10 +41,45 @@ std::string weight_name(std::size_t variable, std::size_t copy) { return fmt::fo
 std::string slot_name(std::size_t slot, std::size_t variable) { return fmt::format("optimizer/{}/{}", slot, variable); }
 std::string callback_name(std::size_t callback, std::size_t i) { return fmt::format("callbacks/{}/{}", callback, i); }
 
-/// The copies of a variable that a backup holds: one of those that are equal.
-std::span<const Tensor> kept_copies(const Variable& variable) {
+constexpr const char* backup_place = "the backup of a training run";
+
+/// The copies of a variable that a backup holds: one of those that are equal, or those of all workers.
+std::vector<Tensor> kept_copies(const Strategy& strategy, const Variable& variable) {
   const std::vector<Tensor>& copies = variable.state().copies();
-  return variable.synchronization() == Synchronization::on_read ? std::span(copies) : std::span(copies).first(1);
+  if (variable.synchronization() != Synchronization::on_read) return {copies.front()};
+  Cluster* const workers = strategy.state()->cluster();
+  if (!workers) return copies;
+  std::vector<Tensor> all(static_cast<std::size_t>(strategy.num_replicas_in_sync()));
+  for (std::size_t own = 0; own < copies.size(); ++own) {
+    const auto elements = variable.shape().elements();
+    const Tensor rows = all_gather_over(*workers, backup_place, copies[own].view({1, elements}), 0).value;
+    for (int worker = 0; worker < workers->size(); ++worker)
+      all[static_cast<std::size_t>(worker) * copies.size() + own] =
+          rows.slice_view(0, worker, worker + 1).view(variable.shape());
+  }
+  return all;
+}
+
+/// How often the replicas of all workers have drawn random numbers in a layer.
+std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& layer) {
+  const std::vector<std::uint64_t> own = layer.impl().draws();
+  Cluster* const workers = strategy.state()->cluster();
+  if (!workers) return own;
+  std::vector<std::uint64_t> all;
+  for (const auto& of_worker : gather_numbers(*workers, backup_place, std::vector<double>(own.begin(), own.end())))
+    for (const double draws : of_worker) all.push_back(static_cast<std::uint64_t>(draws));
+  return all;
+}
+
+/// What a backup of any number of replicas holds for the replicas of this process: each one's own or, where it was made
+/// by another number of them, what `of_others` makes of all.
+template <class T, class Join>
+std::vector<T> for_local_replicas(const Strategy& strategy, const std::vector<T>& kept, const Join& of_others) {
+  const auto local = static_cast<std::size_t>(strategy.num_local_replicas());
+  const auto first = static_cast<std::ptrdiff_t>(strategy.state()->first_replica());
+  if (kept.size() == static_cast<std::size_t>(strategy.num_replicas_in_sync()))
+    return {kept.begin() + first, kept.begin() + first + static_cast<std::ptrdiff_t>(local)};
+  return std::vector<T>(local, of_others(kept));
 }
 
 std::vector<Callback*> callbacks_with_state(const TrainingProgress& progress) {
@@ -62,7 +102,7 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
   Json values = Json::object();
   for (const auto& [name, by_epoch] : progress.history.values) values[name] = to_json(by_epoch);
   Json draws = Json::array();
-  for (const Layer& layer : model.network().layers()) draws.push_back(layer.impl().draws());
+  for (const Layer& layer : model.network().layers()) draws.push_back(kept_draws(model.strategy(), layer));
   Json slots = Json::array();
   for (const auto& slot : optimizer.slots) slots.push_back({{"name", slot.name}, {"values", slot.values.size()}});
   Json callbacks = Json::array();
@@ -104,7 +144,7 @@ class Contents {
     model.optimizer().load_state(optimizer_);
     const std::vector<Variable> variables = model.variables();
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      if (weights_[i].size() == 1) {
+      if (variables[i].synchronization() != Synchronization::on_read) {
         variables[i].assign(weights_[i][0]);
         continue;
       }
@@ -131,23 +171,28 @@ class Contents {
     const std::vector<Variable> variables = model.variables();
     check_count(file_.names_in("weights").size(), variables.size(), "weights");
     for (std::size_t i = 0; i < variables.size(); ++i) {
-      const std::size_t copies = kept_copies(variables[i]).size();
-      const std::string name = variables[i].name();
-      check_count(file_.names_in(fmt::format("weights/{}", i)).size(), copies, "copies of " + name);
-      weights_.emplace_back();
+      const std::size_t copies = file_.names_in(fmt::format("weights/{}", i)).size();
+      std::vector<Tensor> kept;
       for (std::size_t copy = 0; copy < copies; ++copy) {
-        weights_[i].push_back(read(weight_name(i, copy)));
-        require<InputError>(weights_[i][copy].shape() == variables[i].shape(), "{}: weight '{}' has shape {}, not {}",
-                            file_.path(), name, weights_[i][copy].shape(), variables[i].shape());
+        kept.push_back(read(weight_name(i, copy)));
+        require<InputError>(kept[copy].shape() == variables[i].shape(), "{}: weight '{}' has shape {}, not {}",
+                            file_.path(), variables[i].name(), kept[copy].shape(), variables[i].shape());
       }
+      require<InputError>(!kept.empty(), "{}: has no value of '{}'", file_.path(), variables[i].name());
+      const bool on_read = variables[i].synchronization() == Synchronization::on_read;
+      // Other replicas go on from what the old ones stood for together.
+      weights_.push_back(on_read ? for_local_replicas(model.strategy(), kept, mean_of) : kept);
     }
   }
+
+  static Tensor mean_of(const std::vector<Tensor>& copies) { return combine(ReduceOp::mean, copies); }
 
   void read_draws(const Json& json, const Model& model) {
     draws_ = json.at("draws").get<std::vector<std::vector<std::uint64_t>>>();
     check_count(draws_.size(), model.network().layers().size(), "layers");
-    for (std::size_t i = 0; i < draws_.size(); ++i)
-      check_count(draws_[i].size(), model.network().layers()[i].impl().draws().size(), "replicas");
+    for (std::vector<std::uint64_t>& draws : draws_)
+      if (!draws.empty())
+        draws = for_local_replicas(model.strategy(), draws, [](const auto& all) { return std::ranges::max(all); });
   }
 
   void read_optimizer(const Json& json) {
@@ -202,16 +247,12 @@ class Contents {
 }  // namespace
 
 void BackupFolder::write(const Model& model, const TrainingProgress& progress) const {
-  std::error_code error;
-  std::filesystem::create_directories(path_, error);
-  require<InputError>(!error, "{}: the folder cannot be made: {}", path_.string(), error.message());
-
   const OptimizerState optimizer = model.optimizer().state();
   const auto bytes = static_cast<std::size_t>(model.count_params()) * sizeof(float);
   hdf5::Writer file(bytes * (1 + optimizer.slots.size()));
   const std::vector<Variable> variables = model.variables();
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto copies = kept_copies(variables[i]);
+    const std::vector<Tensor> copies = kept_copies(model.strategy(), variables[i]);
     for (std::size_t copy = 0; copy < copies.size(); ++copy) add(file, weight_name(i, copy), copies[copy]);
   }
   for (std::size_t slot = 0; slot < optimizer.slots.size(); ++slot)
@@ -224,23 +265,38 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   }
 
   const std::string name = fmt::format("state-{}-{}.h5", progress.epoch, progress.steps);
-  file.write_to((path_ / name).string());
   Json json = metadata_of(model, progress, optimizer);
   json["state"] = name;
+  if (!model.strategy().is_chief()) return;  // all have helped to read the variables
+
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  require<InputError>(!error, "{}: the folder cannot be made: {}", path_.string(), error.message());
+  file.write_to((path_ / name).string());
   const std::string text = json.dump(2) + "\n";
   write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
   remove_states(name);
 }
 
 void BackupFolder::read(Model& model, TrainingProgress& progress) const {
-  if (!std::filesystem::exists(metadata())) return;
+  const std::string text = read_metadata();
+  if (Cluster* const workers = model.strategy().state()->cluster())
+    workers->agree(backup_place,
+                   fmt::format("{} has to be one folder for all workers; what they see in it is", path_.string()),
+                   text.empty() ? "nothing" : fmt::format("a backup of hash {:x}", std::hash<std::string>()(text)));
+  if (text.empty()) return;
   try {
-    const Json json = Json::parse(std::ifstream(metadata()));
+    const Json json = Json::parse(text);
     const hdf5::Reader file((path_ / json.at("state").get<std::string>()).string());
     Contents(json, file, model, progress).set(model, progress);
   } catch (const nlohmann::json::exception& error) {
     fail<InputError>("{}: is no backup of a run: {}", metadata().string(), error.what());
   }
+}
+
+std::string BackupFolder::read_metadata() const {
+  std::ifstream file(metadata());
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 void BackupFolder::remove() const {

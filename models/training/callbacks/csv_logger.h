@@ -23,6 +23,7 @@ class CSVLogger final : public Callback {
   explicit CSVLogger(std::string filename, const CSVLoggerOptions& options = {})
       : filename_(std::move(filename)), options_(options) {}
 
+  bool chief_only() const override { return true; }
   /// These throw InputError when the file cannot be written.
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;

@@ -39,7 +39,7 @@ void ModelCheckpoint::on_step_end(Model& model, const StepReport& report) {
   steps_since_save_ = 0;
   const std::string file = path(report.running, report.step_in_epoch);
   if (!should_save(report.running)) return;
-  make_folder_of(file);
+  if (model.strategy().is_chief()) make_folder_of(file);
   model.save_weights(file);
 }
 
@@ -47,7 +47,7 @@ void ModelCheckpoint::on_epoch_end(Model& model, int, const Logs& logs) {
   if (options_.save_freq) return;
   const std::string file = path(logs, std::nullopt);
   if (!should_save(logs)) return;
-  make_folder_of(file);
+  if (model.strategy().is_chief()) make_folder_of(file);
   model.save_weights(file);
 }
 

@@ -17,6 +17,7 @@ class ProgbarLogger final : public Callback {
 
   ///@{
   /// What is shown: speed, time left or taken, and every loss and accuracy.
+  bool chief_only() const override { return true; }
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;

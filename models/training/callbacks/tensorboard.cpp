@@ -9,9 +9,12 @@ namespace {
 
 constexpr std::string_view validation_prefix = "val_";
 
-void add_histograms(EventFile& file, const Model& model, int epoch) {
-  for (const Variable& variable : model.variables())
-    file.add_histogram(variable.name() + "/histogram", epoch, variable.value().to_vector<float>());
+/// Without a file, on workers that are not the chief, it only reads the variables, which all workers do together.
+void add_histograms(EventFile* file, const Model& model, int epoch) {
+  for (const Variable& variable : model.variables()) {
+    const Tensor value = variable.value();
+    if (file) file->add_histogram(variable.name() + "/histogram", epoch, value.to_vector<float>());
+  }
 }
 
 }  // namespace
@@ -25,18 +28,21 @@ TensorBoard::TensorBoard(const TensorBoardOptions& options) : options_(options) 
 TensorBoard::~TensorBoard() = default;
 
 void TensorBoard::on_train_begin(Model& model) {
+  if (!model.strategy().is_chief()) return;
   train_ = std::make_unique<EventFile>(options_.log_dir + "/train");
   if (options_.write_graph) train_->add_graph(model.network());
   train_->flush();
 }
 
 void TensorBoard::on_step_end(Model&, const StepReport& report) {
-  if (options_.update_freq == 0 || report.step % options_.update_freq != 0) return;
+  if (!train_ || options_.update_freq == 0 || report.step % options_.update_freq != 0) return;
   for (const auto& [name, value] : report.running) train_->add_scalar("batch_" + name, report.step, value);
   train_->add_scalar("batch_learning_rate", report.step, report.learning_rate);
 }
 
 void TensorBoard::on_epoch_end(Model& model, int epoch, const Logs& logs) {
+  if (options_.histogram_freq > 0 && epoch % options_.histogram_freq == 0) add_histograms(train_.get(), model, epoch);
+  if (!train_) return;
   for (const auto& [name, value] : logs) {
     if (!name.starts_with(validation_prefix)) {
       train_->add_scalar("epoch_" + name, epoch, value);
@@ -45,7 +51,6 @@ void TensorBoard::on_epoch_end(Model& model, int epoch, const Logs& logs) {
     if (!validation_) validation_ = std::make_unique<EventFile>(options_.log_dir + "/validation");
     validation_->add_scalar("epoch_" + name.substr(validation_prefix.size()), epoch, value);
   }
-  if (options_.histogram_freq > 0 && epoch % options_.histogram_freq == 0) add_histograms(*train_, model, epoch);
   train_->flush();
   if (validation_) validation_->flush();
 }

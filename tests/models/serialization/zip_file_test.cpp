@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -23,7 +24,7 @@ class ZipFile : public testing::Test {
 
   test::TemporaryFolder folder_;
   const std::string file_ = folder_ / "archive.zip";
-  const std::string large_ = std::string(3 << 20, 'x') + "end";
+  const std::string large_ = fmt::format("{:x>{}}", "end", (3 << 20) + 3);
 };
 
 TEST_F(ZipFile, GivesEntriesBack) {

@@ -196,12 +196,24 @@ TEST_F(Backup, OfAnotherProgramIsRefused) {
   Program wider = program;
   wider.units = 17;
   EXPECT_ERROR(InputError, "weight 'dense/kernel' has shape (8, 16), not (8, 17)", wider.run());
-  Program more_replicas = program;
-  more_replicas.replicas = 3;
-  EXPECT_ERROR(InputError, "is of a run with 2 copies of batch_normalization/moving_mean, this one has 3",
-               more_replicas.run());
   program.at_step = {};
   EXPECT_EQ(program.run(), straight_);  // what was refused has spoilt nothing
+}
+
+TEST_F(Backup, OfAnotherNumberOfReplicasGoesOn) {
+  Program program(backup_);
+  stop_at(program, 12);
+  program.run();
+  Program more_replicas = program;
+  more_replicas.replicas = 3;
+  std::vector<std::int64_t> steps;
+  more_replicas.at_step = [&](Model& model, const StepReport& report) {
+    steps.push_back(report.step);
+    for (const Variable& variable : model.variables()) EXPECT_EQ(variable.state().copies().size(), 3U);
+  };
+  more_replicas.run();
+  ASSERT_FALSE(steps.empty());
+  EXPECT_GT(steps.front(), 0);
 }
 
 TEST_F(Backup, ThatIsDamagedIsRefused) {

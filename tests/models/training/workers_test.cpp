@@ -1,0 +1,174 @@
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/errors.h>
+#include <support/small_problem.h>
+#include <support/workers.h>
+
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/training/callbacks/backup_and_restore.h>
+#include <lockstep/models/training/callbacks/csv_logger.h>
+#include <lockstep/models/training/callbacks/early_stopping.h>
+#include <lockstep/models/training/callbacks/lambda_callback.h>
+#include <lockstep/models/training/callbacks/model_checkpoint.h>
+
+// Training by several workers, see support/workers.h, against training by as many replicas in one process.
+
+namespace lockstep {
+namespace {
+
+using test::small_model;
+using test::SmallProblem;
+
+class TrainingByWorkers : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(cluster_, nullptr) << "start this program with mpirun"; }
+
+  /// A folder for all workers; the test's last use of it is for the chief to remove.
+  std::filesystem::path shared_folder() {
+    std::string name = fmt::format("{}/lockstep-workers-{}", std::filesystem::temp_directory_path().string(), getpid());
+    name = cluster_->all_gather("the name of a folder", name).front();
+    if (cluster_->is_chief()) std::filesystem::create_directories(name);
+    cluster_->all_gather("the making of a folder", "");
+    return name;
+  }
+
+  /// With everything whose result could depend on where a replica is: dropout, and statistics of each replica.
+  static Model difficult_model(const Strategy& strategy) {
+    const auto inside = strategy.scope();
+    const Symbol input = Input({8});
+    const Symbol hidden = BatchNormalization()(Dense({.units = 16, .activation = Activation::relu})(input));
+    Model model(input, Dense({.units = 3})(Dropout({.rate = 0.2})(hidden)), {.seed = 5});
+    model.compile(SGD({.learning_rate = 0.1, .momentum = 0.9}), SparseCategoricalCrossentropy{{.from_logits = true}},
+                  {Accuracy{}});
+    return model;
+  }
+
+  const MultiWorkerMirroredStrategy strategy_ = test::workers();
+  Cluster* const cluster_ = strategy_.state()->cluster();
+  /// As many replicas in one process.
+  const MirroredStrategy one_process_{logical_cpus(strategy_.num_replicas_in_sync())};
+  // 20 steps in 2 epochs, the last of each uneven. Statistics of fewer rows would make much of how sums are rounded.
+  const SmallProblem problem_{359};
+  const Dataset batches_ = problem_.dataset().shuffle({.seed = 4}).batch(36);
+};
+
+/// Between sums of the same numbers in another order, after 20 steps.
+constexpr double close = 1e-5;
+
+void expect_close(const Model& a, const Model& b) {
+  const auto of_a = test::weights_of(a);
+  const auto of_b = test::weights_of(b);
+  ASSERT_EQ(of_a.size(), of_b.size());
+  for (std::size_t i = 0; i < of_a.size(); ++i)
+    for (std::size_t j = 0; j < of_a[i].size(); ++j) ASSERT_NEAR(of_a[i][j], of_b[i][j], close) << i << ' ' << j;
+}
+
+TEST_F(TrainingByWorkers, GivesWhatOneProcessGives) {
+  for (const bool difficult : {false, true}) {
+    Model by_workers = difficult ? difficult_model(strategy_) : small_model(strategy_);
+    Model alone = difficult ? difficult_model(one_process_) : small_model(one_process_);
+    const History history = by_workers.fit(batches_, {.epochs = 2, .validation = batches_, .verify_every = 5});
+    const History expected = alone.fit(batches_, {.epochs = 2, .validation = batches_});
+    for (const char* name : {"loss", "accuracy", "val_loss", "val_accuracy"})
+      for (std::size_t epoch = 0; epoch < 2; ++epoch)
+        EXPECT_NEAR(history.values.at(name).at(epoch), expected.values.at(name).at(epoch), close) << name;
+    expect_close(by_workers, alone);
+    const Dataset rest = problem_.dataset().batch(7);
+    EXPECT_NEAR(by_workers.evaluate(rest).at("loss"), alone.evaluate(rest).at("loss"), close);
+    const std::vector<double> outputs = by_workers.predict(rest).to_vector<double>();
+    const std::vector<double> expected_outputs = alone.predict(rest).to_vector<double>();
+    ASSERT_EQ(outputs.size(), expected_outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      ASSERT_NEAR(outputs[i], expected_outputs[i], 16 * close) << i;  // each is a sum over 16 weights
+  }
+}
+
+TEST_F(TrainingByWorkers, StopsEverywhereWhenOneAsksForIt) {
+  Model model = small_model(strategy_);
+  int steps = 0;
+  const auto stop =
+      std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = [&](Model& of, const StepReport& report) {
+        ++steps;
+        if (cluster_->rank() == 1 && report.step == 3) of.stop_training();
+      }});
+  model.fit(batches_, {.epochs = 3, .callbacks = {stop}});
+  EXPECT_EQ(steps, 4);
+  cluster_->agree("the end", "the number of steps is", std::to_string(steps));
+}
+
+TEST_F(TrainingByWorkers, TheChiefAloneWritesFiles) {
+  const std::filesystem::path folder = shared_folder();
+  const std::filesystem::path own = folder / std::to_string(cluster_->rank());
+  std::filesystem::create_directories(own);
+  Model model = difficult_model(strategy_);
+  model.fit(batches_, {.epochs = 1,
+                       .validation = batches_,
+                       .callbacks = {std::make_shared<CSVLogger>(own / "history.csv"),
+                                     std::make_shared<ModelCheckpoint>(own / "best.weights.h5"),
+                                     std::make_shared<EarlyStopping>()}});
+  model.save_weights(own / "last.safetensors");
+  model.save(own / "model.keras");
+  for (const char* file : {"history.csv", "best.weights.h5", "last.safetensors", "model.keras"})
+    EXPECT_EQ(std::filesystem::exists(own / file), cluster_->is_chief()) << file;
+
+  cluster_->all_gather("the end of writing", "");
+  Model loaded = difficult_model(one_process_);
+  loaded.load_weights(folder / "0" / "last.safetensors");
+  expect_close(model, loaded);
+  cluster_->all_gather("the end of reading", "");
+  if (cluster_->is_chief()) std::filesystem::remove_all(folder);
+}
+
+TEST_F(TrainingByWorkers, GoesOnFromABackupAsIfItHadNotStopped) {
+  const std::filesystem::path folder = shared_folder();
+  Model whole = difficult_model(strategy_);
+  const History expected = whole.fit(batches_, {.epochs = 3});
+  {
+    Model first = difficult_model(strategy_);
+    first.fit(batches_, {.epochs = 2,
+                         .callbacks = {std::make_shared<BackupAndRestore>(
+                             folder / "backup", BackupAndRestoreOptions{.delete_checkpoint = false})}});
+  }
+  Model second = difficult_model(strategy_);
+  const History history =
+      second.fit(batches_, {.epochs = 3, .callbacks = {std::make_shared<BackupAndRestore>(folder / "backup")}});
+  EXPECT_EQ(history.values.at("loss"), expected.values.at("loss"));
+  EXPECT_EQ(test::weights_of(second), test::weights_of(whole));
+  if (cluster_->is_chief()) std::filesystem::remove_all(folder);
+}
+
+TEST_F(TrainingByWorkers, AnotherNumberOfReplicasGoesOnFromABackup) {
+  const std::filesystem::path folder = shared_folder();
+  const BackupAndRestoreOptions keep{.delete_checkpoint = false};
+  if (cluster_->is_chief()) {  // one replica alone begins
+    Model first = difficult_model(MirroredStrategy(logical_cpus(1)));
+    first.fit(batches_, {.epochs = 1, .callbacks = {std::make_shared<BackupAndRestore>(folder / "backup", keep)}});
+  }
+  cluster_->all_gather("the end of the first part", "");
+  Model second = difficult_model(strategy_);
+  const History history =
+      second.fit(batches_, {.epochs = 2, .callbacks = {std::make_shared<BackupAndRestore>(folder / "backup", keep)}});
+  EXPECT_EQ(history.epoch, (std::vector{0, 1}));
+  EXPECT_LT(history.values.at("loss")[1], history.values.at("loss")[0]);
+  if (cluster_->is_chief()) std::filesystem::remove_all(folder);
+}
+
+TEST_F(TrainingByWorkers, WorkersThatSeeDifferentBackupsAreRefused) {
+  const std::filesystem::path folder = shared_folder();
+  const std::filesystem::path own = folder / std::to_string(cluster_->rank());
+  std::filesystem::create_directories(own);
+  if (cluster_->is_chief()) std::ofstream(own / "training_metadata.json") << "{}";
+  Model model = small_model(strategy_);
+  EXPECT_THAT(test::error_of<InvalidArgument>(
+                  [&] { model.fit(batches_, {.epochs = 1, .callbacks = {std::make_shared<BackupAndRestore>(own)}}); }),
+              testing::HasSubstr("one folder for all workers"));
+  cluster_->all_gather("the end", "");
+  if (cluster_->is_chief()) std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lockstep
