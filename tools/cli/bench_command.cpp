@@ -90,13 +90,14 @@ void print_for_people(const nlohmann::ordered_json& result) {
 
 void run(const BenchOptions& options) {
   const ModelKind kind = parse_model(options.model);
-  const MirroredStrategy strategy = options.replicas.make_strategy();
+  const Strategy strategy = options.replicas.make_strategy();
   const std::int64_t batch =
       options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
   require(batch >= strategy.num_replicas_in_sync(), "--batch-size: {} replicas need at least as many examples, got {}",
           strategy.num_replicas_in_sync(), batch);
   Model model = strategy.scope([&] { return make_model(kind, {.seed = options.seed}); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
+  if (!strategy.is_chief()) return;
   result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / strategy.num_replicas_in_sync());
   print_for_people(result);
   if (options.json) fmt::print("{}\n", result.dump());

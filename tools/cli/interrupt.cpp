@@ -10,7 +10,7 @@ namespace {
 volatile std::sig_atomic_t interrupt_seen = 0;
 
 extern "C" void note_interrupt(int signal) {
-  interrupt_seen = 1;
+  interrupt_seen = signal;
   std::signal(signal, SIG_DFL);
 }
 
@@ -19,14 +19,22 @@ extern "C" void note_interrupt(int signal) {
 InterruptCallback::InterruptCallback() {
   interrupt_seen = 0;
   std::signal(SIGINT, note_interrupt);
+  std::signal(SIGTERM, note_interrupt);
 }
 
-InterruptCallback::~InterruptCallback() { std::signal(SIGINT, SIG_DFL); }
+InterruptCallback::~InterruptCallback() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
 
 void InterruptCallback::on_step_end(Model& model, const StepReport&) {
   if (interrupted()) model.stop_training();
 }
 
-bool InterruptCallback::interrupted() { return interrupt_seen != 0; }
+int InterruptCallback::exit_code() {
+  constexpr int by_signal = 128;
+  const int signal = interrupt_seen;
+  return signal == 0 ? 0 : by_signal + signal;
+}
 
 }  // namespace lockstep::cli

@@ -6,6 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
+
+#include "interrupt.h"
 
 namespace lockstep::cli {
 
@@ -22,27 +26,37 @@ CLI::Validator whole_number_from(std::int64_t lowest) {
 }
 
 void ReplicaOptions::add_to(CLI::App& command) {
-  auto* const count =
-      command
-          .add_option(
-              "--replicas", replicas,
-              "logical GPUs, or, where there is no GPU, logical CPUs that share the cores (default: every GPU, or 2)")
-          ->check(whole_number_from(1));
+  auto* const count = command
+                          .add_option("--replicas", replicas,
+                                      "logical GPUs, or, where there is no GPU, logical CPUs that share the cores "
+                                      "(default: every GPU, or 2; of "
+                                      "each worker: its share of the GPUs, or 1 CPU)")
+                          ->check(whole_number_from(1));
   command.add_option("--devices", devices, "devices by name, e.g. GPU:0,GPU:1 or CPU:0,CPU:1")
       ->delimiter(',')
       ->excludes(count);
-  command.add_option("--strategy", strategy, "how replicas are kept together")->check(CLI::IsMember({"mirrored"}));
+  command
+      .add_option("--strategy", strategy,
+                  "mirrored (default): all replicas in this process; multi-worker: in all that mpirun has started")
+      ->check(CLI::IsMember({"mirrored", multi_worker}));
   std::vector<std::string> ways;
   for (const CrossDeviceOps ops : all_cross_device_ops) ways.emplace_back(name(ops));
   command
       .add_option("--cross-device-ops", cross_device_ops,
                   fmt::format("how replicas combine their values: {} (default auto)", fmt::join(ways, ", ")))
       ->check(CLI::IsMember(ways));
-  command.add_option("--timeout", timeout_s, "longest wait for a replica, in seconds (default 600)")
+  command.add_option("--timeout", timeout_s, "longest wait for a replica or a worker, in seconds (default 600)")
       ->check(whole_number_from(1));
 }
 
-MirroredStrategy ReplicaOptions::make_strategy() const {
+Strategy ReplicaOptions::make_strategy() const {
+  if (has_workers()) {
+    require(parse_cross_device_ops(cross_device_ops) == CrossDeviceOps::automatic,
+            "--cross-device-ops {} is for the replicas of one process; with --strategy multi-worker leave it out",
+            cross_device_ops);
+    return MultiWorkerMirroredStrategy(
+        chosen_devices(), {.timeout = std::chrono::seconds(timeout_s), .asked_to_end = InterruptCallback::interrupted});
+  }
   const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s),
                                 .cross_device_ops = parse_cross_device_ops(cross_device_ops)};
   return MirroredStrategy(chosen_devices(), options);
@@ -50,7 +64,8 @@ MirroredStrategy ReplicaOptions::make_strategy() const {
 
 std::vector<LogicalDevice> ReplicaOptions::chosen_devices() const {
   if (!devices.empty()) return parse_devices(devices);
-  return default_devices(replicas > 0 ? std::optional(replicas) : std::nullopt);
+  const auto given = replicas > 0 ? std::optional(replicas) : std::nullopt;
+  return has_workers() ? worker_devices(given) : default_devices(given);
 }
 
 }  // namespace lockstep::cli

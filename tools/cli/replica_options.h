@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep::cli {
 
@@ -18,12 +18,16 @@ struct ReplicaOptions {
   std::int64_t timeout_s = 600;
 
   void add_to(CLI::App& command);
-  /// How many replicas there will be.
+  /// Whether there are other processes, started together with this one, that train with it.
+  bool has_workers() const { return strategy == multi_worker; }
+  /// How many replicas this process will have.
   int count() const { return static_cast<int>(chosen_devices().size()); }
   /// Throws InvalidArgument for devices that cannot be used, Unsupported for cross-device ops that they do not have.
-  MirroredStrategy make_strategy() const;
+  Strategy make_strategy() const;
 
  private:
+  static constexpr const char* multi_worker = "multi-worker";
+
   /// Throws as parse_devices and default_devices.
   std::vector<LogicalDevice> chosen_devices() const;
 };

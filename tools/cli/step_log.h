@@ -13,6 +13,7 @@ class StepLog final : public Callback {
  public:
   /// Throws InputError when the file cannot be written.
   explicit StepLog(const std::string& path);
+  bool chief_only() const override { return true; }
   void on_step_end(Model& model, const StepReport& report) override;
 
  private:

@@ -22,8 +22,6 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr int interrupted = 130;
-
 Optimizer make_optimizer(const TrainOptions& options) {
   if (options.optimizer == "adam") {
     AdamOptions adam;
@@ -67,6 +65,7 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
                    const std::string& title) {
   const nlohmann::ordered_json result = history_json(history, record);
   if (!options.save.empty()) model.save_weights(options.save);
+  if (!model.strategy().is_chief()) return;
   if (!options.history.empty()) {
     const std::string text = result.dump(2) + "\n";
     write_file_atomically(options.history, std::as_bytes(std::span(text)));
@@ -78,7 +77,7 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
 int run(TrainOptions options) {
   options.check();
   const ModelKind kind = parse_model(options.model);
-  const MirroredStrategy strategy = options.replicas.make_strategy();
+  const Strategy strategy = options.replicas.make_strategy();
   const int replicas = strategy.num_replicas_in_sync();
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
   const TrainingData data = load_data(options.data, kind);
@@ -94,12 +93,13 @@ int run(TrainOptions options) {
 
   const std::string what =
       fmt::format("{} on {}, {} replica{}", options.model, data.name, replicas, replicas == 1 ? "" : "s");
-  fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters\n", what, data.train_examples,
-             data.test_examples, options.data.batch_size, model.count_params());
+  if (strategy.is_chief())
+    fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters\n", what, data.train_examples,
+               data.test_examples, options.data.batch_size, model.count_params());
   const auto record = std::make_shared<RunRecord>();
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record));
   write_results(options, model, history, *record, what);
-  return InterruptCallback::interrupted() ? interrupted : 0;
+  return InterruptCallback::exit_code();
 }
 
 }  // namespace
@@ -112,7 +112,8 @@ void add_train_command(CLI::App& program, int& exit_code) {
       "Examples:\n"
       "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 --epochs 5 --optimizer sgd \\\n"
       "    --learning-rate 0.005 --momentum 0.9 --schedule poly --plot history.png --save minigooglenet.weights.h5\n"
-      "  lockstep train --model mlp --data synthetic:4096 --batch-size 1024 --optimizer adam --learning-rate 1e-4");
+      "  lockstep train --model mlp --data synthetic:4096 --batch-size 1024 --optimizer adam --learning-rate 1e-4\n"
+      "  mpirun -np 4 -H a:2,b:2 lockstep train --strategy multi-worker --model minigooglenet --data fashion-mnist");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

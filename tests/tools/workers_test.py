@@ -1,0 +1,209 @@
+"""Runs `lockstep train` (its path is in $LOCKSTEP) in several processes, as mpirun ($MPIRUN) starts them."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ["LOCKSTEP"]
+MPIRUN = shlex.split(os.environ["MPIRUN"])
+TRAIN = ["train", "--strategy", "multi-worker", "--data", "synthetic:32", "--batch-size", "8", "--optimizer", "sgd",
+         "--learning-rate", "0.01"]
+SMALL = ["--model", "siamese-lstm"]
+
+
+def command(workers, *arguments, options=()):
+    return [*MPIRUN, *options, "-np", str(workers), PROGRAM, *TRAIN, *SMALL, *map(str, arguments)]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def run_workers(self, arguments, environment=None):
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=200,
+                              env={**os.environ, **(environment or {})})
+
+    def start(self, arguments):
+        """The processes of a run that is under way: the launcher, and the workers by number."""
+        log = self.path / "steps.jsonl"
+        launcher = subprocess.Popen([*arguments, "--epochs", "100000", "--step-log", str(log)], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, launcher)
+        deadline = time.monotonic() + 100
+        while not (log.exists() and log.read_text().count("\n") >= 6):  # an epoch has 4
+            if launcher.poll() is not None or time.monotonic() > deadline:
+                self.fail("it did not begin to train: " + launcher.communicate()[1])
+            time.sleep(0.05)
+        workers = {}
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_text().split("\0")
+                if pathlib.Path(os.readlink(process / "exe")) != pathlib.Path(PROGRAM).resolve():
+                    continue
+            except OSError:
+                continue  # of someone else, or gone
+            values = dict(entry.split("=", 1) for entry in environment if "=" in entry)
+            if values.get("LOCKSTEP_TEST_RUN") == self.id():
+                workers[int(values["OMPI_COMM_WORLD_RANK"])] = int(process.name)
+        return launcher, workers
+
+    def end(self, launcher):
+        launcher.kill()
+        launcher.communicate()
+
+    def start_marked(self, workers, *arguments, options=()):
+        return self.start(command(workers, *arguments, options=["-x", "LOCKSTEP_TEST_RUN=" + self.id(), *options]))
+
+    def said_by(self, output):
+        """What each worker wrote, by number; mpirun tags the lines."""
+        lines = {}
+        for tag, text in re.findall(r"^\[\d+,(\d+)\]<std\w+>:(.*)$", output, re.MULTILINE):
+            lines.setdefault(int(tag), []).append(text)
+        return lines
+
+    def ends(self, launcher, others, *says):
+        """It ends with an error, and each of the others has one error, with all of these texts in it."""
+        output = launcher.communicate(timeout=60)[1]
+        self.assertNotEqual(launcher.returncode, 0)
+        said = self.said_by(output)
+        for worker in others:
+            errors = [line for line in said.get(worker, []) if line.startswith("lockstep: ")]
+            self.assertEqual(len(errors), 1, output)
+            for part in says:
+                self.assertIn(part, errors[0])
+
+
+class Train(Case):
+    def test_gives_what_one_process_gives_and_speaks_once(self):
+        arguments = ["--epochs", "2", "--history"]
+        done = self.run_workers(command(2, *arguments, self.path / "workers.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(list(self.said_by(done.stderr)), [0])
+        alone = ["train", *TRAIN[3:], *SMALL, "--replicas", "2", *arguments, str(self.path / "alone.json")]
+        subprocess.run([PROGRAM, *alone], check=True, capture_output=True, timeout=200)
+        by_workers = json.loads((self.path / "workers.json").read_text())
+        expected = json.loads((self.path / "alone.json").read_text())
+        for a, b in zip(by_workers["loss"], expected["loss"], strict=True):
+            self.assertAlmostEqual(a, b, delta=1e-5)
+
+    def test_several_replicas_on_each_of_an_odd_number_of_workers(self):
+        done = self.run_workers(command(3, "--replicas", "2", "--epochs", "1", "--verify-every", "1",
+                                        "--save", self.path / "w.weights.h5"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("6 replicas", done.stderr)
+        self.assertTrue((self.path / "w.weights.h5").exists())
+
+    def test_a_process_alone_trains_alone(self):
+        done = self.run_workers([PROGRAM, *TRAIN, *SMALL, "--epochs", "1"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 replica\n", done.stderr.split(":", 1)[0] + "\n" + done.stderr.replace(":", "\n"))
+
+    def test_tf_config_numbers_the_workers(self):
+        cluster = {"worker": ["a:1", "b:1"]}
+        arguments = [*MPIRUN]
+        for number, index in enumerate((1, 0)):
+            config = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": index}})
+            arguments += [":"] * number + ["-np", "1", "/usr/bin/env", "TF_CONFIG=" + config, PROGRAM, *TRAIN, *SMALL,
+                                           "--epochs", "1"]
+        done = self.run_workers(arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(list(self.said_by(done.stderr)), [1])  # the process that is task 0
+
+
+class Refuse(Case):
+    def refuse(self, done, *says):
+        self.assertNotEqual(done.returncode, 0)
+        said = self.said_by(done.stderr)
+        for worker in (0, 1):
+            errors = [line for line in said.get(worker, []) if line.startswith("lockstep: ")]
+            self.assertEqual(len(errors), 1, done.stderr)
+            for part in says:
+                self.assertIn(part, errors[0])
+
+    def each(self, first, second):
+        program = [PROGRAM, *TRAIN, *SMALL]
+        return self.run_workers([*MPIRUN, "-np", "1", *program, *first, ":", "-np", "1", *program, *second])
+
+    def test_workers_of_other_seeds(self):
+        self.refuse(self.each(["--seed", "1"], ["--seed", "2"]), "worker 1", "seed")
+
+    def test_workers_of_other_models(self):
+        self.refuse(self.each([], ["--model", "mlp"]), "worker 0", "worker 1", "the variable is")
+
+    def test_workers_of_other_numbers_of_replicas(self):
+        self.refuse(self.each(["--replicas", "2"], []), "number of replicas", "worker 1")
+
+    def test_a_tf_config_of_more_workers_than_were_started(self):
+        config = json.dumps({"cluster": {"worker": ["a:1", "b:1", "c:1"]}, "task": {"type": "worker", "index": 0}})
+        done = self.run_workers(command(2, options=["-x", "TF_CONFIG"]), {"TF_CONFIG": config})
+        self.refuse(done, "names 3 workers, and 2 processes")
+        alone = self.run_workers([PROGRAM, *TRAIN, *SMALL], {"TF_CONFIG": config})
+        self.assertEqual(alone.returncode, 2)
+        self.assertIn("mpirun -np 3 -H a,b,c", alone.stderr)
+
+
+    def test_two_processes_that_TF_CONFIG_gives_one_number(self):
+        config = json.dumps({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})
+        self.refuse(self.run_workers(command(2, options=["-x", "TF_CONFIG"]), {"TF_CONFIG": config}), "number 0")
+
+
+class Fail(Case):
+    # The launcher leaves the others time to say what they know.
+    PATIENT = ["--mca", "odls_base_sigkill_timeout", "5"]
+
+    def test_a_worker_that_is_killed_is_named_by_all(self):
+        launcher, workers = self.start_marked(3, options=self.PATIENT)
+        os.kill(workers[1], signal.SIGKILL)
+        self.ends(launcher, (0, 2), "worker 1 (host ", "does not answer")
+
+    def test_a_worker_that_stops_is_named_within_the_timeout(self):
+        launcher, workers = self.start_marked(2, "--timeout", "3", options=self.PATIENT)
+        os.kill(workers[1], signal.SIGSTOP)
+        self.addCleanup(lambda: os.kill(workers[1], signal.SIGKILL))
+        line = self.first_error(launcher)
+        self.assertIn("worker 1 (host ", line)
+        self.assertIn("has said nothing for", line)
+
+    def first_error(self, launcher):
+        for line in launcher.stderr:
+            if "<stderr>:lockstep: " in line:
+                return line
+        self.fail("no error")
+
+    def test_a_worker_that_fails_is_named_with_its_reason(self):
+        full = ["--csv", "/dev/full", "--epochs", "2"]
+        done = self.run_workers(command(2, *full, options=self.PATIENT))
+        self.assertNotEqual(done.returncode, 0)
+        said = self.said_by(done.stderr)
+        self.assertIn("/dev/full", "".join(said[0]))
+        self.assertIn("worker 0 (host ", "".join(said[1]))
+
+
+class Interrupt(Case):
+    def test_ends_all_after_the_step_in_hand_and_goes_on_with_another_number_of_workers(self):
+        backup = ["--backup-dir", self.path / "backup"]
+        launcher, _ = self.start_marked(2, *backup, options=Fail.PATIENT)
+        launcher.send_signal(signal.SIGINT)
+        output = launcher.communicate(timeout=60)[1]
+        self.assertNotIn("lockstep: ", output)
+        self.assertTrue((self.path / "backup" / "training_metadata.json").exists(), output)
+        done = json.loads((self.path / "backup" / "training_metadata.json").read_text())
+        log = self.path / "resumed.jsonl"
+        epochs = done["epoch"] + 2
+        resumed = self.run_workers(command(3, *backup, "--epochs", epochs, "--step-log", log))
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(json.loads(log.read_text().splitlines()[0])["step"], done["steps"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
