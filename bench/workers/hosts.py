@@ -1,0 +1,182 @@
+"""Hosts on one machine: network namespaces on a bridge, for tests and benchmarks of programs that mpirun starts.
+
+    with Hosts(2, rate_mbit=1000) as hosts:
+        subprocess.run(["mpirun", *hosts.mpirun_options(slots=2), "-np", "4", "hostname"])
+
+Each host has a name, an address and a network of its own, and shares all else with the machine: files, processors,
+memory. Needs root. Only the rate of a link can be set: the latency of netem is not in every kernel.
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = ("ip", "tc", "unshare", "hostname")
+NETWORKS = 4096  # of 16 addresses, in 10.77.0.0/16
+MOST_HOSTS = 13  # beside the network's own address, the bridge's and the broadcast's
+# tc's token bucket filter lets so much through at once. It fills the bucket when a timer ends, which takes its time.
+BURST_S = 0.5e-3
+LEAST_BURST = 128 << 10  # more than the largest segment that TCP hands over
+QUEUE = 4 << 20  # bytes that wait for the link before it drops some, as in a switch
+
+AGENT = """#!/bin/sh
+# Stands in for ssh: HOST COMMAND...
+case $1 in
+{cases}
+  *) echo "no host has the address $1" >&2; exit 255 ;;
+esac
+shift
+exec ip netns exec "$space" unshare --uts /bin/sh -c 'hostname "$0" && eval "$1"' "$name" "$*"
+"""
+
+
+class NotAllowed(RuntimeError):
+    """Hosts cannot be made here; says why."""
+
+
+def run(*command):
+    """Runs one of PROGRAMS and returns its output."""
+    try:
+        return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+    except OSError as error:
+        raise NotAllowed(f"{command[0]}: {error.strerror}") from error
+    except subprocess.CalledProcessError as error:
+        raise NotAllowed(f"{' '.join(map(str, command))}: {error.stderr.strip()}") from error
+
+
+class Hosts(contextlib.AbstractContextManager):
+    """Makes `count` hosts when entered and removes them, and what still runs in them, at the end of the block: also
+    after an exception and SIGTERM. `rate_mbit` is what each host can send, and can receive at the same time. Throws
+    NotAllowed when entered where this cannot be done."""
+
+    interface = "eth0"  # of each host
+
+    def __init__(self, count, rate_mbit=None):
+        if not 1 <= count <= MOST_HOSTS:
+            raise ValueError(f"1 to {MOST_HOSTS} hosts, not {count}")
+        self.rate_mbit = rate_mbit
+        self.names = [f"host{number}" for number in range(count)]
+        self.network = self.addresses = self.agent = None
+        self._number = None
+        self._made = contextlib.ExitStack()
+
+    def __enter__(self):
+        with contextlib.ExitStack() as made:
+            # Set first, so that it is in force until all is removed.
+            before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+            made.callback(signal.signal, signal.SIGTERM, before)
+            self._claim_network(made)
+            for number in range(len(self.names)):
+                self._make_host(number, made)
+            self._write_agent(made)
+            self._made = made.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self._made.close()
+
+    def _claim_network(self, made):
+        """The bridge's name can be taken once: whoever makes it has its network to itself."""
+        for attempt in range(NETWORKS):
+            number = (os.getpid() + attempt) % NETWORKS
+            bridge = f"lockstep{number}"
+            if pathlib.Path("/sys/class/net", bridge).exists():
+                continue
+            try:
+                run("ip", "link", "add", bridge, "type", "bridge")
+            except NotAllowed as error:
+                if "File exists" in str(error):
+                    continue
+                raise
+            break
+        else:
+            raise NotAllowed("all networks are taken")
+        made.callback(remove, "ip", "link", "del", bridge)
+        self._number = number
+        third, fourth = divmod(16 * number, 256)
+        self.network = f"10.77.{third}.{fourth}/28"
+        self.addresses = [f"10.77.{third}.{fourth + 2 + host}" for host in range(len(self.names))]
+        run("ip", "address", "add", f"10.77.{third}.{fourth + 1}/28", "dev", bridge)
+        run("ip", "link", "set", bridge, "up")
+
+    def _make_host(self, number, made):
+        space, link = self.namespace(number), self._link(number)
+        run("ip", "netns", "add", space)
+        made.callback(remove, "ip", "netns", "del", space)
+        made.callback(end_all_in, space)
+        run("ip", "link", "add", link, "type", "veth", "peer", "name", self.interface, "netns", space)
+        made.callback(remove, "ip", "link", "del", link)
+        run("ip", "link", "set", link, "master", f"lockstep{self._number}", "up")
+        inside = ("ip", "-n", space)
+        run(*inside, "address", "add", self.addresses[number] + "/28", "dev", self.interface)
+        run(*inside, "link", "set", self.interface, "up")
+        run(*inside, "link", "set", "lo", "up")
+        if self.rate_mbit:
+            limit = ("root", "tbf", "rate", f"{self.rate_mbit}mbit", "limit", QUEUE, "burst",
+                     max(LEAST_BURST, int(self.rate_mbit * 1e6 / 8 * BURST_S)))
+            run("tc", "qdisc", "add", "dev", link, *limit)
+            run("tc", "-n", space, "qdisc", "add", "dev", self.interface, *limit)
+
+    def _link(self, number):
+        return f"lockstep{self._number}-{number}"
+
+    def _write_agent(self, made):
+        folder = made.enter_context(tempfile.TemporaryDirectory(prefix="hosts-"))
+        cases = [f"  {address}) space={self.namespace(number)}; name={self.names[number]} ;;"
+                 for number, address in enumerate(self.addresses)]
+        self.agent = pathlib.Path(folder, "agent")
+        self.agent.write_text(AGENT.format(cases="\n".join(cases)))
+        self.agent.chmod(0o700)
+
+    def namespace(self, number):
+        """As `ip netns` knows the host."""
+        return f"lockstep{self._number}-host{number}"
+
+    def command_in(self, number, command):
+        """The command that runs `command`, a list, on a host."""
+        return ["ip", "netns", "exec", self.namespace(number), *map(str, command)]
+
+    def set_network(self, number, up):
+        """Takes a host's network away, or gives it back."""
+        run("ip", "link", "set", self._link(number), "up" if up else "down")
+
+    def mpirun_options(self, slots=1):
+        """What mpirun, started outside, needs to run `slots` processes on each host, with TCP between and inside."""
+        options = {"plm_rsh_agent": self.agent, "plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": self.network,
+                   "btl": "tcp,self", "btl_tcp_if_include": self.network}
+        listed = [part for name, value in options.items() for part in ("--mca", name, str(value))]
+        return [*listed, "-H", ",".join(f"{address}:{slots}" for address in self.addresses)]
+
+
+def remove(*command):
+    """What is gone already, or cannot be removed, must not keep the rest."""
+    with contextlib.suppress(NotAllowed):
+        run(*command)
+
+
+def end_all_in(space):
+    """Kills what still runs in a namespace."""
+    with contextlib.suppress(NotAllowed):
+        for process in run("ip", "netns", "pids", space).split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+
+
+def allowed():
+    """(whether hosts can be made here, why not): makes one."""
+    if os.geteuid() != 0:
+        return False, "network namespaces need root"
+    missing = [program for program in PROGRAMS if shutil.which(program) is None]
+    if missing:
+        return False, f"not installed: {', '.join(missing)}"
+    try:
+        with Hosts(1, rate_mbit=1000) as hosts:
+            run(hosts.agent, hosts.addresses[0], "true")
+    except NotAllowed as error:
+        return False, str(error)
+    return True, ""

@@ -1,0 +1,131 @@
+"""Runs lockstep, its peer and what both depend on, over several processes, and returns their reports."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PEER = HERE.parent / "peers" / "pytorch_ddp.py"
+LINK = HERE / "link.py"
+LIMIT_S = 1800  # of any one run
+LINK_S = 2  # about how long a link is measured
+
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Containers forbid a process to read another one's memory: messages are copied twice.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    # Whoever waits leaves the core to whom it waits for.
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+# Gives each process that mpirun starts its cores: the worker's part of a list like 0,1:2,3.
+PIN = 'cores=$(echo "$1" | cut -d : -f $((OMPI_COMM_WORLD_RANK + 1))); shift; exec taskset -c "$cores" "$@"'
+
+
+class ThisMachine:
+    """Stands where Hosts does when the processes talk through this machine's memory and loopback."""
+
+    rate_mbit = None
+    interface = "lo"
+
+    def __init__(self, count):
+        self.addresses = ["127.0.0.1"] * count
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def command_in(self, _, command):
+        return [str(part) for part in command]
+
+    def mpirun_options(self):
+        return []
+
+
+def cores_of(processes):
+    """For taskset, one by one: equal parts of this machine's cores, or one that others have, too."""
+    cores = sorted(os.sched_getaffinity(0))
+    each = max(1, len(cores) // processes)
+    return [",".join(str(cores[(rank * each + i) % len(cores)]) for i in range(each)) for rank in range(processes)]
+
+
+def run_together(commands):
+    """Starts all of them, waits for all and returns what they print; one that fails ends the others."""
+    environment = {**ENVIRONMENT, **os.environ}
+    started = [subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.PIPE, text=True)
+               for command in commands]
+    try:
+        outputs = [process.communicate(timeout=LIMIT_S)[0] for process in started]
+        for process in started:
+            if process.returncode != 0:
+                sys.exit(f"failed with {process.returncode}: {' '.join(process.args)}")
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    return outputs
+
+
+def report_of(output):
+    """The JSON object in the last line."""
+    return json.loads(output.strip().splitlines()[-1])
+
+
+def mpirun(hosts, command):
+    count = len(hosts.addresses)
+    pinned = ["sh", "-c", PIN, "sh", ":".join(cores_of(count)), *command]
+    return report_of(run_together([[*MPIRUN, *hosts.mpirun_options(), "-np", count, *pinned]])[0])
+
+
+def steps_options(options):
+    return ["--steps", options.steps, "--warmup", options.warmup, "--json"]
+
+
+def lockstep(hosts, options, model, batch):
+    return mpirun(hosts, [options.lockstep, "bench", "--strategy", "multi-worker", "--model", model, "--batch-size",
+                          batch, *steps_options(options)])
+
+
+def pytorch(hosts, options, model, batch):
+    count = len(hosts.addresses)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    master = f"{hosts.addresses[0]}:{port}"
+    commands = [hosts.command_in(rank, ["taskset", "-c", cores, options.python, PEER, "--model", model, "--processes",
+                                        count, "--rank", rank, "--master", master, "--interface", hosts.interface,
+                                        "--batch-size", batch, *steps_options(options)])
+                for rank, cores in enumerate(cores_of(count))]
+    return report_of(run_together(commands)[0])
+
+
+def exchange_alone(hosts, options, blocks):
+    """The gradients of the blocks, in the order of backward, summed over the processes with nothing beside it."""
+    elements = ",".join(str(params) for _, _, params in reversed(blocks) if params)
+    return mpirun(hosts, [options.exchange, "--elements", elements, "--times", options.steps])
+
+
+def step_alone(options, model, batch, count):
+    """The slowest of `count` processes that do at the same time what each does in a group, and talk to none."""
+    command = [options.lockstep, "bench", "--replicas", "1", "--model", model, "--batch-size", batch // count,
+               *steps_options(options)]
+    outputs = run_together([["taskset", "-c", cores, *command] for cores in cores_of(count)])
+    return max(map(report_of, outputs), key=lambda report: report["step_ms"]["median"])
+
+
+def link(hosts):
+    """Between the first two hosts, by TCP."""
+    megabytes = max(16, int((hosts.rate_mbit or 8000) / 8 * LINK_S))
+    with subprocess.Popen(hosts.command_in(0, [sys.executable, LINK, "listen", hosts.addresses[0]]),
+                          stdout=subprocess.PIPE, text=True) as listener:
+        try:
+            port = listener.stdout.readline().strip()
+            return report_of(run_together([hosts.command_in(1, [sys.executable, LINK, "connect", hosts.addresses[0],
+                                                                port, megabytes])])[0])
+        finally:
+            listener.kill()
