@@ -1,6 +1,7 @@
+#include "lockstep/kernels/backend.h"
+
 #include <atomic>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/built_in_gpu_backend.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
 

@@ -1,8 +1,8 @@
+#include "lockstep/kernels/reduce.h"
+
 #include <algorithm>
 #include <cctype>
 #include <string>
-
-#include <lockstep/kernels/reduce.h>
 
 namespace lockstep {
 

@@ -1,3 +1,5 @@
+#include "lockstep/kernels/update.h"
+
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/runtime/core/error.h>
 

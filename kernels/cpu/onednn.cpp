@@ -1,7 +1,8 @@
+#include "lockstep/kernels/cpu/onednn.h"
+
 #include <omp.h>
 
 #include <lockstep/kernels/common/activations.h>
-#include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::onednn {

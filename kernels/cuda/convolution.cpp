@@ -1,4 +1,4 @@
-#include <lockstep/kernels/cuda/convolution.h>
+#include "lockstep/kernels/cuda/convolution.h"
 
 namespace lockstep::cudnn {
 namespace {

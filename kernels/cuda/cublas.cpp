@@ -1,6 +1,7 @@
+#include "lockstep/kernels/cuda/cublas.h"
+
 #include <fmt/format.h>
 
-#include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/context.h>

@@ -1,10 +1,11 @@
+#include "lockstep/kernels/cuda/cudnn_graphs.h"
+
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
 
 #include <cudnn_frontend.h>
 
-#include <lockstep/kernels/cuda/cudnn_graphs.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/runtime/thread/context.h>
 

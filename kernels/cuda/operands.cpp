@@ -1,7 +1,8 @@
+#include "lockstep/kernels/cuda/operands.h"
+
 #include <cstdint>
 
 #include <lockstep/kernels/backend.h>
-#include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 
 namespace lockstep {

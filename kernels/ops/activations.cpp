@@ -1,4 +1,5 @@
-#include <lockstep/kernels/ops/activations.h>
+#include "lockstep/kernels/ops/activations.h"
+
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>

@@ -1,7 +1,8 @@
+#include "lockstep/kernels/ops/array.h"
+
 #include <utility>
 #include <vector>
 
-#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 

@@ -1,4 +1,4 @@
-#include <lockstep/kernels/ops/axis_groups.h>
+#include "lockstep/kernels/ops/axis_groups.h"
 
 namespace lockstep {
 

@@ -1,5 +1,6 @@
+#include "lockstep/kernels/ops/batch_norm.h"
+
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/batch_norm.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 

@@ -1,5 +1,6 @@
+#include "lockstep/kernels/ops/cross_entropy.h"
+
 #include <lockstep/kernels/ops/checks.h>
-#include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 

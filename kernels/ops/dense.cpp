@@ -1,6 +1,7 @@
+#include "lockstep/kernels/ops/dense.h"
+
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/dense.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 

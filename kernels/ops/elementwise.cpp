@@ -1,8 +1,9 @@
+#include "lockstep/kernels/ops/elementwise.h"
+
 #include <algorithm>
 #include <vector>
 
 #include <lockstep/kernels/ops/checks.h>
-#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/sum_axes.h>
 #include <lockstep/kernels/ops/transfer.h>

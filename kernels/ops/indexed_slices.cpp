@@ -1,9 +1,10 @@
+#include "lockstep/kernels/ops/indexed_slices.h"
+
 #include <algorithm>
 #include <array>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>

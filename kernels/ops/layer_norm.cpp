@@ -1,6 +1,7 @@
+#include "lockstep/kernels/ops/layer_norm.h"
+
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/layer_norm.h>
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,7 @@
+#include "lockstep/kernels/ops/lstm.h"
+
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/lstm.h>
 #include <lockstep/kernels/ops/recurrence.h>
 
 namespace lockstep {

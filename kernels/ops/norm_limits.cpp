@@ -1,7 +1,8 @@
+#include "lockstep/kernels/ops/norm_limits.h"
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/checks.h>
-#include <lockstep/kernels/ops/norm_limits.h>
 
 namespace lockstep {
 

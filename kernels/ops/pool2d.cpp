@@ -1,6 +1,7 @@
+#include "lockstep/kernels/ops/pool2d.h"
+
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/window2d.h>
 
 namespace lockstep {

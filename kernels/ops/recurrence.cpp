@@ -1,5 +1,6 @@
+#include "lockstep/kernels/ops/recurrence.h"
+
 #include <lockstep/kernels/backend.h>
-#include <lockstep/kernels/ops/recurrence.h>
 
 namespace lockstep::recurrence {
 namespace {

@@ -1,7 +1,8 @@
+#include "lockstep/kernels/ops/reduction.h"
+
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {

@@ -1,5 +1,6 @@
+#include "lockstep/kernels/ops/transfer.h"
+
 #include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/transfer.h>
 
 namespace lockstep {
 

@@ -1,8 +1,9 @@
+#include "lockstep/kernels/ops/unary.h"
+
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/ops/unary.h>
 
 namespace lockstep {
 namespace {

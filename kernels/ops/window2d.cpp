@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "lockstep/kernels/ops/window2d.h"
 
-#include <lockstep/kernels/ops/window2d.h>
+#include <algorithm>
 
 namespace lockstep {
 namespace {

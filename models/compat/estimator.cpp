@@ -1,7 +1,8 @@
+#include "lockstep/models/compat/estimator.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/compat/use_instead.h>
 #include <lockstep/models/training/clone_model.h>
 

@@ -1,10 +1,11 @@
+#include "lockstep/models/compat/multi_gpu_model.h"
+
 #include <algorithm>
 #include <numeric>
 #include <span>
 
 #include <fmt/ranges.h>
 
-#include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/compat/replica_graph.h>
 #include <lockstep/models/compat/use_instead.h>
 #include <lockstep/runtime/device/registry.h>

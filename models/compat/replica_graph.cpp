@@ -1,3 +1,5 @@
+#include "lockstep/models/compat/replica_graph.h"
+
 #include <numeric>
 #include <string>
 #include <utility>
@@ -5,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/models/compat/replica_graph.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/input/batch_split.h>
 

@@ -1,9 +1,10 @@
+#include "lockstep/models/compat/use_instead.h"
+
 #include <functional>
 #include <mutex>
 #include <set>
 #include <string>
 
-#include <lockstep/models/compat/use_instead.h>
 #include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {

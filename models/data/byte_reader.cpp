@@ -1,10 +1,11 @@
+#include "lockstep/models/data/byte_reader.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <system_error>
 
-#include <lockstep/models/data/byte_reader.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/data/cifar.h"
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include <lockstep/models/data/byte_reader.h>
-#include <lockstep/models/data/cifar.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

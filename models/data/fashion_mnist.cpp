@@ -1,8 +1,9 @@
+#include "lockstep/models/data/fashion_mnist.h"
+
 #include <algorithm>
 #include <span>
 #include <string>
 
-#include <lockstep/models/data/fashion_mnist.h>
 #include <lockstep/models/data/idx.h>
 
 namespace lockstep {

@@ -1,7 +1,8 @@
+#include "lockstep/models/data/hdf5_dataset.h"
+
 #include <algorithm>
 #include <span>
 
-#include <lockstep/models/data/hdf5_dataset.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/runtime/core/error.h>
 

@@ -1,7 +1,8 @@
+#include "lockstep/models/data/idx.h"
+
 #include <array>
 
 #include <lockstep/models/data/byte_reader.h>
-#include <lockstep/models/data/idx.h>
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,11 @@
+#include "lockstep/models/data/image_augmentation.h"
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
 
 #include <lockstep/models/data/element_draws.h>
-#include <lockstep/models/data/image_augmentation.h>
 
 namespace lockstep {
 namespace {

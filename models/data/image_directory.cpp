@@ -1,9 +1,10 @@
+#include "lockstep/models/data/image_directory.h"
+
 #include <algorithm>
 #include <cctype>
 #include <memory>
 #include <system_error>
 
-#include <lockstep/models/data/image_directory.h>
 #include <lockstep/models/data/image_file.h>
 #include <lockstep/runtime/core/error.h>
 

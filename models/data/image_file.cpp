@@ -1,3 +1,5 @@
+#include "lockstep/models/data/image_file.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include <lockstep/models/data/image_codec.h>
-#include <lockstep/models/data/image_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,8 +1,9 @@
+#include "lockstep/models/data/image_preparation.h"
+
 #include <algorithm>
 #include <span>
 #include <vector>
 
-#include <lockstep/models/data/image_preparation.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

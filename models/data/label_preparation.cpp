@@ -1,10 +1,11 @@
+#include "lockstep/models/data/label_preparation.h"
+
 #include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include <lockstep/models/data/element_draws.h>
-#include <lockstep/models/data/label_preparation.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -1,9 +1,10 @@
+#include "lockstep/models/data/normalization.h"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
 
-#include <lockstep/models/data/normalization.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -1,8 +1,8 @@
+#include "lockstep/models/data/resize.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include <lockstep/models/data/resize.h>
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,6 @@
-#include <cctype>
+#include "lockstep/models/graph/naming.h"
 
-#include <lockstep/models/graph/naming.h>
+#include <cctype>
 
 namespace lockstep {
 

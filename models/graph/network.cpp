@@ -1,3 +1,5 @@
+#include "lockstep/models/graph/network.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,7 +12,6 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/graph/naming.h>
-#include <lockstep/models/graph/network.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/runtime/thread/device_scope.h>
 

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "lockstep/models/graph/plan.h"
 
-#include <lockstep/models/graph/plan.h>
+#include <algorithm>
 
 namespace lockstep {
 namespace {

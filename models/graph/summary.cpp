@@ -1,9 +1,9 @@
+#include "lockstep/models/graph/summary.h"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/core.h>
-
-#include <lockstep/models/graph/summary.h>
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,8 @@
+#include "lockstep/models/graph/symbol.h"
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
-
-#include <lockstep/models/graph/symbol.h>
 
 namespace lockstep {
 namespace {

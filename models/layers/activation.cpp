@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/activation.h"
+
 #include <functional>
 #include <utility>
 
-#include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

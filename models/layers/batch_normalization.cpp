@@ -1,5 +1,6 @@
+#include "lockstep/models/layers/batch_normalization.h"
+
 #include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>

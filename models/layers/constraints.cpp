@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/constraints.h"
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/norm_limits.h>
-#include <lockstep/models/layers/constraints.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

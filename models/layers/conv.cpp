@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/conv.h"
+
 #include <utility>
 
 #include <lockstep/kernels/ops/window2d.h>
-#include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

@@ -1,4 +1,5 @@
-#include <lockstep/models/layers/dense.h>
+#include "lockstep/models/layers/dense.h"
+
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

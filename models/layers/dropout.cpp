@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/dropout.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/ops/dropout.h>
-#include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/strategy/core/strategy.h>

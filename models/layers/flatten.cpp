@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/flatten.h"
+
 #include <utility>
 
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

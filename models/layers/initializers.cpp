@@ -1,3 +1,5 @@
+#include "lockstep/models/layers/initializers.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include <lockstep/kernels/common/philox.h>
-#include <lockstep/models/layers/initializers.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/layers/keras_names.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -6,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/graph/naming.h>
-#include <lockstep/models/layers/keras_names.h>
 
 namespace lockstep {
 namespace {

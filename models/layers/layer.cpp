@@ -1,9 +1,10 @@
+#include "lockstep/models/layers/layer.h"
+
 #include <utility>
 
 #include <fmt/core.h>
 
 #include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/models/layers/layer.h>
 
 namespace lockstep {
 

@@ -1,3 +1,5 @@
+#include "lockstep/models/layers/layer_config.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -5,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/keras_names.h>
-#include <lockstep/models/layers/layer_config.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

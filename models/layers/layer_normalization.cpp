@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/layer_normalization.h"
+
 #include <lockstep/kernels/ops/layer_norm.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
-#include <lockstep/models/layers/layer_normalization.h>
 
 namespace lockstep {
 namespace {

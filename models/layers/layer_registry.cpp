@@ -1,3 +1,5 @@
+#include "lockstep/models/layers/layer_registry.h"
+
 #include <map>
 #include <string_view>
 #include <vector>
@@ -13,7 +15,6 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
 #include <lockstep/models/layers/layer_normalization.h>
-#include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>

@@ -1,7 +1,8 @@
+#include "lockstep/models/layers/lstm.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/ops/lstm.h>
-#include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/recurrent.h>
 
 namespace lockstep {

@@ -1,10 +1,11 @@
+#include "lockstep/models/layers/merge.h"
+
 #include <utility>
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
-#include <lockstep/models/layers/merge.h>
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,10 @@
+#include "lockstep/models/layers/pooling.h"
+
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/window2d.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
-#include <lockstep/models/layers/pooling.h>
 
 namespace lockstep {
 namespace {

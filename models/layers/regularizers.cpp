@@ -1,6 +1,7 @@
+#include "lockstep/models/layers/regularizers.h"
+
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

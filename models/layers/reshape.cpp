@@ -1,6 +1,7 @@
+#include "lockstep/models/layers/reshape.h"
+
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
-#include <lockstep/models/layers/reshape.h>
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,10 @@
+#include "lockstep/models/losses/by_example.h"
+
 #include <numeric>
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/models/losses/by_example.h>
 
 namespace lockstep {
 

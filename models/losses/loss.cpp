@@ -1,10 +1,11 @@
+#include "lockstep/models/losses/loss.h"
+
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/losses/by_example.h>
-#include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {

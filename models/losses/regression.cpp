@@ -1,8 +1,9 @@
+#include "lockstep/models/losses/regression.h"
+
 #include <cmath>
 
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/losses/by_example.h>
-#include <lockstep/models/losses/regression.h>
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,10 @@
+#include "lockstep/models/metrics/accuracy.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/metrics/rows.h>
 
 namespace lockstep {

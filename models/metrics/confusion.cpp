@@ -1,8 +1,9 @@
+#include "lockstep/models/metrics/confusion.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/models/metrics/confusion.h>
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,7 @@
+#include "lockstep/models/metrics/metric.h"
+
 #include <numeric>
 
-#include <lockstep/models/metrics/metric.h>
 #include <lockstep/models/metrics/rows.h>
 #include <lockstep/runtime/autograd/tape.h>
 

@@ -1,6 +1,7 @@
+#include "lockstep/models/metrics/metric_tracker.h"
+
 #include <algorithm>
 
-#include <lockstep/models/metrics/metric_tracker.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {

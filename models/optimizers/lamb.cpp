@@ -1,4 +1,5 @@
-#include <lockstep/models/optimizers/lamb.h>
+#include "lockstep/models/optimizers/lamb.h"
+
 #include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rule.h>
 

@@ -1,3 +1,5 @@
+#include "lockstep/models/optimizers/optimizer.h"
+
 #include <string_view>
 
 #include <lockstep/models/optimizers/optimizer_config.h>

@@ -1,6 +1,7 @@
+#include "lockstep/models/optimizers/optimizer_config.h"
+
 #include <utility>
 
-#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/option_lists.h>
 
 namespace lockstep {

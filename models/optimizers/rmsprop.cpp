@@ -1,5 +1,6 @@
+#include "lockstep/models/optimizers/rmsprop.h"
+
 #include <lockstep/models/optimizers/option_lists.h>
-#include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/optimizers/schedules.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -6,7 +8,6 @@
 
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/option_lists.h>
-#include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

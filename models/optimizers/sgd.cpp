@@ -1,6 +1,7 @@
+#include "lockstep/models/optimizers/sgd.h"
+
 #include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/rule.h>
-#include <lockstep/models/optimizers/sgd.h>
 
 namespace lockstep {
 namespace {

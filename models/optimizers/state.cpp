@@ -1,3 +1,5 @@
+#include "lockstep/models/optimizers/state.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -7,7 +9,6 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
-#include <lockstep/models/optimizers/state.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/verify/verify.h>
 

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/atomic_file.h"
+
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -9,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

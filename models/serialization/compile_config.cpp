@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/compile_config.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +9,6 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/option_lists.h>
-#include <lockstep/models/serialization/compile_config.h>
 #include <lockstep/models/serialization/loss_config.h>
 #include <lockstep/models/serialization/object_json.h>
 

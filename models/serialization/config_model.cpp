@@ -1,9 +1,10 @@
+#include "lockstep/models/serialization/config_model.h"
+
 #include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/config_model.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

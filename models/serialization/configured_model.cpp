@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/configured_model.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -11,7 +13,6 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/serialization/config_model.h>
-#include <lockstep/models/serialization/configured_model.h>
 
 namespace lockstep {
 namespace {

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/event_file.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,7 +15,6 @@
 #include <tensorboard.pb.h>
 #include <unistd.h>
 
-#include <lockstep/models/serialization/event_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/hdf5_file.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,7 +14,6 @@
 #include <unistd.h>
 
 #include <lockstep/models/serialization/atomic_file.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::hdf5 {

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/keras_file.h"
+
 #include <array>
 #include <chrono>
 #include <span>
@@ -10,7 +12,6 @@
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
-#include <lockstep/models/serialization/keras_file.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/serialization/zip_file.h>

@@ -1,9 +1,9 @@
+#include "lockstep/models/serialization/keras_order.h"
+
 #include <algorithm>
 #include <numeric>
 #include <ranges>
 #include <utility>
-
-#include <lockstep/models/serialization/keras_order.h>
 
 namespace lockstep {
 namespace {

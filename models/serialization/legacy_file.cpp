@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/legacy_file.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +9,6 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/keras_order.h>
-#include <lockstep/models/serialization/legacy_file.h>
 #include <lockstep/models/serialization/network_config.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/loss_config.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -8,7 +10,6 @@
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/metrics/confusion.h>
-#include <lockstep/models/serialization/loss_config.h>
 #include <lockstep/models/serialization/object_json.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/network_config.h"
+
 #include <utility>
 #include <vector>
 
@@ -6,7 +8,6 @@
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/serialization/keras_order.h>
-#include <lockstep/models/serialization/network_config.h>
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,9 @@
+#include "lockstep/models/serialization/object_config.h"
+
 #include <cmath>
 
 #include <fmt/ranges.h>
 
-#include <lockstep/models/serialization/object_config.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

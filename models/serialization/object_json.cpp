@@ -1,10 +1,11 @@
+#include "lockstep/models/serialization/object_json.h"
+
 #include <algorithm>
 #include <cctype>
 
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/keras_names.h>
-#include <lockstep/models/serialization/object_json.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

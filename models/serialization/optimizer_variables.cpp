@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/optimizer_variables.h"
+
 #include <algorithm>
 #include <map>
 #include <span>
@@ -5,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <lockstep/models/optimizers/optimizer_config.h>
-#include <lockstep/models/serialization/optimizer_variables.h>
 
 namespace lockstep {
 namespace {

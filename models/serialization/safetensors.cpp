@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/safetensors.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/serialization/atomic_file.h>
-#include <lockstep/models/serialization/safetensors.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/models/serialization/weights_h5.h"
+
 #include <map>
 #include <set>
 #include <utility>
@@ -10,7 +12,6 @@
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
 #include <lockstep/models/serialization/safetensors.h>
-#include <lockstep/models/serialization/weights_h5.h>
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,11 @@
+#include "lockstep/models/serialization/zip_file.h"
+
 #include <filesystem>
 #include <memory>
 
 #include <fmt/core.h>
 #include <zip.h>
 
-#include <lockstep/models/serialization/zip_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include <lockstep/models/training/batch_feed.h>
+#include "lockstep/models/training/batch_feed.h"
 
 namespace lockstep {
 

@@ -1,9 +1,10 @@
+#include "lockstep/models/training/class_weight.h"
+
 #include <cmath>
 #include <vector>
 
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/models/training/class_weight.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {

@@ -1,8 +1,9 @@
+#include "lockstep/models/training/clone_model.h"
+
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/network_config.h>
-#include <lockstep/models/training/clone_model.h>
 
 namespace lockstep {
 

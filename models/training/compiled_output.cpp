@@ -1,8 +1,8 @@
+#include "lockstep/models/training/compiled_output.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
-
-#include <lockstep/models/training/compiled_output.h>
 
 namespace lockstep {
 namespace {

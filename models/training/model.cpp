@@ -1,5 +1,6 @@
+#include "lockstep/models/training/model.h"
+
 #include <lockstep/models/serialization/weights_h5.h>
-#include <lockstep/models/training/model.h>
 #include <lockstep/models/training/model_state.h>
 
 namespace lockstep {

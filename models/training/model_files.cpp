@@ -1,3 +1,5 @@
+#include "lockstep/models/training/model_files.h"
+
 #include <filesystem>
 #include <string_view>
 
@@ -6,7 +8,6 @@
 #include <lockstep/models/serialization/keras_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
-#include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/strategy/core/replica_context.h>
 

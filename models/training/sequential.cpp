@@ -1,4 +1,4 @@
-#include <lockstep/models/training/sequential.h>
+#include "lockstep/models/training/sequential.h"
 
 namespace lockstep {
 

@@ -1,9 +1,10 @@
+#include "lockstep/models/training/totals.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/models/training/totals.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {

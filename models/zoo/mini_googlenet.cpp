@@ -1,3 +1,5 @@
+#include "lockstep/models/zoo/mini_googlenet.h"
+
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -6,7 +8,6 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
-#include <lockstep/models/zoo/mini_googlenet.h>
 
 namespace lockstep::zoo {
 namespace {

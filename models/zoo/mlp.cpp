@@ -1,5 +1,6 @@
+#include "lockstep/models/zoo/mlp.h"
+
 #include <lockstep/models/layers/dense.h>
-#include <lockstep/models/zoo/mlp.h>
 
 namespace lockstep::zoo {
 

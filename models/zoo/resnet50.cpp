@@ -1,3 +1,5 @@
+#include "lockstep/models/zoo/resnet50.h"
+
 #include <string>
 
 #include <fmt/core.h>
@@ -9,7 +11,6 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/reshape.h>
-#include <lockstep/models/zoo/resnet50.h>
 
 // As in keras/src/applications/resnet.py, layer by layer.
 

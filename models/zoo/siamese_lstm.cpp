@@ -1,7 +1,8 @@
+#include "lockstep/models/zoo/siamese_lstm.h"
+
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
-#include <lockstep/models/zoo/siamese_lstm.h>
 
 namespace lockstep::zoo {
 

@@ -1,3 +1,5 @@
+#include "lockstep/models/zoo/xception.h"
+
 #include <string>
 
 #include <fmt/core.h>
@@ -8,7 +10,6 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
-#include <lockstep/models/zoo/xception.h>
 
 // As in keras/src/applications/xception.py, layer by layer. The layers around the shortcuts have no names of their own
 // there either: they are counted, conv2d, conv2d_1, ..., in the order in which they are made.

@@ -1,8 +1,9 @@
+#include "lockstep/runtime/autograd/tape.h"
+
 #include <algorithm>
 
 #include <fmt/core.h>
 
-#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep {

@@ -1,7 +1,7 @@
+#include "lockstep/runtime/cluster/cluster.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include <lockstep/runtime/cluster/cluster.h>
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,9 @@
+#include "lockstep/runtime/cluster/cluster_spec.h"
+
 #include <cstdlib>
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/runtime/cluster/cluster_spec.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,8 +1,8 @@
+#include "lockstep/runtime/cluster/launcher.h"
+
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
-
-#include <lockstep/runtime/cluster/launcher.h>
 
 namespace lockstep {
 namespace {

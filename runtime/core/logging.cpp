@@ -1,10 +1,10 @@
+#include "lockstep/runtime/core/logging.h"
+
 #include <memory>
 #include <mutex>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
 namespace {

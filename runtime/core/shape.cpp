@@ -1,9 +1,10 @@
+#include "lockstep/runtime/core/shape.h"
+
 #include <algorithm>
 
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/core/shape.h>
 
 namespace lockstep {
 

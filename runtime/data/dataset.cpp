@@ -1,7 +1,8 @@
+#include "lockstep/runtime/data/dataset.h"
+
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/data/stage.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/runtime/data/element_error.h"
+
 #include <source_location>
 #include <string>
 #include <utility>
@@ -5,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/data/element_error.h>
 
 namespace lockstep::detail {
 namespace {

@@ -1,7 +1,8 @@
+#include "lockstep/runtime/data/stack.h"
+
 #include <cstring>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/data/stack.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::detail {

@@ -1,7 +1,8 @@
+#include "lockstep/runtime/device/dynamic_library.h"
+
 #include <dlfcn.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/device/dynamic_library.h>
 
 namespace lockstep {
 

@@ -1,8 +1,9 @@
+#include "lockstep/runtime/device/gpu_platform.h"
+
 #include <atomic>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/built_in_gpu_platform.h>
-#include <lockstep/runtime/device/gpu_platform.h>
 
 namespace lockstep {
 namespace {

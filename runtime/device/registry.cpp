@@ -1,3 +1,5 @@
+#include "lockstep/runtime/device/registry.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -11,7 +13,6 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/runtime/device/registry.h>
 
 namespace lockstep {
 namespace {

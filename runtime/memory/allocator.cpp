@@ -1,9 +1,10 @@
+#include "lockstep/runtime/memory/allocator.h"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/memory/allocator.h>
 
 namespace lockstep {
 namespace {

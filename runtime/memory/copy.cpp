@@ -1,7 +1,8 @@
+#include "lockstep/runtime/memory/copy.h"
+
 #include <cstring>
 
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/runtime/memory/copy.h>
 
 namespace lockstep {
 

@@ -1,10 +1,11 @@
+#include "lockstep/runtime/memory/memory_resource.h"
+
 #include <cstdlib>
 
 #include <sys/mman.h>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/runtime/memory/memory_resource.h>
 
 namespace lockstep {
 namespace {

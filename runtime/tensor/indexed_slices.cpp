@@ -1,6 +1,6 @@
-#include <fmt/core.h>
+#include "lockstep/runtime/tensor/indexed_slices.h"
 
-#include <lockstep/runtime/tensor/indexed_slices.h>
+#include <fmt/core.h>
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
+#include "lockstep/runtime/tensor/tensor.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 
 #include <fmt/core.h>
-
-#include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
 namespace {

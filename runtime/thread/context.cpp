@@ -1,5 +1,6 @@
+#include "lockstep/runtime/thread/context.h"
+
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,9 @@
+#include "lockstep/runtime/thread/device_scope.h"
+
 #include <array>
 #include <string>
 
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/device_scope.h>
 
 namespace lockstep {
 namespace {

@@ -1,3 +1,5 @@
+#include "lockstep/runtime/thread/parallel.h"
+
 #include <exception>
 #include <thread>
 #include <utility>
@@ -8,7 +10,6 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 

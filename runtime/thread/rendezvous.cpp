@@ -1,10 +1,11 @@
+#include "lockstep/runtime/thread/rendezvous.h"
+
 #include <algorithm>
 #include <string_view>
 
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/thread/rendezvous.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
 namespace lockstep {

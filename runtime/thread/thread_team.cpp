@@ -1,7 +1,8 @@
+#include "lockstep/runtime/thread/thread_team.h"
+
 #include <utility>
 
 #include <lockstep/runtime/thread/parallel.h>
-#include <lockstep/runtime/thread/thread_team.h>
 
 namespace lockstep {
 

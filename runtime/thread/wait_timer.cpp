@@ -1,6 +1,6 @@
-#include <utility>
+#include "lockstep/runtime/thread/wait_timer.h"
 
-#include <lockstep/runtime/thread/wait_timer.h>
+#include <utility>
 
 namespace lockstep {
 namespace {

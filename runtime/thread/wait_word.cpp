@@ -1,3 +1,5 @@
+#include "lockstep/runtime/thread/wait_word.h"
+
 #include <algorithm>
 #include <climits>
 #include <ctime>
@@ -9,7 +11,6 @@
 #include <unistd.h>
 
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/wait_word.h>
 
 namespace lockstep {
 namespace {

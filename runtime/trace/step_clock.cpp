@@ -1,6 +1,6 @@
-#include <utility>
+#include "lockstep/runtime/trace/step_clock.h"
 
-#include <lockstep/runtime/trace/step_clock.h>
+#include <utility>
 
 namespace lockstep {
 namespace {

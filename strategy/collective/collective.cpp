@@ -1,9 +1,10 @@
+#include "lockstep/strategy/collective/collective.h"
+
 #include <algorithm>
 #include <set>
 
 #include <fmt/ranges.h>
 
-#include <lockstep/strategy/collective/collective.h>
 #include <lockstep/strategy/collective/hierarchical_copy/hierarchical_copy_collective.h>
 #include <lockstep/strategy/collective/nccl/nccl_collective.h>
 #include <lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h>

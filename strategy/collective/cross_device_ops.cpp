@@ -1,3 +1,5 @@
+#include "lockstep/strategy/collective/cross_device_ops.h"
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -6,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/collective/cross_device_ops.h>
 
 namespace lockstep {
 

@@ -1,7 +1,8 @@
+#include "lockstep/strategy/collective/flat_range.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/backend.h>
-#include <lockstep/strategy/collective/flat_range.h>
 
 namespace lockstep {
 namespace {

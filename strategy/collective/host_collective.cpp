@@ -1,3 +1,5 @@
+#include "lockstep/strategy/collective/host_collective.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,7 +9,6 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/collective/host_collective.h>
 #include <lockstep/strategy/collective/pack_plan.h>
 
 namespace lockstep {

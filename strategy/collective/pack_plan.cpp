@@ -1,8 +1,9 @@
+#include "lockstep/strategy/collective/pack_plan.h"
+
 #include <map>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/layout.h>
-#include <lockstep/strategy/collective/pack_plan.h>
 
 namespace lockstep {
 namespace {

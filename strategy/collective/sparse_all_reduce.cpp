@@ -1,3 +1,5 @@
+#include "lockstep/strategy/collective/sparse_all_reduce.h"
+
 #include <algorithm>
 #include <string>
 
@@ -7,7 +9,6 @@
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/collective/sparse_all_reduce.h>
 
 namespace lockstep {
 namespace {

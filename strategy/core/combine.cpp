@@ -1,9 +1,10 @@
+#include "lockstep/strategy/core/combine.h"
+
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
-#include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {
 

@@ -1,7 +1,8 @@
+#include "lockstep/strategy/core/extended.h"
+
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/memory_resource.h>
 #include <lockstep/strategy/core/combine.h>
-#include <lockstep/strategy/core/extended.h>
 
 namespace lockstep {
 namespace {

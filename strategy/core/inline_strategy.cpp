@@ -1,5 +1,6 @@
+#include "lockstep/strategy/core/inline_strategy.h"
+
 #include <lockstep/runtime/memory/memory_resource.h>
-#include <lockstep/strategy/core/inline_strategy.h>
 
 namespace lockstep {
 

@@ -1,6 +1,7 @@
+#include "lockstep/strategy/core/merge_point.h"
+
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/thread/wait_timer.h>
-#include <lockstep/strategy/core/merge_point.h>
 
 namespace lockstep {
 

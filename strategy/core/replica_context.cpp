@@ -1,6 +1,7 @@
+#include "lockstep/strategy/core/replica_context.h"
+
 #include <string_view>
 
-#include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 #include <lockstep/strategy/variable/names.h>
 

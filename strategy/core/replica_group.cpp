@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "lockstep/strategy/core/replica_group.h"
 
-#include <lockstep/strategy/core/replica_group.h>
+#include <algorithm>
 
 namespace lockstep {
 

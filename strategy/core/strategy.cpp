@@ -1,8 +1,9 @@
+#include "lockstep/strategy/core/strategy.h"
+
 #include <utility>
 
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/default_strategy.h>
-#include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 #include <lockstep/strategy/variable/names.h>
 

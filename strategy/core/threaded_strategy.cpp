@@ -1,3 +1,5 @@
+#include "lockstep/strategy/core/threaded_strategy.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -7,7 +9,6 @@
 #include <lockstep/runtime/memory/memory_resource.h>
 #include <lockstep/runtime/thread/thread_team.h>
 #include <lockstep/strategy/core/thread_strategy.h>
-#include <lockstep/strategy/core/threaded_strategy.h>
 #include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {

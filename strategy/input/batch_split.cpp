@@ -1,3 +1,5 @@
+#include "lockstep/strategy/input/batch_split.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -5,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/input/batch_split.h>
 
 namespace lockstep {
 

@@ -1,10 +1,11 @@
+#include "lockstep/strategy/input/distributed_batch.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/replica_group.h>
 #include <lockstep/strategy/input/batch_split.h>
-#include <lockstep/strategy/input/distributed_batch.h>
 
 namespace lockstep {
 namespace {

@@ -1,3 +1,5 @@
+#include "lockstep/strategy/input/distributed_dataset.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +9,6 @@
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/input/batch_split.h>
-#include <lockstep/strategy/input/distributed_dataset.h>
 
 namespace lockstep {
 namespace {

@@ -1,7 +1,8 @@
+#include "lockstep/strategy/input/input_options.h"
+
 #include <fmt/core.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/input/input_options.h>
 
 namespace lockstep {
 

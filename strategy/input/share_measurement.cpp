@@ -1,8 +1,9 @@
+#include "lockstep/strategy/input/share_measurement.h"
+
 #include <algorithm>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/input/share_measurement.h>
 
 namespace lockstep {
 

@@ -1,6 +1,7 @@
+#include "lockstep/strategy/mirrored/mirrored_strategy.h"
+
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/threaded_strategy.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
 #include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {

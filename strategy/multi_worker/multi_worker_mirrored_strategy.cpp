@@ -1,3 +1,5 @@
+#include "lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +10,6 @@
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/threaded_strategy.h>
-#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
 #include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/strategy/one_device/one_device_strategy.h"
+
 #include <mutex>
 
 #include <lockstep/runtime/device/registry.h>
@@ -5,7 +7,6 @@
 #include <lockstep/runtime/thread/parallel.h>
 #include <lockstep/strategy/core/inline_strategy.h>
 #include <lockstep/strategy/core/thread_strategy.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
 
 namespace lockstep {
 namespace {

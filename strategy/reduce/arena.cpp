@@ -1,7 +1,8 @@
+#include "lockstep/strategy/reduce/arena.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/strategy/reduce/arena.h>
 
 namespace lockstep {
 namespace {

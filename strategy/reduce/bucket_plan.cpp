@@ -1,4 +1,4 @@
-#include <lockstep/strategy/reduce/bucket_plan.h>
+#include "lockstep/strategy/reduce/bucket_plan.h"
 
 namespace lockstep {
 

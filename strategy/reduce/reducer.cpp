@@ -1,3 +1,5 @@
+#include "lockstep/strategy/reduce/reducer.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/backend.h>
@@ -6,7 +8,6 @@
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,11 @@
+#include "lockstep/strategy/reduce/row_reducer.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/reduce/row_reducer.h>
 
 namespace lockstep {
 namespace {

@@ -1,3 +1,5 @@
+#include "lockstep/strategy/variable/distributed_variable.h"
+
 #include <cstring>
 #include <type_traits>
 
@@ -7,7 +9,6 @@
 #include <lockstep/strategy/core/combine.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/thread_strategy.h>
-#include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {
 namespace {

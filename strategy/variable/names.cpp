@@ -1,10 +1,11 @@
+#include "lockstep/strategy/variable/names.h"
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,10 @@
+#include "lockstep/strategy/variable/scatter.h"
+
 #include <array>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/combine.h>
-#include <lockstep/strategy/variable/scatter.h>
 
 namespace lockstep {
 namespace {

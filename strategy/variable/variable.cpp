@@ -1,7 +1,8 @@
+#include "lockstep/strategy/variable/variable.h"
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 namespace {

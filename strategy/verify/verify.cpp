@@ -1,10 +1,11 @@
+#include "lockstep/strategy/verify/verify.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include <lockstep/runtime/cluster/cluster.h>
-#include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
 namespace {

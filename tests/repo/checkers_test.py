@@ -64,6 +64,8 @@ class Checkers(unittest.TestCase):
         self.write("tools/cli/plot.h", "")
         self.write("tools/cli/plot.cpp", '#include "plot.h"\n')
         self.write("tests/good.cpp", "#include <support/x.h>\n#include <lockstep/models/x.h>\n")
+        self.write("models/own.h", "")
+        self.write("models/own.cpp", '#include "lockstep/models/own.h"\n\n#include <vector>\n')
         self.assert_finds("layers")
         self.write("runtime/bad.h", "\n#  include <lockstep/kernels/update.h>\n")
         self.write("kernels/bad.cu", '#include "update.h"\n')
@@ -73,6 +75,15 @@ class Checkers(unittest.TestCase):
             "layers", "runtime/bad.h:2", "kernels/bad.cu:1", "strategy/bad.cpp:1", "strategy/bad.cpp:2",
             "tools/cli/bad.cpp:1", "tools/cli/bad.cpp:2",
         )
+
+    def test_own_headers(self):
+        for name in ("late", "angled", "none"):
+            self.write(f"models/{name}.h", "")
+        self.write("models/angled.cpp", "#include <lockstep/models/angled.h>\n")
+        self.write("models/late.cpp", '#include <vector>\n#include "lockstep/models/late.h"\n')
+        self.write("models/none.cpp", "int none;\n")
+        self.assert_finds("layers", "models/angled.cpp:1: the first", "models/late.cpp:1: the first",
+                          "models/late.cpp:2: ", "models/none.cpp: does not include")
 
     def test_sizes(self):
         self.write("runtime/header.h", "\n" * 250)

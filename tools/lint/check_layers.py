@@ -2,7 +2,8 @@
 """Includes go only leftward: runtime <- kernels <- strategy <- models <- tools, bench. Tests may include all.
 
 The library's files name each other as <lockstep/folder/...>; a program (tools, bench, tests) names its own headers, which lie
-beside its sources, as "header.h".
+beside its sources, as "header.h". A source of the library that has a header of its own includes it first, and in quotes, which
+keep it there when includes are sorted: so every build shows that the header needs nothing before it.
 """
 
 import re
@@ -18,6 +19,13 @@ def visible_from(folder):
     if folder in tree.LIBRARY_FOLDERS:
         return tree.LIBRARY_FOLDERS[: tree.LIBRARY_FOLDERS.index(folder) + 1]
     return tree.CODE_FOLDERS if folder == "tests" else (*tree.LIBRARY_FOLDERS, folder)
+
+
+def own_header(path, relative):
+    """As the library's source includes it; None if it has none."""
+    if relative.parts[0] not in tree.LIBRARY_FOLDERS or path.suffix != ".cpp" or not path.with_suffix(".h").is_file():
+        return None
+    return "lockstep/" + relative.with_suffix(".h").as_posix()
 
 
 def problem_of(path, folder, quote, included):
@@ -37,13 +45,21 @@ def problem_of(path, folder, quote, included):
 def check(root):
     for path in tree.files(root, tree.CODE_FOLDERS, tree.HEADERS + tree.SOURCES):
         relative = path.relative_to(root)
+        awaited = own_header(path, relative)
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
             if match is None or relative.as_posix() == "models/lockstep.h":
                 continue
+            if awaited:
+                first, awaited = awaited, None
+                if match.groups() == ('"', first):
+                    continue
+                yield f'{relative}:{number}: the first include is not its own header; write #include "{first}"'
             problem = problem_of(path, relative.parts[0], *match.groups())
             if problem:
                 yield f"{relative}:{number}: {problem}"
+        if awaited:
+            yield f'{relative}: does not include its own header; write #include "{awaited}"'
 
 
 if __name__ == "__main__":

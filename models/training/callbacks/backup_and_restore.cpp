@@ -1,4 +1,5 @@
-#include <lockstep/models/training/callbacks/backup_and_restore.h>
+#include "lockstep/models/training/callbacks/backup_and_restore.h"
+
 #include <lockstep/models/training/callbacks/backup_folder.h>
 
 namespace lockstep {

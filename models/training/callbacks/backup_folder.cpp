@@ -1,3 +1,5 @@
+#include "lockstep/models/training/callbacks/backup_folder.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -9,7 +11,6 @@
 
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
-#include <lockstep/models/training/callbacks/backup_folder.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 

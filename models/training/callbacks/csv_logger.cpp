@@ -1,6 +1,7 @@
+#include "lockstep/models/training/callbacks/csv_logger.h"
+
 #include <filesystem>
 
-#include <lockstep/models/training/callbacks/csv_logger.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

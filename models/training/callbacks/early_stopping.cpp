@@ -1,4 +1,5 @@
-#include <lockstep/models/training/callbacks/early_stopping.h>
+#include "lockstep/models/training/callbacks/early_stopping.h"
+
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {

@@ -1,7 +1,8 @@
+#include "lockstep/models/training/callbacks/learning_rate_scheduler.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {

@@ -1,8 +1,9 @@
+#include "lockstep/models/training/callbacks/model_checkpoint.h"
+
 #include <filesystem>
 
 #include <fmt/args.h>
 
-#include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {

@@ -1,8 +1,9 @@
+#include "lockstep/models/training/callbacks/monitor.h"
+
 #include <cmath>
 
 #include <fmt/ranges.h>
 
-#include <lockstep/models/training/callbacks/monitor.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/core/logging.h>
 

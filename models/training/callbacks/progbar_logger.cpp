@@ -1,3 +1,5 @@
+#include "lockstep/models/training/callbacks/progbar_logger.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -6,8 +8,6 @@
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <lockstep/models/training/callbacks/progbar_logger.h>
 
 namespace lockstep {
 namespace {

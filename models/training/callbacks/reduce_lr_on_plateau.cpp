@@ -1,6 +1,7 @@
+#include "lockstep/models/training/callbacks/reduce_lr_on_plateau.h"
+
 #include <algorithm>
 
-#include <lockstep/models/training/callbacks/reduce_lr_on_plateau.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {

@@ -1,7 +1,8 @@
+#include "lockstep/models/training/callbacks/tensorboard.h"
+
 #include <string_view>
 
 #include <lockstep/models/serialization/event_file.h>
-#include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {

@@ -1,6 +1,7 @@
+#include "lockstep/models/training/callbacks/terminate_on_nan.h"
+
 #include <cmath>
 
-#include <lockstep/models/training/callbacks/terminate_on_nan.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/core/logging.h>
 

@@ -1,8 +1,9 @@
+#include "lockstep/runtime/cluster/mpi/mpi_cluster.h"
+
 #include <algorithm>
 
 #include <fmt/ranges.h>
 
-#include <lockstep/runtime/cluster/mpi/mpi_cluster.h>
 #include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {

@@ -1,7 +1,8 @@
+#include "lockstep/runtime/cluster/mpi/mpi_library.h"
+
 #include <cstdlib>
 #include <thread>
 
-#include <lockstep/runtime/cluster/mpi/mpi_library.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,9 +1,10 @@
+#include "lockstep/runtime/cluster/mpi/mpi_operation.h"
+
 #include <algorithm>
 #include <cstring>
 #include <set>
 
 #include <lockstep/runtime/cluster/mpi/mpi_library.h>
-#include <lockstep/runtime/cluster/mpi/mpi_operation.h>
 
 namespace lockstep {
 namespace {

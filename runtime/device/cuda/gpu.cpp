@@ -1,8 +1,9 @@
+#include "lockstep/runtime/device/cuda/gpu.h"
+
 #include <memory>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/context.h>
 

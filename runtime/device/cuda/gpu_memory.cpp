@@ -1,9 +1,10 @@
+#include "lockstep/runtime/device/cuda/gpu_memory.h"
+
 #include <cstdint>
 #include <limits>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/runtime/device/cuda/gpu_memory.h>
 #include <lockstep/runtime/device/cuda/gpu_report.h>
 
 namespace lockstep {

@@ -1,8 +1,9 @@
+#include "lockstep/runtime/device/cuda/gpu_report.h"
+
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/device/cuda/gpu_report.h>
 
 namespace lockstep {
 namespace {

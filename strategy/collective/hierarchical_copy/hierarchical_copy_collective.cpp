@@ -1,9 +1,10 @@
+#include "lockstep/strategy/collective/hierarchical_copy/hierarchical_copy_collective.h"
+
 #include <algorithm>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/collective/hierarchical_copy/hierarchical_copy_collective.h>
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,9 @@
+#include "lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h"
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h>
 
 namespace lockstep {
 namespace {

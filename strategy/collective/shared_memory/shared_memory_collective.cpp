@@ -1,6 +1,7 @@
+#include "lockstep/strategy/collective/shared_memory/shared_memory_collective.h"
+
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/collective/shared_memory/shared_memory_collective.h>
 
 namespace lockstep {
 

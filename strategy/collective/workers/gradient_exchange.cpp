@@ -1,5 +1,6 @@
+#include "lockstep/strategy/collective/workers/gradient_exchange.h"
+
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/collective/workers/gradient_exchange.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {

@@ -1,3 +1,5 @@
+#include "lockstep/strategy/collective/workers/over_workers.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -7,7 +9,6 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {

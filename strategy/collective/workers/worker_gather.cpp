@@ -1,6 +1,7 @@
+#include "lockstep/strategy/collective/workers/worker_gather.h"
+
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
-#include <lockstep/strategy/collective/workers/worker_gather.h>
 
 namespace lockstep {
 

@@ -1,8 +1,9 @@
+#include "lockstep/strategy/collective/workers/workers_collective.h"
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
-#include <lockstep/strategy/collective/workers/workers_collective.h>
 
 namespace lockstep {
 namespace {

@@ -1,3 +1,5 @@
+#include "lockstep/strategy/collective/nccl/cuda/communicators.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <span>
@@ -5,7 +7,6 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/strategy/collective/nccl/cuda/communicators.h>
 
 namespace lockstep {
 namespace {
