@@ -54,15 +54,15 @@ class Fail(HostsCase):
         return self.start_marked(len(hosts.names), *arguments, options=[*hosts.mpirun_options(), *options])
 
     def test_a_host_whose_process_is_killed_is_named_by_all(self):
-        launcher, workers = self.start_on(self.make_hosts(3), "--timeout", "3")
+        launcher, workers = self.start_on(self.make_hosts(3))
         os.kill(workers[1], signal.SIGKILL)
-        self.ends(launcher, (0, 2), "worker 1 (host host1)", "has said nothing for")
+        self.ends(launcher, (0, 2), "worker 1 (host host1)", "does not answer")
 
     def test_a_host_that_loses_its_network_is_named_by_all_others(self):
         hosts = self.make_hosts(3)
-        launcher, _ = self.start_on(hosts, "--timeout", "5")
+        launcher, _ = self.start_on(hosts)
         hosts.set_network(1, up=False)
-        self.ends(launcher, (0, 2), "worker 1 (host host1)", "has said nothing for")
+        self.ends(launcher, (0, 2), "worker 1 (host host1)", "does not answer")
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ class Fail(Case):
         self.ends(launcher, (0, 2), "worker 1 (host ", "does not answer")
 
     def test_a_worker_that_stops_is_named_within_the_timeout(self):
-        launcher, workers = self.start_marked(2, "--timeout", "3", options=self.PATIENT)
+        launcher, workers = self.start_marked(2, "--timeout", "10", options=self.PATIENT)
         os.kill(workers[1], signal.SIGSTOP)
         self.addCleanup(lambda: os.kill(workers[1], signal.SIGKILL))
         line = self.first_error(launcher)
