@@ -1,13 +1,10 @@
-#include <algorithm>
-
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "interrupt.h"
 #include "kernel_floor.h"
 #include "replica_options.h"
-#include "run_record.h"
+#include "speed.h"
 #include "workload.h"
 
 namespace lockstep::cli {
@@ -24,56 +21,22 @@ struct BenchOptions {
   bool json = false;
 };
 
-/// The value below which `share` of the values lie (nearest rank).
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-double median_of_phase(std::span<const StepReport> steps, Phase phase) {
-  std::vector<double> values;
-  for (const StepReport& step : steps) values.push_back(step.split_ms[static_cast<std::size_t>(phase)]);
-  return quantile(std::move(values), 0.5);
-}
-
-std::string device_text(const Strategy& strategy) {
-  std::vector<std::string> names;
-  for (const LogicalDevice& device : strategy.devices())
-    names.push_back(fmt::format("{} ({} core{})", device.name(), device.cores, device.cores == 1 ? "" : "s"));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelKind kind, std::int64_t batch) {
-  const Example examples = synthetic_examples(usual_form(kind), batch, options.seed);
-  const Dataset batches = Dataset::from_tensors(examples.inputs(), examples.y).batch(batch).repeat();
   model.compile(make_usual_optimizer(kind), make_loss(kind));
-  const auto record = std::make_shared<RunRecord>();
-  model.fit(batches, {.steps_per_epoch = options.warmup + options.steps,
-                      .callbacks = {record, std::make_shared<InterruptCallback>()}});
-  const std::span<const StepReport> all = record->steps();
-  require<Error>(static_cast<std::int64_t>(all.size()) > options.warmup, "interrupted before the first measured step");
-  const auto measured = all.subspan(static_cast<std::size_t>(options.warmup));
-
-  std::vector<double> ms;
-  for (const StepReport& step : measured) ms.push_back(step.step_ms);
-  const double median = quantile(ms, 0.5);
-  return {{"model", options.model},
-          {"replicas", model.strategy().num_replicas_in_sync()},
-          {"global_batch", batch},
-          {"precision", options.precision},
-          {"examples_per_s", 1000.0 * static_cast<double>(batch) / median},
-          {"step_ms", {{"median", median}, {"p10", quantile(ms, 0.1)}, {"p90", quantile(ms, 0.9)}}},
-          {"split_ms",
-           {{"input", median_of_phase(measured, Phase::input)},
-            {"compute", median_of_phase(measured, Phase::compute)},
-            {"reduce", median_of_phase(measured, Phase::reduce)},
-            {"update", median_of_phase(measured, Phase::update)}}},
-          {"params", model.count_params()},
-          {"peak_memory_mb", peak_memory_mb()},
-          {"time_to_first_step_s", record->time_to_first_step_s()},
-          {"device", device_text(model.strategy())},
-          {"loss_first", all.front().loss},
-          {"loss_last", all.back().loss}};
+  const MeasuredSteps steps = train_at_speed(
+      model, kind, {.global_batch = batch, .warmup = options.warmup, .steps = options.steps, .seed = options.seed});
+  nlohmann::ordered_json result = {{"model", options.model},
+                                   {"replicas", model.strategy().num_replicas_in_sync()},
+                                   {"global_batch", batch},
+                                   {"precision", options.precision}};
+  result.update(speed_json(steps, batch));
+  result.update({{"params", model.count_params()},
+                 {"peak_memory_mb", peak_memory_mb()},
+                 {"time_to_first_step_s", steps.record->time_to_first_step_s()},
+                 {"device", device_text(model.strategy().devices())},
+                 {"loss_first", steps.record->steps().front().loss},
+                 {"loss_last", steps.record->steps().back().loss}});
+  return result;
 }
 
 void print_for_people(const nlohmann::ordered_json& result) {

@@ -11,6 +11,7 @@ void add_devices_command(CLI::App& program, int& exit_code);
 void add_doctor_command(CLI::App& program, int& exit_code);
 void add_train_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
+void add_scaling_command(CLI::App& program, int& exit_code);
 void add_summary_command(CLI::App& program, int& exit_code);
 
 }  // namespace lockstep::cli

@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   lockstep::cli::add_doctor_command(program, exit_code);
   lockstep::cli::add_train_command(program, exit_code);
   lockstep::cli::add_bench_command(program, exit_code);
+  lockstep::cli::add_scaling_command(program, exit_code);
   lockstep::cli::add_summary_command(program, exit_code);
   try {
     program.parse(argc, argv);
@@ -46,8 +47,9 @@ int run(int argc, char** argv) {
     return program.exit(help);
   } catch (const CLI::RequiredError& error) {
     if (argc > 1 && argv[1][0] != '-' && !is_command(program, argv[1]))
-      return complain(fmt::format("'{}' is no command; choose devices, doctor, train, bench or summary", argv[1]),
-                      wrong_input);
+      return complain(
+          fmt::format("'{}' is no command; choose devices, doctor, train, bench, scaling or summary", argv[1]),
+          wrong_input);
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
   } catch (const CLI::ParseError& error) {
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);

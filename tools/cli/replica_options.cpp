@@ -25,16 +25,33 @@ CLI::Validator whole_number_from(std::int64_t lowest) {
       "N");
 }
 
-void ReplicaOptions::add_to(CLI::App& command) {
-  auto* const count = command
-                          .add_option("--replicas", replicas,
-                                      "logical GPUs, or, where there is no GPU, logical CPUs that share the cores "
-                                      "(default: every GPU, or 2; of "
-                                      "each worker: its share of the GPUs, or 1 CPU)")
-                          ->check(whole_number_from(1));
+void DeviceOptions::add_to(CLI::App& command, const std::string& by_default) {
+  auto* const count =
+      command
+          .add_option("--replicas", replicas,
+                      fmt::format("logical GPUs, or, where there is no GPU, logical CPUs that share the cores "
+                                  "(default: {})",
+                                  by_default))
+          ->check(whole_number_from(1));
   command.add_option("--devices", devices, "devices by name, e.g. GPU:0,GPU:1 or CPU:0,CPU:1")
       ->delimiter(',')
       ->excludes(count);
+}
+
+std::vector<LogicalDevice> DeviceOptions::chosen() const {
+  if (!devices.empty()) return parse_devices(devices);
+  return default_devices(replicas > 0 ? std::optional(replicas) : std::nullopt);
+}
+
+std::string device_text(const std::vector<LogicalDevice>& devices) {
+  std::vector<std::string> names;
+  for (const LogicalDevice& device : devices)
+    names.push_back(fmt::format("{} ({} core{})", device.name(), device.cores, device.cores == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void ReplicaOptions::add_to(CLI::App& command) {
+  devices.add_to(command, "every GPU, or 2; of each worker: its share of the GPUs, or 1 CPU");
   command
       .add_option("--strategy", strategy,
                   "mirrored (default): all replicas in this process; multi-worker: in all that mpirun has started")
@@ -63,9 +80,8 @@ Strategy ReplicaOptions::make_strategy() const {
 }
 
 std::vector<LogicalDevice> ReplicaOptions::chosen_devices() const {
-  if (!devices.empty()) return parse_devices(devices);
-  const auto given = replicas > 0 ? std::optional(replicas) : std::nullopt;
-  return has_workers() ? worker_devices(given) : default_devices(given);
+  if (!has_workers() || !devices.devices.empty()) return devices.chosen();
+  return worker_devices(devices.replicas > 0 ? std::optional(devices.replicas) : std::nullopt);
 }
 
 }  // namespace lockstep::cli

@@ -9,10 +9,23 @@
 
 namespace lockstep::cli {
 
-/// What train and bench have in common: which devices the replicas run on, and how.
-struct ReplicaOptions {
+/// Which devices the replicas run on.
+struct DeviceOptions {
   int replicas = 0;  ///< 0: not given
   std::vector<std::string> devices{};
+
+  /// `by_default` says, for people, what there are when neither option is given.
+  void add_to(CLI::App& command, const std::string& by_default);
+  /// Those of this process. Throws as parse_devices and default_devices.
+  std::vector<LogicalDevice> chosen() const;
+};
+
+/// "CPU:0 (1 core), CPU:1 (1 core)".
+std::string device_text(const std::vector<LogicalDevice>& devices);
+
+/// What train and bench have in common: which devices the replicas run on, and how.
+struct ReplicaOptions {
+  DeviceOptions devices{};
   std::string strategy = "mirrored";
   std::string cross_device_ops = "auto";
   std::int64_t timeout_s = 600;

@@ -12,8 +12,8 @@
 #include <lockstep/models/training/callbacks/tensorboard.h>
 
 #include "commands.h"
+#include "history_plot.h"
 #include "interrupt.h"
-#include "plot.h"
 #include "run_record.h"
 #include "step_log.h"
 #include "train_options.h"

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "gnuplot.h"
 #include "output_file.h"
-#include "plot.h"
 
 namespace lockstep::cli {
 namespace {

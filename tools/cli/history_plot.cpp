@@ -1,28 +1,16 @@
-#include "plot.h"
+#include "history_plot.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <lockstep/runtime/core/error.h>
+#include "gnuplot.h"
 
 namespace lockstep::cli {
 namespace {
 
 constexpr const char* training_color = "#1f6feb";
 constexpr const char* validation_color = "#d1495b";
-
-/// Text as a gnuplot string.
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + "'";
-}
 
 /// Fractional epoch and loss of each step.
 std::string step_block(const RunRecord& record, std::size_t earlier_epochs) {
@@ -61,45 +49,20 @@ std::string panel(const std::string& value, const std::string& label, const std:
   return script + "\n";
 }
 
-std::string make_script(const std::string& path, const std::string& title, const History& history,
-                        const RunRecord& record) {
+}  // namespace
+
+void plot_history(const std::string& path, const std::string& title, const History& history, const RunRecord& record) {
   std::string script = step_block(record, history.epoch.size() - record.epoch_ends().size());
   for (const char* name : {"loss", "val_loss", "accuracy", "val_accuracy"}) script += series_block(name, history);
-  script += fmt::format(
-      "set terminal pngcairo size 1200,540 font 'DejaVu Sans,11' background '#ffffff'\n"
-      "set output {}\n"
-      "set multiplot layout 1,2 title {} font 'DejaVu Sans Bold,13' noenhanced margins 0.065,0.98,0.13,0.87 spacing "
-      "0.085\n"
-      "set border 3 lc rgb '#57606a'\nset tics nomirror\nset grid lc rgb '#d0d7de' lw 1 lt 1\n"
-      "set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n",
-      quoted(path), quoted(title), static_cast<double>(history.epoch.size()) + 0.1,
-      std::max<std::size_t>(1, history.epoch.size() / 10));
+  script += page_script(title, 2);
+  script +=
+      fmt::format("set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n",
+                  static_cast<double>(history.epoch.size()) + 0.1, std::max<std::size_t>(1, history.epoch.size() / 10));
   script += "set yrange [0:*]\n";
   script += panel("loss", "loss", "top right", "$steps with lines lw 1 lc rgb '#a9c8f5' title 'each step', ", history);
   script += "set yrange [*:1]\n";
   script += panel("accuracy", "accuracy", "bottom right", "", history);
-  return script + "unset multiplot\n";
-}
-
-}  // namespace
-
-void require_gnuplot() {
-  require<InputError>(std::system("command -v gnuplot > /dev/null 2>&1") == 0,
-                      "--plot needs gnuplot, which is not installed (Debian: gnuplot-nox)");
-}
-
-void plot_history(const std::string& path, const std::string& title, const History& history, const RunRecord& record) {
-  const std::string temporary = fmt::format("{}.{}.partial", path, getpid());
-  FILE* const gnuplot = popen("gnuplot 2>/dev/null", "w");
-  require<InputError>(gnuplot != nullptr, "--plot {}: gnuplot cannot be started", path);
-  const std::string script = make_script(temporary, title, history, record);
-  const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
-  const int status = pclose(gnuplot);
-  std::error_code error;
-  if (written && status == 0) std::filesystem::rename(temporary, path, error);
-  if (written && status == 0 && !error) return;
-  std::filesystem::remove(temporary, error);
-  fail<InputError>("--plot {}: gnuplot could not write it (status {})", path, status);
+  draw_png(path, script);
 }
 
 }  // namespace lockstep::cli
