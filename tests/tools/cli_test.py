@@ -333,5 +333,32 @@ class Bench(Case):
         self.assertLess(result["loss_last"], result["loss_first"])
 
 
+class Scaling(Case):
+    def test_rows_of_weak_and_strong_scaling(self):
+        plot = self.path / "scaling.png"
+        done = self.succeed("scaling", "--model", "siamese-lstm", "--replicas", "3", "--batch-per-replica", "2", "--rounds",
+                            "2", "--steps", "2", "--warmup", "1", "--plot", plot, "--json")
+        result = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(list(result), ["model", "device", "rounds", "steps", "weak", "strong"])
+        ways = ["mirrored", "reduction-to-one-device", "multi-gpu-model"]
+        runs = [("mirrored", 1), *((way, replicas) for way in ways for replicas in (2, 3))]
+        for kind, batches in ("weak", {1: 2, 2: 4, 3: 6}), ("strong", {1: 6, 2: 6, 3: 6}):
+            self.assertEqual([(row["way"], row["replicas"]) for row in result[kind]], runs)
+            for row in result[kind]:
+                self.assertEqual(row["global_batch"], batches[row["replicas"]])
+                self.assertGreater(row["examples_per_s"], 0)
+                speedup = row["speedup"]
+                self.assertTrue(0 < speedup["lowest"] <= speedup["median"] <= speedup["highest"])
+                self.assertAlmostEqual(row["efficiency"], speedup["median"] / row["ideal"])
+                self.assertTrue(1 <= row["ideal"] <= row["replicas"])
+            self.assertEqual(result[kind][0]["speedup"], {"median": 1, "lowest": 1, "highest": 1})
+        self.assertEqual(done.stderr.count("multi-gpu-model  "), 4)
+        self.assertTrue(plot.read_bytes().startswith(b"\x89PNG"))
+
+    def test_refuses_what_cannot_scale(self):
+        self.refuse("scaling", "--replicas", "1", says="one device cannot scale")
+        self.refuse("scaling", "--ways", "mirrored,horovod", says="'horovod' is no way; choose from mirrored, ")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -97,7 +97,9 @@ void run(ScalingOptions& options) {
   if (terminal) fmt::print(stderr, "\r\x1b[K");
   print_for_people(options, scaling);
   if (!options.plot.empty())
-    plot_scaling(options.plot, fmt::format("{} on {}", options.model, device_text(plan.devices)), scaling);
+    plot_scaling(options.plot,
+                 fmt::format("{}, {} to {}", options.model, plan.devices.front().name(), plan.devices.back().name()),
+                 scaling);
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json({{"model", options.model},
                                                {"device", device_text(plan.devices)},
