@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -81,6 +84,14 @@ std::string make_script(const std::string& path, const std::string& title, const
   return script + "unset multiplot\n";
 }
 
+/// gnuplot does not notice that a disk is full.
+bool is_whole_png(const std::string& path) {
+  constexpr std::string_view end = "IEND\xae\x42\x60\x82";
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return bytes.ends_with(end);
+}
+
 }  // namespace
 
 void require_gnuplot() {
@@ -96,10 +107,11 @@ void plot_history(const std::string& path, const std::string& title, const Histo
   const bool written = std::fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
   const int status = pclose(gnuplot);
   std::error_code error;
-  if (written && status == 0) std::filesystem::rename(temporary, path, error);
-  if (written && status == 0 && !error) return;
+  const bool whole = written && status == 0 && is_whole_png(temporary);
+  if (whole) std::filesystem::rename(temporary, path, error);
+  if (whole && !error) return;
   std::filesystem::remove(temporary, error);
-  fail<InputError>("--plot {}: gnuplot could not write it (status {})", path, status);
+  fail<InputError>("--plot {}: gnuplot could not write it (status {}), is the disk full?", path, status);
 }
 
 }  // namespace lockstep::cli
