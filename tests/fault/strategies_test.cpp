@@ -35,7 +35,7 @@ TEST(Strategies, AThousandOfThemComeAndGoAndLeaveNothing) {
   const test::ProcessState after = test::process_state();
   fmt::print("{} strategies: {} KiB more, {} threads, {} open files\n", all - warm_up,
              (after.resident_bytes - before.resident_bytes) / 1024, after.threads, after.open_files);
-  EXPECT_EQ(after.threads, before.threads);
+  EXPECT_LT(after.threads - before.threads, 16);  // oneTBB's come and go
   EXPECT_EQ(after.open_files, before.open_files);
 #ifndef __SANITIZE_ADDRESS__  // which keeps what was freed, and finds leaks itself
   EXPECT_LT(after.resident_bytes - before.resident_bytes, 1 << 20);
