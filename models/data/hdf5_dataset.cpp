@@ -9,8 +9,25 @@
 namespace lockstep {
 namespace {
 
+/// What tells one content of a file from another.
+struct Version {
+  std::uintmax_t bytes;
+  std::filesystem::file_time_type written;
+
+  friend bool operator==(const Version&, const Version&) = default;
+};
+
+/// Of a file that is there.
+Version version_of(const std::string& file) {
+  std::error_code error;
+  const Version version{std::filesystem::file_size(file, error), std::filesystem::last_write_time(file, error)};
+  require<InputError>(!error, "{}: there is no such file", file);
+  return version;
+}
+
 struct Source {
   std::string file;
+  Version version;
   std::string x;
   std::string y;  ///< may be empty
   std::int64_t rows;
@@ -47,6 +64,8 @@ class Pass {
  private:
   void read_block() {
     constexpr std::int64_t block_bytes = 1 << 22;
+    require<InputError>(version_of(source_.file) == source_.version,
+                        "{}: has changed while it was in use; a data set needs its file as it was", source_.file);
     const hdf5::Reader reader(source_.file);
     for (const std::string* name : {&source_.x, &source_.y})
       require<InputError>(name->empty() || rows_of(reader, *name) == source_.rows, "{}: {:?} no longer has {} rows",
@@ -72,7 +91,7 @@ class Pass {
 
 Dataset hdf5_dataset(const std::filesystem::path& file, const std::string& x, const std::string& y) {
   const hdf5::Reader reader(file.string());
-  const Source source{file.string(), x, y, rows_of(reader, x)};
+  const Source source{file.string(), version_of(file.string()), x, y, rows_of(reader, x)};
   if (!y.empty())
     require<InputError>(rows_of(reader, y) == source.rows, "{}: {:?} has {} rows, {:?} has {}", source.file, x,
                         source.rows, y, rows_of(reader, y));

@@ -15,6 +15,17 @@ void check_outside_replicas(std::string_view what) {
                       what);
 }
 
+/// Errors of `load` tell which step it is.
+template <class Load>
+void in_step(std::int64_t step, const Load& load) {
+  try {
+    load();
+  } catch (NumericError& error) {
+    error.add_context(fmt::format("step {}", step));
+    throw;
+  }
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const LearningRate& learning_rate, std::unique_ptr<const Rule> rule,
@@ -26,7 +37,7 @@ void Optimizer::minimize(GradientTape& tape, const Tensor& loss, const std::vect
   state_->prepare(context, variables, [&](std::size_t i) { return tape.only_rows_read(variables[i].value()); });
   {
     const PhaseTimer timer(Phase::compute);
-    state_->load(context, tape, loss);
+    in_step(state_->steps(context.local_replica()), [&] { state_->load(context, tape, loss); });
   }
   state_->step(context);
 }
@@ -44,7 +55,7 @@ void Optimizer::apply_gradients(std::span<const DenseOrSparse> gradients,
   });
   {
     const PhaseTimer timer(Phase::compute);
-    state_->load(context, gradients);
+    in_step(state_->steps(context.local_replica()), [&] { state_->load(context, gradients); });
   }
   state_->step(context);
 }
@@ -54,6 +65,11 @@ double Optimizer::learning_rate() const { return state_->learning_rate(); }
 void Optimizer::set_learning_rate(double rate) const {
   check_outside_replicas("the learning rate was set");
   state_->set_learning_rate(rate);
+}
+
+void Optimizer::check_numerics(bool on) const {
+  check_outside_replicas("the check of gradients was switched");
+  state_->check_numerics(on);
 }
 
 std::int64_t Optimizer::iterations() const {

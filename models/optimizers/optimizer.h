@@ -75,6 +75,10 @@ class Optimizer {
   double learning_rate() const;
   /// Throws InvalidArgument unless finite and >= 0, LogicError in a replica and where the rate follows a schedule.
   void set_learning_rate(double rate) const;
+  /// Whether every replica looks for NaN and infinities in its own gradients, before they meet the others'; it does not
+  /// at first. A step that finds one throws NumericError, which names replica, step (from 0), variable and element, and
+  /// updates nothing. Costs a pass over the gradients. Throws LogicError in a replica.
+  void check_numerics(bool on = true) const;
   /// Updates done.
   std::int64_t iterations() const;
   /// What it was made of, with the learning rate of now: see optimizer_config.h.

@@ -69,6 +69,11 @@ void Optimizer::State::set_learning_rate(double rate) {
   if (restored_) restored_->learning_rate = rate;  // which the first step takes over
 }
 
+void Optimizer::State::check_numerics(bool on) {
+  checks_numerics_ = on;
+  for (const Group& group : groups_) group.reducer->check_numerics(on);
+}
+
 std::int64_t Optimizer::State::steps(int replica) const {
   if (!steps_.empty()) return steps_.at(static_cast<std::size_t>(replica));
   return restored_ ? restored_->steps : 0;
@@ -148,6 +153,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
       options.by_rows.push_back(by_rows[member]);
     }
     group.reducer = std::make_unique<GradientReducer>(std::move(members), group.devices, options);
+    group.reducer->check_numerics(checks_numerics_);
   }
   variables_ = variables;
   std::ranges::copy_if(variables, std::back_inserter(constrained_),

@@ -20,6 +20,9 @@ class Optimizer::State {
 
   double learning_rate() const { return learning_rate_.at(steps(0)); }
   void set_learning_rate(double rate);
+  void check_numerics(bool on);
+  /// Steps done, with gradient accumulation several for an update.
+  std::int64_t steps(int replica) const;
   std::int64_t iterations(int replica) const { return steps(replica) / options_.gradient_accumulation_steps; }
 
   /// Makes what steps on these variables need, at the first one. `by_rows(i)`: whether this replica's gradient of
@@ -47,7 +50,6 @@ class Optimizer::State {
     std::unique_ptr<GradientReducer> reducer{};
   };
 
-  std::int64_t steps(int replica) const;
   std::vector<Rule::Slot> slots() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// Whether an update needs the norms of whole variables.
@@ -82,6 +84,7 @@ class Optimizer::State {
   std::unique_ptr<const Rule> rule_;
   OptimizerOptions options_;
   LearningRate learning_rate_;
+  bool checks_numerics_ = false;
   std::optional<OptimizerState> restored_;  ///< for the first step
   // Written when all replicas meet for the first step.
   std::vector<Variable> variables_;

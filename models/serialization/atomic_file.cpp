@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -17,6 +18,9 @@ namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view unfinished_prefix = ".lockstep-";
+constexpr std::string_view unfinished_suffix = ".tmp";
 
 [[noreturn]] void fail_to_write(const fs::path& path, int reason) {
   fail<InputError>("{}: cannot be written: {}", path.string(), std::strerror(reason));
@@ -42,7 +46,8 @@ class TemporaryFile {
   explicit TemporaryFile(const fs::path& target) : target_(target) {
     static std::atomic<unsigned> number = 0;
     do {
-      path_ = target.parent_path() / fmt::format(".lockstep-{}-{}.tmp", ::getpid(), number++);
+      path_ =
+          target.parent_path() / fmt::format("{}{}-{}{}", unfinished_prefix, ::getpid(), number++, unfinished_suffix);
       descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EEXIST);  // left by a process of the same number
     if (descriptor_ < 0) fail_to_write(target_, errno);
@@ -95,6 +100,11 @@ void write_file_atomically(const std::string& path, std::span<const std::byte> b
   file.write(bytes);
   file.replace_target();
   sync_folder(target.parent_path());
+}
+
+bool is_unfinished_file(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(unfinished_prefix) && name.ends_with(unfinished_suffix);
 }
 
 }  // namespace lockstep

@@ -119,6 +119,7 @@ void TrainingRun::run_epoch() {
   while (!stopped() && run_step()) {
   }
   const bool cut_short = state_.stop;
+  if (cut_short) tell(&Callback::on_stop, progress_);
   const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), !cut_short);
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);

@@ -56,6 +56,10 @@ struct OutOfMemory : Error {
 struct DeviceError : Error {
   using Error::Error;
 };
+/// A computation gave NaN or an infinity where it was asked to be watched.
+struct NumericError : Error {
+  using Error::Error;
+};
 /// A collective or barrier waited longer than its limit.
 struct Timeout : Error {
   using Error::Error;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
@@ -44,7 +45,12 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
     stats_.bytes_in_use += size;
     stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_in_use);
   }
-  return std::make_shared<Buffer>(shared_from_this(), data, size);
+  try {
+    return std::make_shared<Buffer>(shared_from_this(), data, size);
+  } catch (const std::bad_alloc&) {
+    take_back(data, size);
+    throw;
+  }
 }
 
 bool CachingAllocator::reserve(std::size_t bytes) {
@@ -64,6 +70,12 @@ void* CachingAllocator::ask_system(std::size_t bytes) {
 }
 
 void* CachingAllocator::system_allocate(std::size_t bytes, std::size_t wanted) {
+  {
+    // So that a block's return, in a destructor, cannot fail; before there is a block to be lost.
+    const std::lock_guard lock(mutex_);
+    auto& kept = free_[bytes];
+    kept.reserve(kept.capacity() + 1);
+  }
   if (!reserve(bytes)) {
     release_cache();
     const AllocatorStats now = stats();
@@ -81,9 +93,6 @@ void* CachingAllocator::system_allocate(std::size_t bytes, std::size_t wanted) {
   }
   const std::lock_guard lock(mutex_);
   ++stats_.system_allocations;
-  // Room for the block's return is made now, so that giving back, in a destructor, cannot fail.
-  auto& kept = free_[bytes];
-  kept.reserve(kept.capacity() + 1);
   return data;
 }
 

@@ -131,12 +131,12 @@ void Rendezvous::time_out(const char* place, std::uint32_t round, std::chrono::m
   fail<Timeout>("{}", reason_);
 }
 
-void Rendezvous::abort(int member, const std::string& reason) {
+void Rendezvous::abort(int member, std::string reason) {
   const std::lock_guard lock(mutex_);
   at(member).enter(State::ended);
   if (is_released(round_.load())) return;
   release_ = Release::aborted;
-  reason_ = reason;
+  reason_ = std::move(reason);
   round_.set_bits(released_bit);
 }
 

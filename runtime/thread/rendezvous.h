@@ -30,8 +30,9 @@ class Rendezvous {
   /// Throws Aborted after `abort`, LogicError when a member has finished or comes to another place, Timeout after
   /// `timeout`: for everyone, until `reset`. Timeout's message tells the state of every member.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
-  /// `member` has failed: releases everyone who waits or comes later. `reason` becomes part of their message.
-  void abort(int member, const std::string& reason);
+  /// `member` has failed: releases everyone who waits or comes later. `reason` becomes part of their message. Needs no
+  /// memory.
+  void abort(int member, std::string reason);
   /// `member` will not come again in this run. Whoever waits for it, now or later, gets a LogicError naming it: the
   /// members did not agree on how often they meet.
   void finish(int member);

@@ -42,11 +42,18 @@ void add_up_range(std::span<float* const> in, float* out, const FlatRange& range
 
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range) {
   if (range.begin == range.end) return;
-  const std::vector<float*> gradients = advanced(views.gradients, range.begin);
-  const std::vector<const float*> read_only(gradients.begin(), gradients.end());
-  const std::vector<float*> parameters = advanced(views.parameters, range.begin);
-  const std::vector<float*> state = advanced(views.state, range.begin);
-  update({read_only, parameters, state, range.end - range.begin});
+  // Kept by each thread: where one replica had no memory left here, others would have updated their shares already.
+  thread_local std::vector<const float*> gradients;
+  thread_local std::vector<float*> parameters;
+  thread_local std::vector<float*> state;
+  const auto advance = [&](auto& advanced_pointers, std::span<float* const> pointers) {
+    advanced_pointers.assign(pointers.begin(), pointers.end());
+    for (auto& pointer : advanced_pointers) pointer += range.begin;
+  };
+  advance(gradients, views.gradients);
+  advance(parameters, views.parameters);
+  advance(state, views.state);
+  update({gradients, parameters, state, range.end - range.begin});
 }
 
 }  // namespace lockstep

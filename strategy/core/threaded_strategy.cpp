@@ -1,6 +1,7 @@
 #include "lockstep/strategy/core/threaded_strategy.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -28,9 +29,10 @@ class ThreadedStrategy::Crew {
   static Crew*& of_this_thread();
 
  private:
-  /// What a step is to one replica: the job, inside the name scopes of the caller.
+  /// What a step is to one replica: the job, inside the name scopes of the caller. Throws nothing, and where there is
+  /// no memory even to tell of an error, all replicas are released all the same.
   void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica,
-                   const std::string& names);
+                   const std::string& callers_names);
   /// Waits for what a failed step has given GPUs to do: it may be at work on memory that the next step takes again.
   void let_gpus_end() const;
   /// Keeps the exception in hand, if it is the first, and releases the other replicas.
@@ -71,6 +73,15 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+/// Does what makes a message better, unless the memory for it is lacking.
+template <class Improve>
+void without_memory_leave_it(const Improve& improve) {
+  try {
+    improve();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 /// The name scopes in which a replica's step begins, from those of its caller.
 std::string names_of_replica(const std::string& caller, int replica) {
   if (replica == 0) return caller;
@@ -102,7 +113,7 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
   const std::string names = current_name_scope();
   Cluster* const cluster = options_.collective.cluster.get();
   const std::uint64_t failures_together = cluster ? cluster->failures_together() : 0;
-  threads_.run([&](int replica) { run_replica(strategy, job, replica, names_of_replica(names, replica)); });
+  threads_.run([&](int replica) { run_replica(strategy, job, replica, names); });
   meetings_.group.rendezvous().reset();
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
@@ -126,18 +137,22 @@ void ThreadedStrategy::Crew::let_gpus_end() const {
 }
 
 void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& strategy,
-                                         const std::function<void(int)>& job, int replica, const std::string& names) {
+                                         const std::function<void(int)>& job, int replica,
+                                         const std::string& callers_names) {
   thread_strategy() = strategy;
   of_this_thread() = this;
   std::optional<NameScope> name_scope;
-  if (!names.empty()) name_scope.emplace(names);
   try {
+    const std::string names = names_of_replica(callers_names, replica);
+    if (!names.empty()) name_scope.emplace(names);
     meetings_.group.run_timed(replica, job);
     meetings_.group.rendezvous().finish(replica);
   } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
     keep(released_, replica, error.what());
   } catch (Error& error) {
-    error.add_context(fmt::format("replica {} ({})", current_context().replica_in_sync(), devices_[replica].name()));
+    without_memory_leave_it([&] {
+      error.add_context(fmt::format("replica {} ({})", current_context().replica_in_sync(), devices_[replica].name()));
+    });
     keep(first_error_, replica, error.what());
   } catch (const std::exception& error) {
     keep(first_error_, replica, error.what());
@@ -153,7 +168,9 @@ void ThreadedStrategy::Crew::keep(std::exception_ptr& first, int replica, const 
     const std::lock_guard lock(error_mutex_);
     if (!first) first = std::current_exception();
   }
-  meetings_.group.rendezvous().abort(replica, fmt::format("replica {}: {}", replica, what));
+  std::string reason;
+  without_memory_leave_it([&] { reason = fmt::format("replica {}: {}", replica, what); });
+  meetings_.group.rendezvous().abort(replica, std::move(reason));
 }
 
 ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options)

@@ -1,6 +1,7 @@
 #include "lockstep/strategy/reduce/reducer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
@@ -98,12 +99,32 @@ void GradientReducer::check_ownership() const {
 void GradientReducer::accept(int replica, std::size_t variable, const DenseOrSparse& gradient) {
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_gradient || is_defined(gradient);
+  if (checks_numerics_ && is_defined(gradient)) require_finite(replica, variable, gradient);
   const Place place = places_[variable];
   if (place.is_table) return tables_->load(replica, place.number, gradient);
   if (!is_defined(gradient)) {
     const Tensor& slot = slots_[replica][variable].destination;
     clear_bytes(slot.raw_data(), slot.device(), static_cast<std::size_t>(slot.elements()) * sizeof(float));
   }
+}
+
+void GradientReducer::require_finite(int replica, std::size_t variable, const DenseOrSparse& gradient) const {
+  const ContextScope there(context_of(replica));
+  const auto* const rows = std::get_if<IndexedSlices>(&gradient);
+  Tensor values = slots_[static_cast<std::size_t>(replica)][variable].destination;
+  if (places_[variable].is_table) values = rows ? rows->values : std::get<Tensor>(gradient);
+  if (!values.is_dense()) {
+    const Tensor dense = Tensor::empty(values.shape());
+    current_backend().convert(values, dense);
+    values = dense;
+  }
+  if (std::isfinite(current_backend().squared_norm(values.data<float>(), values.elements()))) return;
+  const std::vector<float> all = values.to_vector<float>();
+  const auto bad = std::ranges::find_if(all, [](float value) { return !std::isfinite(value); });
+  require<BrokenInvariant>(bad != all.end(), "the norm of finite gradients is not finite");
+  const Variable& of = variables_[variable];
+  fail<NumericError>("the gradient of '{}' {} is {} at element {}{}", of.name(), of.shape(), *bad, bad - all.begin(),
+                     rows ? " of the rows that were looked up" : "");
 }
 
 FlatViews GradientReducer::views_of(int replica) const {

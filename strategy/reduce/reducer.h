@@ -32,11 +32,16 @@ class GradientReducer {
   /// Gives it another value.
   void set_state(std::size_t variable, std::size_t slot, const Tensor& value) const;
 
+  /// Whether each replica looks for NaN and infinities in its own gradients, which it does not at first. Not while
+  /// replicas take a step.
+  void check_numerics(bool on) { checks_numerics_ = on; }
+
   /// Whether gradients go straight from backward to apply, or sum_gradients, so that a bucket may be exchanged as soon
   /// as it is final, or something is done to them first. The same on all replicas.
   enum class Then { apply, more };
   /// This replica's gradients of `loss`, into the arena. A variable that the loss does not depend on gets 0, as on
-  /// replicas that do not use it.
+  /// replicas that do not use it. With check_numerics it ends with NumericError at the first gradient that is not
+  /// finite: as backward goes, at what lies next to the place where that began.
   void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss, Then then = Then::more);
   /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
   /// gradients are dense are made dense. Throws InvalidArgument on a wrong number or shape.
@@ -83,6 +88,8 @@ class GradientReducer {
   void check_ownership() const;
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
+  /// Throws NumericError naming the variable, its shape, and the first element that is not finite.
+  void require_finite(int replica, std::size_t variable, const DenseOrSparse& gradient) const;
   /// Adds what has been kept to this replica's gradients.
   void add_accumulated(int replica);
   FlatViews views_of(int replica) const;
@@ -95,6 +102,7 @@ class GradientReducer {
 
   std::vector<LogicalDevice> devices_;  ///< by replica
   bool own_copies_;
+  bool checks_numerics_ = false;
   std::vector<Variable> variables_;
   std::vector<Place> places_;  ///< of the variables
   std::optional<ParameterArena> arena_;

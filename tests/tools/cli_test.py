@@ -239,6 +239,12 @@ class Training(Case):
         self.assertEqual(first, losses("b", 1))
         self.assertNotEqual(first, losses("c", 2))
 
+    def test_check_numerics(self):
+        done = run("train", *TINY, "--learning-rate", "1e30", "--epochs", "3", "--check-numerics")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.splitlines()[-1],
+                         r"^lockstep: replica [01] \(.*\): step [1-5]: the gradient of '.+' \(.*\) is -?(nan|inf) at element \d+$")
+
     def test_cross_device_ops(self):
         def losses(name):
             self.succeed("train", *TINY, "--cross-device-ops", name, "--step-log", self.path / name)

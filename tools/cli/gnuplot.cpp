@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -11,6 +14,17 @@
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::cli {
+namespace {
+
+/// gnuplot does not notice that a disk is full.
+bool is_whole_png(const std::string& path) {
+  constexpr std::string_view end = "IEND\xae\x42\x60\x82";
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return bytes.ends_with(end);
+}
+
+}  // namespace
 
 void require_gnuplot() {
   require<InputError>(std::system("command -v gnuplot > /dev/null 2>&1") == 0,
@@ -42,10 +56,11 @@ void draw_png(const std::string& path, const std::string& script) {
   const bool written = std::fwrite(all.data(), 1, all.size(), gnuplot) == all.size();
   const int status = pclose(gnuplot);
   std::error_code error;
-  if (written && status == 0) std::filesystem::rename(temporary, path, error);
-  if (written && status == 0 && !error) return;
+  const bool whole = written && status == 0 && is_whole_png(temporary);
+  if (whole) std::filesystem::rename(temporary, path, error);
+  if (whole && !error) return;
   std::filesystem::remove(temporary, error);
-  fail<InputError>("--plot {}: gnuplot could not write it (status {})", path, status);
+  fail<InputError>("--plot {}: gnuplot could not write it (status {}), is the disk full?", path, status);
 }
 
 }  // namespace lockstep::cli

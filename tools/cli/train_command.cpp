@@ -49,7 +49,9 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   if (options.schedule == "poly")
     fit.callbacks.push_back(
         std::make_shared<LearningRateScheduler>(poly_decay(optimizer.learning_rate(), options.epochs)));
-  if (!options.backup_dir.empty()) fit.callbacks.push_back(std::make_shared<BackupAndRestore>(options.backup_dir));
+  if (!options.backup_dir.empty())
+    fit.callbacks.push_back(
+        std::make_shared<BackupAndRestore>(options.backup_dir, BackupAndRestoreOptions{.save_when_stopped = true}));
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
   if (!options.step_log.empty()) fit.callbacks.push_back(std::make_shared<StepLog>(options.step_log));
@@ -88,6 +90,7 @@ int run(TrainOptions options) {
   if (takes_images(kind)) settings.images = data.form;
   Model model = strategy.scope([&] { return make_model(kind, settings); });
   const Optimizer optimizer = make_optimizer(options);
+  optimizer.check_numerics(options.check_numerics);
   model.compile(optimizer, make_loss(kind), {Accuracy()});
   if (!options.weights.empty()) model.load_weights(options.weights);
 

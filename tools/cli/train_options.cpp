@@ -26,8 +26,9 @@ void add_data_options(CLI::App& command, DataOptions& data) {
 
 void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--weights", options.weights, "start from these weights (.weights.h5)");
-  command.add_option("--backup-dir", options.backup_dir,
-                     "keep a backup of the run in this folder after each epoch; the same command goes on from it");
+  command.add_option(
+      "--backup-dir", options.backup_dir,
+      "keep a backup of the run in this folder after each epoch and Ctrl-C; the same command goes on from it");
   command.add_option("--save", options.save, "write the trained weights (.weights.h5)");
   command.add_option("--history", options.history, "write the history by epoch (.json)");
   command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");
@@ -57,6 +58,8 @@ void TrainOptions::add_to(CLI::App& command) {
   command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");
   command.add_option("--verify-every", verify_every, "compare all copies of every variable every N steps")
       ->check(whole_number_from(1));
+  command.add_flag("--check-numerics", check_numerics,
+                   "end at the first NaN in a gradient, naming step, replica and layer");
   command.add_option(
       "--batch-shares", batch_shares,
       "of a global batch, by replica, for replicas of unequal speed, e.g. 2,1; or auto: measured over the "

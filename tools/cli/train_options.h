@@ -28,6 +28,7 @@ struct TrainOptions {
   std::optional<double> dropout{};
   std::string weights{}, save{}, history{}, step_log{}, plot{}, backup_dir{}, csv{}, tensorboard{};
   std::int64_t verify_every = 0;
+  bool check_numerics = false;
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
   bool json = false;
 

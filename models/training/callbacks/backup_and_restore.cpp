@@ -24,6 +24,10 @@ void BackupAndRestore::backup(Model& model, const TrainingProgress& progress) {
   BackupFolder(backup_dir_).write(model, progress);
 }
 
+void BackupAndRestore::on_stop(Model& model, const TrainingProgress& progress) {
+  if (options_.save_when_stopped && within_epoch_) BackupFolder(backup_dir_).write(model, progress);
+}
+
 void BackupAndRestore::on_train_end(Model& model) {
   if (model.strategy().is_chief() && options_.delete_checkpoint && !within_epoch_) BackupFolder(backup_dir_).remove();
 }

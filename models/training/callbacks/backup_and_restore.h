@@ -12,6 +12,8 @@ namespace lockstep {
 struct BackupAndRestoreOptions {
   std::optional<std::int64_t> save_freq{};  ///< steps after which to save, each time; if not said, after each epoch
   bool delete_checkpoint = true;            ///< at the end of training
+  /// Also when training is stopped within an epoch, as by Ctrl-C: nothing that has been done is lost.
+  bool save_when_stopped = false;
 };
 
 /// Keeps a backup of the run in a folder, so that the same program, when it was killed or stopped within an epoch and
@@ -30,6 +32,8 @@ class BackupAndRestore final : public Callback {
   void restore(Model& model, TrainingProgress& progress) override;
   /// Throws InputError when the folder cannot be written.
   void backup(Model& model, const TrainingProgress& progress) override;
+  /// As backup.
+  void on_stop(Model& model, const TrainingProgress& progress) override;
   void on_train_end(Model& model) override;
 
  private:

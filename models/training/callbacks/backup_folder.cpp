@@ -273,9 +273,16 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   require<InputError>(!error, "{}: the folder cannot be made: {}", path_.string(), error.message());
+  remove_leftovers();
+  const bool is_new = !std::filesystem::exists(path_ / name, error);
   file.write_to((path_ / name).string());
   const std::string text = json.dump(2) + "\n";
-  write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
+  try {
+    write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
+  } catch (const InputError&) {
+    if (is_new) std::filesystem::remove(path_ / name, error);  // nothing names it
+    throw;
+  }
   remove_states(name);
 }
 
@@ -302,9 +309,16 @@ std::string BackupFolder::read_metadata() const {
 
 void BackupFolder::remove() const {
   std::error_code ignored;
+  remove_leftovers();
   std::filesystem::remove(metadata(), ignored);
   remove_states("");
   std::filesystem::remove(path_, ignored);  // refused while something is in it
+}
+
+void BackupFolder::remove_leftovers() const {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored))
+    if (is_unfinished_file(entry.path())) std::filesystem::remove(entry.path(), ignored);
 }
 
 void BackupFolder::remove_states(const std::string& kept) const {

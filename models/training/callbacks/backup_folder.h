@@ -31,6 +31,8 @@ class BackupFolder {
   std::filesystem::path metadata() const { return path_ / "training_metadata.json"; }
   /// Its text; empty when there is none.
   std::string read_metadata() const;
+  /// Removes what runs that were killed while they wrote have left.
+  void remove_leftovers() const;
   /// Removes the files of tensors except `kept`.
   void remove_states(const std::string& kept) const;
 

@@ -125,8 +125,12 @@ TEST_F(Hdf5Dataset, NoticesAFileThatChanged) {
   const Dataset set = hdf5_dataset(path_, "x");
   std::filesystem::remove(path_);
   EXPECT_THAT([&] { (void)set.epoch().next(); }, ThrowsMessage<InputError>(HasSubstr("no such file")));
-  add("x", H5T_IEEE_F32LE, {2});
-  EXPECT_THAT([&] { (void)set.epoch().next(); }, ThrowsMessage<InputError>(HasSubstr("no longer has 3 rows")));
+  add("x", H5T_IEEE_F32LE, {200});
+  const auto has_changed = AllOf(HasSubstr(path_), HasSubstr("has changed while it was in use"));
+  EXPECT_THAT([&] { (void)set.epoch().next(); }, ThrowsMessage<InputError>(has_changed));
+  const Dataset other = hdf5_dataset(path_, "x");
+  std::filesystem::last_write_time(path_, std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1));
+  EXPECT_THAT([&] { (void)other.epoch().next(); }, ThrowsMessage<InputError>(has_changed));
 }
 
 }  // namespace

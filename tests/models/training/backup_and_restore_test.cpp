@@ -143,6 +143,21 @@ TEST_F(Backup, ARunThatWasStoppedInAnyEpochGoesOnToTheSameBits) {
   }
 }
 
+TEST_F(Backup, WhenStoppedIsOfTheStepInHand) {
+  for (const std::int64_t step : {0, 5, 9, 24}) {
+    Program program(backup_, {.save_when_stopped = true});
+    stop_at(program, step);
+    program.run();
+    std::int64_t first_step = -1;
+    program.at_step = [&](Model&, const StepReport& report) {
+      if (first_step < 0) first_step = report.step;
+    };
+    EXPECT_EQ(program.run(), straight_) << step;
+    EXPECT_EQ(first_step, step == 24 ? -1 : step + 1);
+    EXPECT_FALSE(std::filesystem::exists(backup_)) << "deleted when training has ended";
+  }
+}
+
 TEST_F(Backup, OfEverySoManyStepsGoesOnWithinAnEpoch) {
   for (const std::int64_t step : {2, 7, 12, 14}) {
     Program program(backup_, {.save_freq = 3});
@@ -226,6 +241,19 @@ TEST_F(Backup, ThatIsDamagedIsRefused) {
   EXPECT_ERROR(InputError, "training_metadata.json: is no backup of a run", program.run());
   test::write_text(metadata, "{}");
   EXPECT_ERROR(InputError, "training_metadata.json: is no backup of a run", program.run());
+}
+
+TEST_F(Backup, RemovesWhatAWriterThatWasKilledHasLeft) {
+  Program program(backup_, {.delete_checkpoint = false});
+  program.run();
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(backup_), std::filesystem::directory_iterator());
+  };
+  const auto whole = files();
+  test::write_text(backup_ + "/.lockstep-1-0.tmp", "half a fi");
+  program.epochs = 6;
+  program.run();
+  EXPECT_EQ(files(), whole);
 }
 
 TEST_F(Backup, ReplacesTheOneBefore) {

@@ -1,0 +1,56 @@
+#include "failing_new.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace lockstep::test {
+namespace {
+
+std::atomic<std::int64_t> told = 0;  ///< so that a thread's counts hold for the latest telling only
+std::atomic<bool> has_failed = false;
+thread_local std::int64_t told_as = -1;
+thread_local std::int64_t until_first = 0;
+thread_local std::int64_t failures_left = 0;
+
+bool this_one_fails() {
+  if (told_as != told) return false;
+  if (--until_first > 0 || failures_left == 0) return false;
+  --failures_left;
+  has_failed = true;
+  return true;
+}
+
+void* allocate(std::size_t bytes) noexcept { return this_one_fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes); }
+
+}  // namespace
+
+void fail_allocations_of_this_thread(std::int64_t first, std::int64_t failures) {
+  until_first = first;
+  failures_left = failures;
+  has_failed = false;
+  told_as = ++told;
+}
+
+void stop_failing_allocations() { ++told; }
+
+bool an_allocation_has_failed() { return has_failed; }
+
+}  // namespace lockstep::test
+
+// All of them, so that none is a sanitizer's own, which would look for another partner.
+
+void* operator new(std::size_t bytes) {
+  void* const memory = lockstep::test::allocate(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return lockstep::test::allocate(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return lockstep::test::allocate(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }

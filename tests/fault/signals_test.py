@@ -1,0 +1,46 @@
+"""SIGINT and SIGTERM: the step in hand ends, what was asked for is written, and the same command goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from trainer import Case
+
+TRAIN = [os.environ["LOCKSTEP"], "train", "--data", "synthetic:16", "--batch-size", "4", "--replicas", "2", "--epochs",
+         "3"]
+STEPS = 4  # of an epoch
+
+
+class Signals(Case):
+    def expect_to_go_on_after(self, number):
+        backup = ["--backup-dir", self.path / "backup"]
+        log = self.path / "s.jsonl"
+        process = subprocess.Popen([*TRAIN, *backup, "--step-log", log, "--history", self.path / "h.json"],
+                                   stderr=subprocess.DEVNULL)
+        while not (log.exists() and log.read_text().count("\n") >= STEPS + 2):
+            self.assertIsNone(process.poll())
+        process.send_signal(number)
+        self.assertEqual(process.wait(timeout=200), 128 + number)
+        done = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertLess(len(done), 3 * STEPS)
+        json.loads((self.path / "h.json").read_text())
+
+        weights = self.path / "resumed.weights.h5"
+        subprocess.run([*TRAIN, *backup, "--step-log", log, "--save", weights], check=True, capture_output=True)
+        first = json.loads(log.read_text().splitlines()[0])
+        self.assertEqual(first["step"], len(done), "goes on from the step that was in hand")
+        straight = self.path / "straight.weights.h5"
+        subprocess.run([*TRAIN, "--save", straight], check=True, capture_output=True)
+        self.assertEqual(weights.read_bytes(), straight.read_bytes())
+
+    def test_interrupt(self):
+        self.expect_to_go_on_after(signal.SIGINT)
+
+    def test_terminate(self):
+        self.expect_to_go_on_after(signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+"""valgrind over a training of one epoch on two replicas: nothing read before it is written, nothing lost.
+
+Needs a build that valgrind can run: its 3.19 knows no AVX-512, for which -march=native compiles where there is one.
+valgrind_test.py native says that the program was compiled so.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from trainer import SKIPPED, command
+
+ERRORS = 99
+OPTIONS = [f"--error-exitcode={ERRORS}", "--quiet", "--leak-check=full", "--show-leak-kinds=definite",
+           "--errors-for-leak-kinds=definite",
+           "--fair-sched=yes",  # replicas wait for each other in loops
+           f"--suppressions={pathlib.Path(__file__).with_name('valgrind.supp')}"]
+
+
+def main():
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        print("skipped: there is no valgrind")
+        return SKIPPED
+    if sys.argv[1:] == ["native"] and "avx512f" in pathlib.Path("/proc/cpuinfo").read_text():
+        print("skipped: the program has AVX-512 instructions, which valgrind does not know; configure with "
+              "-D LOCKSTEP_NATIVE=OFF to run this test")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([valgrind, *OPTIONS, *command("-", 1, pathlib.Path(folder) / "w.weights.h5")],
+                              capture_output=True, text=True, timeout=500, env={**os.environ, "OMP_NUM_THREADS": "2"})
+    print(done.stdout, done.stderr)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
