@@ -26,7 +26,7 @@ nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelK
   const MeasuredSteps steps = train_at_speed(
       model, kind, {.global_batch = batch, .warmup = options.warmup, .steps = options.steps, .seed = options.seed});
   nlohmann::ordered_json result = {{"model", options.model},
-                                   {"replicas", model.strategy().num_replicas_in_sync()},
+                                   {"replicas", options.replicas.replicas_of(model.strategy())},
                                    {"global_batch", batch},
                                    {"precision", options.precision}};
   result.update(speed_json(steps, batch));
@@ -54,14 +54,13 @@ void print_for_people(const nlohmann::ordered_json& result) {
 void run(const BenchOptions& options) {
   const ModelKind kind = parse_model(options.model);
   const Strategy strategy = options.replicas.make_strategy();
-  const std::int64_t batch =
-      options.batch_size > 0 ? options.batch_size : std::int64_t{64} * strategy.num_replicas_in_sync();
-  require(batch >= strategy.num_replicas_in_sync(), "--batch-size: {} replicas need at least as many examples, got {}",
-          strategy.num_replicas_in_sync(), batch);
-  Model model = strategy.scope([&] { return make_model(kind, {.seed = options.seed}); });
+  const int replicas = options.replicas.replicas_of(strategy);
+  const std::int64_t batch = options.batch_size > 0 ? options.batch_size : std::int64_t{64} * replicas;
+  require(batch >= replicas, "--batch-size: {} replicas need at least as many examples, got {}", replicas, batch);
+  Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, {.seed = options.seed}); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
   if (!strategy.is_chief()) return;
-  result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / strategy.num_replicas_in_sync());
+  result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / replicas);
   print_for_people(result);
   if (options.json) fmt::print("{}\n", result.dump());
 }

@@ -2,36 +2,52 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/fashion_mnist.h>
+#include <lockstep/models/data/hdf5_dataset.h>
+#include <lockstep/models/data/image_augmentation.h>
+#include <lockstep/models/data/image_directory.h>
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/data/normalization.h>
+#include <lockstep/models/serialization/hdf5_file.h>
 
 namespace lockstep::cli {
 namespace {
 
 constexpr std::int64_t synthetic_default = 1024;
 constexpr std::int64_t batches_ahead = 2;
+constexpr double largest_shift = 0.1;  ///< of --augment: a share of the width, and of the height
 const ExampleForm small_images{{32, 32, 3}, 10};
 
 using Transform = std::function<Example(const Example&)>;
 
-/// The order of the stages of training: mixing examples before they are batched, preparing whole batches.
-Dataset training_batches(const Example& examples, const Transform& prepare, const DataOptions& options) {
-  Dataset data = Dataset::from_tensors(examples.inputs(), examples.y);
+/// The order of the stages of training: mixing and changing examples before they are batched, preparing whole batches.
+Dataset training_batches(Dataset data, const Transform& prepare, const DataOptions& options) {
   if (options.shuffle) data = data.shuffle({.seed = options.seed});
+  if (options.augment)
+    data = data.map(image_augmentation({.width_shift_range = largest_shift,
+                                        .height_shift_range = largest_shift,
+                                        .horizontal_flip = true,
+                                        .seed = options.seed}));
   data = data.batch(options.batch_size, options.drop_remainder);
   return prepare ? data.map(prepare).prefetch(batches_ahead) : data;
 }
 
-/// Images of bytes, prepared batch by batch with the training images' mean.
+Dataset test_batches(const Dataset& data, const Transform& prepare, const DataOptions& options) {
+  return data.batch(options.batch_size).map(prepare).prefetch(batches_ahead);
+}
+
+/// Images of bytes in memory, prepared batch by batch.
 TrainingData image_data(std::string name, const Example& train, const Example& test, const Transform& prepare,
                         const DataOptions& options) {
-  Dataset test_batches =
-      Dataset::from_tensors(test.x, test.y).batch(options.batch_size).map(prepare).prefetch(batches_ahead);
-  return {std::move(name),         small_images, training_batches(train, prepare, options),
-          std::move(test_batches), train.size(), test.size()};
+  return {std::move(name),
+          small_images,
+          training_batches(Dataset::from_tensors(train.x, train.y), prepare, options),
+          test_batches(Dataset::from_tensors(test.x, test.y), prepare, options),
+          train.size(),
+          test.size()};
 }
 
 TrainingData load_fashion(const std::string& directory, const DataOptions& options) {
@@ -66,21 +82,128 @@ TrainingData make_synthetic(const std::string& text, const DataOptions& options,
   const std::int64_t count = std::min(synthetic_count(text), options.limit.value_or(INT64_MAX));
   const ExampleForm form = usual_form(model);
   const Example examples = synthetic_examples(form, count, options.seed);
-  return {"synthetic data", form, training_batches(examples, {}, options), std::nullopt, count, 0};
+  return {"synthetic data", form,  training_batches(Dataset::from_tensors(examples.inputs(), examples.y), {}, options),
+          std::nullopt,     count, 0};
+}
+
+Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit) {
+  return limit ? data.take(*limit) : data;
+}
+
+std::int64_t count_of(const Dataset& data) { return data.size().value_or(0); }
+
+/// Values of 0 to 255, or bytes, as numbers of 0 to 1; others stay.
+Transform scaling_of(const Shape& shape, DType dtype) {
+  if (dtype != DType::u8) return [](const Example& example) { return example; };
+  return mean_subtraction(Tensor::zeros(shape));
+}
+
+template <class T>
+std::int64_t largest_of(const Tensor& labels) {
+  const auto values = labels.span<const T>();
+  return static_cast<std::int64_t>(*std::max_element(values.begin(), values.end()));
+}
+
+/// The number of classes that whole-numbered labels tell apart.
+std::int64_t classes_of(const std::string& file) {
+  std::int64_t most = 0;
+  for (const Example& labels : hdf5_dataset(file, "y_train").batch(4096).epoch()) {
+    const DType dtype = labels.x.dtype();
+    require<InputError>(dtype != DType::f32, "--data hdf5:{}: y_train must be whole-numbered classes", file);
+    most = std::max(most, dtype == DType::u8    ? largest_of<std::uint8_t>(labels.x)
+                          : dtype == DType::i32 ? largest_of<std::int32_t>(labels.x)
+                                                : largest_of<std::int64_t>(labels.x));
+  }
+  return most + 1;
+}
+
+TrainingData load_hdf5(const std::string& file, const DataOptions& options, ModelKind model) {
+  require(!file.empty(), "--data hdf5:FILE needs the file");
+  const Dataset train = limited(hdf5_dataset(file, "x_train", "y_train"), options.limit);
+  const std::optional<Example> first = train.epoch().next();
+  require<InputError>(first.has_value(), "--data hdf5:{}: x_train has no rows", file);
+  const ExampleForm usual = usual_form(model);
+  const Shape shape = first->x.shape();
+  const bool fits = takes_images(model) ? shape.rank() == usual.shape.rank() : shape == usual.shape;
+  require(usual.inputs == 1 && fits, "--data hdf5:{}: x_train has examples of {}, this --model takes {}{}", file, shape,
+          usual.inputs == 1 ? "" : "pairs of ", usual.shape);
+  const Transform prepare = scaling_of(shape, first->x.dtype());
+  TrainingData data{.name = std::filesystem::path(file).filename().string(),
+                    .form = {shape, takes_images(model) ? classes_of(file) : usual.classes},
+                    .train = training_batches(train, prepare, options),
+                    .test = std::nullopt,
+                    .train_examples = count_of(train)};
+  const std::vector<std::string> names = hdf5::Reader(file).names_in("/");
+  if (std::find(names.begin(), names.end(), "x_test") != names.end()) {
+    const Dataset test = limited(hdf5_dataset(file, "x_test", "y_test"), options.limit_test);
+    data.test = test_batches(test, prepare, options);
+    data.test_examples = count_of(test);
+  }
+  return data;
+}
+
+/// A folder for each class; or such folders in "train", and in "test" or "val".
+TrainingData load_folder(const std::string& directory, const DataOptions& options, ModelKind model) {
+  require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
+  const Shape shape = usual_form(model).shape;
+  ImageDirectoryOptions files{
+      .image_size = {shape[0], shape[1]}, .channels = shape[2], .shuffle = options.shuffle, .seed = options.seed};
+  const std::filesystem::path root(directory);
+  const bool parted = std::filesystem::is_directory(root / "train");
+  const ImageDirectory train = image_dataset_from_directory(parted ? root / "train" : root, files);
+  // -1 to 1, as the models of Keras' zoo were trained.
+  const Tensor half = Tensor::full({shape[2]}, 127.5F);
+  const Transform prepare =
+      channel_normalization({.mean = half, .variance = Tensor::full({shape[2]}, 127.5F * 127.5F)});
+  const Dataset train_set = limited(train.dataset, options.limit);
+  DataOptions read_in_order = options;  // the files come in another order already
+  read_in_order.shuffle = false;
+  TrainingData data{.name = root.filename().string(),
+                    .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
+                    .train = training_batches(train_set, prepare, read_in_order),
+                    .test = std::nullopt,
+                    .train_examples = count_of(train_set)};
+  files.shuffle = false;
+  for (const char* name : {"test", "val"}) {
+    if (!parted || data.test || !std::filesystem::is_directory(root / name)) continue;
+    const ImageDirectory test = image_dataset_from_directory(root / name, files);
+    require<InputError>(test.class_names == train.class_names,
+                        "--data images:{}: '{}' and 'train' must have the same "
+                        "folders, one for each class",
+                        directory, name);
+    const Dataset test_set = limited(test.dataset, options.limit_test);
+    data.test = test_batches(test_set, prepare, options);
+    data.test_examples = count_of(test_set);
+  }
+  return data;
 }
 
 }  // namespace
+
+std::string data_names() {
+  return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train, y_train and, if there, x_test, y_test), images:DIR (a "
+         "folder for each class, or such folders in train and test) or synthetic[:N]";
+}
 
 TrainingData load_data(const DataOptions& options, ModelKind model) {
   const std::size_t colon = options.source.find(':');
   const std::string kind = options.source.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : options.source.substr(colon + 1);
+  require(!options.augment || (takes_images(model) && kind != "synthetic"), "--augment changes images; {} has none",
+          kind == "synthetic" ? "--data synthetic" : "the data of this --model");
   if (kind == "synthetic") return make_synthetic(rest, options, model);
-  require(kind == "fashion-mnist" || kind == "cifar10",
-          "--data '{}' is not known; choose fashion-mnist[:DIR], cifar10:DIR or synthetic[:N]", options.source);
-  require(takes_images(model) && model != ModelKind::xception,
-          "--data {}, of images of 32 x 32, does not suit this --model, which takes {}; use --data synthetic", kind,
-          model == ModelKind::xception ? "larger ones" : fmt::format("{}", usual_form(model).shape));
+  if (kind == "hdf5") return load_hdf5(rest, options, model);
+  require(kind == "fashion-mnist" || kind == "cifar10" || kind == "images", "--data '{}' is not known; choose {}",
+          options.source, data_names());
+  require(takes_images(model),
+          "--data {}, of images, does not suit this --model, which takes {}; use --data synthetic "
+          "or hdf5",
+          kind, usual_form(model).shape);
+  if (kind == "images") return load_folder(rest, options, model);
+  require(model != ModelKind::xception,
+          "--data {}, of images of 32 x 32, does not suit this --model, which takes larger "
+          "ones; use --data images or synthetic",
+          kind);
   return kind == "cifar10" ? load_cifar(rest, options) : load_fashion(rest, options);
 }
 

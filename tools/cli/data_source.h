@@ -11,14 +11,18 @@
 namespace lockstep::cli {
 
 struct DataOptions {
-  std::string source = "fashion-mnist";  ///< fashion-mnist[:DIR], cifar10:DIR or synthetic[:N]
+  std::string source = "fashion-mnist";  ///< see data_names()
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};
   std::int64_t batch_size = 0;  ///< global
   std::uint64_t seed = 0;
   bool shuffle = true;
+  bool augment = false;  ///< training images are shifted and flipped
   bool drop_remainder = false;
 };
+
+/// What a source can be, for people.
+std::string data_names();
 
 /// What a model is trained and tested on, in batches.
 struct TrainingData {

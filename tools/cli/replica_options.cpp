@@ -5,9 +5,12 @@
 
 #include <fmt/ranges.h>
 
+#include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 #include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
+#include <lockstep/strategy/one_device/one_device_strategy.h>
 
 #include "interrupt.h"
 
@@ -53,9 +56,12 @@ std::string device_text(const std::vector<LogicalDevice>& devices) {
 void ReplicaOptions::add_to(CLI::App& command) {
   devices.add_to(command, "every GPU, or 2; of each worker: its share of the GPUs, or 1 CPU");
   command
-      .add_option("--strategy", strategy,
-                  "mirrored (default): all replicas in this process; multi-worker: in all that mpirun has started")
-      ->check(CLI::IsMember({"mirrored", multi_worker}));
+      .add_option(
+          "--strategy", strategy,
+          "mirrored (default): a copy of the weights for each replica; one-device; central-storage: one copy for "
+          "all; multi-gpu-model: one copy, outputs concatenated on the CPU, for comparison; multi-worker: "
+          "mirrored over all processes that mpirun has started")
+      ->check(CLI::IsMember({mirrored, one_device, central_storage, multi_gpu, multi_worker}));
   std::vector<std::string> ways;
   for (const CrossDeviceOps ops : all_cross_device_ops) ways.emplace_back(name(ops));
   command
@@ -67,19 +73,36 @@ void ReplicaOptions::add_to(CLI::App& command) {
 }
 
 Strategy ReplicaOptions::make_strategy() const {
-  if (has_workers()) {
-    require(parse_cross_device_ops(cross_device_ops) == CrossDeviceOps::automatic,
-            "--cross-device-ops {} is for the replicas of one process; with --strategy multi-worker leave it out",
-            cross_device_ops);
-    return MultiWorkerMirroredStrategy(
-        chosen_devices(), {.timeout = std::chrono::seconds(timeout_s), .asked_to_end = InterruptCallback::interrupted});
+  const CrossDeviceOps ops = parse_cross_device_ops(cross_device_ops);
+  require(strategy == mirrored || ops == CrossDeviceOps::automatic,
+          "--cross-device-ops {} is for --strategy mirrored; with {} leave it out", cross_device_ops, strategy);
+  const std::vector<LogicalDevice> chosen = devices_of_process();
+  const std::chrono::seconds timeout(timeout_s);
+  if (strategy == multi_gpu) return get_strategy();
+  if (strategy == one_device) {
+    require(chosen.size() == 1, "--strategy one-device takes one device, got {}", chosen.size());
+    return OneDeviceStrategy(chosen.front());
   }
-  const MirroredOptions options{.timeout = std::chrono::seconds(timeout_s),
-                                .cross_device_ops = parse_cross_device_ops(cross_device_ops)};
-  return MirroredStrategy(chosen_devices(), options);
+  if (strategy == central_storage) return CentralStorageStrategy(chosen, {.timeout = timeout});
+  if (strategy == multi_worker)
+    return MultiWorkerMirroredStrategy(chosen, {.timeout = timeout, .asked_to_end = InterruptCallback::interrupted});
+  return MirroredStrategy(chosen, {.timeout = timeout, .cross_device_ops = ops});
 }
 
-std::vector<LogicalDevice> ReplicaOptions::chosen_devices() const {
+int ReplicaOptions::replicas_of(const Strategy& made) const {
+  return strategy == multi_gpu ? count() : made.num_replicas_in_sync();
+}
+
+Model ReplicaOptions::make_model(const Strategy& made, const std::function<Model()>& make) const {
+  if (strategy != multi_gpu) return made.scope(make);
+  MultiGpuOptions options;
+  for (const LogicalDevice& device : devices_of_process()) options.devices.push_back(device.name());
+  return multi_gpu_model(make(), options);
+}
+
+std::vector<LogicalDevice> ReplicaOptions::devices_of_process() const {
+  const bool none_given = devices.replicas == 0 && devices.devices.empty();
+  if (strategy == one_device && none_given) return default_devices(1);
   if (!has_workers() || !devices.devices.empty()) return devices.chosen();
   return worker_devices(devices.replicas > 0 ? std::optional(devices.replicas) : std::nullopt);
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include <lockstep/models/training/model.h>
 #include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep::cli {
@@ -34,15 +36,24 @@ struct ReplicaOptions {
   /// Whether there are other processes, started together with this one, that train with it.
   bool has_workers() const { return strategy == multi_worker; }
   /// How many replicas this process will have.
-  int count() const { return static_cast<int>(chosen_devices().size()); }
-  /// Throws InvalidArgument for devices that cannot be used, Unsupported for cross-device ops that they do not have.
+  int count() const { return static_cast<int>(devices_of_process().size()); }
+  /// Throws InvalidArgument for devices that cannot be used and for options that do not go together, Unsupported for
+  /// cross-device ops that the devices do not have. multi_gpu_model has the default strategy.
   Strategy make_strategy() const;
+  /// How many replicas a step has, over all processes.
+  int replicas_of(const Strategy& made) const;
+  /// The model that `make` gives, over the replicas: made in the strategy's scope, or by multi_gpu_model.
+  Model make_model(const Strategy& made, const std::function<Model()>& make) const;
 
  private:
+  static constexpr const char* mirrored = "mirrored";
+  static constexpr const char* one_device = "one-device";
+  static constexpr const char* central_storage = "central-storage";
+  static constexpr const char* multi_gpu = "multi-gpu-model";
   static constexpr const char* multi_worker = "multi-worker";
 
   /// Throws as parse_devices and default_devices.
-  std::vector<LogicalDevice> chosen_devices() const;
+  std::vector<LogicalDevice> devices_of_process() const;
 };
 
 /// An option's number must be a whole one of at least `lowest`.

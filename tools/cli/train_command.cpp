@@ -2,12 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/metrics/accuracy.h>
-#include <lockstep/models/optimizers/adam.h>
-#include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/csv_logger.h>
-#include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+#include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
 
@@ -22,17 +20,6 @@
 namespace lockstep::cli {
 namespace {
 
-Optimizer make_optimizer(const TrainOptions& options) {
-  if (options.optimizer == "adam") {
-    AdamOptions adam;
-    if (options.learning_rate) adam.learning_rate = *options.learning_rate;
-    return Adam(adam);
-  }
-  SgdOptions sgd{.momentum = options.momentum};
-  if (options.learning_rate) sgd.learning_rate = *options.learning_rate;
-  return SGD(sgd);
-}
-
 nlohmann::ordered_json history_json(const History& history, const RunRecord& record) {
   nlohmann::ordered_json result;
   for (const auto& [name, values] : history.values) result[name] = values;
@@ -41,17 +28,31 @@ nlohmann::ordered_json history_json(const History& history, const RunRecord& rec
   return result;
 }
 
+/// The best and the last weights, and the backup that a stopped run goes on from.
+void add_checkpoints(const TrainOptions& options, bool is_tested, FitOptions& fit) {
+  if (options.checkpoint.empty()) return;
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
+      options.checkpoint + "/best.weights.h5",
+      ModelCheckpointOptions{.monitor = is_tested ? "val_loss" : "loss", .save_best_only = true}));
+  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(options.checkpoint + "/last.weights.h5"));
+  fit.callbacks.push_back(
+      std::make_shared<BackupAndRestore>(options.backup_folder(), BackupAndRestoreOptions{.save_when_stopped = true}));
+}
+
+/// Weights, or the whole model, as the file's name says.
+void save(const Model& model, const std::string& file) {
+  if (file.ends_with(".weights.h5") || file.ends_with(".safetensors")) return model.save_weights(file);
+  model.save(file);
+}
+
 FitOptions fit_options(const TrainOptions& options, const TrainingData& data, const Optimizer& optimizer,
                        const std::shared_ptr<RunRecord>& record) {
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
   fit.verify_every = options.verify_every;
   fit.distribute = options.distribute_options();
-  if (options.schedule == "poly")
-    fit.callbacks.push_back(
-        std::make_shared<LearningRateScheduler>(poly_decay(optimizer.learning_rate(), options.epochs)));
-  if (!options.backup_dir.empty())
-    fit.callbacks.push_back(
-        std::make_shared<BackupAndRestore>(options.backup_dir, BackupAndRestoreOptions{.save_when_stopped = true}));
+  if (const auto schedule = options.update.make_schedule(optimizer.learning_rate(), options.epochs))
+    fit.callbacks.push_back(schedule);
+  add_checkpoints(options, data.test.has_value(), fit);
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
   if (!options.step_log.empty()) fit.callbacks.push_back(std::make_shared<StepLog>(options.step_log));
@@ -66,7 +67,7 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
 void write_results(const TrainOptions& options, const Model& model, const History& history, const RunRecord& record,
                    const std::string& title) {
   const nlohmann::ordered_json result = history_json(history, record);
-  if (!options.save.empty()) model.save_weights(options.save);
+  if (!options.save.empty()) save(model, options.save);
   if (!model.strategy().is_chief()) return;
   if (!options.history.empty()) {
     const std::string text = result.dump(2) + "\n";
@@ -80,7 +81,7 @@ int run(TrainOptions options) {
   options.check();
   const ModelKind kind = parse_model(options.model);
   const Strategy strategy = options.replicas.make_strategy();
-  const int replicas = strategy.num_replicas_in_sync();
+  const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
   const TrainingData data = load_data(options.data, kind);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
@@ -88,8 +89,8 @@ int run(TrainOptions options) {
 
   ModelSettings settings{.seed = options.data.seed, .dropout = options.dropout};
   if (takes_images(kind)) settings.images = data.form;
-  Model model = strategy.scope([&] { return make_model(kind, settings); });
-  const Optimizer optimizer = make_optimizer(options);
+  Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, settings); });
+  const Optimizer optimizer = options.update.make_optimizer();
   optimizer.check_numerics(options.check_numerics);
   model.compile(optimizer, make_loss(kind), {Accuracy()});
   if (!options.weights.empty()) model.load_weights(options.weights);

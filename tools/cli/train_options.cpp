@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -12,8 +13,7 @@ namespace lockstep::cli {
 namespace {
 
 void add_data_options(CLI::App& command, DataOptions& data) {
-  command.add_option("--data", data.source,
-                     "fashion-mnist[:DIR], cifar10:DIR or synthetic[:N] (default fashion-mnist)");
+  command.add_option("--data", data.source, data_names() + " (default fashion-mnist)");
   command.add_option("--limit", data.limit, "only the first N examples")->check(whole_number_from(1));
   command.add_option("--limit-test", data.limit_test, "only the first N test examples")->check(whole_number_from(1));
   command.add_option("--batch-size", data.batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
@@ -21,15 +21,22 @@ void add_data_options(CLI::App& command, DataOptions& data) {
   command.add_option("--seed", data.seed, "of weights, dropout and the order of examples (default 0)")
       ->check(whole_number_from(0));
   command.add_flag("!--no-shuffle", data.shuffle, "keep the order of the examples");
+  command.add_flag("--augment", data.augment, "training images are shifted by up to a tenth and flipped left to right");
   command.add_flag("--drop-remainder", data.drop_remainder, "leave the last, smaller batch out");
 }
 
 void add_output_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--weights", options.weights, "start from these weights (.weights.h5)");
+  command.add_option("--weights", options.weights, "start from these weights (.weights.h5 or .safetensors)");
+  command.add_option("--save", options.save,
+                     "write the trained weights (.weights.h5 or .safetensors), or the whole "
+                     "model for Keras (.keras or .h5)");
   command.add_option(
-      "--backup-dir", options.backup_dir,
-      "keep a backup of the run in this folder after each epoch and Ctrl-C; the same command goes on from it");
-  command.add_option("--save", options.save, "write the trained weights (.weights.h5)");
+      "--checkpoint", options.checkpoint,
+      "keep best.weights.h5 (by the loss, of the test data if there are any) and last.weights.h5 in this "
+      "folder, written after each epoch, and until training is done what a stopped run needs to go on");
+  command
+      .add_flag("--resume", options.resume, "go on from where the run that wrote --checkpoint was stopped, if it was")
+      ->needs("--checkpoint");
   command.add_option("--history", options.history, "write the history by epoch (.json)");
   command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");
   command.add_option("--csv", options.csv, "write a line for each epoch (.csv)");
@@ -40,6 +47,14 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_flag("--json", options.json, "the history as one JSON object on standard output");
 }
 
+bool has_files(const std::string& folder) {
+  return std::filesystem::is_directory(folder) && !std::filesystem::is_empty(folder);
+}
+
+bool known_ending(const std::string& file) {
+  return file.ends_with(".h5") || file.ends_with(".safetensors") || file.ends_with(".keras");
+}
+
 }  // namespace
 
 void TrainOptions::add_to(CLI::App& command) {
@@ -48,12 +63,7 @@ void TrainOptions::add_to(CLI::App& command) {
   replicas.add_to(command);
   command.add_option("--epochs", epochs, "passes over the data (default 1)")->check(whole_number_from(1));
   command.add_option("--steps-per-epoch", steps_per_epoch, "end an epoch after N steps")->check(whole_number_from(1));
-  command.add_option("--optimizer", optimizer, "sgd or adam (default sgd)")->check(CLI::IsMember({"sgd", "adam"}));
-  command.add_option("--learning-rate", learning_rate, "default: Keras', 0.01 for sgd and 0.001 for adam");
-  command.add_option("--momentum", momentum, "of sgd (default 0)");
-  command
-      .add_option("--schedule", schedule, "of the learning rate: constant, or poly: linearly to 0 (default constant)")
-      ->check(CLI::IsMember({"constant", "poly"}));
+  update.add_to(command);
   command.add_option("--precision", precision, "float32")->check(CLI::IsMember({"float32"}));
   command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");
   command.add_option("--verify-every", verify_every, "compare all copies of every variable every N steps")
@@ -87,16 +97,20 @@ DistributeOptions TrainOptions::distribute_options() const {
 }
 
 void TrainOptions::check() const {
-  require(!learning_rate || (std::isfinite(*learning_rate) && *learning_rate > 0),
-          "--learning-rate: must be a positive number, got {}", learning_rate.value_or(0));
-  require(momentum == 0 || optimizer == "sgd", "--momentum belongs to --optimizer sgd, not to {}", optimizer);
-  require(momentum >= 0 && momentum <= 1, "--momentum: must be between 0 and 1, got {}", momentum);
+  (void)update.make_optimizer();
   require(!dropout || (*dropout >= 0 && *dropout < 1), "--dropout: must be at least 0 and below 1, got {}",
           dropout.value_or(0));
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
   (void)distribute_options();
-  require(save.empty() || save.ends_with(".weights.h5"), "--save {}: the name must end in .weights.h5", save);
-  if (!save.empty()) require_writable(save, "--save");
+  if (!save.empty()) {
+    require(known_ending(save), "--save {}: the name must end in .weights.h5, .safetensors, .keras or .h5", save);
+    require_writable(save, "--save");
+  }
+  require<InputError>(
+      resume || checkpoint.empty() || !std::filesystem::exists(backup_folder()),
+      "--checkpoint {}: the folder is that of a run that was stopped; add --resume to go on with it, or "
+      "choose another folder",
+      checkpoint);
   if (!history.empty()) require_writable(history, "--history");
   if (!step_log.empty()) require_writable(step_log, "--step-log");
   if (!plot.empty()) {

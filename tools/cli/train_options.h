@@ -10,6 +10,7 @@
 
 #include "data_source.h"
 #include "replica_options.h"
+#include "update_options.h"
 
 namespace lockstep::cli {
 
@@ -20,13 +21,11 @@ struct TrainOptions {
   ReplicaOptions replicas{};
   int epochs = 1;
   std::optional<std::int64_t> steps_per_epoch{};
-  std::string optimizer = "sgd";
-  std::optional<double> learning_rate{};  ///< default: the optimizer's, as in Keras
-  double momentum = 0;
-  std::string schedule = "constant";
+  UpdateOptions update{};
   std::string precision = "float32";
   std::optional<double> dropout{};
-  std::string weights{}, save{}, history{}, step_log{}, plot{}, backup_dir{}, csv{}, tensorboard{};
+  std::string weights{}, save{}, history{}, step_log{}, plot{}, checkpoint{}, csv{}, tensorboard{};
+  bool resume = false;
   std::int64_t verify_every = 0;
   bool check_numerics = false;
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
@@ -35,6 +34,8 @@ struct TrainOptions {
   void add_to(CLI::App& command);
   /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
   void check() const;
+  /// Where --checkpoint keeps what a stopped run goes on from.
+  std::string backup_folder() const { return checkpoint + "/backup"; }
   /// What --batch-shares says. Throws InvalidArgument for what is neither numbers nor auto.
   DistributeOptions distribute_options() const;
 };
