@@ -82,7 +82,7 @@ class Outputs(DiskCase):
     """All that `lockstep train` writes."""
 
     NAMES = {"--save": "w.weights.h5", "--history": "h.json", "--step-log": "s.jsonl", "--csv": "c.csv",
-             "--plot": "p.png", "--tensorboard": "events", "--backup-dir": "backup"}
+             "--plot": "p.png", "--tensorboard": "events", "--checkpoint": "run"}
     LOGS = ["--step-log", "--csv", "--tensorboard"]  # are begun before training, and may end anywhere
 
     def expect_refused(self, option, path):

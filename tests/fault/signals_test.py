@@ -15,9 +15,9 @@ STEPS = 4  # of an epoch
 
 class Signals(Case):
     def expect_to_go_on_after(self, number):
-        backup = ["--backup-dir", self.path / "backup"]
+        folder = ["--checkpoint", self.path / "run"]
         log = self.path / "s.jsonl"
-        process = subprocess.Popen([*TRAIN, *backup, "--step-log", log, "--history", self.path / "h.json"],
+        process = subprocess.Popen([*TRAIN, *folder, "--step-log", log, "--history", self.path / "h.json"],
                                    stderr=subprocess.DEVNULL)
         while not (log.exists() and log.read_text().count("\n") >= STEPS + 2):
             self.assertIsNone(process.poll())
@@ -28,7 +28,7 @@ class Signals(Case):
         json.loads((self.path / "h.json").read_text())
 
         weights = self.path / "resumed.weights.h5"
-        subprocess.run([*TRAIN, *backup, "--step-log", log, "--save", weights], check=True, capture_output=True)
+        subprocess.run([*TRAIN, *folder, "--resume", "--step-log", log, "--save", weights], check=True, capture_output=True)
         first = json.loads(log.read_text().splitlines()[0])
         self.assertEqual(first["step"], len(done), "goes on from the step that was in hand")
         straight = self.path / "straight.weights.h5"

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 PROGRAM = os.environ["LOCKSTEP"]
 # A global batch of few examples: each step takes some milliseconds to seconds, sanitized or not.
@@ -295,23 +296,144 @@ class Interrupt(Case):
         json.loads((self.path / "h.json").read_text())
 
 
-class Backup(Case):
+class Checkpoint(Case):
     def test_an_interrupted_run_goes_on_to_the_same_weights(self):
         arguments = [PROGRAM, "train", *TINY, "--epochs", "8"]
         subprocess.run([*arguments, "--save", self.path / "straight.weights.h5"], check=True, capture_output=True)
         log = self.path / "s.jsonl"
-        process = subprocess.Popen([*arguments, "--backup-dir", self.path / "backup", "--step-log", log],
-                                   stderr=subprocess.DEVNULL)
+        folder = self.path / "run"
+        process = subprocess.Popen([*arguments, "--checkpoint", folder, "--step-log", log], stderr=subprocess.DEVNULL)
         while not (log.exists() and log.read_text().count("\n") >= 5):
             self.assertIsNone(process.poll())
         process.kill()
         process.wait(timeout=300)
-        subprocess.run([*arguments, "--backup-dir", self.path / "backup", "--step-log", log, "--save",
+        self.refuse("train", *TINY, "--checkpoint", folder, says=[f"--checkpoint {folder}: ", "add --resume"])
+        subprocess.run([*arguments, "--checkpoint", folder, "--resume", "--step-log", log, "--save",
                         self.path / "resumed.weights.h5"], check=True, capture_output=True)
         self.assertGreater(json.loads(log.read_text().splitlines()[0])["step"], 0)
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
                          (self.path / "straight.weights.h5").read_bytes())
-        self.assertFalse((self.path / "backup").exists())
+        self.assertEqual(sorted(file.name for file in folder.iterdir()), ["best.weights.h5", "last.weights.h5"])
+        self.assertEqual((folder / "last.weights.h5").read_bytes(), (self.path / "straight.weights.h5").read_bytes())
+
+    def test_keeps_the_weights_of_the_best_epoch(self):
+        # So large a rate that the first epoch is the best.
+        self.succeed("train", *TINY, "--epochs", "2", "--learning-rate", "5", "--checkpoint", self.path / "run",
+                     "--history", self.path / "h.json")
+        history = json.loads((self.path / "h.json").read_text())
+        self.assertLess(history["loss"][0], history["loss"][1])
+        self.succeed("train", *TINY, "--epochs", "1", "--learning-rate", "5", "--save", self.path / "first.weights.h5")
+        self.assertEqual((self.path / "run" / "best.weights.h5").read_bytes(),
+                         (self.path / "first.weights.h5").read_bytes())
+
+    def test_resume_needs_a_checkpoint(self):
+        self.refuse("train", *TINY, "--resume", says="--checkpoint")
+
+
+class Updates(Case):
+    def history(self, *arguments):
+        self.succeed("train", *TINY, *arguments, "--history", self.path / "h.json")
+        return json.loads((self.path / "h.json").read_text())
+
+    def test_optimizers(self):
+        losses = {name: self.history("--epochs", "2", "--optimizer", name)["loss"][1]
+                  for name in ["sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"]}
+        # AdamW is Adam but for a decay that two epochs hardly show.
+        self.assertEqual(len(set(losses.values())), len(losses), losses)
+
+    def test_decay_and_clipping(self):
+        plain = self.history("--epochs", "2")["loss"]
+        for option, value in ("--weight-decay", "5"), ("--clip-norm", "1e-3"), ("--momentum", "0.9"):
+            changed = self.history("--epochs", "2", option, value)["loss"]
+            self.assertNotEqual(changed[1], plain[1], option)
+
+    def test_schedules(self):
+        expected = {"constant": [1, 1, 1, 1], "poly": [1, 0.75, 0.5, 0.25], "step": [1, 1, 0.1, 0.01],
+                    "cosine": [1, 0.5 + 0.125 ** 0.5, 0.5, 0.5 - 0.125 ** 0.5]}
+        for name, shares in expected.items():
+            rates = self.history("--epochs", "4", "--steps-per-epoch", "1", "--learning-rate", "0.01", "--schedule",
+                                 name)["learning_rate"]
+            for rate, share in zip(rates, shares, strict=True):
+                self.assertAlmostEqual(rate, 0.01 * share, msg=name)
+
+    def test_refuses_what_does_not_fit(self):
+        self.refuse("train", "--optimizer", "adam", "--momentum", "0.9", says="--momentum belongs to")
+        self.refuse("train", "--weight-decay", "-1", says="--weight-decay: must be")
+        self.refuse("train", "--clip-norm", "-1", says="--clip-norm: must be")
+
+
+class Strategies(Case):
+    def losses(self, *arguments):
+        self.succeed("train", *TINY, "--dropout", "0", "--learning-rate", "0.01", *arguments, "--step-log",
+                     self.path / "s.jsonl")
+        return [json.loads(line)["loss"] for line in (self.path / "s.jsonl").read_text().splitlines()]
+
+    def test_all_give_the_same_losses(self):
+        expected = self.losses()
+        for name in ["central-storage", "multi-gpu-model"]:
+            for a, b in zip(self.losses("--strategy", name), expected, strict=True):
+                self.assertAlmostEqual(a, b, delta=1e-4, msg=name)
+
+    def test_one_device(self):
+        arguments = ["train", "--data", "synthetic:8", "--batch-size", "4"]
+        for name, extra in ("a", ["--strategy", "one-device"]), ("b", ["--replicas", "1"]):
+            self.succeed(*arguments, *extra, "--step-log", self.path / name)
+        losses = [[json.loads(line)["loss"] for line in (self.path / name).read_text().splitlines()] for name in "ab"]
+        self.assertEqual(losses[0], losses[1])
+        self.refuse(*arguments, "--strategy", "one-device", "--replicas", "2", says="takes one device, got 2")
+        self.refuse(*arguments, "--strategy", "central-storage", "--cross-device-ops", "shared-memory",
+                    says="is for --strategy mirrored")
+
+
+class Data(Case):
+    def write_png(self, path, value):
+        """A gray image of 8 x 8 pixels."""
+        def chunk(kind, data):
+            return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = b"".join(b"\0" + bytes([value] * 8) for _ in range(8))
+        path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0))
+                         + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+    def write_classes(self, root):
+        for index, name in enumerate(["dark", "light", "white"]):
+            for number in range(4):
+                self.write_png(root / name / f"{number}.png", 100 * index + number)
+
+    def test_images(self):
+        self.write_classes(self.path / "images")
+        done = self.succeed("train", "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--augment")
+        self.assertIn("images, 2 replicas: 12 examples, 0 to test", done.stderr)
+
+    def test_images_to_train_and_to_test_with(self):
+        for part in ["train", "test"]:
+            self.write_classes(self.path / "images" / part)
+        arguments = ["train", "--data", f"images:{self.path / 'images'}", "--batch-size", "4", "--limit", "8"]
+        done = self.succeed(*arguments, "--history", self.path / "h.json")
+        self.assertIn("8 examples, 12 to test", done.stderr)
+        self.assertIn("val_loss", json.loads((self.path / "h.json").read_text()))
+        self.write_png(self.path / "images" / "test" / "gray" / "0.png", 50)
+        self.refuse(*arguments, says="must have the same folders")
+
+    def test_hdf5(self):
+        file = self.path / "data.h5"
+        subprocess.run([os.environ["WRITE_HDF5"], file], check=True)
+        done = self.succeed("train", "--data", f"hdf5:{file}", "--batch-size", "4")
+        self.assertIn("data.h5, 2 replicas: 12 examples, 4 to test", done.stderr)
+        self.refuse("train", "--data", f"hdf5:{file}", "--model", "mlp", says=["examples of (16, 16, 3)", "takes (8000)"])
+        self.refuse("train", "--data", f"hdf5:{self.path / 'none.h5'}", says="none.h5")
+
+    def test_augmentation_changes_the_images(self):
+        def losses(*arguments):
+            self.succeed("train", "--data", "fashion-mnist", "--limit", "8", "--limit-test", "2", "--batch-size", "4",
+                         "--step-log", self.path / "s.jsonl", *arguments)
+            return [json.loads(line)["loss"] for line in (self.path / "s.jsonl").read_text().splitlines()]
+
+        changed = losses("--augment")
+        self.assertNotEqual(losses(), changed)
+        self.assertEqual(losses("--augment"), changed)
+        self.refuse("train", *TINY, "--augment", says="--augment changes images; --data synthetic has none")
 
 
 class Bench(Case):

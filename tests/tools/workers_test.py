@@ -191,16 +191,16 @@ class Fail(Case):
 
 class Interrupt(Case):
     def test_ends_all_after_the_step_in_hand_and_goes_on_with_another_number_of_workers(self):
-        backup = ["--backup-dir", self.path / "backup"]
-        launcher, _ = self.start_marked(2, *backup, options=Fail.PATIENT)
+        folder = ["--checkpoint", self.path / "run"]
+        launcher, _ = self.start_marked(2, *folder, options=Fail.PATIENT)
         launcher.send_signal(signal.SIGINT)
         output = launcher.communicate(timeout=60)[1]
         self.assertNotIn("lockstep: ", output)
-        self.assertTrue((self.path / "backup" / "training_metadata.json").exists(), output)
-        done = json.loads((self.path / "backup" / "training_metadata.json").read_text())
+        self.assertTrue((self.path / "run" / "backup" / "training_metadata.json").exists(), output)
+        done = json.loads((self.path / "run" / "backup" / "training_metadata.json").read_text())
         log = self.path / "resumed.jsonl"
         epochs = done["epoch"] + 2
-        resumed = self.run_workers(command(3, *backup, "--epochs", epochs, "--step-log", log))
+        resumed = self.run_workers(command(3, *folder, "--resume", "--epochs", epochs, "--step-log", log))
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(json.loads(log.read_text().splitlines()[0])["step"], done["steps"])
 
