@@ -54,9 +54,13 @@ struct Harm {
 void cut(const std::string& path) { fs::resize_file(path, fs::file_size(path) / 2); }
 void empty(const std::string& path) { fs::resize_file(path, 0); }
 void remove(const std::string& path) { fs::remove(path); }
+/// The second half, which of HDF5 is nothing but numbers.
 void overwrite(const std::string& path) {
-  const std::string junk(fs::file_size(path), '\x5a');
-  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << junk;
+  const auto half = static_cast<std::streamoff>(fs::file_size(path) / 2);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(half);
+  file << std::string(static_cast<std::size_t>(half), '\x5a');
+  file.close();
   fs::last_write_time(path, fs::file_time_type::clock::now() + std::chrono::seconds(1));
 }
 

@@ -14,9 +14,11 @@ STEPS = 4  # of an epoch
 
 
 class Signals(Case):
-    def expect_to_go_on_after(self, number):
+    def weights_after(self, number):
+        """Those of a run that has got the signal and was started again."""
         folder = ["--checkpoint", self.path / "run"]
         log = self.path / "s.jsonl"
+        log.unlink(missing_ok=True)
         process = subprocess.Popen([*TRAIN, *folder, "--step-log", log, "--history", self.path / "h.json"],
                                    stderr=subprocess.DEVNULL)
         while not (log.exists() and log.read_text().count("\n") >= STEPS + 2):
@@ -31,15 +33,13 @@ class Signals(Case):
         subprocess.run([*TRAIN, *folder, "--resume", "--step-log", log, "--save", weights], check=True, capture_output=True)
         first = json.loads(log.read_text().splitlines()[0])
         self.assertEqual(first["step"], len(done), "goes on from the step that was in hand")
+        return weights.read_bytes()
+
+    def test_interrupt_and_terminate(self):
         straight = self.path / "straight.weights.h5"
         subprocess.run([*TRAIN, "--save", straight], check=True, capture_output=True)
-        self.assertEqual(weights.read_bytes(), straight.read_bytes())
-
-    def test_interrupt(self):
-        self.expect_to_go_on_after(signal.SIGINT)
-
-    def test_terminate(self):
-        self.expect_to_go_on_after(signal.SIGTERM)
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            self.assertEqual(self.weights_after(number), straight.read_bytes(), number)
 
 
 if __name__ == "__main__":
