@@ -48,6 +48,11 @@ TEST(Reshape, FindsOutOneSize) {
   EXPECT_ERROR(InvalidArgument, "at least 1, or one -1", Reshape({.target_shape = {-2}}));
 }
 
+TEST(Reshape, RefusesSizesWhoseProductOverflows) {
+  const Reshape layer({.target_shape = {1 << 30, 1 << 30, 1 << 30, -1}});
+  EXPECT_ERROR(InvalidArgument, "has more elements than 64 bits count", layer(Input({4})));
+}
+
 TEST(ZeroPadding2D, SurroundsImages) {
   EXPECT_EQ(shape_after(ZeroPadding2D(), {{3, 4, 5}}), (Shape{5, 6, 5}));
   const Borders2d padding{.top = 1, .bottom = 2, .left = 3, .right = 4};
