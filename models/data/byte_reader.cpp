@@ -6,6 +6,7 @@
 #include <limits>
 #include <system_error>
 
+#include <lockstep/models/data/deflate.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -30,10 +31,7 @@ ByteReader::~ByteReader() {
   if (compressed_) inflateEnd(&inflater_);
 }
 
-std::uint64_t ByteReader::most_bytes() const {
-  constexpr std::uint64_t best_ratio_of_deflate = 1032;  // zlib's technical notes
-  return compressed_ ? file_bytes_ * best_ratio_of_deflate : file_bytes_;
-}
+std::uint64_t ByteReader::most_bytes() const { return compressed_ ? file_bytes_ * best_ratio_of_deflate : file_bytes_; }
 
 bool ByteReader::refill() {
   stream_.read(reinterpret_cast<char*>(input_.data()), static_cast<std::streamsize>(input_.size()));

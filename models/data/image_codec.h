@@ -7,7 +7,7 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The decoders behind read_image. Both throw InputError, without a file's name, for what is damaged or cut short, and
-// for an image too large for empty_image.
+// for an image too large for empty_image or for its bytes.
 
 namespace lockstep {
 

@@ -60,6 +60,7 @@ class Decompressor {
     });
     require<InputError>(info_.jpeg_color_space != JCS_CMYK && info_.jpeg_color_space != JCS_YCCK,
                         "a JPEG image in CMYK, which is not read; convert it to RGB");
+    check_size();
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   }
   std::int64_t height() const { return info_.image_height; }
@@ -80,6 +81,14 @@ class Decompressor {
   }
 
  private:
+  /// A block of 8 x 8 pixels takes at least one bit of Huffman's code; only the rare arithmetic one does with less.
+  void check_size() const {
+    constexpr std::int64_t pixels_of_byte = 8 * 8 * 8;
+    const auto bytes = static_cast<std::int64_t>(content_.size());
+    require<InputError>(info_.arith_code != 0 || width() * height() <= bytes * pixels_of_byte,
+                        "a damaged JPEG image: it claims to be {} x {} pixels in {} bytes", height(), width(), bytes);
+  }
+
   void attempt(void (*calls)(Decompressor& self)) {
     if (setjmp(errors_.jump) != 0) fail<InputError>("a damaged JPEG image: {}", errors_.message);
     calls(*this);

@@ -5,6 +5,7 @@
 
 #include <png.h>
 
+#include <lockstep/models/data/deflate.h>
 #include <lockstep/models/data/image_codec.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -15,7 +16,7 @@ namespace {
 /// which no object lives whose destructor the jump would skip.
 class PngReader {
  public:
-  explicit PngReader(std::span<const std::byte> content) : left_(content) {
+  explicit PngReader(std::span<const std::byte> content) : left_(content), content_bytes_(content.size()) {
     attempt([](PngReader& self) {
       self.png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &self, on_error, on_warning);
       self.info_ = self.png_ != nullptr ? png_create_info_struct(self.png_) : nullptr;
@@ -34,6 +35,7 @@ class PngReader {
       png_set_read_fn(self.png_, &self, read_some);
       png_read_info(self.png_, self.info_);
       const int type = png_get_color_type(self.png_, self.info_);
+      self.packed_row_bytes_ = png_get_rowbytes(self.png_, self.info_);
       self.has_colors_ = (type & PNG_COLOR_MASK_COLOR) != 0;
       if (png_get_bit_depth(self.png_, self.info_) == 16) png_set_strip_16(self.png_);
       if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(self.png_);
@@ -46,6 +48,9 @@ class PngReader {
       self.width_ = png_get_image_width(self.png_, self.info_);
       self.row_bytes_ = png_get_rowbytes(self.png_, self.info_);
     });
+    require<InputError>(packed_row_bytes_ * static_cast<std::size_t>(height_) <= content_bytes_ * best_ratio_of_deflate,
+                        "a damaged PNG image: it claims to be {} x {} pixels in {} bytes", height_, width_,
+                        content_bytes_);
   }
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
@@ -84,6 +89,7 @@ class PngReader {
   }
 
   std::span<const std::byte> left_;
+  std::size_t content_bytes_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   std::jmp_buf jump_;
@@ -92,7 +98,8 @@ class PngReader {
   bool has_colors_ = false;
   std::int64_t height_ = 0;
   std::int64_t width_ = 0;
-  std::size_t row_bytes_ = 0;
+  std::size_t packed_row_bytes_ = 0;  ///< in the file, without compression
+  std::size_t row_bytes_ = 0;         ///< as read
   std::vector<png_bytep> rows_;
 };
 

@@ -10,7 +10,7 @@ Symbol part_of(const std::string& model, const GraphCall& call, const Symbol& sy
   Symbol::Node node = symbol.node();
   node.model = model;
   if (!node.device) node.device = call.device;  // in a DeviceScope a model runs there as a whole
-  return Symbol(std::make_shared<const Symbol::Node>(std::move(node)));
+  return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 
 }  // namespace

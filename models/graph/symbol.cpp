@@ -14,10 +14,22 @@ std::uint64_t next_number() {
 
 }  // namespace
 
+Symbol::Node::~Node() {
+  std::vector<Symbol> left = std::move(inputs);
+  while (!left.empty()) {
+    const Symbol last = std::move(left.back());
+    left.pop_back();
+    if (last.node_.use_count() > 1) continue;
+    std::vector<Symbol>& more = const_cast<Node&>(*last.node_).inputs;  // nobody else has it, and none was made const
+    left.insert(left.end(), more.begin(), more.end());
+    more.clear();
+  }
+}
+
 Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
   require(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 1; }),
           "Input needs sizes of at least 1 (the batch axis left out), got {}", shape);
-  return Symbol(std::make_shared<const Symbol::Node>(
+  return Symbol(std::make_shared<Symbol::Node>(
       Symbol::Node{.layer = {}, .inputs = {}, .shape = shape, .name = std::move(name), .number = next_number()}));
 }
 
@@ -29,7 +41,7 @@ Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
   Symbol::Node node{
       .layer = impl_, .inputs = inputs, .shape = impl_->output_shape(shapes), .name = {}, .number = next_number()};
   if (current_context().placed) node.device = current_context().device;
-  return Symbol(std::make_shared<const Symbol::Node>(std::move(node)));
+  return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }
 
 }  // namespace lockstep

@@ -25,6 +25,9 @@ class Symbol {
     std::uint64_t number;                   ///< symbols made later have larger ones
     std::optional<LogicalDevice> device{};  ///< where the layer is to run, when it was called in a DeviceScope
     std::string model{};                    ///< that the layer was called as part of; empty for a call of its own
+
+    /// Ends what only this one was computed from without calling itself for each: chains of calls can be long.
+    ~Node();
   };
 
   /// A handle to what a call of a layer, or Input, has made.

@@ -46,6 +46,9 @@ Tensor LayerImpl::regularization_loss() const {
 Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer, const Constraint& constraint) {
   spec.name = fmt::format("{}/{}", name_, spec.name);
   if (!trainable_) spec.trainable = false;
+  require<InputError>(spec.shape.elements() <= most_params_ - count_params(),
+                      "layer '{}': its weight '{}' is {}, and there is no room for so many in the file", name_,
+                      spec.name, spec.shape);
   if (constraint) {
     constraint.check(spec.name, spec.shape);
     spec.constraint = constraint;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,6 +82,9 @@ class LayerImpl {
   bool trainable() const { return trainable_; }
   /// Throws LogicError for a layer that has been built.
   void set_trainable(bool trainable);
+  /// Of a layer that a file describes: its variables have no more elements than the file can hold. Asked for more,
+  /// `build` throws InputError.
+  void limit_params(std::int64_t most) { most_params_ = most; }
   /// Whether it has its variables.
   bool is_built() const { return built_; }
   /// In Keras' order.
@@ -107,6 +111,7 @@ class LayerImpl {
   std::string name_;  ///< empty until the model gives one
   bool built_ = false;
   bool trainable_ = true;
+  std::int64_t most_params_ = std::numeric_limits<std::int64_t>::max();
   std::vector<Variable> variables_;
   std::vector<std::pair<Variable, Regularizer>> regularized_;
 };

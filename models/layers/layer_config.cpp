@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -16,12 +17,19 @@ using Json = nlohmann::ordered_json;
 
 Json pair(std::int64_t first, std::int64_t second) { return Json::array({first, second}); }
 
+/// Of 32 bits: what is computed from two of them does not overflow.
+bool is_whole(const Json& value) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return value.is_number_integer() && value.get<std::int64_t>() >= Limits::min() &&
+         value.get<std::int64_t>() <= Limits::max();
+}
+
 bool is_pair(const Json& value) {
-  return value.is_array() && value.size() == 2 && value[0].is_number_integer() && value[1].is_number_integer();
+  return value.is_array() && value.size() == 2 && is_whole(value[0]) && is_whole(value[1]);
 }
 
 std::optional<Size2d> size_of(const Json& value) {
-  if (value.is_number_integer()) return Size2d{value.get<std::int64_t>(), value.get<std::int64_t>()};
+  if (is_whole(value)) return Size2d{value.get<std::int64_t>(), value.get<std::int64_t>()};
   if (is_pair(value)) return Size2d{value[0].get<std::int64_t>(), value[1].get<std::int64_t>()};
   return {};
 }
@@ -89,7 +97,7 @@ void LayerConfig::option(const char* key, std::int64_t& value) {
   exchange(
       key, value, [](std::int64_t v) { return Json(v); },
       [&](const Json& found) {
-        if (!found.is_number_integer()) refuse(key, found, "a whole number");
+        if (!is_whole(found)) refuse(key, found, "a whole number of 32 bits");
         value = found.get<std::int64_t>();
       });
 }
@@ -108,7 +116,7 @@ void LayerConfig::option(const char* key, Shape& value) {
       key, value, [](const Shape& v) { return Json(std::vector<std::int64_t>(v.begin(), v.end())); },
       [&](const Json& found) {
         const bool fits = found.is_array() && found.size() < static_cast<std::size_t>(Shape::max_rank) &&
-                          std::ranges::all_of(found, [](const Json& size) { return size.is_number_integer(); });
+                          std::ranges::all_of(found, is_whole);
         if (!fits) refuse(key, found, "a list of sizes");
         value = Shape(found.get<std::vector<std::int64_t>>());
       });

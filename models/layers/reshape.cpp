@@ -1,5 +1,7 @@
 #include "lockstep/models/layers/reshape.h"
 
+#include <cstdlib>
+
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
@@ -43,8 +45,9 @@ class ReshapeImpl final : public LayerImpl {
  private:
   /// The target for one example. Without its batch axis even an empty batch says what -1 is.
   Shape shape_of(const Shape& input) const {
-    std::int64_t known = 1;
-    for (const std::int64_t size : target_) known *= size == -1 ? 1 : size;
+    Shape sizes = target_;
+    for (int axis = 0; axis < sizes.rank(); ++axis) sizes[axis] = std::abs(sizes[axis]);
+    const std::int64_t known = sizes.elements();
     Shape result = target_;
     for (int axis = 0; axis < result.rank(); ++axis)
       if (result[axis] == -1 && known > 0) result[axis] = input.elements() / known;

@@ -170,15 +170,11 @@ ConfigModel read_sequential(const Json& config) {
 }  // namespace
 
 ConfigModel read_config_model(const Json& model) {
-  try {
-    const std::string class_name = model.at("class_name").get<std::string>();
-    require<InputError>(is_model(class_name), "the model is of class {}; known are Functional, Model and Sequential",
-                        class_name);
-    const Json& config = model.at("config");
-    return class_name == "Sequential" ? read_sequential(config) : read_functional(config);
-  } catch (const Json::exception& error) {
-    fail<InputError>("the model's configuration is none that Keras writes: {}", error.what());
-  }
+  const std::string class_name = model.at("class_name").get<std::string>();
+  require<InputError>(is_model(class_name), "the model is of class {}; known are Functional, Model and Sequential",
+                      class_name);
+  const Json& config = model.at("config");
+  return class_name == "Sequential" ? read_sequential(config) : read_functional(config);
 }
 
 const ConfigLayer* template_of_replicas(const ConfigModel& model) {

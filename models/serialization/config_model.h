@@ -41,7 +41,7 @@ struct ConfigModel {
 };
 
 /// Throws InputError for what is not the configuration of a Functional, Model or Sequential model, and for calls with
-/// other arguments than tensors.
+/// other arguments than tensors; JSON's own exceptions for values of other types than Keras writes.
 ConfigModel read_config_model(const nlohmann::ordered_json& model);
 
 /// The one model that all replicas of an old multi_gpu_model run, as which layer of it; null for any other model.

@@ -1,6 +1,7 @@
 #include "lockstep/models/serialization/configured_model.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,7 @@ struct Opening {
   std::set<std::string> taken{};                             ///< names of the network's layers
   std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< that stand in the file several times
   std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, models left out
+  int calls = 0;                                             ///< of layers and models, so far
 };
 
 /// Where a model stands in the file; empty for the outermost.
@@ -58,11 +60,18 @@ class ModelGraph {
   /// Results in one call of this model: of each layer, by its calls.
   using Results = std::map<std::string, std::vector<std::vector<Symbol>>>;
 
-  std::shared_ptr<Member> member_of(Opening& opening, const ConfigLayer& layer, const std::string& group,
-                                    const Place& place) const;
+  std::shared_ptr<Member> member_of(const ConfigLayer& layer, const std::string& group, const Place& place) const;
   /// Nothing while one of them is still to be computed.
   std::optional<std::vector<Symbol>> find(const std::vector<ConfigReference>& references, const Results& results) const;
 
+  /// A few models that call each other twice stand for more layers than any memory holds.
+  void count_call() const {
+    constexpr int most_calls = 100'000;
+    require<InputError>(++opening_.calls <= most_calls, "model '{}': its layers are called more than {} times in all",
+                        config_.name, most_calls);
+  }
+
+  Opening& opening_;
   const ConfigModel& config_;
   std::vector<std::shared_ptr<Member>> members_;  ///< null for inputs
 };
@@ -75,7 +84,8 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
   return result;
 }
 
-ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place& place) : config_(config) {
+ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place& place)
+    : opening_(opening), config_(config) {
   std::map<std::string, int> used;
   for (const ConfigLayer& layer : config.layers) {
     if (layer.class_name == "InputLayer") {
@@ -86,38 +96,60 @@ ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place&
     const int count = used[key]++;
     const std::string group =
         fmt::format("{}layers/{}", place.group, count == 0 ? key : fmt::format("{}_{}", key, count));
-    members_.push_back(member_of(opening, layer, group, place));
+    members_.push_back(member_of(layer, group, place));
   }
 }
 
-std::shared_ptr<Member> ModelGraph::member_of(Opening& opening, const ConfigLayer& layer, const std::string& group,
+std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const std::string& group,
                                               const Place& place) const {
-  if (layer.shared_id && opening.shared.contains(*layer.shared_id)) return opening.shared.at(*layer.shared_id);
+  if (layer.shared_id && opening_.shared.contains(*layer.shared_id)) {
+    const std::shared_ptr<Member>& shared = opening_.shared.at(*layer.shared_id);
+    require<InputError>(shared->model || !shared->config->model, "model '{}' is a layer of itself", layer.name);
+    return shared;
+  }
   const std::string& top_level = place.top_level.empty() ? layer.name : place.top_level;
   auto member =
       std::make_shared<Member>(Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level});
-  if (layer.shared_id) opening.shared.emplace(*layer.shared_id, member);
+  if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);
   if (layer.model) {
     member->model = std::make_shared<ModelGraph>(
-        opening, *layer.model, Place{.group = group + "/", .top_level = top_level, .model = layer.name});
+        opening_, *layer.model, Place{.group = group + "/", .top_level = top_level, .model = layer.name});
   } else {
-    if (!place.model.empty()) member->name = name_in_network(opening, layer.name, place.model);
-    opening.layers.push_back(member);
+    if (!place.model.empty()) member->name = name_in_network(opening_, layer.name, place.model);
+    opening_.layers.push_back(member);
   }
   return member;
+}
+
+constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
+
+/// Sizes as small as these are computed with without overflows.
+void check_example(const Shape& shape, const std::string& layer) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : shape)
+    require<InputError>(!__builtin_mul_overflow(elements, size, &elements) && elements <= most_elements,
+                        "layer '{}' makes {} of each example, which is more than {} numbers", layer, shape,
+                        most_elements);
+}
+
+bool is_size(const Json& value) {
+  return value.is_number_integer() && value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= most_elements;
 }
 
 Symbol input_of(const ConfigLayer& layer) {
   const Json& values = *layer.values;
   const Json found = values.value("batch_shape", values.value("batch_input_shape", Json()));
-  Shape shape;
-  for (std::size_t axis = 1; axis < found.size() && shape.rank() < Shape::max_rank - 1; ++axis) {
-    require<InputError>(found[axis].is_number_integer() && found[axis] >= 1,
-                        "input '{}' is {}; all sizes but the batch's must be known", layer.name, found.dump());
-    shape.push_back(found[axis].get<std::int64_t>());
-  }
   require<InputError>(found.is_array() && !found.empty(), "input '{}' has no shape: its model was never built",
                       layer.name);
+  require<InputError>(found.size() <= static_cast<std::size_t>(Shape::max_rank),
+                      "input '{}' has {} axes, at most {} can be", layer.name, found.size(), Shape::max_rank);
+  Shape shape;
+  for (std::size_t axis = 1; axis < found.size(); ++axis) {
+    require<InputError>(is_size(found[axis]), "input '{}' is {}; all sizes but the batch's must be known", layer.name,
+                        found.dump());
+    shape.push_back(found[axis].get<std::int64_t>());
+  }
+  check_example(shape, layer.name);
   return Input(shape, layer.name);
 }
 
@@ -141,7 +173,9 @@ std::vector<Symbol> call_layer(Member& member, const std::vector<Symbol>& inputs
     member.layer = layer_from_config(config);
   }
   try {
-    return {(*member.layer)(inputs)};
+    const Symbol result = (*member.layer)(inputs);
+    check_example(result.shape(), member.name);
+    return {result};
   } catch (const InvalidArgument& error) {
     fail<InputError>("layer '{}': {}", member.name, error.what());
   }
@@ -176,6 +210,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs) const {
       while (done.size() < layer.calls.size()) {
         const std::optional<std::vector<Symbol>> read = find(layer.calls[done.size()], results);
         if (!read) break;
+        count_call();
         done.push_back(members_[i]->model ? members_[i]->model->call(*read) : call_layer(*members_[i], *read));
         goes_on = true;
       }
@@ -196,9 +231,7 @@ std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {
   return layers;
 }
 
-}  // namespace
-
-ConfiguredModel model_from_config(const Json& model) {
+ConfiguredModel open_model(const Json& model) {
   const ConfigModel whole = read_config_model(model);
   const ConfigLayer* replicated = template_of_replicas(whole);
   const ConfigModel& config = replicated == nullptr ? whole : *replicated->model;
@@ -213,6 +246,16 @@ ConfiguredModel model_from_config(const Json& model) {
   result.outputs = graph.call(result.inputs);
   result.layers = made_layers(opening);
   return result;
+}
+
+}  // namespace
+
+ConfiguredModel model_from_config(const Json& model) {
+  try {
+    return open_model(model);
+  } catch (const Json::exception& error) {
+    fail<InputError>("the model's configuration is none that Keras writes: {}", error.what());
+  }
 }
 
 }  // namespace lockstep

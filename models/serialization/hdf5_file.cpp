@@ -9,10 +9,11 @@
 #include <type_traits>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hdf5.h>
 #include <unistd.h>
 
+#include <lockstep/models/data/deflate.h>
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
@@ -95,6 +96,18 @@ void Reader::fail_at(const std::string& name, const std::string& problem) const 
   fail<InputError>("{}: {:?} {}", path_, name, problem);
 }
 
+void Reader::check_room(const std::string& name, std::span<const std::uint64_t> sizes,
+                        std::size_t element_bytes) const {
+  hsize_t room = 0;
+  if (H5Fget_filesize(file_.id(), &room) < 0) fail_at(name, "is in a file of unknown size: " + last_error());
+  room *= best_ratio_of_deflate;
+  std::uint64_t bytes = element_bytes;
+  for (const std::uint64_t size : sizes)
+    if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > room)
+      fail_at(name,
+              fmt::format("claims to have {} elements, which the file is too small for", fmt::join(sizes, " x ")));
+}
+
 bool Reader::exists(const std::string& name) const {
   if (name == "/") return true;
   for (std::size_t end = 0; end != std::string::npos;) {
@@ -133,6 +146,16 @@ std::vector<std::string> Reader::names_in(const std::string& group) const {
   return names;
 }
 
+/// HDF5 makes room for a whole chunk, however little of it is there.
+void Reader::check_chunks(const std::string& name, const Handle& dataset, const Handle& properties) const {
+  if (H5Pget_layout(properties.id()) != H5D_CHUNKED) return;
+  std::array<hsize_t, H5S_MAX_RANK> chunk{};
+  const int rank = H5Pget_chunk(properties.id(), static_cast<int>(chunk.size()), chunk.data());
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (rank < 0 || !type.valid()) fail_at(name, "is damaged: " + last_error());
+  check_room(name, std::vector<std::uint64_t>(chunk.begin(), chunk.begin() + rank), H5Tget_size(type.id()));
+}
+
 Handle Reader::open_dataset(const std::string& name) const {
   if (!exists(name)) fail_at(name, "is missing");
   Handle dataset(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
@@ -142,6 +165,7 @@ Handle Reader::open_dataset(const std::string& name) const {
   if (H5Pget_external_count(properties.id()) != 0 || H5Pget_layout(properties.id()) == H5D_VIRTUAL) {
     fail_at(name, "keeps its values in another file, which is not read");
   }
+  check_chunks(name, dataset, properties);
   return dataset;
 }
 
@@ -206,6 +230,8 @@ Tensor Reader::read_rows(const std::string& name, std::int64_t begin, std::int64
   shape[0] = end - begin;
   const Handle dataset = open_dataset(name);
   const DType dtype = dtype_of(dataset, name);
+  std::vector<std::uint64_t> sizes(shape.begin(), shape.end());
+  check_room(name, sizes, size_of(dtype));
   Tensor rows = Tensor::empty(shape, dtype);
   if (rows.elements() == 0) return rows;
   std::array<hsize_t, Shape::max_rank> first{static_cast<hsize_t>(begin)};
@@ -240,6 +266,7 @@ std::vector<std::string> Reader::attribute(const std::string& group, const std::
   if (count == 0) return {};  // h5py stores an empty list as numbers
   if (count < 0 || H5Tget_class(type.id()) != H5T_STRING) fail_at(group, fmt::format("has no text in {:?}", name));
   const auto elements = static_cast<std::size_t>(count);
+  check_room(group, std::array<std::uint64_t, 1>{elements}, H5Tget_size(type.id()));
   std::vector<std::string> texts;
   if (H5Tis_variable_str(type.id()) > 0) {
     std::vector<char*> pointers(elements, nullptr);

@@ -95,12 +95,15 @@ class Reader {
   std::vector<std::string> attribute(const std::string& group, const std::string& name) const;
 
  private:
+  /// Throws unless a file of this size can hold so many bytes, compressed or not.
+  void check_room(const std::string& name, std::span<const std::uint64_t> sizes, std::size_t element_bytes) const;
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
   /// Whether something has this name. Throws InputError when the way there leaves the file.
   bool exists(const std::string& name) const;
   /// Invalid when there is no such group.
   Handle open_group(const std::string& name) const;
   Handle open_dataset(const std::string& name) const;
+  void check_chunks(const std::string& name, const Handle& dataset, const Handle& properties) const;
   /// What the elements of an open data set become.
   DType dtype_of(const Handle& dataset, const std::string& name) const;
 

@@ -12,6 +12,7 @@
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/serialization/zip_file.h>
@@ -21,8 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* const config_entry = "config.json";
-const char* const weights_entry = "model.weights.h5";
+const std::string config_entry = "config.json";
+const std::string weights_entry = "model.weights.h5";
 const std::string optimizer_group = "optimizer/vars";
 
 std::string metadata() {
@@ -61,12 +62,8 @@ void save_keras_file(const Network& network, const std::string& name, const std:
 
 Json read_keras_config(const std::string& path) {
   const std::vector<std::byte> bytes = read_zip_entry(path, config_entry);
-  const char* const text = reinterpret_cast<const char*>(bytes.data());
-  try {
-    return Json::parse(text, text + bytes.size());
-  } catch (const Json::exception& error) {
-    fail<InputError>("{}: {:?} is not JSON: {}", path, config_entry, error.what());
-  }
+  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                    fmt::format("{}: {:?}", path, config_entry));
 }
 
 void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,

@@ -8,6 +8,7 @@
 
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 
@@ -120,14 +121,10 @@ std::vector<std::string> optimizer_datasets(const hdf5::Reader& file) {
 }
 
 /// Nothing when there is no such attribute.
-std::optional<Json> read_json(const hdf5::Reader& file, const char* attribute) {
+std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attribute) {
   if (!file.has_attribute("/", attribute)) return {};
   const std::vector<std::string> texts = file.attribute("/", attribute);
-  try {
-    return Json::parse(texts.empty() ? "" : texts.front());
-  } catch (const Json::exception& error) {
-    fail<InputError>("{}: {:?} is not JSON: {}", file.path(), attribute, error.what());
-  }
+  return parse_json(texts.empty() ? "" : texts.front(), fmt::format("{}: {:?}", file.path(), attribute));
 }
 
 }  // namespace

@@ -5,15 +5,18 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/serialization/json_text.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
@@ -36,6 +39,18 @@ struct Entry {
   std::size_t begin = 0;  ///< in the data
 };
 
+/// Nothing for sizes that are not those of a tensor of so many bytes.
+std::optional<Shape> shape_of_floats(std::span<const std::uint64_t> sizes, std::uint64_t bytes) {
+  if (sizes.size() > static_cast<std::size_t>(Shape::max_rank)) return {};
+  Shape shape;
+  std::uint64_t needed = sizeof(float);
+  for (const std::uint64_t size : sizes) {
+    if (size > std::numeric_limits<std::int64_t>::max() || __builtin_mul_overflow(needed, size, &needed)) return {};
+    shape.push_back(static_cast<std::int64_t>(size));
+  }
+  return needed == bytes ? std::optional(shape) : std::nullopt;
+}
+
 class File {
  public:
   explicit File(std::string path) : path_(std::move(path)) {
@@ -51,8 +66,9 @@ class File {
     std::string header(length, '\0');
     in_.read(header.data(), static_cast<std::streamsize>(length));
     data_begin_ = length_bytes + length;
+    const Json entries = parse_json(header, fmt::format("{}: the header", path_));
     try {
-      add_entries(Json::parse(header), size - data_begin_);
+      add_entries(entries, size - data_begin_);
     } catch (const Json::exception& error) {
       fail<InputError>("{}: the header is none of safetensors: {}", path_, error.what());
     }
@@ -70,24 +86,27 @@ class File {
   }
 
  private:
+  std::vector<std::uint64_t> whole_numbers(const Json& list, const std::string& name) const {
+    require<InputError>(
+        list.is_array() && std::ranges::all_of(list, [](const Json& x) { return x.is_number_unsigned(); }),
+        "{}: weight {:?} has {} where whole numbers belong", path_, name, list.dump());
+    return list.get<std::vector<std::uint64_t>>();
+  }
+
   void add_entries(const Json& header, std::size_t data_size) {
     for (const auto& [name, entry] : header.items()) {
       if (name == "__metadata__") continue;
       const std::string dtype = entry.at("dtype").get<std::string>();
       require<InputError>(dtype == "F32", "{}: weight {:?} is {}, F32 is known", path_, name, dtype);
-      const auto sizes = entry.at("shape").get<std::vector<std::int64_t>>();
-      const auto offsets = entry.at("data_offsets").get<std::vector<std::size_t>>();
-      require<InputError>(sizes.size() <= static_cast<std::size_t>(Shape::max_rank) &&
-                              std::ranges::none_of(sizes, [](std::int64_t size) { return size < 0; }),
-                          "{}: weight {:?} has a shape that cannot be", path_, name);
+      const std::vector<std::uint64_t> sizes = whole_numbers(entry.at("shape"), name);
+      const std::vector<std::uint64_t> offsets = whole_numbers(entry.at("data_offsets"), name);
       require<InputError>(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_size,
                           "{}: weight {:?} lies outside the file", path_, name);
-      const Shape shape((std::span(sizes)));
-      require<InputError>(static_cast<std::size_t>(shape.elements()) == (offsets[1] - offsets[0]) / sizeof(float) &&
-                              (offsets[1] - offsets[0]) % sizeof(float) == 0,
-                          "{}: weight {:?} is {}, which {} bytes do not hold", path_, name, shape,
-                          offsets[1] - offsets[0]);
-      entries_.emplace(name, Entry{.shape = shape, .begin = offsets[0]});
+      const std::uint64_t bytes = offsets[1] - offsets[0];
+      const std::optional<Shape> shape = shape_of_floats(sizes, bytes);
+      require<InputError>(shape.has_value(), "{}: weight {:?} is of shape ({}), which {} bytes do not hold", path_,
+                          name, fmt::join(sizes, ", "), bytes);
+      entries_.emplace(name, Entry{.shape = *shape, .begin = offsets[0]});
     }
   }
 

@@ -1,5 +1,6 @@
 #include "lockstep/models/serialization/zip_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -49,6 +50,17 @@ std::vector<std::byte> contents_of(zip_source_t* source) {
   return bytes;
 }
 
+/// Nothing is unpacked here; but where others do, such a name would be written to outside of their folder.
+void check_names(zip_t* archive, const std::string& path) {
+  for (zip_int64_t i = 0; i < zip_get_num_entries(archive, 0); ++i) {
+    const char* const name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
+    require<InputError>(name != nullptr, "{}: entry {} has no name: {}", path, i, zip_strerror(archive));
+    const std::filesystem::path entry(name);
+    require<InputError>(!entry.has_root_path() && std::ranges::find(entry, "..") == entry.end(),
+                        "{}: entry {:?} lies outside of the archive's folder", path, entry.string());
+  }
+}
+
 }  // namespace
 
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries) {
@@ -70,11 +82,15 @@ std::vector<std::byte> read_zip_entry(const std::string& path, const std::string
   int code = 0;
   const Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code), zip_discard);
   require<InputError>(archive != nullptr, "{}: cannot be opened as a zip archive: {}", path, text_of(code));
+  check_names(archive.get(), path);
   zip_stat_t stat;
   require<InputError>(zip_stat(archive.get(), name.c_str(), 0, &stat) == 0, "{}: has no entry {:?}", path, name);
+  require<InputError>(stat.comp_method == ZIP_CM_STORE || stat.comp_method == ZIP_CM_DEFLATE,
+                      "{}: entry {:?} is compressed by method {}; stored and deflated ones are read", path, name,
+                      stat.comp_method);
   const Entry entry(zip_fopen(archive.get(), name.c_str(), 0), zip_fclose);
   require<InputError>(entry != nullptr, "{}: entry {:?} cannot be opened: {}", path, name, zip_strerror(archive.get()));
-  // Grows with what is there, whatever size a damaged file claims.
+  // Grows with what is there, whatever size a damaged file claims. Deflate bounds it by the file's size.
   std::vector<std::byte> bytes;
   for (std::size_t step = 1 << 20;; step = bytes.size()) {
     const std::size_t before = bytes.size();

@@ -19,7 +19,8 @@ struct ZipEntry {
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries);
 
 /// The bytes of an entry of an archive, whose check sum is tested. Throws InputError naming file and entry for a file
-/// that is missing, no archive or damaged, and for an entry that it lacks.
+/// that is missing, no archive or damaged, for an entry that it lacks, and where any entry's name is absolute or has a
+/// ".." in it.
 std::vector<std::byte> read_zip_entry(const std::string& path, const std::string& name);
 
 }  // namespace lockstep

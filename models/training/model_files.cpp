@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/data/deflate.h>
 #include <lockstep/models/serialization/keras_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
@@ -70,6 +71,13 @@ std::optional<Training> read_training(const nlohmann::ordered_json& config, cons
   return training;
 }
 
+/// Before memory is taken for them: a short file can describe any number of weights.
+void limit_weights(const std::vector<ConfiguredModel::Saved>& layers, const std::string& path) {
+  constexpr std::uintmax_t smallest_weight = 2;  // bytes
+  const std::uintmax_t most = std::filesystem::file_size(path) * best_ratio_of_deflate / smallest_weight;
+  for (const ConfiguredModel::Saved& saved : layers) saved.layer.impl().limit_params(static_cast<std::int64_t>(most));
+}
+
 }  // namespace
 
 void Model::save(const std::string& path) const {
@@ -87,6 +95,7 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   try {
     const nlohmann::ordered_json config = format.read_config(path);
     const ConfiguredModel configured = model_from_config(config);
+    limit_weights(configured.layers, path);
     Model model(configured.inputs, configured.outputs, {.name = configured.name, .seed = options.seed});
     std::optional<Training> training = read_training(config, model, configured.layers, options);
     format.read_weights(path, configured.layers, training);
@@ -95,6 +104,8 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   } catch (InputError& error) {
     if (!std::string_view(error.what()).starts_with(path)) error.add_context(path);
     throw;
+  } catch (const InvalidArgument& error) {  // what the model's parts refuse
+    fail<InputError>("{}: {}", path, error.what());
   }
 }
 

@@ -16,14 +16,14 @@ namespace lockstep {
 /// right. `where()` is the place in the source that found it.
 class Error : public std::exception {
  public:
-  /// `message` is one line; `where` is what where() gives.
-  Error(std::string message, std::source_location where) : message_(std::move(message)), where_(where) {}
+  /// Line ends and other control characters in `message` are written as escapes; `where` is what where() gives.
+  Error(std::string message, std::source_location where);
   /// The message, valid until add_context is called.
   const char* what() const noexcept override { return message_.c_str(); }
   /// The place that called fail or require.
   const std::source_location& where() const noexcept { return where_; }
   /// Puts "context: " before the message. Catch by reference, add, and `throw;`: the error keeps its type.
-  void add_context(std::string_view context) { message_ = fmt::format("{}: {}", context, message_); }
+  void add_context(std::string_view context);
 
  private:
   std::string message_;

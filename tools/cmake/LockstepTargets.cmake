@@ -42,6 +42,10 @@ function(lockstep_library name)
   target_compile_features(lockstep_${name} PUBLIC cxx_std_20)
   target_include_directories(lockstep_${name} PUBLIC
     $<BUILD_INTERFACE:${LOCKSTEP_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # What libFuzzer goes by, where input is read: kernels would be slowed down for nothing.
+  if(LOCKSTEP_FUZZ AND name MATCHES "^(runtime|models)$")
+    target_compile_options(lockstep_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   # Sanitized builds save the time; others show that every source includes what it uses.
   if(LOCKSTEP_PCH AND LOCKSTEP_SANITIZE AND ARG_PRECOMPILED)
     target_precompile_headers(lockstep_${name} PRIVATE ${ARG_PRECOMPILED})

@@ -172,6 +172,22 @@ TEST_F(ImageFile, RefusesAnImageThatClaimsToBeHuge) {
   expect_refused("65280 x 65280 pixels");
 }
 
+// Also of a size that could be, in a file that is too short for it.
+TEST_F(ImageFile, RefusesMorePixelsThanItsBytesCanHold) {
+  write_jpeg(path, 8, 8, 1, gradient(8, 8, 1));
+  std::string jpeg = contents_of(path);
+  jpeg.replace(jpeg.find("\xff\xc0") + 5, 4, "\x10\x00\x10\x00", 4);
+  write_text(path, jpeg);
+  expect_refused("a damaged JPEG image: it claims to be 4096 x 4096 pixels in");
+  write_png(path, {.width = 1, .height = 1, .bytes = {1, 2, 3}});
+  std::string png = contents_of(path);
+  constexpr std::size_t sizes = 16, check_sum = 29;
+  png.replace(sizes, 8, std::string("\0\0\x10\0\0\0\x10\0", 8));
+  png.replace(check_sum, 4, "\x7d\xc1\xb3\x40", 4);
+  write_text(path, png);
+  expect_refused("a damaged PNG image: it claims to be 4096 x 4096 pixels in");
+}
+
 TEST_F(ImageFile, MayBeReadOnSeveralThreads) {
   write_jpeg(folder / "whole.jpg", 16, 16, 3, gradient(16, 16, 3));
   write_text(folder / "cut.jpg", contents_of(folder / "whole.jpg").substr(0, 500));

@@ -24,6 +24,14 @@ std::vector<std::string> names_of(const Network& network) {
   return names;
 }
 
+// Neither ends by a call for each layer of a chain, which would use up the stack.
+TEST(Network, MayBeALongChain) {
+  Symbol x = Input({1});
+  const Flatten layer;
+  for (int i = 0; i < 200'000; ++i) x = layer(x);
+  EXPECT_EQ(x.shape(), Shape{1});
+}
+
 TEST(Network, NamesLayersAsKerasInTheOrderOfTheirCalls) {
   const Symbol x = Input({8, 8, 2});
   const Symbol a = Conv2D({.filters = 3, .kernel_size = {3, 3}, .padding = Padding::same})(x);

@@ -1,5 +1,6 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/merge.h>
@@ -46,6 +47,11 @@ TEST(Reshape, FindsOutOneSize) {
                shape_after(Reshape({.target_shape = {5, -1}}), {{2, 3, 6}}));
   EXPECT_ERROR(InvalidArgument, "one size, marked by -1", Reshape({.target_shape = {-1, -1}}));
   EXPECT_ERROR(InvalidArgument, "at least 1, or one -1", Reshape({.target_shape = {-2}}));
+}
+
+TEST(Reshape, RefusesSizesWhoseProductOverflows) {
+  const Reshape layer({.target_shape = {1 << 30, 1 << 30, 1 << 30, -1}});
+  EXPECT_ERROR(InvalidArgument, "has more elements than 64 bits count", layer(Input({4})));
 }
 
 TEST(ZeroPadding2D, SurroundsImages) {

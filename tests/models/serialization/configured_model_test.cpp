@@ -170,5 +170,72 @@ TEST(ConfiguredModel, SaysWhatIsWrong) {
                broken("/config/layers/0/config/batch_input_shape", {nullptr, 4, 4}));
 }
 
+TEST(ConfiguredModel, RunsNoCodeOfAFile) {
+  Json model = template_config();
+  model["config"]["layers"][1]["class_name"] = "Lambda";
+  model["config"]["layers"][1]["config"]["function"] = {"4wEAAAA=\n", nullptr, nullptr};
+  EXPECT_ERROR(InputError, "layer 'first' is of class Lambda; known are", model_from_config(model));
+}
+
+TEST(ConfiguredModel, ChecksSizesBeforeTheyAreUsed) {
+  const auto with_input = [](const char* shape) {
+    Json model = template_config();
+    model["config"]["layers"][0] = input("x", shape);
+    return model_from_config(model);
+  };
+  EXPECT_ERROR(InputError, "input 'x' is [null,1099511627776]; all sizes but the batch's must be known",
+               with_input("[null, 1099511627776]"));
+  EXPECT_ERROR(InputError, "input 'x' is [null,18446744073709551615]", with_input("[null, 18446744073709551615]"));
+  EXPECT_ERROR(InputError, "layer 'x' makes (65536, 65536) of each example, which is more than 2147483647 numbers",
+               with_input("[null, 65536, 65536]"));
+  EXPECT_ERROR(InputError, "input 'x' has 9 axes, at most 8 can be", with_input("[null, 1, 1, 1, 1, 1, 1, 1, 1]"));
+  Json wide = template_config();
+  wide["config"]["layers"][1]["config"]["units"] = std::int64_t{1} << 40;
+  EXPECT_ERROR(InputError, "units cannot be 1099511627776; it must be a whole number of 32 bits",
+               model_from_config(wide));
+}
+
+TEST(ConfiguredModel, RefusesValuesOfOtherTypes) {
+  const auto broken = [](const char* path, Json value) {
+    Json model = template_config();
+    model[Json::json_pointer(path)] = std::move(value);
+    return model_from_config(model);
+  };
+  const char* const complaint = "the model's configuration is none that Keras writes";
+  EXPECT_ERROR(InputError, complaint, broken("/config/layers/0/config", 7));
+  EXPECT_ERROR(InputError, complaint, broken("/config/layers", "none"));
+  EXPECT_ERROR(InputError, "input 'x' has no shape",
+               broken("/config/layers/0/config/batch_input_shape", {{"a", 1}, {"b", 2}}));
+}
+
+/// A model that stands in another one as a layer.
+Json as_layer(Json model, const char* nodes) {
+  model["name"] = model["config"]["name"];
+  model["inbound_nodes"] = Json::parse(nodes);
+  return model;
+}
+
+TEST(ConfiguredModel, RefusesOneThatIsALayerOfItself) {
+  Json outer = template_config();
+  Json inner = as_layer(template_config(), R"([[["first", 0, 0, {}]]])");
+  inner["shared_object_id"] = 1;
+  Json again = as_layer(template_config(), R"([[["second", 0, 0, {}]]])");
+  again["shared_object_id"] = 1;
+  inner["config"]["layers"].push_back(again);
+  outer["config"]["layers"].push_back(inner);
+  EXPECT_ERROR(InputError, "model 'template' is a layer of itself", model_from_config(outer));
+}
+
+// Each calls the one inside twice: a few thousand bytes that describe 2^40 layers.
+TEST(ConfiguredModel, RefusesMoreCallsThanAnyModelHas) {
+  Json model = model_of("Model", "m", {input("x", "[null, 3]"), dense("d", 3, R"([[["x", 0, 0, {}]]])")},
+                        R"([["x", 0, 0]])", R"([["d", 0, 0]])");
+  for (int depth = 0; depth < 30; ++depth)
+    model =
+        model_of("Model", "m", {input("x", "[null, 3]"), as_layer(model, R"([[["x", 0, 0, {}]], [["m", 1, 0, {}]]])")},
+                 R"([["x", 0, 0]])", R"([["m", 2, 0]])");
+  EXPECT_ERROR(InputError, "its layers are called more than 100000 times in all", model_from_config(model));
+}
+
 }  // namespace
 }  // namespace lockstep

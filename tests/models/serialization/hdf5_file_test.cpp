@@ -172,6 +172,28 @@ TEST_F(Hdf5File, DoesNotLeaveTheFile) {
             file_ + ": \"raw\" keeps its values in another file, which is not read");
 }
 
+// HDF5 keeps no room for values that were never written, so that short files can claim any size.
+TEST_F(Hdf5File, ChecksSizesBeforeTheyAreUsed) {
+  with_hdf5([](hid_t file) {
+    const hsize_t huge = hsize_t{1} << 40;
+    const hid_t space = H5Screate_simple(1, &huge, nullptr);
+    const hid_t contiguous =
+        H5Dcreate2(file, "contiguous", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t chunk = hsize_t{1} << 29;
+    H5Pset_chunk(properties, 1, &chunk);
+    const hid_t chunks = H5Dcreate2(file, "chunks", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    H5Dclose(contiguous);
+    H5Dclose(chunks);
+    H5Pclose(properties);
+    H5Sclose(space);
+  });
+  EXPECT_EQ(failure([](const Reader& file) { file.read_rows("contiguous", 0, std::int64_t{1} << 40); }),
+            file_ + ": \"contiguous\" claims to have 1099511627776 elements, which the file is too small for");
+  EXPECT_EQ(failure([](const Reader& file) { file.read_rows("chunks", 0, 1); }),
+            file_ + ": \"chunks\" claims to have 536870912 elements, which the file is too small for");
+}
+
 TEST_F(Hdf5File, GivesThreadsTheirTurn) {
   write_example();
   std::vector<std::thread> threads;

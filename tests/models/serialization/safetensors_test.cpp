@@ -82,9 +82,31 @@ TEST_F(Safetensors, NamesWhatDoesNotFit) {
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 24), 20)),
             file_ + ": weight \"dense/kernel\" lies outside the file");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[3,2]", 20), 20)),
-            file_ + ": weight \"dense/kernel\" is (3, 2), which 20 bytes do not hold");
+            file_ + ": weight \"dense/kernel\" is of shape (3, 2), which 20 bytes do not hold");
   EXPECT_EQ(load_failure(network, file_text(kernel("F32", "[2,3]", 24), 24)),
             file_ + ": weight 'dense/kernel' has shape (3, 2), the file has (2, 3)");
+}
+
+// Sizes and offsets are checked before memory is taken for them.
+TEST_F(Safetensors, RefusesSizesThatCannotBe) {
+  const Network network = small_network();
+  const auto refusal = [&](const char* shape, const char* offsets) {
+    const std::string entry = fmt::format(R"({{"dtype":"F32","shape":{},"data_offsets":{}}})", shape, offsets);
+    return load_failure(network, file_text(fmt::format(R"({{"dense/kernel":{}}})", entry), 24));
+  };
+  const std::string kernel = file_ + ": weight \"dense/kernel\" ";
+  EXPECT_EQ(refusal("[1099511627776]", "[0,24]"), kernel + "is of shape (1099511627776), which 24 bytes do not hold");
+  EXPECT_EQ(refusal("[4294967296,4294967296,4]", "[0,16]"),
+            kernel + "is of shape (4294967296, 4294967296, 4), which 16 bytes do not hold");
+  EXPECT_EQ(refusal("[1,1,1,1,1,1,1,1,6]", "[0,24]"),
+            kernel + "is of shape (1, 1, 1, 1, 1, 1, 1, 1, 6), which 24 bytes do not hold");
+  EXPECT_EQ(refusal("[-3,-2]", "[0,24]"), kernel + "has [-3,-2] where whole numbers belong");
+  EXPECT_EQ(refusal("[1e300]", "[0,24]"), kernel + "has [1e+300] where whole numbers belong");
+  EXPECT_EQ(refusal("[3,2]", "[-24,0]"), kernel + "has [-24,0] where whole numbers belong");
+  EXPECT_EQ(refusal("[3,2]", "[0,18446744073709551615]"), kernel + "lies outside the file");
+  std::string huge_header = file_text("{}", 0);
+  huge_header[5] = 1;  // 2^40 bytes
+  EXPECT_EQ(load_failure(network, huge_header), file_ + ": this is no safetensors file, or is cut short");
 }
 
 TEST_F(Safetensors, NamesWeightsThatTheModelLacks) {

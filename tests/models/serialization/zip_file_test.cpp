@@ -52,5 +52,25 @@ TEST_F(ZipFile, NamesWhatIsWrong) {
   EXPECT_ERROR(InputError, "cannot be opened as a zip archive", text_in("a"));
 }
 
+TEST_F(ZipFile, RefusesNamesOutsideOfItsFolder) {
+  for (const char* name : {"../a", "b/../../a", "..", "/etc/a"}) {
+    write_file_atomically(file_, make_zip(std::vector<ZipEntry>{{"in", bytes_of("{}")}, {name, bytes_of("x")}}));
+    EXPECT_ERROR(InputError, fmt::format("{}: entry \"{}\" lies outside of the archive's folder", file_, name),
+                 text_in("in"));
+  }
+  write_file_atomically(file_, make_zip(std::vector<ZipEntry>{{"in", bytes_of("{}")}, {"a..b/..c", bytes_of("x")}}));
+  EXPECT_EQ(text_in("in"), "{}");
+}
+
+TEST_F(ZipFile, ReadsWhatIsStoredOrDeflatedOnly) {
+  write_file_atomically(file_, make_zip(std::vector<ZipEntry>{{"a", bytes_of("{}")}}));
+  std::string archive = test::contents_of(file_);
+  constexpr char bzip2 = 12;
+  archive[8] = archive[archive.find("PK\1\2") + 10] = bzip2;  // the method, in both headers
+  test::write_text(file_, archive);
+  EXPECT_ERROR(InputError, file_ + ": entry \"a\" is compressed by method 12; stored and deflated ones are read",
+               text_in("a"));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -10,6 +10,8 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/models/serialization/zip_file.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
@@ -78,6 +80,24 @@ TEST_P(ModelFiles, NameWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ModelFiles, testing::Values(".keras", ".h5"));
+
+// Memory is taken for no more weights than the file can hold, whatever it says of its layers.
+TEST(ModelFileWeights, AreNotMoreThanTheFileHolds) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "model.keras";
+  const Symbol input = Input({1000}, "x");
+  save_model(Model(input, Dense({.units = 7, .use_bias = false, .name = "wide"})(input)), file);
+  const std::vector<std::byte> weights = read_zip_entry(file, "model.weights.h5");
+  const std::vector<std::byte> bytes = read_zip_entry(file, "config.json");
+  std::string config(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  config.replace(config.find("\"units\":7"), 9, "\"units\":1000000000");
+  write_file_atomically(file, make_zip(std::vector<ZipEntry>{{"config.json", std::as_bytes(std::span(config))},
+                                                             {"model.weights.h5", weights}}));
+  EXPECT_ERROR(
+      InputError,
+      file + ": layer 'wide': its weight 'wide/kernel' is (1000, 1000000000), and there is no room for so many",
+      load_model(file));
+}
 
 TEST(ModelFileNames, SayTheFormat) {
   EXPECT_ERROR(InvalidArgument, "model.txt: the extension of a model's file says its format",

@@ -43,5 +43,17 @@ TEST(Error, KeepsItsTypeWhenContextIsAdded) {
   EXPECT_THAT(with_context, testing::ThrowsMessage<OutOfMemory>("replica 1: conv2d: no memory"));
 }
 
+TEST(Error, IsOneLineWhateverItQuotes) {
+  const auto quoting = [] {
+    try {
+      fail<InputError>("no layer '{}'", "a\nb\r\x1b[2J\x7f");
+    } catch (Error& error) {
+      error.add_context("model\n.h5");
+      throw;
+    }
+  };
+  EXPECT_THAT(quoting, testing::ThrowsMessage<InputError>("model\\n.h5: no layer 'a\\nb\\x0d\\x1b[2J\\x7f'"));
+}
+
 }  // namespace
 }  // namespace lockstep

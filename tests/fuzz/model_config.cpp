@@ -1,0 +1,18 @@
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/serialization/compile_config.h>
+#include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/json_text.h>
+
+#include "fuzz_target.h"
+
+/// The text that files of whole models have of their layers and of how they were compiled.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lockstep;
+  fuzz::result_or_error([&] {
+    const nlohmann::ordered_json config = parse_json(fuzz::text_of(data, size), "config.json");
+    (void)model_from_config(config);
+    if (config.contains("compile_config")) (void)read_compile_config(config["compile_config"], {"first", "second"}, {});
+  });
+  return 0;
+}

@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/expect_error.h>
+
+#include <lockstep/models/serialization/json_text.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+TEST(JsonText, IsRead) {
+  EXPECT_EQ(parse_json(R"({"b": [1, 2.5], "a": null})", "x").dump(), R"({"b":[1,2.5],"a":null})");
+}
+
+TEST(JsonText, NamesItsPlaceWhenItIsNone) {
+  EXPECT_ERROR(InputError, "model.h5: \"config\" is not JSON: ", parse_json("{\"a\": \n", "model.h5: \"config\""));
+  EXPECT_ERROR(InputError, "x is not JSON: ", parse_json("", "x"));
+}
+
+// What reads it calls itself for each level: a long row of brackets would use up the stack.
+TEST(JsonText, IsNotNestedWithoutEnd) {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_EQ(parse_json(nested(150), "x").size(), 1U);
+  EXPECT_ERROR(InputError, "x: lists and objects lie in each other deeper than 200", parse_json(nested(100'000), "x"));
+}
+
+}  // namespace
+}  // namespace lockstep
