@@ -14,7 +14,7 @@ using Tag = memory::format_tag;
 /// groups has each group's results side by side: to oneDNN it is (h, w, in, groups, out / groups).
 struct Geometry {
   memory::dims strides, dilation, pad_begin, pad_end;
-  memory::desc x, y, kernel, bias;
+  memory::desc x, y, kernel, any_kernel, bias;  ///< any_kernel: in the layout that the primitive likes
   Activation activation;
   onednn::PlanKey key;
 
@@ -26,7 +26,8 @@ struct Geometry {
         pad_end{w.pad_bottom, w.pad_right},
         x(images(x_shape)),
         y(images(y_shape)),
-        kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2])),
+        kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], true)),
+        any_kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], false)),
         bias(bias_of.defined() ? memory::desc({kernel_shape[3]}, memory::data_type::f32, Tag::x) : memory::desc()),
         activation(after),
         key{x_shape[0],      x_shape[1],        x_shape[2],
@@ -36,23 +37,20 @@ struct Geometry {
             w.pad_top,       w.pad_left,        w.pad_bottom,
             w.pad_right,     bias_of.defined(), static_cast<std::int64_t>(after)} {}
 
-  memory::desc any_kernel() const { return {kernel.dims(), memory::data_type::f32, Tag::any}; }
-
  private:
   static memory::desc images(const Shape& s) { return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, Tag::nhwc}; }
-  static memory::desc kernel_of(const Shape& s, std::int64_t groups) {
-    if (groups == 1) return {{s[3], s[2], s[0], s[1]}, memory::data_type::f32, Tag::hwio};
-    return {{groups, s[3] / groups, s[2], s[0], s[1]}, memory::data_type::f32, Tag::hwigo};
+  static memory::desc kernel_of(const Shape& s, std::int64_t groups, bool plain) {
+    if (groups == 1) return {{s[3], s[2], s[0], s[1]}, memory::data_type::f32, plain ? Tag::hwio : Tag::any};
+    return {{groups, s[3] / groups, s[2], s[0], s[1]}, memory::data_type::f32, plain ? Tag::hwigo : Tag::any};
   }
 };
 
 constexpr auto direct = dnnl::algorithm::convolution_direct;
 
 dnnl::convolution_forward::primitive_desc describe_forward(const Geometry& g) {
-  return {{dnnl::prop_kind::forward_training, direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.dilation,
-           g.pad_begin, g.pad_end},
-          onednn::attributes(g.activation),
-          onednn::engine()};
+  return onednn::describe<dnnl::convolution_forward>(onednn::attributes(g.activation),
+                                                     dnnl::prop_kind::forward_training, direct, g.x, g.any_kernel,
+                                                     g.bias, g.y, g.strides, g.dilation, g.pad_begin, g.pad_end);
 }
 
 /// A plan whose kernel is read: plain layout -> the primitive's.
@@ -70,16 +68,16 @@ onednn::Plan forward_plan(const Geometry& g) {
 }
 
 onednn::Plan gradient_x_plan(const Geometry& g) {
-  const dnnl::convolution_backward_data::primitive_desc description(
-      {direct, g.x, g.any_kernel(), g.y, g.strides, g.dilation, g.pad_begin, g.pad_end}, onednn::attributes(),
-      onednn::engine(), describe_forward(g));
+  const auto description = onednn::describe_gradient<dnnl::convolution_backward_data>(
+      describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel, g.y, g.strides, g.dilation, g.pad_begin,
+      g.pad_end);
   return reading_plan(g, description, dnnl::convolution_backward_data(description));
 }
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {
-  const dnnl::convolution_backward_weights::primitive_desc description(
-      {direct, g.x, g.any_kernel(), g.bias, g.y, g.strides, g.dilation, g.pad_begin, g.pad_end}, onednn::attributes(),
-      onednn::engine(), describe_forward(g));
+  const auto description = onednn::describe_gradient<dnnl::convolution_backward_weights>(
+      describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel, g.bias, g.y, g.strides, g.dilation,
+      g.pad_begin, g.pad_end);
   onednn::Plan plan{dnnl::convolution_backward_weights(description),
                     description.scratchpad_desc(),
                     description.diff_weights_desc(),

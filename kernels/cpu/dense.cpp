@@ -22,9 +22,8 @@ struct Geometry {
 };
 
 dnnl::inner_product_forward::primitive_desc describe_forward(const Geometry& g, Activation activation) {
-  return {{dnnl::prop_kind::forward_training, g.x, g.kernel, g.bias, g.y},
-          onednn::attributes(activation),
-          onednn::engine()};
+  return onednn::describe<dnnl::inner_product_forward>(onednn::attributes(activation),
+                                                       dnnl::prop_kind::forward_training, g.x, g.kernel, g.bias, g.y);
 }
 
 onednn::Plan forward_plan(const Geometry& g, Activation activation) {
@@ -33,14 +32,14 @@ onednn::Plan forward_plan(const Geometry& g, Activation activation) {
 }
 
 onednn::Plan gradient_x_plan(const Geometry& g) {
-  const dnnl::inner_product_backward_data::primitive_desc description(
-      {g.x, g.kernel, g.y}, onednn::attributes(), onednn::engine(), describe_forward(g, Activation::linear));
+  const auto description = onednn::describe_gradient<dnnl::inner_product_backward_data>(
+      describe_forward(g, Activation::linear), onednn::attributes(), g.x, g.kernel, g.y);
   return {dnnl::inner_product_backward_data(description), description.scratchpad_desc(), g.kernel, {}};
 }
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {
-  const dnnl::inner_product_backward_weights::primitive_desc description(
-      {g.x, g.kernel, g.bias, g.y}, onednn::attributes(), onednn::engine(), describe_forward(g, Activation::linear));
+  const auto description = onednn::describe_gradient<dnnl::inner_product_backward_weights>(
+      describe_forward(g, Activation::linear), onednn::attributes(), g.x, g.kernel, g.bias, g.y);
   return {dnnl::inner_product_backward_weights(description), description.scratchpad_desc(), g.kernel, {}};
 }
 

@@ -64,7 +64,12 @@ dnnl::primitive_attr attributes(Activation activation) {
   if (activation != Activation::linear) {
     const Eltwise function = eltwise_of(activation);
     dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR < 3
     after.append_eltwise(function.scale, function.algorithm, function.alpha, function.beta);
+#else
+    after.append_eltwise(function.algorithm, function.alpha, function.beta);
+    if (function.scale != 1) after.append_eltwise(dnnl::algorithm::eltwise_linear, function.scale, 0);
+#endif
     attributes.set_post_ops(after);
   }
   return attributes;

@@ -15,6 +15,26 @@ namespace lockstep::onednn {
 
 /// The CPU engine of the process.
 const dnnl::engine& engine();
+/// What a primitive is made from, e.g. describe<dnnl::convolution_forward>(attributes, what oneDNN's description
+/// takes). oneDNN 2 first wants that as an operation, oneDNN 3 all at once.
+template <class Primitive, class... Parts>
+typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes, const Parts&... parts) {
+#if DNNL_VERSION_MAJOR < 3
+  return {typename Primitive::desc(parts...), attributes, engine()};
+#else
+  return {engine(), parts..., attributes};
+#endif
+}
+/// The same of a gradient, which is told the `forward` primitive.
+template <class Primitive, class Forward, class... Parts>
+typename Primitive::primitive_desc describe_gradient(const Forward& forward, const dnnl::primitive_attr& attributes,
+                                                     const Parts&... parts) {
+#if DNNL_VERSION_MAJOR < 3
+  return {typename Primitive::desc(parts...), attributes, engine(), forward};
+#else
+  return {engine(), parts..., forward, attributes};
+#endif
+}
 /// Attributes that make a primitive take its scratch memory from us and apply a fusable activation to its result.
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
 /// `desc` over the tensor's memory.
