@@ -107,7 +107,7 @@ void TrainOptions::check() const {
     require_writable(save, "--save");
   }
   require<InputError>(
-      resume || checkpoint.empty() || !std::filesystem::exists(backup_folder()),
+      resume || checkpoint.empty() || !has_files(backup_folder()),
       "--checkpoint {}: the folder is that of a run that was stopped; add --resume to go on with it, or "
       "choose another folder",
       checkpoint);
