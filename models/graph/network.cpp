@@ -236,7 +236,7 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
     LayerCall call{.mode = run.mode, .fused_relu = step.fused_relu};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
-      if (!whole.defined()) whole = Tensor::empty(batched(run.given[0].value.dim(0), plan_.steps[step.concat].shape));
+      if (!whole.defined()) whole = Tensor::empty(batched(inputs.front().dim(0), plan_.steps[step.concat].shape));
       call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
     }
     return layer.call(inputs, call);

@@ -421,7 +421,7 @@ class Data(Case):
         subprocess.run([os.environ["WRITE_HDF5"], file], check=True)
         done = self.succeed("train", "--data", f"hdf5:{file}", "--batch-size", "4")
         self.assertIn("data.h5, 2 replicas: 12 examples, 4 to test", done.stderr)
-        self.refuse("train", "--data", f"hdf5:{file}", "--model", "mlp", says=["examples of (16, 16, 3)", "takes (8000)"])
+        self.refuse("train", "--data", f"hdf5:{file}", "--model", "mlp", says=["examples of (32, 32, 3)", "takes (8000)"])
         self.refuse("train", "--data", f"hdf5:{self.path / 'none.h5'}", says="none.h5")
 
     def test_augmentation_changes_the_images(self):

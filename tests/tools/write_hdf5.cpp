@@ -16,12 +16,12 @@ void write(hid_t file, const char* name, const std::vector<hsize_t>& sizes, cons
 }
 
 void write_split(hid_t file, const char* x, const char* y, std::size_t count) {
-  constexpr std::size_t pixels = 16 * 16 * 3;
+  constexpr std::size_t pixels = 32 * 32 * 3;
   std::vector<std::uint8_t> images(count * pixels);
   std::vector<std::uint8_t> labels(count);
   for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<std::uint8_t>(i * 7 % 256);
   for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::uint8_t>(i % 3);
-  write(file, x, {count, 16, 16, 3}, images);
+  write(file, x, {count, 32, 32, 3}, images);
   write(file, y, {count}, labels);
 }
 

@@ -1,6 +1,7 @@
 #include "interrupt.h"
 
 #include <csignal>
+#include <exception>
 
 #include <lockstep/models/training/model.h>
 
@@ -11,7 +12,7 @@ volatile std::sig_atomic_t interrupt_seen = 0;
 
 extern "C" void note_interrupt(int signal) {
   interrupt_seen = signal;
-  std::signal(signal, SIG_DFL);
+  if (signal == SIGINT) std::signal(signal, SIG_DFL);  // a second Ctrl-C ends the program at once
 }
 
 }  // namespace
@@ -23,6 +24,8 @@ InterruptCallback::InterruptCallback() {
 }
 
 InterruptCallback::~InterruptCallback() {
+  // When a worker fails, mpirun ends the others, who have yet to say what they know of it.
+  if (std::uncaught_exceptions() > 0) return;
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
