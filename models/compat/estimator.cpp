@@ -64,6 +64,7 @@ Generator in_groups(const Dataset& batches, std::uint64_t epoch, int replicas) {
 }  // namespace
 
 Dataset Estimator::global_batches(const InputFunction& input_fn) const {
+  require(input_fn != nullptr, "an estimator needs an input function, got one that is null");
   const Dataset batches = input_fn();
   const int replicas = model_.strategy().num_replicas_in_sync();
   if (replicas == 1) return batches;

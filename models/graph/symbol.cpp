@@ -38,8 +38,11 @@ Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector
 Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {
   std::vector<Shape> shapes;
   for (const Symbol& input : inputs) shapes.push_back(input.shape());
-  Symbol::Node node{
-      .layer = impl_, .inputs = inputs, .shape = impl_->output_shape(shapes), .name = {}, .number = next_number()};
+  Symbol::Node node{.layer = impl_.shared(),
+                    .inputs = inputs,
+                    .shape = impl_->output_shape(shapes),
+                    .name = {},
+                    .number = next_number()};
   if (current_context().placed) node.device = current_context().device;
   return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/handle.h>
 
 namespace lockstep {
 
@@ -38,7 +39,7 @@ class Symbol {
   const Node& node() const { return *node_; }
 
  private:
-  std::shared_ptr<const Node> node_;
+  Handle<const Node, "symbol"> node_;
 };
 
 /// A model's input of this shape, batch axis left out. Throws InvalidArgument for sizes below 1.

@@ -1,5 +1,6 @@
 #include "lockstep/models/layers/layer.h"
 
+#include <functional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,7 +11,11 @@ namespace lockstep {
 
 void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
   require<LogicError>(!built_, "layer '{}' has been built already", name_);
-  make_weights(inputs, seed);
+  try {
+    make_weights(inputs, seed);
+  } catch (const std::bad_function_call&) {
+    fail("layer '{}' was given an initializer that is null", name_);
+  }
   built_ = true;
 }
 

@@ -12,6 +12,7 @@
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/regularizers.h>
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/variable/variable.h>
 
@@ -137,11 +138,11 @@ class Layer {
   ///@{
   /// What all handles to this layer share.
   LayerImpl& impl() const { return *impl_; }
-  const std::shared_ptr<LayerImpl>& shared() const { return impl_; }
+  const std::shared_ptr<LayerImpl>& shared() const { return impl_.shared(); }
   ///@}
 
  private:
-  std::shared_ptr<LayerImpl> impl_;
+  Handle<LayerImpl, "layer"> impl_;
   std::string name_{};
 };
 

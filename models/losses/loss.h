@@ -25,7 +25,11 @@ class Loss {
   /// Keras' loss that it is; none for one of a program's own.
   const std::optional<ObjectConfig>& config() const { return config_; }
   /// The value of each example, (n).
-  Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const { return function_(y_true, y_pred); }
+  Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const {
+    require<LogicError>(function_ != nullptr, "the loss '{}' has no function: none was given, or it was moved from",
+                        name_);
+    return function_(y_true, y_pred);
+  }
 
  private:
   std::string name_;

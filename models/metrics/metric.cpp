@@ -34,11 +34,22 @@ Metric::Rule rule_of_sum() {
 
 }  // namespace
 
+void Metric::check_rule() const {
+  require<LogicError>(rule_.update && rule_.result, "the metric '{}' has no rule: none was given, or it was moved from",
+                      name_);
+}
+
 Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   const NoGradientScope not_recorded;
   require(y_pred.defined() && y_pred.rank() >= 1, "{} needs predictions with an axis of examples, got {}", name_,
           y_pred);
+  check_rule();
   return rule_.update(y_true, y_pred, weights_of(sample_weight, y_pred.dim(0)));
+}
+
+double Metric::result(const Sums& sums) const {
+  check_rule();
+  return sums.empty() ? 0 : rule_.result(sums);
 }
 
 void add_sums(Metric::Sums& sums, const Metric::Sums& more) {
@@ -50,6 +61,7 @@ MeanMetricWrapper::MeanMetricWrapper(std::string name, Function values, Directio
                                      std::optional<ObjectConfig> config)
     : Metric(std::move(name), {.update = [values = std::move(values)](const Tensor& y_true, const Tensor& y_pred,
                                                                       std::span<const double> weights) -> Sums {
+                                 require<LogicError>(values != nullptr, "the metric has no function: none was given");
                                  const std::vector<double> by_row = values(y_true, y_pred);
                                  require(by_row.size() == weights.size(), "a mean over {} examples got {} values",
                                          weights.size(), by_row.size());

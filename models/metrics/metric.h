@@ -47,9 +47,12 @@ class Metric {
   /// Throws InvalidArgument for tensors that do not fit each other or the metric.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
   /// The value, given sums that have been added up; 0 for none at all, as in Keras.
-  double result(const Sums& sums) const { return sums.empty() ? 0 : rule_.result(sums); }
+  double result(const Sums& sums) const;
 
  private:
+  /// Throws LogicError when it has none.
+  void check_rule() const;
+
   std::string name_;
   Rule rule_;
 };

@@ -8,6 +8,7 @@
 
 #include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
@@ -103,7 +104,7 @@ class Optimizer {
 
  private:
   class State;
-  std::shared_ptr<State> state_;
+  Handle<State, "optimizer"> state_;
 };
 
 }  // namespace lockstep

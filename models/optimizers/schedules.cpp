@@ -103,6 +103,10 @@ std::optional<ObjectConfig> config_if(const LearningRateSchedule& schedule, cons
 
 }  // namespace
 
+LearningRate::LearningRate(LearningRateSchedule schedule) : schedule_(std::move(schedule)) {
+  require(schedule_ != nullptr, "a learning rate was given a schedule that is null");
+}
+
 LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options) {
   check_steps("ExponentialDecay", options.decay_steps);
   return ExponentialRate{options};

@@ -16,9 +16,9 @@ using LearningRateSchedule = std::function<double(std::int64_t step)>;
 class LearningRate {
  public:
   ///@{
-  /// Of a number, or of a schedule.
-  LearningRate(double rate) : rate_(rate) {}                                       // NOLINT: implicit
-  LearningRate(LearningRateSchedule schedule) : schedule_(std::move(schedule)) {}  // NOLINT: implicit
+  /// Of a number, or of a schedule. Throws InvalidArgument for a schedule that is null.
+  LearningRate(double rate) : rate_(rate) {}    // NOLINT: implicit
+  LearningRate(LearningRateSchedule schedule);  // NOLINT: implicit
   ///@}
 
   /// Whether it follows a schedule, and so cannot be set.

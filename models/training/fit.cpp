@@ -88,6 +88,8 @@ void TrainingRun::add_other_workers(Totals& totals, std::vector<std::int64_t>& r
 }
 
 History TrainingRun::run() {
+  for (const auto& callback : options_.callbacks)
+    require(callback != nullptr, "fit() was given a callback that is null");
   state_.stop = false;
   tell(&Callback::on_train_begin);
   restore();

@@ -2,6 +2,7 @@
 
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_state.h>
+#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 
@@ -11,6 +12,7 @@ const Model::State::Compiled& Model::State::require_compiled(const char* caller)
 }
 
 void Model::State::require_own_scope(const char* caller) const {
+  require<LogicError>(!current_context().in_replica(), "{} was called inside a replica; call it outside run()", caller);
   require<LogicError>(!has_strategy() || get_strategy() == network.strategy(),
                       "{} was called in the scope of a strategy other than the one the model was made in", caller);
 }
@@ -26,7 +28,7 @@ Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outpu
 
 Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
              const Model& saved_as)
-    : state_(std::make_shared<State>(inputs, outputs, options, saved_as.state_)) {}
+    : state_(std::make_shared<State>(inputs, outputs, options, saved_as.state_.shared())) {}
 
 Tensor Model::operator()(const Tensor& x, Mode mode) const { return state_->network(x, mode); }
 
@@ -86,8 +88,9 @@ void Model::set_weights(const std::vector<Tensor>& weights) const {
   const std::vector<Variable> own = variables();
   require(weights.size() == own.size(), "'{}' has {} weights, got {}", name(), own.size(), weights.size());
   for (std::size_t i = 0; i < own.size(); ++i)
-    require(weights[i].defined() && weights[i].shape() == own[i].shape(), "weight '{}' has shape {}, got {}",
-            own[i].name(), own[i].shape(), weights[i]);
+    require(weights[i].defined() && weights[i].shape() == own[i].shape() && weights[i].dtype() == own[i].dtype(),
+            "weight '{}' has shape {} of {}, got {}", own[i].name(), own[i].shape(), lockstep::name(own[i].dtype()),
+            weights[i]);
   for (std::size_t i = 0; i < own.size(); ++i) own[i].assign(weights[i]);
 }
 

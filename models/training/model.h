@@ -13,6 +13,7 @@
 #include <lockstep/models/training/class_weight.h>
 #include <lockstep/models/training/compiled_output.h>
 #include <lockstep/models/training/history.h>
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/input/input_options.h>
 
@@ -121,7 +122,7 @@ class Model {
 
   /// Copies of all variables' values, in the order of variables().
   std::vector<Tensor> get_weights() const;
-  /// Throws InvalidArgument for another number of them or other shapes; the weights then stay as they are.
+  /// Throws InvalidArgument for another number of them, other shapes or dtypes; the weights then stay as they are.
   void set_weights(const std::vector<Tensor>& weights) const;
   /// The whole model, as save_model() does.
   void save(const std::string& path) const;
@@ -139,7 +140,7 @@ class Model {
         const Model& saved_as);
 
  private:
-  std::shared_ptr<State> state_;
+  Handle<State, "model"> state_;
 };
 
 }  // namespace lockstep

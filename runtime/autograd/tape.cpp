@@ -12,6 +12,12 @@ namespace {
 thread_local std::vector<GradientTape*> open_tapes;
 thread_local int recording_paused = 0;
 
+/// A tape that has been used up is on no thread's list any more.
+void require_this_thread(const GradientTape& tape, bool used) {
+  require<LogicError>(used || std::ranges::find(open_tapes, &tape) != open_tapes.end(),
+                      "a tape is used on another thread than the one that made it: make one in each thread");
+}
+
 }  // namespace
 
 NoGradientScope::NoGradientScope() { ++recording_paused; }
@@ -23,7 +29,11 @@ GradientTape::~GradientTape() { stop(); }
 
 void GradientTape::stop() { std::erase(open_tapes, this); }
 
-void GradientTape::watch(const Tensor& tensor) { node_of(tensor); }
+void GradientTape::watch(const Tensor& tensor) {
+  require_this_thread(*this, used_);
+  require(tensor.defined(), "watch() was given an undefined tensor");
+  node_of(tensor);
+}
 
 bool GradientTape::tracks(const Tensor& tensor) const {
   return tensor.is_parameter() || (tensor.defined() && node_by_id_.contains(tensor.id()));
@@ -86,6 +96,7 @@ void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, c
 
 void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
   require<LogicError>(!used_, "this tape has been used: a tape gives one set of gradients");
+  require_this_thread(*this, used_);
   require<LogicError>(tracks(target), "the target was not computed from watched tensors while this tape was open");
   used_ = true;
   stop();

@@ -32,7 +32,7 @@ class Handle {
   T* operator->() const { return shared().get(); }
   T& operator*() const { return *shared(); }
   const std::shared_ptr<T>& shared() const {
-    if (false)
+    if (!object_) [[unlikely]]
       fail<LogicError>("this {} has no value: it has been moved from, or never been given one", what.text);
     return object_;
   }

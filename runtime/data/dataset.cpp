@@ -120,7 +120,7 @@ Dataset Dataset::map(std::function<Example(const Example&)> transform) const {
 
 Dataset Dataset::map(std::function<Example(const Example&, const ElementId&)> transform) const {
   require(transform != nullptr, "map() needs a function");
-  return Dataset(detail::make_map(stage_, std::move(transform)));
+  return Dataset(detail::make_map(stage_.shared(), std::move(transform)));
 }
 
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
@@ -131,39 +131,39 @@ Dataset Dataset::shuffle(const ShuffleOptions& options) const {
           "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
   if (options.buffer == ShuffleOptions::whole || (elements && options.buffer >= *elements))
     if (detail::StagePtr shuffled = stage_->shuffled(options.seed)) return Dataset(std::move(shuffled));
-  return Dataset(detail::make_shuffle(stage_, options));
+  return Dataset(detail::make_shuffle(stage_.shared(), options));
 }
 
 Dataset Dataset::batch(std::int64_t rows, bool drop_remainder) const {
   require(rows >= 1, "the batch size must be at least 1, got {}", rows);
-  return Dataset(detail::make_batch(stage_, rows, drop_remainder));
+  return Dataset(detail::make_batch(stage_.shared(), rows, drop_remainder));
 }
 
 Dataset Dataset::repeat(std::optional<std::int64_t> count) const {
   require(!count || *count >= 1, "repeat() needs a count of at least 1, got {}; without a count it never ends",
           count.value_or(0));
-  return Dataset(detail::make_repeat(stage_, count));
+  return Dataset(detail::make_repeat(stage_.shared(), count));
 }
 
 Dataset Dataset::take(std::int64_t count) const {
   require(count >= 0, "take() needs a count of at least 0, got {}", count);
-  return Dataset(detail::make_take(stage_, count));
+  return Dataset(detail::make_take(stage_.shared(), count));
 }
 
 Dataset Dataset::skip(std::int64_t count) const {
   require(count >= 0, "skip() needs a count of at least 0, got {}", count);
-  return Dataset(detail::make_skip(stage_, count));
+  return Dataset(detail::make_skip(stage_.shared(), count));
 }
 
 Dataset Dataset::prefetch(std::int64_t count) const {
   require(count >= 1, "prefetch() needs a count of at least 1, got {}", count);
-  return Dataset(detail::make_prefetch(stage_, count));
+  return Dataset(detail::make_prefetch(stage_.shared(), count));
 }
 
 std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 
 std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
 
-DatasetIterator Dataset::epoch(std::uint64_t number) const { return DatasetIterator(stage_, number); }
+DatasetIterator Dataset::epoch(std::uint64_t number) const { return DatasetIterator(stage_.shared(), number); }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -164,7 +165,7 @@ class Dataset {
   explicit Dataset(std::shared_ptr<const detail::Stage> stage) : stage_(std::move(stage)) {}
   static Dataset of_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys, const Tensor& sample_weight);
 
-  std::shared_ptr<const detail::Stage> stage_;
+  Handle<const detail::Stage, "data set"> stage_;
 };
 
 template <class Part>

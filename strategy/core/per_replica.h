@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/runtime/core/error.h>
+
 namespace lockstep {
 
 /// One value for each replica, in replica order; they may differ in shape.
@@ -17,8 +19,12 @@ class PerReplica {
 
   /// Number of replicas.
   int size() const { return static_cast<int>(values_.size()); }
-  /// The value of one replica. Throws std::out_of_range when there is none.
-  const T& operator[](int replica) const { return values_.at(static_cast<std::size_t>(replica)); }
+  /// The value of one replica. Throws InvalidArgument when there is none.
+  const T& operator[](int replica) const {
+    require(replica >= 0 && replica < size(), "there is no value for replica {}: these are of {} replicas", replica,
+            size());
+    return values_[static_cast<std::size_t>(replica)];
+  }
   ///@{
   /// All values, in replica order, whatever their number.
   const std::vector<T>& local_results() const& { return values_; }

@@ -35,7 +35,7 @@ std::string ReplicaContext::place_of(const std::source_location& where) {
 void ReplicaContext::check_here() const {
   const ExecutionContext& context = current_context();
   const bool default_strategy = !has_strategy() && num_replicas_in_sync() == 1;
-  require<LogicError>(default_strategy || (context.replica == replica_ && thread_strategy() == strategy_),
+  require<LogicError>(default_strategy || (context.replica == replica_ && thread_strategy() == strategy_.shared()),
                       "the context of replica {} is used on another thread than that replica's; get it with "
                       "get_replica_context() where it is used",
                       replica_);

@@ -27,7 +27,7 @@ class ReplicaContext {
   int num_local_replicas() const { return static_cast<int>(strategy_->devices().size()); }
   ///@}
   /// The strategy that runs this replica.
-  Strategy strategy() const { return Strategy(strategy_); }
+  Strategy strategy() const { return Strategy(strategy_.shared()); }
 
   // The values of all replicas combined, on each of them; every replica has to call it, in the same order. The op may
   // be given by name: all_reduce("SUM", x).
@@ -88,7 +88,7 @@ class ReplicaContext {
   /// Throws LogicError on another thread than this replica's.
   void check_here() const;
 
-  std::shared_ptr<StrategyState> strategy_;
+  Handle<StrategyState, "replica context"> strategy_;
   int replica_;
 };
 

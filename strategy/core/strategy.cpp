@@ -94,7 +94,7 @@ std::shared_ptr<VariableState> StrategyState::variable_of_copy(const Tensor& cop
 void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const {
   require<LogicError>(!current_context().in_replica(), "run() was called inside a replica");
   require<LogicError>(!current_context().in_update(), "run() was called inside update()");
-  check_no_other(state_, "run");
+  check_no_other(state_.shared(), "run");
   for (const int replicas : replicas_of_arguments)
     require(replicas == 0 || replicas == num_local_replicas(),
             "an argument of run() has values for {} replicas, the strategy has {}", replicas, num_local_replicas());
@@ -103,8 +103,8 @@ void Strategy::check_run(std::initializer_list<int> replicas_of_arguments) const
 void Strategy::update_copies(const Variable& variable, const std::function<void(int)>& job) const {
   require<LogicError>(!current_context().in_replica(),
                       "update() was called inside a replica; call it in the function given to merge_call");
-  check_no_other(state_, "update");
-  const Scope inside(state_);
+  check_no_other(state_.shared(), "update");
+  const Scope inside(state_.shared());
   variable.state().check_strategy();
   const auto& copies = variable.state().copies();
   for (int copy = 0; copy < static_cast<int>(copies.size()); ++copy) {

@@ -12,6 +12,7 @@
 
 #include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/cluster/cluster_spec.h>
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/collective.h>
@@ -117,11 +118,11 @@ class Strategy {
   const std::vector<LogicalDevice>& devices() const { return state_->devices(); }
 
   /// Variables made while the result lives are this strategy's.
-  Scope scope() const { return Scope(state_); }
+  Scope scope() const { return Scope(state_.shared()); }
   /// The result of `build()`, called inside the scope.
   template <class Build>
   decltype(auto) scope(Build&& build) const {
-    const Scope inside(state_);
+    const Scope inside(state_.shared());
     return std::forward<Build>(build)();
   }
 
@@ -177,7 +178,7 @@ class Strategy {
   Strategy clone() const { return Strategy(state_->clone()); }
 
   /// What the handles share.
-  const std::shared_ptr<StrategyState>& state() const { return state_; }
+  const std::shared_ptr<StrategyState>& state() const { return state_.shared(); }
   /// Whether both are handles to the same strategy.
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
 
@@ -185,7 +186,7 @@ class Strategy {
   void check_run(std::initializer_list<int> replicas_of_arguments) const;
   void update_copies(const Variable& variable, const std::function<void(int)>& job) const;
 
-  std::shared_ptr<StrategyState> state_;
+  Handle<StrategyState, "strategy"> state_;
 };
 
 /// Whether the scope of a strategy other than the default one is open on this thread, or one of its replicas runs on

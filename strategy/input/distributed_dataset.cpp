@@ -70,7 +70,7 @@ DistributedIterator::DistributedIterator(std::shared_ptr<const DistributionRecip
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
   pass_ = nullptr;  // the old pass makes room for the new one
-  NextBatch pass = [next = recipe_->open(number), recipe = recipe_] {
+  NextBatch pass = [next = recipe_->open(number), recipe = recipe_.shared()] {
     std::optional<DistributedBatch> batch = next();
     if (batch) batch->move_to(recipe->devices);
     return batch;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/input/distributed_batch.h>
@@ -59,7 +60,7 @@ class DistributedIterator {
   /// That of all workers: one of no rows while others have some.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 
-  std::shared_ptr<const DistributionRecipe> recipe_;
+  Handle<const DistributionRecipe, "pass over a distributed data set"> recipe_;
   DistributionRecipe::NextBatch pass_;         ///< empty at the end
   std::optional<DistributedBatch> no_rows_{};  ///< in the form of the last batch
 };
@@ -103,10 +104,10 @@ class DistributedDataset {
     return recipe_->measurement ? recipe_->measurement->shares() : recipe_->shares;
   }
   /// Pass `number`, from 0, as Dataset::epoch.
-  DistributedIterator epoch(std::uint64_t number = 0) const { return DistributedIterator(recipe_, number); }
+  DistributedIterator epoch(std::uint64_t number = 0) const { return DistributedIterator(recipe_.shared(), number); }
 
  private:
-  std::shared_ptr<const DistributionRecipe> recipe_;
+  Handle<const DistributionRecipe, "distributed data set"> recipe_;
 };
 
 }  // namespace lockstep

@@ -27,6 +27,7 @@ std::string_view name(Aggregation aggregation) {
 VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>& devices) : spec_(std::move(spec)) {
   require(spec_.synchronization != Synchronization::none,
           "variable '{}': synchronization none is not supported; use auto, on_write or on_read", spec_.name);
+  require(spec_.initializer != nullptr, "variable '{}' needs an initializer", spec_.name);
   const bool floating = spec_.dtype == DType::f32 || spec_.dtype == DType::bf16;
   require(floating || spec_.aggregation != Aggregation::mean,
           "variable '{}' of {} cannot be aggregated by mean, which is for floating-point numbers", spec_.name,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/variable/scatter.h>
 
@@ -111,8 +112,8 @@ class Variable {
   /// replica all replicas make it together, in the first step only: later it would be another one in every step.
   explicit Variable(VariableSpec spec);
 
-  /// False for a default-constructed handle, on which nothing else may be called.
-  bool defined() const { return state_ != nullptr; }
+  /// False for a handle that was default-constructed or moved from: all else that is called on it throws LogicError.
+  bool defined() const { return static_cast<bool>(state_); }
   ///@{
   /// As it was made; `trainable` also where VariableSpec did not say.
   const std::string& name() const { return state_->spec().name; }
@@ -158,7 +159,7 @@ class Variable {
   void scatter_update(const IndexedSlices& slices) const { scatter(ScatterOp::update, slices); }
   ///@}
 
-  /// The copies and their rules. Precondition: defined.
+  /// The copies and their rules.
   VariableState& state() const { return *state_; }
   /// Whether both are handles to the same variable.
   friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }
@@ -168,7 +169,7 @@ class Variable {
   void write_number(AssignOp op, double value) const;
   void scatter(ScatterOp op, const IndexedSlices& slices) const;
 
-  std::shared_ptr<VariableState> state_;
+  Handle<VariableState, "variable"> state_;
 };
 
 }  // namespace lockstep

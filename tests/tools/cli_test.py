@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zipfile
 import zlib
 
 PROGRAM = os.environ["LOCKSTEP"]
@@ -79,7 +80,7 @@ class Summary(Case):
         self.assertIn("1,656,250", self.succeed("summary", "--model", "minigooglenet").stdout)
 
     def test_help(self):
-        for command in [[], ["devices"], ["doctor"], ["train"], ["bench"], ["summary"]]:
+        for command in [[], ["devices"], ["doctor"], ["train"], ["bench"], ["summary"], ["convert"]]:
             self.assertIn("Example", self.succeed(*command, "--help").stdout)
 
 
@@ -434,6 +435,66 @@ class Data(Case):
         self.assertNotEqual(losses(), changed)
         self.assertEqual(losses("--augment"), changed)
         self.refuse("train", *TINY, "--augment", says="--augment changes images; --data synthetic has none")
+
+
+class Convert(Case):
+    SMALL = ["--model", "siamese-lstm"]
+
+    def train(self, name):
+        self.succeed("train", *self.SMALL, *TINY[:-2], "--optimizer", "adam", "--save", self.path / name)
+        return self.path / name
+
+    def convert(self, start, *names):
+        """From each file to the next; the last one's path."""
+        for name in names:
+            weights = start.name.endswith((".weights.h5", ".safetensors"))
+            self.succeed("convert", *(self.SMALL if weights else []), start, self.path / name)
+            start = self.path / name
+        return start
+
+    def test_weights_go_through_all_formats(self):
+        start = self.train("start.weights.h5")
+        end = self.convert(start, "a.safetensors", "b.h5", "c.keras", "d.h5", "e.weights.h5", "f.keras", "g.weights.h5")
+        self.assertEqual(end.read_bytes(), start.read_bytes())
+        self.convert(self.path / "d.h5", "h.safetensors")
+        self.assertEqual((self.path / "h.safetensors").read_bytes(), (self.path / "a.safetensors").read_bytes())
+        self.assertNotEqual((self.path / "a.safetensors").read_bytes(), start.read_bytes())
+
+    def test_whole_models_keep_what_training_goes_on_from(self):
+        start = self.train("start.keras")
+        end = self.convert(start, "a.h5", "end.keras")
+        with zipfile.ZipFile(start) as before, zipfile.ZipFile(end) as after:
+            self.assertIn("optimizer", before.read("config.json").decode())
+            for name in ["config.json", "model.weights.h5"]:  # the optimizer's moments are in the second
+                self.assertEqual(after.read(name), before.read(name), name)
+
+    def test_refuses_what_it_cannot_do(self):
+        weights, whole = self.path / "w.weights.h5", self.path / "m.keras"
+        weights.write_bytes(b"not HDF5")
+        whole.write_bytes(b"no zip archive")
+        out = self.path / "out.safetensors"
+        self.refuse("convert", weights, out, says=[str(weights), "say with --model", "siamese-lstm"])
+        self.refuse("convert", *self.SMALL, whole, out, says=["--model siamese-lstm", "is a whole model"])
+        self.refuse("convert", "--model", "vgg", weights, out, says="vgg")
+        self.refuse("convert", self.path / "m.onnx", out, says=["IN", "m.onnx", ".safetensors, .keras or .h5"])
+        self.refuse("convert", whole, self.path / "out.pt", says=["OUT", "out.pt", ".safetensors, .keras or .h5"])
+        self.refuse("convert", whole, says="OUT is required")
+        self.refuse("convert", self.path / "none.keras", out, says=["none.keras", "there is no such file"])
+        self.refuse("convert", whole, self.path / "none" / "out.h5", says=["OUT", "none does not exist"])
+        self.refuse("convert", whole, self.path / "." / "m.keras", says="the same file as IN")
+        (self.path / "link.h5").symlink_to(whole)
+        self.refuse("convert", whole, self.path / "link.h5", says="the same file as IN")
+
+    def test_writes_nothing_from_a_damaged_file(self):
+        good = self.train("good.keras")
+        for name in ["m.h5", "w.weights.h5", "w.safetensors"]:
+            self.convert(good, name)
+        for name in ["good.keras", "m.h5", "w.weights.h5", "w.safetensors"]:
+            content = (self.path / name).read_bytes()
+            (self.path / name).write_bytes(content[:len(content) // 2])
+            self.refuse("convert", *(self.SMALL if name[0] == "w" else []), self.path / name, self.path / "out.h5", says=name)
+        self.convert(self.train("good.keras"), "w.weights.h5")
+        self.refuse("convert", "--model", "mlp", self.path / "w.weights.h5", self.path / "out.h5", says="w.weights.h5")
 
 
 class Bench(Case):

@@ -13,5 +13,6 @@ void add_train_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
 void add_scaling_command(CLI::App& program, int& exit_code);
 void add_summary_command(CLI::App& program, int& exit_code);
+void add_convert_command(CLI::App& program, int& exit_code);
 
 }  // namespace lockstep::cli

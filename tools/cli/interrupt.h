@@ -5,7 +5,7 @@
 namespace lockstep::cli {
 
 /// Ends training after the step in hand when the user presses Ctrl-C, or who started the process wants it to end. While
-/// it lives, SIGINT and SIGTERM only set a flag; a second one of a kind ends the program at once.
+/// it lives, SIGINT and SIGTERM only set a flag; a second Ctrl-C ends the program at once.
 class InterruptCallback final : public Callback {
  public:
   InterruptCallback();

@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
   lockstep::cli::add_bench_command(program, exit_code);
   lockstep::cli::add_scaling_command(program, exit_code);
   lockstep::cli::add_summary_command(program, exit_code);
+  lockstep::cli::add_convert_command(program, exit_code);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& help) {
@@ -48,7 +49,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::RequiredError& error) {
     if (argc > 1 && argv[1][0] != '-' && !is_command(program, argv[1]))
       return complain(
-          fmt::format("'{}' is no command; choose devices, doctor, train, bench, scaling or summary", argv[1]),
+          fmt::format("'{}' is no command; choose devices, doctor, train, bench, scaling, summary or convert", argv[1]),
           wrong_input);
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
   } catch (const CLI::ParseError& error) {

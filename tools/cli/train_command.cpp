@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "history_plot.h"
 #include "interrupt.h"
+#include "model_file.h"
 #include "run_record.h"
 #include "step_log.h"
 #include "train_options.h"
@@ -39,12 +40,6 @@ void add_checkpoints(const TrainOptions& options, bool is_tested, FitOptions& fi
       std::make_shared<BackupAndRestore>(options.backup_folder(), BackupAndRestoreOptions{.save_when_stopped = true}));
 }
 
-/// Weights, or the whole model, as the file's name says.
-void save(const Model& model, const std::string& file) {
-  if (file.ends_with(".weights.h5") || file.ends_with(".safetensors")) return model.save_weights(file);
-  model.save(file);
-}
-
 FitOptions fit_options(const TrainOptions& options, const TrainingData& data, const Optimizer& optimizer,
                        const std::shared_ptr<RunRecord>& record) {
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
@@ -67,7 +62,7 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
 void write_results(const TrainOptions& options, const Model& model, const History& history, const RunRecord& record,
                    const std::string& title) {
   const nlohmann::ordered_json result = history_json(history, record);
-  if (!options.save.empty()) save(model, options.save);
+  if (!options.save.empty()) save_by_name(model, options.save);
   if (!model.strategy().is_chief()) return;
   if (!options.history.empty()) {
     const std::string text = result.dump(2) + "\n";

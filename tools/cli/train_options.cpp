@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "gnuplot.h"
+#include "model_file.h"
 #include "output_file.h"
 
 namespace lockstep::cli {
@@ -49,10 +50,6 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
 
 bool has_files(const std::string& folder) {
   return std::filesystem::is_directory(folder) && !std::filesystem::is_empty(folder);
-}
-
-bool known_ending(const std::string& file) {
-  return file.ends_with(".h5") || file.ends_with(".safetensors") || file.ends_with(".keras");
 }
 
 }  // namespace
@@ -103,7 +100,7 @@ void TrainOptions::check() const {
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
   (void)distribute_options();
   if (!save.empty()) {
-    require(known_ending(save), "--save {}: the name must end in .weights.h5, .safetensors, .keras or .h5", save);
+    require_model_ending(save, "--save");
     require_writable(save, "--save");
   }
   require<InputError>(

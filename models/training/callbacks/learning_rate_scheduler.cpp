@@ -7,6 +7,10 @@
 
 namespace lockstep {
 
+LearningRateScheduler::LearningRateScheduler(EpochSchedule schedule) : schedule_(std::move(schedule)) {
+  require(schedule_ != nullptr, "LearningRateScheduler needs a function");
+}
+
 void LearningRateScheduler::on_epoch_begin(Model& model, const EpochPlan& plan) {
   if (plan.steps_done > 0) return;  // the epoch began in an earlier run
   const Optimizer& optimizer = model.optimizer();

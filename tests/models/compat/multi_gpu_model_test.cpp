@@ -157,6 +157,21 @@ TEST(MultiGpuModel, TrainsAsTheSingleModel) {
   }
 }
 
+// Layers that write straight into a concatenation of channels know the rows of their replica, not those of the batch.
+TEST(MultiGpuModel, JoinsChannelsWithinAReplica) {
+  const Symbol input = Input({4, 4, 2});
+  const auto branch = [&](std::int64_t filters) { return BatchNormalization()(Conv2D(filters, {1, 1})(input)); };
+  const Model model(input, Concatenate()({branch(3), branch(5)}));
+  const ParallelModel parallel = multi_gpu_model(model, {.devices = three_cpus});
+  std::vector<float> values(7 * 4 * 4 * 2);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 13);
+  const Tensor x = Tensor::from(values, {7, 4, 4, 2});
+  const Tensor y = parallel(x, Mode::inference);
+  EXPECT_EQ(y.shape(), (Shape{7, 4, 4, 8}));
+  expect_close(y, model(x, Mode::inference), 2);
+  EXPECT_EQ(parallel(x, Mode::train).shape(), (Shape{7, 4, 4, 8}));
+}
+
 // semantics 13.3: "stateful updates (BN) are those of the shared layers, applied by every replica on the one copy"; an
 // empty slice, where Keras' batch norm turned to NaN, changes nothing.
 TEST(MultiGpuModel, EveryReplicaUpdatesTheOneCopyOfMovingStatistics) {

@@ -1,7 +1,7 @@
-#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <support/expect_error.h>
 
 #include <lockstep/strategy/core/per_replica.h>
 #include <lockstep/strategy/core/structure.h>
@@ -15,7 +15,8 @@ TEST(PerReplica, HoldsOneValueForEachReplica) {
   EXPECT_EQ(words.size(), 3);
   EXPECT_EQ(words[1], "bc");
   EXPECT_EQ(words.local_results(), (std::vector<std::string>{"a", "bc", ""}));
-  EXPECT_THROW(words[3], std::out_of_range);
+  EXPECT_ERROR(InvalidArgument, "there is no value for replica 3: these are of 3 replicas", words[3]);
+  EXPECT_ERROR(InvalidArgument, "there is no value for replica -1", words[-1]);
   EXPECT_EQ(PerReplica<int>().size(), 0);
 }
 

@@ -1,0 +1,232 @@
+#include "rows.h"
+
+namespace lockstep::test {
+namespace {
+
+/// What is left of a tensor of two elements after a move.
+Tensor moved_from_tensor() { return moved_from(zeros({2})); }
+
+Dataset ten() { return Dataset::from_tensors(zeros({10, 2}), zeros({10}, DType::i64)); }
+
+Rows moved_from_tensor_rows() {
+  const char* const nowhere = "an undefined tensor is on no device";
+  return {
+      misuse<LogicError>("Tensor::device", "moved from", nowhere, [] { (void)moved_from_tensor().device(); }),
+      misuse<LogicError>("Tensor::data", "moved from", "an undefined tensor has no elements",
+                         [] { moved_from_tensor().data<float>(); }),
+      misuse<LogicError>("Tensor::span", "moved from", "an undefined tensor has no elements",
+                         [] { moved_from_tensor().span<float>(); }),
+      misuse<LogicError>("Tensor::to_vector", "moved from", nowhere, [] { moved_from_tensor().to_vector<float>(); }),
+      misuse<LogicError>("Tensor::on_host", "moved from", nowhere, [] { (void)moved_from_tensor().on_host(); }),
+      misuse<InvalidArgument>("copy", "from a tensor that was moved from", "copy needs defined tensors",
+                              [] { copy(moved_from_tensor(), zeros({2})); }),
+  };
+}
+
+Rows moved_from_op_rows() {
+  return {
+      misuse<InvalidArgument>("add", "a tensor that was moved from", "add takes f32, got an undefined tensor",
+                              [] { add(moved_from_tensor(), zeros({2})); }),
+      misuse<InvalidArgument>("add", "an undefined tensor", "add takes f32, got an undefined tensor",
+                              [] { add(zeros({2}), Tensor()); }),
+      misuse<InvalidArgument>("exp", "a tensor that was moved from", "exp takes f32, got an undefined tensor",
+                              [] { exp(moved_from_tensor()); }),
+      misuse<InvalidArgument>("sum", "a tensor that was moved from", "sum takes f32, got an undefined tensor",
+                              [] { sum(moved_from_tensor()); }),
+      misuse<InvalidArgument>("cast", "a tensor that was moved from", "cast takes a tensor, got an undefined one",
+                              [] { cast(moved_from_tensor(), DType::i64); }),
+      misuse<InvalidArgument>("reshape", "a tensor that was moved from", "reshape takes a tensor, got an undefined one",
+                              [] {
+                                reshape(moved_from_tensor(), {2, 1});
+                              }),
+      misuse<InvalidArgument>("concat", "tensors that were moved from", "concat takes tensors, got an undefined one",
+                              [] {
+                                concat(std::vector{moved_from_tensor(), moved_from_tensor()}, 0);
+                              }),
+      misuse<InvalidArgument>("embedding_lookup", "ids that were moved from",
+                              "ids of i64, i32 or u8, got an undefined tensor",
+                              [] {
+                                embedding_lookup(zeros({3, 2}), moved_from_tensor());
+                              }),
+      misuse<InvalidArgument>("sparse_softmax_cross_entropy", "labels that were moved from",
+                              "labels of i32, i64 or u8, got an undefined tensor",
+                              [] {
+                                sparse_softmax_cross_entropy(zeros({2, 3}), moved_from_tensor());
+                              }),
+  };
+}
+
+Rows tape_rows() {
+  return {
+      misuse<LogicError>("GradientTape::gradient", "a second time",
+                         "this tape has been used: a tape gives one set of gradients",
+                         [] {
+                           const Tensor x = zeros({1});
+                           GradientTape tape;
+                           tape.watch(x);
+                           const Tensor y = exp(x);
+                           tape.gradient(y, std::vector{x});
+                           tape.gradient(y, std::vector{x});
+                         }),
+      misuse<LogicError>("GradientTape::gradient", "of what it has not seen", "the target was not computed",
+                         [] {
+                           GradientTape tape;
+                           tape.gradient(zeros({1}), std::vector<Tensor>());
+                         }),
+      misuse<LogicError>("GradientTape::gradient", "from another thread", "a tape is used on another thread",
+                         [] {
+                           const Tensor x = zeros({1});
+                           GradientTape tape;
+                           tape.watch(x);
+                           const Tensor y = exp(x);
+                           on_another_thread([&] { tape.gradient(y, std::vector{x}); });
+                         }),
+      misuse<LogicError>("GradientTape::watch", "from another thread", "a tape is used on another thread",
+                         [] {
+                           GradientTape tape;
+                           on_another_thread([&] { tape.watch(zeros({1})); });
+                         }),
+      misuse<InvalidArgument>("GradientTape::watch", "an undefined tensor", "watch() was given an undefined tensor",
+                              [] { GradientTape().watch({}); }),
+      misuse<InvalidArgument>("DeviceScope", "a device that is not there",
+                              "CPU:64 does not exist; logical CPUs are CPU:0 .. CPU:63", [] { DeviceScope("CPU:64"); }),
+  };
+}
+
+}  // namespace
+
+Rows tensor_rows() {
+  const Rows rows{
+      misuse<InvalidArgument>("Tensor::from", "fewer values than the shape has", "3 values do not fill shape (2, 2)",
+                              [] {
+                                Tensor::from(std::vector<float>(3), {2, 2});
+                              }),
+      misuse<InvalidArgument>("Tensor::empty", "a negative size", "shape (2, -1) has a negative size",
+                              [] {
+                                Tensor::empty({2, -1});
+                              }),
+      misuse<InvalidArgument>("Tensor::empty", "more bytes than can be counted", "has more bytes than 64 bits count",
+                              [] {
+                                Tensor::empty({std::int64_t{1} << 31, std::int64_t{1} << 31});
+                              }),
+      misuse<InvalidArgument>("Shape", "nine dimensions", "at most 8 dimensions, got 9",
+                              [] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }),
+      misuse<InvalidArgument>("Tensor::span", "another dtype", "f32 (2) on CPU:0 is read as i64",
+                              [] { zeros({2}).span<std::int64_t>(); }),
+      misuse<InvalidArgument>("Tensor::span", "a strided view",
+                              "span() needs a dense tensor, got a strided view f32 (2, 2) on CPU:0",
+                              [] {
+                                zeros({2, 3}).slice_view(1, 0, 2).span<float>();
+                              }),
+      misuse<InvalidArgument>("Tensor::item", "several elements", "needs a tensor of one element",
+                              [] { zeros({2}).item<float>(); }),
+      misuse<InvalidArgument>("Tensor::dim", "an axis that is not there", "axis 2 is out of range for rank 2",
+                              [] {
+                                (void)zeros({2, 2}).dim(2);
+                              }),
+      misuse<InvalidArgument>("Tensor::view", "another number of elements", "f32 (2) on CPU:0 has no view of shape (3)",
+                              [] { (void)zeros({2}).view({3}); }),
+      misuse<InvalidArgument>("Tensor::slice_view", "past the end", "slice [1, 3) is outside axis 0",
+                              [] { (void)zeros({2}).slice_view(0, 1, 3); }),
+      misuse<InvalidArgument>("copy", "another shape", "cannot copy f32 (2) on CPU:0 to f32 (3) on CPU:0",
+                              [] { copy(zeros({2}), zeros({3})); }),
+  };
+  return joined({rows, moved_from_tensor_rows()});
+}
+
+Rows op_rows() {
+  const Rows rows{
+      misuse<InvalidArgument>("add", "shapes that do not broadcast", "add: shapes (2) and (3) do not broadcast",
+                              [] { add(zeros({2}), zeros({3})); }),
+      misuse<InvalidArgument>("add", "integers", "add takes f32, got i64 (2) on CPU:0",
+                              [] { add(zeros({2}, DType::i64), zeros({2}, DType::i64)); }),
+      misuse<InvalidArgument>("add_n", "no tensor", "add_n needs at least one tensor", [] { add_n({}); }),
+      misuse<InvalidArgument>("concat", "no tensor", "concat needs at least one tensor", [] { concat({}, 0); }),
+      misuse<InvalidArgument>(
+          "concat", "shapes that do not fit",
+          "concat along axis 0 of f32 (2, 2) on CPU:0 and f32 (2, 3) on CPU:0: the other sizes must agree",
+          [] {
+            concat(std::vector{zeros({2, 2}), zeros({2, 3})}, 0);
+          }),
+      misuse<InvalidArgument>("sum", "an axis that is not there", "axis 1 is out of range for rank 1",
+                              [] { sum(zeros({2}), {1}); }),
+      misuse<InvalidArgument>("embedding_lookup", "an id that the table does not have",
+                              "embedding_lookup: id 3 at place 0 is outside the 3 rows of the table",
+                              [] {
+                                embedding_lookup(zeros({3, 2}), Tensor::full({1}, 3, DType::i64));
+                              }),
+      misuse<InvalidArgument>("sparse_softmax_cross_entropy", "a label that is no class",
+                              "label 3 in row 0 is outside [0, 3)",
+                              [] {
+                                sparse_softmax_cross_entropy(zeros({1, 3}), Tensor::full({1}, 3, DType::i64));
+                              }),
+      misuse<InvalidArgument>("argmax", "a number", "argmax needs at least one axis, got f32 () on CPU:0",
+                              [] { argmax(zeros({})); }),
+      misuse<InvalidArgument>("zero_pad2d", "no images",
+                              "zero_pad2d: x must be f32 (n, height, width, channels), got f32 (2) on CPU:0",
+                              [] { zero_pad2d(zeros({2}), {}); }),
+  };
+  return joined({rows, moved_from_op_rows(), tape_rows()});
+}
+
+Rows data_rows() {
+  return {
+      misuse<InvalidArgument>("Dataset::from_tensors", "an undefined x", "a data set needs a defined x",
+                              [] { Dataset::from_tensors(Tensor()); }),
+      misuse<InvalidArgument>("Dataset::from_tensors", "a number",
+                              "x of a data set needs an axis of examples, got f32 () on CPU:0",
+                              [] { Dataset::from_tensors(zeros({})); }),
+      misuse<InvalidArgument>(
+          "Dataset::from_tensors", "more targets than inputs",
+          "x and y of a data set need equally many rows, got f32 (2, 1) on CPU:0 and f32 (3) on CPU:0",
+          [] {
+            Dataset::from_tensors(zeros({2, 1}), zeros({3}));
+          }),
+      misuse<InvalidArgument>("Dataset::from_tensors", "fewer sample weights than examples",
+                              "a data set of 2 examples needs as many sample weights, got f32 (1) on CPU:0",
+                              [] {
+                                Dataset::from_tensors(zeros({2, 1}), zeros({2}), zeros({1}));
+                              }),
+      misuse<InvalidArgument>("Dataset::from_generator", "no function", "needs a function that makes a generator",
+                              [] { Dataset::from_generator(nullptr); }),
+      misuse<InvalidArgument>("Dataset::epoch", "a generator that is null", "made no generator for pass 0",
+                              [] {
+                                const Dataset data = Dataset::from_generator([](std::uint64_t) { return Generator(); });
+                                data.epoch().next();
+                              }),
+      misuse<InvalidArgument>("Dataset::map", "no function", "map() needs a function",
+                              [] { ten().map(std::function<Example(const Example&)>()); }),
+      misuse<InvalidArgument>("Dataset::batch", "no rows", "the batch size must be at least 1, got 0",
+                              [] { ten().batch(0); }),
+      misuse<InvalidArgument>("Dataset::batch", "examples of unequal shape", "need an x of one shape and dtype",
+                              [] {
+                                const auto ragged = [](const Example& e, const ElementId& id) {
+                                  return e.with_x(zeros({id.number + 1}));
+                                };
+                                ten().map(ragged).batch(2).epoch().next();
+                              }),
+      misuse<InvalidArgument>("Dataset::shuffle", "an empty buffer", "must hold at least 1 example, got 0",
+                              [] { ten().shuffle({.buffer = 0}); }),
+      misuse<InvalidArgument>("Dataset::shuffle", "a whole set without end", "cannot be shuffled as a whole",
+                              [] { ten().repeat().shuffle(); }),
+      misuse<InvalidArgument>("Dataset::repeat", "no times", "count of at least 1, got 0", [] { ten().repeat(0); }),
+      misuse<InvalidArgument>("Dataset::take", "a negative count", "take() needs a count of at least 0, got -1",
+                              [] { ten().take(-1); }),
+      misuse<InvalidArgument>("Dataset::prefetch", "nothing", "prefetch() needs a count of at least 1, got 0",
+                              [] { ten().prefetch(0); }),
+      misuse<LogicError>("Dataset::batch", "moved from", "this data set has no value",
+                         [] {
+                           Dataset data = ten();
+                           const Dataset other = std::move(data);
+                           data.batch(2);  // NOLINT
+                         }),
+      misuse<LogicError>("Dataset::epoch", "moved from", "this data set has no value",
+                         [] {
+                           Dataset data = ten();
+                           const Dataset other = std::move(data);
+                           data.epoch();  // NOLINT
+                         }),
+  };
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,71 @@
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include <lockstep/models/training/model_files.h>
+
+#include "commands.h"
+#include "model_file.h"
+#include "output_file.h"
+#include "workload.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct ConvertOptions {
+  std::string in;
+  std::string out;
+  std::string model;  ///< empty: not given
+};
+
+/// Before anything is read or written.
+void check(const ConvertOptions& options) {
+  require_model_ending(options.in, "IN");
+  require_model_ending(options.out, "OUT");
+  const bool weights = holds_weights_alone(options.in);
+  require(!weights || !options.model.empty(), "IN {}: holds weights alone; say with --model whose they are: {}",
+          options.in, model_names());
+  require(weights || options.model.empty(), "--model {}: IN {} is a whole model, which says itself what it is",
+          options.model, options.in);
+  require<InputError>(std::filesystem::is_regular_file(options.in), "IN {}: there is no such file", options.in);
+  require_writable(options.out, "OUT");
+  std::error_code out_is_missing;
+  require(!std::filesystem::equivalent(options.in, options.out, out_is_missing),
+          "OUT {}: is the same file as IN; give it another name", options.out);
+}
+
+Model read(const ConvertOptions& options) {
+  if (!holds_weights_alone(options.in)) return load_model(options.in, {.compile = !holds_weights_alone(options.out)});
+  Model model = make_model(parse_model(options.model), {});
+  model.load_weights(options.in);
+  return model;
+}
+
+void run(const ConvertOptions& options) {
+  check(options);
+  const Model model = read(options);
+  save_by_name(model, options.out);
+  fmt::print(stderr, "{}: {} of {} parameters\n", options.out,
+             holds_weights_alone(options.out) ? "the weights" : "a whole model", model.count_params());
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& program, int&) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* const command = program.add_subcommand("convert", "a model's file in another format");
+  command->add_option("IN", options->in, "a whole model (.keras, .h5) or weights alone (.weights.h5, .safetensors)")
+      ->required();
+  command->add_option("OUT", options->out, "likewise; its ending says the format")->required();
+  command->add_option("--model", options->model, "of which IN has the weights: " + model_names());
+  command->footer(
+      "Weights alone become those of the --model, and can be written as a whole model. What multi_gpu_model nested in "
+      "a\n"
+      "file comes out flattened: as the model inside.\n"
+      "Examples:\n"
+      "  lockstep convert old.h5 new.keras\n"
+      "  lockstep convert --model minigooglenet trained.weights.h5 trained.safetensors");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace lockstep::cli
