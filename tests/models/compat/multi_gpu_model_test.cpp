@@ -161,7 +161,9 @@ TEST(MultiGpuModel, TrainsAsTheSingleModel) {
 // Layers that write straight into a concatenation of channels know the rows of their replica, not those of the batch.
 TEST(MultiGpuModel, JoinsChannelsWithinAReplica) {
   const Symbol input = Input({4, 4, 2});
-  const auto branch = [&](std::int64_t filters) { return BatchNormalization()(Conv2D(filters, {1, 1})(input)); };
+  const auto branch = [&](std::int64_t filters) {
+    return BatchNormalization()(Conv2D({.filters = filters, .kernel_size = {1, 1}})(input));
+  };
   const Model model(input, Concatenate()({branch(3), branch(5)}));
   const ParallelModel parallel = multi_gpu_model(model, {.devices = three_cpus});
   std::vector<float> values(7 * 4 * 4 * 2);
