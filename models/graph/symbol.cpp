@@ -19,7 +19,7 @@ Symbol::Node::~Node() {
   while (!left.empty()) {
     const Symbol last = std::move(left.back());
     left.pop_back();
-    if (last.node_.use_count() > 1) continue;
+    if (!last.node_ || last.node_.shared().use_count() > 1) continue;
     std::vector<Symbol>& more = const_cast<Node&>(*last.node_).inputs;  // nobody else has it, and none was made const
     left.insert(left.end(), more.begin(), more.end());
     more.clear();
