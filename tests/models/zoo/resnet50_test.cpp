@@ -42,7 +42,8 @@ TEST(ResNet50, LearnsOnTwoReplicas) {
   Model model = strategy.scope([] {
     return zoo::resnet50({.input_shape = {32, 32, 3}, .classes = 2, .classifier_activation = Activation::linear});
   });
-  expect_learns(model, 8);
+  // Fifty normalizations over four rows each: where longer steps lead, the processor's rounding decides.
+  expect_learns(model, 8, 1e-6);
 }
 
 TEST(ResNet50, RefusesImagesThatKerasRefuses) {

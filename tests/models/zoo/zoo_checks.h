@@ -25,16 +25,15 @@ inline Shape shape_after(const Model& model, std::string_view layer) {
   return {};
 }
 
-/// Steps on one batch lower its loss, and all copies of every variable are equal after each. For models of logits.
-inline void expect_learns(Model& model, std::int64_t rows) {
+/// Steps of at most `length` on one batch lower its loss, and all copies of every variable are equal after each. For
+/// models of logits.
+inline void expect_learns(Model& model, std::int64_t rows, double length = 1e-3) {
   Shape shape{rows};
   for (const std::int64_t size : model.network().input_shape()) shape.push_back(size);
   std::vector<std::int64_t> labels;
   for (std::int64_t row = 0; row < rows; ++row) labels.push_back(row % model.network().output_shape()[0]);
   const Dataset batches = Dataset::from_tensors(random_tensor(shape, 1), Tensor::from(labels, {rows})).batch(rows);
-  // Short steps: the gradients of a deep network of few rows are large, and a processor's rounding decides where long
-  // steps lead.
-  model.compile(SGD({.learning_rate = 1e-3}, {.global_clipnorm = 1}),
+  model.compile(SGD({.learning_rate = length}, {.global_clipnorm = 1}),
                 SparseCategoricalCrossentropy{{.from_logits = true}});
   const History history = model.fit(batches, {.epochs = 3, .verify_every = 1});
   EXPECT_LT(history.values.at("loss").back(), history.values.at("loss").front());
