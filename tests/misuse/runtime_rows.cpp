@@ -89,7 +89,8 @@ Rows tape_rows() {
       misuse<InvalidArgument>("GradientTape::watch", "an undefined tensor", "watch() was given an undefined tensor",
                               [] { GradientTape().watch({}); }),
       misuse<InvalidArgument>("DeviceScope", "a device that is not there",
-                              "CPU:64 does not exist; logical CPUs are CPU:0 .. CPU:63", [] { DeviceScope("CPU:64"); }),
+                              "CPU:64 does not exist; logical CPUs are CPU:0 .. CPU:63",
+                              [] { const DeviceScope there("CPU:64"); }),
   };
 }
 
