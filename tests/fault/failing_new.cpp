@@ -54,3 +54,9 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+
+#ifdef LOCKSTEP_SANITIZED
+/// oneDNN loses what it holds when an allocation of its own fails.
+extern "C" const char* __lsan_default_suppressions();  // NOLINT: the leak sanitizer's name
+const char* __lsan_default_suppressions() { return "leak:libdnnl\n"; }
+#endif
