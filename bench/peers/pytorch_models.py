@@ -115,24 +115,105 @@ class Mlp(nn.Sequential):
         initialize(self)
 
 
+class SiameseLstm(nn.Module):
+    """Whether two sequences belong together, from the Keras guide to the functional API: one LSTM for both."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(256, 64, batch_first=True)
+        # Keras' has one bias, of which the part of the forget gate starts at 1.
+        nn.init.xavier_uniform_(self.lstm.weight_ih_l0)
+        nn.init.orthogonal_(self.lstm.weight_hh_l0)
+        nn.init.zeros_(self.lstm.bias_ih_l0)
+        nn.init.ones_(self.lstm.bias_ih_l0[64:128])
+        nn.init.zeros_(self.lstm.bias_hh_l0).requires_grad_(False)
+        self.classifier = nn.Sequential(nn.Linear(128, 1), nn.Flatten(0))
+        initialize(self.classifier)
+
+    def encode(self, sequence):
+        _, (hidden, _) = self.lstm(sequence)
+        return hidden[0]
+
+    def forward(self, a, b):
+        return self.classifier(torch.cat((self.encode(a), self.encode(b)), dim=1))
+
+
+def plain_conv(inputs, filters, kernel, stride=1):
+    """Convolution without bias, BatchNorm."""
+    return nn.Conv2d(inputs, filters, kernel, stride=stride, bias=False), nn.BatchNorm2d(filters, 1e-3, momentum=0.01)
+
+
+def separable_conv(inputs, filters):
+    """Depthwise convolution of 3 x 3, pointwise convolution, BatchNorm."""
+    return nn.Conv2d(inputs, inputs, 3, padding=1, groups=inputs, bias=False), *plain_conv(inputs, filters, 1)
+
+
+class ReducingBlock(nn.Module):
+    """Two separable convolutions and a pool that halves the image, beside a convolution that does the same."""
+
+    def __init__(self, size, inputs, first_filters, filters, begins_with_relu=True):
+        super().__init__()
+        self.deep = nn.Sequential(
+            *([nn.ReLU()] if begins_with_relu else []), *separable_conv(inputs, first_filters),
+            nn.ReLU(inplace=True), *separable_conv(first_filters, filters),
+            # Keras' "same": what is missing is padded at both ends of an odd size, at the far end of an even one.
+            nn.MaxPool2d(3, stride=2, padding=size % 2, ceil_mode=True),
+        )
+        self.shortcut = nn.Sequential(*plain_conv(inputs, filters, 1, 2))
+
+    def forward(self, x):
+        return self.deep(x) + self.shortcut(x)
+
+
+class MiddleBlock(nn.Sequential):
+    """Three separable convolutions beside the identity."""
+
+    def __init__(self):
+        super().__init__(*(nn.Sequential(nn.ReLU(inplace=layer > 0), *separable_conv(728, 728)) for layer in range(3)))
+
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+class Xception(nn.Sequential):
+    """keras.applications.Xception (Chollet 2017), for images of 299x299x3."""
+
+    def __init__(self):
+        relu = nn.ReLU(inplace=True)
+        super().__init__(
+            *plain_conv(3, 32, 3, 2), relu, *plain_conv(32, 64, 3), relu,
+            ReducingBlock(147, 64, 128, 128, begins_with_relu=False),
+            ReducingBlock(74, 128, 256, 256),
+            ReducingBlock(37, 256, 728, 728),
+            *(MiddleBlock() for _ in range(8)),
+            ReducingBlock(19, 728, 728, 1024),
+            *separable_conv(1024, 1536), relu, *separable_conv(1536, 2048), relu,
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000),
+        )
+        initialize(self)
+
+
 def initialize(model):
     """Keras' default, so that both sides start from losses of the same size."""
     for module in model.modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
 
 
 class Workload:
     """A model with what `lockstep bench` takes for it. `params` as Keras counts them: see count_params."""
 
-    def __init__(self, make_model, params, shape, classes, make_optimizer):
+    def __init__(self, make_model, params, shape, classes, make_optimizer, inputs=1):
         self.make_model, self.params, self.shape, self.classes = make_model, params, shape, classes
-        self.make_optimizer = make_optimizer
+        self.make_optimizer, self.inputs = make_optimizer, inputs
 
     def examples(self, count):
+        """The inputs, then the labels."""
         labels = torch.randint(self.classes, (count,))
-        return torch.randn(count, *self.shape), labels.float() if self.classes == 2 else labels
+        inputs = (torch.randn(count, *self.shape) for _ in range(self.inputs))
+        return *inputs, labels.float() if self.classes == 2 else labels
 
     def loss(self):
         return nn.BCEWithLogitsLoss() if self.classes == 2 else nn.CrossEntropyLoss()
@@ -142,14 +223,25 @@ def sgd(learning_rate):
     return lambda parameters: torch.optim.SGD(parameters, lr=learning_rate, momentum=0.9, fused=True)
 
 
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=1e-4, fused=True)
+
+
+def rmsprop(parameters):
+    """With Keras' defaults. PyTorch has no fused one."""
+    return torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.9, eps=1e-7)
+
+
 WORKLOADS = {
     "minigooglenet": Workload(MiniGoogLeNet, 1_656_250, (3, 32, 32), 10, sgd(5e-3)),
+    "mlp": Workload(Mlp, 41_157_101, (8000,), 2, adam),
     "resnet50": Workload(ResNet50, 25_636_712, (3, 224, 224), 1000, sgd(0.1)),
-    "mlp": Workload(Mlp, 41_157_101, (8000,), 2, lambda parameters: torch.optim.Adam(parameters, lr=1e-4, fused=True)),
+    "siamese-lstm": Workload(SiameseLstm, 82_305, (140, 256), 2, rmsprop, inputs=2),
+    "xception": Workload(Xception, 22_910_480, (3, 299, 299), 1000, rmsprop),
 }
 
 
 def count_params(model):
-    """Counts as Keras does: parameters and BatchNorm's moving statistics, but not PyTorch's batch counters."""
+    """Counts as Keras does: parameters that are trained and BatchNorm's moving statistics, not its batch counters."""
     buffers = (buffer for name, buffer in model.named_buffers() if not name.endswith("num_batches_tracked"))
-    return sum(p.numel() for p in model.parameters()) + sum(b.numel() for b in buffers)
+    return sum(p.numel() for p in model.parameters() if p.requires_grad) + sum(b.numel() for b in buffers)
