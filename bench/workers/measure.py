@@ -1,6 +1,5 @@
 """Runs lockstep, its peer and what both depend on, over several processes, and returns their reports."""
 
-import json
 import os
 import pathlib
 import socket
@@ -8,7 +7,11 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PEER = HERE.parent / "peers" / "pytorch_ddp.py"
+PEERS = HERE.parent / "peers"
+sys.path.insert(0, str(PEERS))
+from reports import report_of, speed_report_of  # noqa: E402
+
+PEER = PEERS / "pytorch_ddp.py"
 LINK = HERE / "link.py"
 LIMIT_S = 1800  # of any one run
 LINK_S = 2  # about how long a link is measured
@@ -72,11 +75,6 @@ def run_together(commands):
     return outputs
 
 
-def report_of(output):
-    """The JSON object in the last line."""
-    return json.loads(output.strip().splitlines()[-1])
-
-
 def mpirun(hosts, command):
     count = len(hosts.addresses)
     pinned = ["sh", "-c", PIN, "sh", ":".join(cores_of(count)), *command]
@@ -101,7 +99,7 @@ def pytorch(hosts, options, model, batch):
                                         count, "--rank", rank, "--master", master, "--interface", hosts.interface,
                                         "--batch-size", batch, *steps_options(options)])
                 for rank, cores in enumerate(cores_of(count))]
-    return report_of(run_together(commands)[0])
+    return speed_report_of(run_together(commands)[0])
 
 
 def exchange_alone(hosts, options, blocks):
@@ -115,7 +113,7 @@ def step_alone(options, model, batch, count):
     command = [options.lockstep, "bench", "--replicas", "1", "--model", model, "--batch-size", batch // count,
                *steps_options(options)]
     outputs = run_together([["taskset", "-c", cores, *command] for cores in cores_of(count)])
-    return max(map(report_of, outputs), key=lambda report: report["step_ms"]["median"])
+    return max(map(speed_report_of, outputs), key=lambda report: report["step_ms"]["median"])
 
 
 def link(hosts):

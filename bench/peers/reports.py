@@ -1,0 +1,82 @@
+"""What comparisons with peers are made of: the report that a run prints, and the file that says where it was measured."""
+
+import json
+import math
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# Those that the speed of a CPU's kernels depends on: the model's name often does not tell.
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+
+
+def environment(framework):
+    """The Python that the framework's peers run in; makes it unless it is there."""
+    maker = pathlib.Path(__file__).resolve().parent / "make_environment"
+    made = subprocess.run([maker, framework], stdout=subprocess.PIPE, text=True)
+    if made.returncode:
+        sys.exit(f"the environment of {framework} could not be made")
+    return made.stdout.strip()
+
+
+def report_of(output):
+    """The JSON object in the last line: a program may print other text before it."""
+    lines = output.strip().splitlines()
+    try:
+        report = json.loads(lines[-1] if lines else "")
+    except ValueError:
+        report = None
+    if not isinstance(report, dict):
+        sys.exit(f"the last line of the output is no JSON object: {lines[-1:]}")
+    return report
+
+
+def speed_report_of(output):
+    report = report_of(output)
+    speed = report.get("examples_per_s")
+    if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not math.isfinite(speed) or speed <= 0:
+        sys.exit(f"no positive examples_per_s in the report {report}")
+    return report
+
+
+def require_one_model(reports):
+    """`reports` by side: all have the same parameters, or they are not of one model."""
+    if len({report["params"] for report in reports.values()}) != 1:
+        counts = ", ".join(f"{side} {report['params']}" for side, report in reports.items())
+        sys.exit(f"not the same model, by the number of parameters: {counts}")
+
+
+def machine():
+    cpu = {}
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        cpu.setdefault(name.strip(), value.strip())
+    flags = cpu.get("flags", "").split()
+    return {"cpu": cpu.get("model name", platform.machine()), "cores": len(os.sched_getaffinity(0)),
+            "instructions": [name for name in INSTRUCTIONS if name in flags], "system": platform.platform()}
+
+
+def git(*args):
+    """Returns git's output, or None where there is no git, no repository or no commit yet."""
+    try:
+        return subprocess.run(("git", "-C", ROOT, *args), check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def write(path, versions, comparisons):
+    changes = git("status", "--porcelain", "--untracked-files=no")
+    report = {
+        "machine": machine(),
+        "versions": {**versions, "python": platform.python_version()},
+        "commit": git("rev-parse", "--verify", "HEAD"),
+        "uncommitted_changes": None if changes is None else bool(changes),
+        "comparisons": comparisons,
+    }
+    # Moved into place whole, so that a failure leaves no half-written report.
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(report, indent=2) + "\n")
+    partial.replace(path)

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Trains a Keras model under TensorFlow's MirroredStrategy and reports its speed.
+
+The peer of `lockstep bench`: the same network, optimizer, loss and batch split, with TensorFlow's own means: a custom
+loop whose step is a tf.function. Replicas are on the GPUs that TensorFlow sees; if none, on logical CPUs.
+People's text goes to stderr; with --json the last line of stdout is one JSON object.
+"""
+
+import os
+import sys
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only
+
+import keras
+import tensorflow as tf
+
+import peer
+from tensorflow_models import WORKLOADS
+
+
+def make_devices(replicas):
+    """Their names. Logical CPUs share their threads: each has its part of the cores when all of them compute."""
+    cores = len(os.sched_getaffinity(0))
+    tf.config.threading.set_intra_op_parallelism_threads(max(1, cores // replicas))
+    tf.config.threading.set_inter_op_parallelism_threads(replicas)
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * replicas)
+    elif len(gpus) < replicas:
+        sys.exit(f"tensorflow_mirrored.py: --replicas {replicas} need as many GPUs, and there are {len(gpus)}")
+    return [device.name for device in tf.config.list_logical_devices("GPU" if gpus else "CPU")[:replicas]]
+
+
+def make_step(strategy, workload, model, optimizer, batch_size):
+    def replica_step(inputs, labels):
+        with tf.GradientTape() as tape:
+            logits = tf.cast(model(inputs[0] if len(inputs) == 1 else list(inputs), training=True), tf.float32)
+            loss = tf.nn.compute_average_loss(workload.losses(labels, logits), global_batch_size=batch_size)
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    @tf.function
+    def step(batch):
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(replica_step, args=batch), axis=None)
+
+    return step
+
+
+def measure(args):
+    start_s = peer.process_start_s()
+    strategy = tf.distribute.MirroredStrategy(make_devices(args.replicas))
+    print(f"tensorflow {tf.__version__}: {args.model}, {args.replicas} replica(s), global batch {args.batch_size}, "
+          f"{args.precision}", file=sys.stderr)
+    keras.utils.set_random_seed(peer.SEED)
+    if args.precision == "bfloat16":
+        keras.mixed_precision.set_global_policy("mixed_bfloat16")
+    workload = WORKLOADS[args.model]
+    with strategy.scope():
+        model = workload.make_model()
+        optimizer = workload.make_optimizer()
+        optimizer.build(model.trainable_variables)
+    params = model.count_params()
+    assert params == workload.params, f"{args.model} has {params} parameters, not {workload.params}"
+    data = tf.data.Dataset.from_tensors(workload.examples(args.batch_size)).repeat()
+    batches = iter(strategy.experimental_distribute_dataset(data))
+    step = make_step(strategy, workload, model, optimizer, args.batch_size)
+    report = peer.train(lambda: float(step(next(batches))), args, start_s)
+    return {
+        "peer": "tensorflow",
+        "version": tf.__version__,
+        "replicas": args.replicas,
+        "device": ", ".join(strategy.extended.worker_devices),
+        **report,
+        "params": params,
+        "peak_memory_mb": peer.peak_memory_mb(),
+        "threads_per_replica": tf.config.threading.get_intra_op_parallelism_threads(),
+    }
+
+
+def main():
+    parser = peer.make_parser(__doc__, WORKLOADS)
+    parser.add_argument("--replicas", type=int, default=2, help="one on each device (default 2)")
+    args = parser.parse_args()
+    peer.check(parser, args, "replicas")
+    peer.say_and_print(measure(args), args.json)
+
+
+if __name__ == "__main__":
+    main()
