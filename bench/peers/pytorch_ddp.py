@@ -8,6 +8,7 @@ People's text goes to stderr; with --json the last line of stdout is one JSON ob
 
 import argparse
 import contextlib
+import gc
 import os
 import sys
 
@@ -20,15 +21,9 @@ import peer
 from pytorch_models import WORKLOADS, count_params
 
 
-def run_replica(rank, args, threads, master, start_s, results):
-    """Finds the other replicas at the store `master`; replica 0 puts the report into `results`."""
-    torch.set_num_threads(threads)
+def measure(rank, args, start_s):
+    """Trains this replica with the others of the group."""
     workload = WORKLOADS[args.model]
-    group = args.processes > 1
-    if group:
-        store = dist.TCPStore(*master, is_master=False)
-        dist.init_process_group("gloo", store=store, rank=rank, world_size=args.processes)
-
     # The same seed everywhere: the replicas start equal, and the global batch does not depend on their number.
     torch.manual_seed(peer.SEED)
     memory_format = torch.channels_last if args.channels_last else torch.contiguous_format
@@ -44,12 +39,12 @@ def run_replica(rank, args, threads, master, start_s, results):
     if args.compile:
         model.compile()
     replica = model
-    if group:
+    if args.processes > 1:
         # Moving statistics stay local to a replica, as under MirroredStrategy, so nothing is broadcast per step.
         replica = DistributedDataParallel(
             model, forward_sync_buffers=False, gradient_as_bucket_view=True, static_graph=True
         )
-    optimizer = workload.make_optimizer(replica.parameters())
+    optimizer = workload.make_optimizer(part for part in replica.parameters() if part.requires_grad)
     loss_of = workload.loss()
 
     def precision():
@@ -65,10 +60,22 @@ def run_replica(rank, args, threads, master, start_s, results):
         optimizer.step()
         return loss.item()
 
-    report = peer.train(step, args, start_s)
+    return {**peer.train(step, args, start_s), "params": params}
+
+
+def run_replica(rank, args, threads, master, start_s, results):
+    """Finds the other replicas at the store `master`; replica 0 puts the report into `results`."""
+    torch.set_num_threads(threads)
+    group = args.processes > 1
+    if group:
+        store = dist.TCPStore(*master, is_master=False)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=args.processes)
+    report = measure(rank, args, start_s)
     sums = torch.tensor([report["loss_first"], report["loss_last"], peer.peak_memory_mb()], dtype=torch.float64)
     if group:
         dist.all_reduce(sums)
+        # Frees DDP's references, so that the group's threads end here. Those that free a tensor while Python ends abort.
+        gc.collect()
         dist.destroy_process_group()
     loss_first, loss_last, memory = sums.tolist()
     if rank == 0:
@@ -80,7 +87,6 @@ def run_replica(rank, args, threads, master, start_s, results):
             **report,
             "loss_first": loss_first / args.processes,
             "loss_last": loss_last / args.processes,
-            "params": params,
             "peak_memory_mb": memory,
             "threads_per_replica": threads,
             "channels_last": args.channels_last,

@@ -1,0 +1,135 @@
+"""bench/peers/run with programs that only say what they are told to instead of training. Usage: run_test.py PEERS"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PEERS = pathlib.Path(sys.argv.pop(1))
+# Stands for lockstep, and for each environment's Python: says the next of its reports and writes down that it was there.
+PROGRAM = """#!{python}
+import json, pathlib, sys
+folder = pathlib.Path({folder!r})
+name = "lockstep"
+if sys.argv[1] == "-B":
+    name = pathlib.Path(sys.argv[2]).stem
+    if name == "pytorch_ddp":
+        processes = sys.argv[sys.argv.index("--processes") + 1]
+        name = "pytorch-ddp" if processes != "1" else "pytorch-compile" if "--compile" in sys.argv else "pytorch"
+with open(folder / "calls", "a") as calls:
+    print(json.dumps([name, *sys.argv[1:]]), file=calls)
+said = json.loads((folder / "reports.json").read_text())[name]
+count = sum(json.loads(line)[0] == name for line in open(folder / "calls"))
+report = said[(count - 1) % len(said)]
+print("warming up")
+if isinstance(report, str):
+    print(report, file=sys.stderr)
+    sys.exit(3)
+print(json.dumps(report))
+"""
+
+
+def report(speed, memory=100, params=7):
+    return {"examples_per_s": speed, "step_ms": {"median": 1000 / speed}, "params": params, "peak_memory_mb": memory,
+            "time_to_first_step_s": 2, "version": "1.2"}
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        text = PROGRAM.format(python=sys.executable, folder=str(self.folder))
+        for framework, venv in (("pytorch", "venv"), ("tensorflow", "venv-tensorflow")):
+            (self.folder / venv / "bin").mkdir(parents=True)
+            self.write_program(self.folder / venv / "bin" / "python", text)
+            shutil.copy(PEERS / f"requirements-{framework}.txt", self.folder / venv / "requirements.installed")
+        self.write_program(self.folder / "lockstep", text)
+
+    def write_program(self, path, text):
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_with(self, reports, *options):
+        (self.folder / "reports.json").write_text(json.dumps(reports))
+        return subprocess.run(
+            [PEERS / "run", "--lockstep", self.folder / "lockstep", "--json", self.folder / "out.json", *options],
+            capture_output=True, text=True, env={**os.environ, "LOCKSTEP_PEERS_VENV": str(self.folder / "venv")})
+
+    def calls(self):
+        return [json.loads(line) for line in (self.folder / "calls").read_text().splitlines()]
+
+    def fails(self, done, *says):
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn("Traceback", done.stderr)
+        for part in says:
+            self.assertIn(part, done.stderr)
+        self.assertFalse((self.folder / "out.json").exists())
+
+    def test_ratios_are_those_of_a_round_and_each_side_is_first_in_turn(self):
+        reports = {"lockstep": [report(300, 50), report(320, 50), report(280, 50)],
+                   "pytorch-ddp": [report(100), report(200), report(140)],
+                   "tensorflow_mirrored": [report(150, 200), report(160, 200), report(70, 200)]}
+        done = self.run_with(reports, "--models", "mlp:8", "--peers", "pytorch-ddp", "tensorflow", "--rounds", "3",
+                             "--plot", self.folder / "out.png")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [call[0] for call in self.calls()]
+        self.assertEqual([names[0], names[3], names[6]], ["lockstep", "pytorch-ddp", "tensorflow_mirrored"])
+        self.assertEqual([sorted(names[i:i + 3]) for i in (0, 3, 6)], [sorted(reports)] * 3)
+        out = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual({name: out["versions"][name] for name in ("pytorch", "tensorflow")},
+                         {"pytorch": "1.2", "tensorflow": "1.2"})
+        [comparison] = out["comparisons"]
+        self.assertEqual([entry["ratios"] for entry in comparison["rounds"]],
+                         [{"pytorch-ddp": 3, "tensorflow": 2}, {"pytorch-ddp": 1.6, "tensorflow": 2},
+                          {"pytorch-ddp": 2, "tensorflow": 4}])
+        sides = comparison["sides"]
+        self.assertEqual(sides["pytorch-ddp"]["ratio"], {"median": 2, "lowest": 1.6, "highest": 3})
+        self.assertEqual(sides["tensorflow"]["memory_ratio"]["median"], 0.25)
+        self.assertEqual(comparison["best_peer"], "tensorflow")
+        self.assertIn("fastest peer, tensorflow: 2.000", done.stdout)
+        self.assertTrue((self.folder / "out.png").read_bytes().startswith(b"\x89PNG"))
+
+    def test_every_side_does_the_same_work(self):
+        sides = ["lockstep", "pytorch-ddp", "pytorch", "pytorch-compile", "tensorflow_mirrored"]
+        done = self.run_with({side: [report(1)] for side in sides}, "--models", "mlp:8", "resnet50:4", "--rounds", "1",
+                             "--steps", "6", "--warmup", "2", "--replicas", "4", "--peers", "pytorch-ddp", "pytorch",
+                             "pytorch-compile", "tensorflow")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([call[0] for call in self.calls()], sides * 2)
+        for call, model, batch in zip(self.calls(), ["mlp"] * 5 + ["resnet50"] * 5, ["8"] * 5 + ["4"] * 5):
+            self.assertEqual(call[-9:], ["--model", model, "--batch-size", batch, "--steps", "6", "--warmup", "2",
+                                         "--json"])
+        replicas = [call[call.index(option) + 1] for call in self.calls()[:5] for option in ("--replicas", "--processes")
+                    if option in call]
+        self.assertEqual(replicas, ["4", "4", "1", "1", "4"])
+
+    def test_other_models_and_failures_are_named(self):
+        options = ["--models", "mlp:8", "--peers", "pytorch", "--rounds", "1"]
+        other = {"lockstep": [report(1)], "pytorch": [report(1, params=8)]}
+        self.fails(self.run_with(other, *options), "not the same model", "lockstep 7, pytorch 8")
+        self.fails(self.run_with({"lockstep": [report(1)], "pytorch": ["out of wits"]}, *options),
+                   "out of wits", "failed with 3", "--processes 1 --model mlp")
+        self.fails(self.run_with({"lockstep": [{"params": 7}], "pytorch": [report(1)]}, *options),
+                   "no positive examples_per_s")
+        self.fails(self.run_with({"lockstep": [[]], "pytorch": [report(1)]}, *options), "no JSON object")
+
+    def test_bad_options_are_told_before_anything_runs(self):
+        for options, says in (
+            (["--models", "mlp:7"], "multiple of --replicas 2"),
+            (["--models", "alexnet:8"], "alexnet:8: a model (minigooglenet, mlp"),
+            (["--peers", "jax"], "jax"),
+            (["--rounds", "0"], "at least 1"),
+            (["--plot", self.folder / "no" / "out.png"], "no folder for --plot"),
+            (["--lockstep", self.folder / "nothing"], "no program at"),
+        ):
+            self.fails(self.run_with({}, *options), says)
+        self.assertFalse((self.folder / "calls").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
