@@ -29,7 +29,8 @@ def bars(comparisons, sides):
         blocks.append("END")
         drawn += [f"{name} using 1:2:({width * 0.92}) with boxes fs solid noborder lc rgb '{COLORS[side]}' "
                   f"title {quoted(side)}",
-                  f"{name} using 1:3:(0):($4-$3) with vectors heads size screen 0.003,90 lw 1.2 lc rgb '#24292f' notitle",
+                  f"{name} using 1:3:(0):($4-$3) with vectors heads size screen 0.003,90 lw 1.2 "
+                  "lc rgb '#24292f' notitle",
                   f"{name} using 1:4:5 with labels font ',10' offset 0,0.6 notitle"]
     return blocks, drawn
 

@@ -1,4 +1,4 @@
-"""What comparisons with peers are made of: the report that a run prints, and the file that says where it was measured."""
+"""What comparisons with peers are made of: what a run reports, and the file that says where it was measured."""
 
 import json
 import math
