@@ -1,27 +1,24 @@
-// Google Benchmark of single kernels at MiniGoogLeNet's shapes, batch 64, one thread.
+// Google Benchmark of the CPU backend's heavy kernels on one thread, against what the machine can do at most.
 
-#include <cmath>
+#include "kernels_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <initializer_list>
+#include <limits>
 #include <random>
-#include <string>
-#include <vector>
 
-#include <benchmark/benchmark.h>
+#include <fmt/core.h>
 
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t batch = 64;
-
-struct ConvLayer {
-  const char* name;
-  std::int64_t size, inputs, kernel, stride, outputs;
-  Padding padding = Padding::same;
-};
-
-const std::vector<ConvLayer> conv_layers{
+constexpr ConvLayer layers[] = {
     {"stem_3x3", 32, 3, 3, 1, 96},  {"1a_1x1", 32, 96, 1, 1, 32},  {"1a_3x3", 32, 96, 3, 1, 32},
     {"1b_1x1", 32, 64, 1, 1, 32},   {"1b_3x3", 32, 64, 3, 1, 48},  {"1_down", 32, 80, 3, 2, 80, Padding::valid},
     {"2a_1x1", 15, 160, 1, 1, 112}, {"2a_3x3", 15, 160, 3, 1, 48}, {"2b_1x1", 15, 160, 1, 1, 96},
@@ -31,13 +28,67 @@ const std::vector<ConvLayer> conv_layers{
     {"3b_3x3", 7, 336, 3, 1, 160},
 };
 
-struct PoolLayer {
-  const char* name;
-  std::int64_t size, channels, window, stride;
-};
+/// Processor time of the fastest of 20 runs, after one that is not measured.
+template <class Run>
+double fastest_s(const Run& run) {
+  run();
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 20; ++i) {
+    const std::clock_t begin = std::clock();
+    run();
+    fastest = std::min(fastest, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  }
+  return fastest;
+}
 
-const std::vector<PoolLayer> max_pool_layers{{"1_down", 32, 80, 3, 2}, {"2_down", 15, 144, 3, 2}};
-const PoolLayer average_pool_layer{"global", 7, 336, 7, 1};
+/// Of a product of n x inner and inner x m.
+double product_flops_per_s(std::int64_t n, std::int64_t inner, std::int64_t m) {
+  using dnnl::memory;
+  const auto any = [](std::int64_t rows, std::int64_t columns) {
+    return memory::desc({rows, columns}, memory::data_type::f32, memory::format_tag::any);
+  };
+  const auto description =
+      onednn::describe<dnnl::matmul>(onednn::attributes(), any(n, inner), any(inner, m), any(n, m));
+  // The layouts are oneDNN's own, so that what stands where does not matter.
+  const auto filled = [](const memory::desc& desc) {
+    const Tensor values = onednn::allocate(desc);
+    std::fill_n(static_cast<float*>(values.raw_data()), desc.get_size() / sizeof(float), 0.5F);
+    return values;
+  };
+  const Tensor x = filled(description.src_desc());
+  const Tensor kernel = filled(description.weights_desc());
+  const Tensor y = filled(description.dst_desc());
+  const Tensor scratch = onednn::allocate(description.scratchpad_desc());
+  const onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(description.src_desc(), x)},
+                                    {DNNL_ARG_WEIGHTS, onednn::bind(description.weights_desc(), kernel)},
+                                    {DNNL_ARG_DST, onednn::bind(description.dst_desc(), y)},
+                                    {DNNL_ARG_SCRATCHPAD, onednn::bind(description.scratchpad_desc(), scratch)}};
+  const dnnl::matmul product(description);
+  const double seconds = fastest_s([&] { onednn::execute("the product of the limit", product, arguments); });
+  verify_element("the product of the limit", *static_cast<const float*>(y.raw_data()),
+                 0.25 * static_cast<double>(inner));
+  return 2.0 * static_cast<double>(n * inner * m) / seconds;
+}
+
+double copy_bytes_per_s() {
+  const Tensor from = uniform({std::int64_t{64} << 20}, 1);
+  const Tensor to = Tensor::empty(from.shape());
+  const double bytes = bytes_of({from});
+  const double seconds =
+      fastest_s([&] { std::memcpy(to.data<float>(), from.data<float>(), static_cast<std::size_t>(bytes)); });
+  verify(dot(from, from), dot(from, to), from, from);
+  return 2 * bytes / seconds;
+}
+
+}  // namespace
+
+std::span<const ConvLayer> conv_layers() { return layers; }
+
+std::int64_t result_size(const ConvLayer& layer) {
+  return slide_window("bench", {batch, layer.size, layer.size, 1}, {layer.kernel, layer.kernel},
+                      {layer.stride, layer.stride}, layer.padding)
+      .output.height;
+}
 
 Tensor uniform(const Shape& shape, unsigned seed) {
   std::minstd_rand generator(seed);
@@ -55,172 +106,51 @@ double dot(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-/// Two ways to compute one inner product of `a` and `b`: equal but for rounding.
 void verify(double one, double other, const Tensor& a, const Tensor& b) {
   const double scale = std::sqrt(dot(a, a) * dot(b, b));
   require<BrokenInvariant>(std::abs(one - other) <= 1e-5 * scale, "a kernel computes {}, not {}", one, other);
 }
 
-void report(benchmark::State& state, const char* counter, double amount) {
-  state.counters[counter] =
-      benchmark::Counter(amount * 1e-9 * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+void verify_element(const char* kernel, double found, double expected) {
+  require<BrokenInvariant>(std::abs(found - expected) <= 1e-4 * std::max(1.0, std::abs(expected)),
+                           "{} computes {}, not {}", kernel, found, expected);
 }
 
-template <class Run>
-void time(benchmark::State& state, const char* counter, double amount, Run&& run) {
-  for (auto _ : state) run();
-  report(state, counter, amount);
+const Limits& limits() {
+  static const Limits measured{std::max(product_flops_per_s(1024, 4000, 2000), product_flops_per_s(512, 512, 512)),
+                               copy_bytes_per_s()};
+  return measured;
 }
 
-/// A convolution's tensors; verified by <dy, y> = <dx, x> = <dkernel, kernel>, and y by one element's plain sum.
-struct Convolution {
-  Tensor x, kernel, y, dy, dx, dkernel;
-  Window2d window;
-  double flops;
-
-  explicit Convolution(const ConvLayer& layer)
-      : x(uniform({batch, layer.size, layer.size, layer.inputs}, 1)),
-        kernel(uniform({layer.kernel, layer.kernel, layer.inputs, layer.outputs}, 2)) {
-    const auto slide =
-        slide_window("bench", x.shape(), {layer.kernel, layer.kernel}, {layer.stride, layer.stride}, layer.padding);
-    window = slide.window;
-    y = Tensor::empty({batch, slide.output.height, slide.output.width, layer.outputs});
-    dy = uniform(y.shape(), 3);
-    dx = Tensor::empty(x.shape());
-    dkernel = Tensor::empty(kernel.shape());
-    flops = 2.0 * static_cast<double>(y.elements() * layer.kernel * layer.kernel * layer.inputs);
-    forward();
-    gradient_x();
-    gradient_kernel();
-    verify(dot(dy, y), dot(dx, x), dy, y);
-    verify(dot(dy, y), dot(dkernel, kernel), dy, y);
-    verify_element();
-  }
-
-  void forward() const { backend(DeviceKind::cpu).conv2d(x, kernel, {}, window, Activation::linear, y); }
-  void gradient_x() const { backend(DeviceKind::cpu).conv2d_gradient_x(dy, kernel, window, dx); }
-  void gradient_kernel() const { backend(DeviceKind::cpu).conv2d_gradient_kernel(x, dy, window, dkernel, {}); }
-
- private:
-  /// The second result of the second row of the first image: its window has no padding on the left and top.
-  void verify_element() const {
-    const std::int64_t first = window.stride_h - window.pad_top;
-    double sum = 0;
-    for (std::int64_t i = 0; i < window.height; ++i)
-      for (std::int64_t j = 0; j < window.width; ++j)
-        for (std::int64_t c = 0; c < x.dim(3); ++c)
-          sum += static_cast<double>(x.data<float>()[((first + i) * x.dim(2) + first + j) * x.dim(3) + c]) *
-                 kernel.data<float>()[((i * window.width + j) * x.dim(3) + c) * kernel.dim(3)];
-    const float found = y.data<float>()[(y.dim(2) + 1) * y.dim(3)];
-    require<BrokenInvariant>(std::abs(found - sum) < 1e-3, "conv2d computes {}, not {}", found, sum);
-  }
-};
-
-/// Batch normalization with ReLU of a convolution's result, as the layer's rows of channels.
-struct Normalization {
-  Tensor x, y, dy, gamma, beta, mean, variance, dgamma, dbeta;
-  double gigabytes_per_touch;
-
-  Normalization(std::int64_t size, std::int64_t channels)
-      : x(uniform({batch, size, size, channels}, 1)),
-        y(Tensor::empty(x.shape())),
-        dy(uniform(x.shape(), 2)),
-        gamma(Tensor::full({channels}, 1)),
-        beta(Tensor::zeros({channels})),
-        mean(Tensor::empty({channels})),
-        variance(Tensor::empty({channels})),
-        dgamma(Tensor::empty({channels})),
-        dbeta(Tensor::empty({channels})),
-        gigabytes_per_touch(4.0 * static_cast<double>(x.elements())) {
-    moments();
-    backend(DeviceKind::cpu).batch_norm(x, gamma, beta, mean, variance, 0, false, y);
-    backend(DeviceKind::cpu).channel_moments(y, dgamma, dbeta);
-    for (std::int64_t k = 0; k < channels; ++k)
-      require<BrokenInvariant>(std::abs(dgamma.data<float>()[k]) < 1e-4 && std::abs(dbeta.data<float>()[k] - 1) < 1e-4,
-                               "normalized channel {} has mean {} and variance {}", k, dgamma.data<float>()[k],
-                               dbeta.data<float>()[k]);
-  }
-
-  void moments() const { backend(DeviceKind::cpu).channel_moments(x, mean, variance); }
-  void apply() const { backend(DeviceKind::cpu).batch_norm(x, gamma, beta, mean, variance, 1e-3F, true, y); }
-  void gradient() const {
-    Backend& cpu = backend(DeviceKind::cpu);
-    cpu.batch_norm_gradient_sums(x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta);
-    cpu.batch_norm_gradient_x(x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta, x.elements() / x.dim(-1),
-                              y);
-  }
-};
-
-void add_convolution(const ConvLayer& layer) {
-  const auto add = [&](const char* what, void (Convolution::*run)() const) {
-    benchmark::RegisterBenchmark(("conv2d/" + std::string(what) + "/" + layer.name).c_str(),
-                                 [layer, run](benchmark::State& state) {
-                                   const Convolution c(layer);
-                                   time(state, "GFLOP/s", c.flops, [&] { (c.*run)(); });
-                                 });
-  };
-  add("forward", &Convolution::forward);
-  add("gradient_x", &Convolution::gradient_x);
-  add("gradient_kernel", &Convolution::gradient_kernel);
+void report(benchmark::State& state, const char* rate, double amount, const char* share, double limit) {
+  const double total = amount * static_cast<double>(state.iterations());
+  state.counters[rate] = benchmark::Counter(total * 1e-9, benchmark::Counter::kIsRate);
+  state.counters[share] = benchmark::Counter(total / limit, benchmark::Counter::kIsRate);
 }
 
-void add_normalization(const ConvLayer& layer) {
-  const std::int64_t size = slide_window("bench", {batch, layer.size, layer.size, 1}, {layer.kernel, layer.kernel},
-                                         {layer.stride, layer.stride}, layer.padding)
-                                .output.height;
-  const auto add = [&](const char* what, double touches, void (Normalization::*run)() const) {
-    benchmark::RegisterBenchmark(("batch_norm/" + std::string(what) + "/" + layer.name).c_str(),
-                                 [size, layer, touches, run](benchmark::State& state) {
-                                   const Normalization n(size, layer.outputs);
-                                   time(state, "GB/s", touches * n.gigabytes_per_touch, [&] { (n.*run)(); });
-                                 });
-  };
-  add("moments", 1, &Normalization::moments);
-  add("apply", 2, &Normalization::apply);
-  add("gradient", 5, &Normalization::gradient);
+double bytes_of(std::initializer_list<Tensor> tensors) {
+  double bytes = 0;
+  for (const Tensor& tensor : tensors)
+    bytes += static_cast<double>(tensor.elements()) * static_cast<double>(size_of(tensor.dtype()));
+  return bytes;
 }
 
-void add_pooling(const PoolLayer& layer, bool largest) {
-  const std::string name = std::string(largest ? "max_pool2d/" : "average_pool2d/");
-  const auto add = [&](const char* what, bool forward) {
-    benchmark::RegisterBenchmark((name + what + "/" + layer.name).c_str(), [=](benchmark::State& state) {
-      Backend& cpu = backend(DeviceKind::cpu);
-      const Tensor x = uniform({batch, layer.size, layer.size, layer.channels}, 1);
-      const auto slide =
-          slide_window("bench", x.shape(), {layer.window, layer.window}, {layer.stride, layer.stride}, Padding::valid);
-      const Tensor y = Tensor::empty({batch, slide.output.height, slide.output.width, layer.channels});
-      const Tensor dx = Tensor::empty(x.shape());
-      largest ? cpu.max_pool2d(x, slide.window, y) : cpu.average_pool2d(x, slide.window, y);
-      largest ? cpu.max_pool2d_gradient(x, slide.window, y, dx) : cpu.average_pool2d_gradient(y, slide.window, dx);
-      verify(dot(y, y), dot(x, dx), y, y);  // both poolings are linear along their own gradient
-      const double bytes = 4.0 * static_cast<double>(y.elements() + (forward || !largest ? 1 : 2) * x.elements());
-      time(state, "GB/s", bytes, [&] {
-        if (forward)
-          largest ? cpu.max_pool2d(x, slide.window, y) : cpu.average_pool2d(x, slide.window, y);
-        else
-          largest ? cpu.max_pool2d_gradient(x, slide.window, y, dx) : cpu.average_pool2d_gradient(y, slide.window, dx);
-      });
-    });
-  };
-  add("forward", true);
-  add("gradient", false);
-}
-
-void add_all() {
-  for (const ConvLayer& layer : conv_layers) add_convolution(layer);
-  for (const ConvLayer& layer : conv_layers) add_normalization(layer);
-  for (const PoolLayer& layer : max_pool_layers) add_pooling(layer, true);
-  add_pooling(average_pool_layer, false);
-}
-
-}  // namespace
 }  // namespace lockstep
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const lockstep::ComputeThreadsScope one_thread(1);
-  lockstep::add_all();
+  benchmark::AddCustomContext("matmul_gflop_per_s", fmt::format("{:.1f}", lockstep::limits().flops_per_s * 1e-9));
+  benchmark::AddCustomContext("copy_gb_per_s", fmt::format("{:.1f}", lockstep::limits().bytes_per_s * 1e-9));
+  lockstep::add_convolutions();
+  lockstep::add_dense();
+  lockstep::add_normalizations();
+  lockstep::add_poolings();
+  lockstep::add_recurrences();
+  lockstep::add_elementwise();
+  lockstep::add_losses();
+  lockstep::add_updates();
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -3,27 +3,33 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/reduction.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/stream.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
 // A range is worked through in tiles that stay in the first-level cache between the passes over them, so that main
-// memory sees each array once, however many replicas there are. An element's result does not depend on its tile.
-constexpr std::int64_t tile = 1024;
+// memory sees each array once, however many replicas there are. An element's result does not depend on its tile. They
+// are short: from 2 KiB on memcpy uses the processor's string copy, which is slow to start.
+constexpr std::int64_t tile = 256;
 constexpr std::int64_t grain = 32768;
+// Arrays that are together larger than this do not stay in a core's part of the last-level cache.
+constexpr std::int64_t cached_bytes = std::int64_t{16} << 20;
 
 /// Calls body(first, n) for every tile of [0, count).
 template <class Body>
 void for_each_tile(std::int64_t count, const Body& body) {
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += tile) body(first, std::min(tile, end - first));
+    finish_streaming();
   });
 }
 
@@ -44,9 +50,21 @@ void combine_replicas(F f, std::span<const T* const> in, std::int64_t first, std
   }
 }
 
+/// Whether `arrays` of `count` elements are too large for the caches: what was not read is then written around them.
 template <class T>
-void write_copies(const T* values, std::span<T* const> out, std::int64_t first, std::int64_t n) {
-  for (T* const copy : out) std::memcpy(copy + first, values, static_cast<std::size_t>(n) * sizeof(T));
+bool exceeds_cache(std::size_t arrays, std::int64_t count) {
+  return static_cast<std::int64_t>(arrays * sizeof(T)) * count > cached_bytes;
+}
+
+template <class T>
+void write_copies(const T* values, std::span<T* const> out, std::int64_t first, std::int64_t n, bool streaming) {
+  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
+  for (T* const copy : out) {
+    if (streaming)
+      stream_copy(copy + first, values, bytes);
+    else
+      std::memcpy(copy + first, values, bytes);
+  }
 }
 
 template <class T>
@@ -54,13 +72,20 @@ void reduce_replicas(ReduceOp op, const ReduceViews<T>& views) {
   check_views(op, views);
   using A = Accumulator<T>;
   const auto terms = static_cast<A>(mean_terms(views));
+  const bool in_place = std::ranges::find_first_of(views.out, views.in) != views.out.end();
+  const bool streaming = !in_place && exceeds_cache<T>(views.in.size() + views.out.size(), views.count);
   visit_reduce(op, [&](auto f) {
     for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
-      A combined[tile];
-      T result[tile];
+      alignas(stream_line) A combined[tile];
       combine_replicas<T>(f, views.in, first, n, combined);
-      for (std::int64_t i = 0; i < n; ++i) result[i] = static_cast<T>(f.finish(combined[i], terms));
-      write_copies<T>(result, views.out, first, n);
+      for (std::int64_t i = 0; i < n; ++i) combined[i] = f.finish(combined[i], terms);
+      if constexpr (std::is_same_v<T, A>) {
+        write_copies<T>(combined, views.out, first, n, streaming);
+      } else {
+        alignas(stream_line) T result[tile];
+        for (std::int64_t i = 0; i < n; ++i) result[i] = static_cast<T>(combined[i]);
+        write_copies<T>(result, views.out, first, n, streaming);
+      }
     });
   });
 }
@@ -80,9 +105,11 @@ double squares(const float* x, std::int64_t n) {
 template <class Rule>
 void update_with(const OptimizerStep& step, const Rule& rule, const UpdateViews& views) {
   const bool changes_gradient = step.gradient_scale != 1.0F || step.clip_value < std::numeric_limits<float>::infinity();
+  const std::size_t arrays = views.gradients.size() + views.parameters.size() + views.state.size();
+  const bool streaming = exceeds_cache<float>(arrays, views.count);
   for_each_tile(views.count, [&](std::int64_t first, std::int64_t n) {
-    float gradient[tile];
-    float w[tile];
+    alignas(stream_line) float gradient[tile];
+    alignas(stream_line) float w[tile];
     combine_replicas<float>(SumOfReplicas{}, views.gradients, first, n, gradient);
     if (changes_gradient)
       for (std::int64_t i = 0; i < n; ++i) gradient[i] = scaled_and_clipped(step, gradient[i]);
@@ -98,7 +125,8 @@ void update_with(const OptimizerStep& step, const Rule& rule, const UpdateViews&
       for (std::int64_t i = 0; i < n; ++i) average[i] = averaged(step, average[i], w[i]);
       if (step.average == OptimizerStep::Average::overwrite) std::copy_n(average, n, w);
     }
-    write_copies<float>(w, views.parameters, first, n);
+    write_copies<float>(w, views.parameters.first(1), first, n, false);  // has just been read
+    write_copies<float>(w, views.parameters.subspan(1), first, n, streaming);
   });
 }
 

@@ -97,6 +97,33 @@ TEST(Reduce, WorksInPlace) {
   for (const auto& copy : in_place) EXPECT_EQ(copy, sum);
 }
 
+/// Large results are written around the caches, those that begin and end amid a cache line, too.
+template <class T>
+void expect_sum_of_large_ranges() {
+  const std::int64_t n = (std::int64_t{5} << 20) / static_cast<std::int64_t>(sizeof(T));
+  const Vectors<T> in = numbers<T>(2, n);
+  const std::vector<T> sum = reduced(ReduceOp::sum, in);
+  const auto around = convert_element<T>(100.0F);  // larger than any sum
+  Vectors<T> out(2, std::vector<T>(in[0].size() + 64, around));
+  const std::vector<const T*> from{in[0].data(), in[1].data()};
+  const std::vector<T*> to{out[0].data() + 1, out[1].data() + 37};
+  backend(DeviceKind::cpu).reduce(ReduceOp::sum, ReduceViews<T>{from, to, n});
+  for (std::size_t k = 0; k < 2; ++k) {
+    const std::int64_t begin = to[k] - out[k].data();
+    for (std::int64_t i = 0; i < std::ssize(out[k]); ++i) {
+      const bool inside = i >= begin && i < begin + n;
+      const T expected = inside ? sum[static_cast<std::size_t>(i - begin)] : around;
+      ASSERT_EQ(convert_element<double>(out[k][static_cast<std::size_t>(i)]), convert_element<double>(expected)) << i;
+    }
+  }
+}
+
+TEST(Reduce, WritesLargeRangesWhole) {
+  expect_sum_of_large_ranges<float>();
+  expect_sum_of_large_ranges<bfloat16>();
+  expect_sum_of_large_ranges<std::int64_t>();
+}
+
 TEST(Reduce, AddsInTheOrderOfReplicas) {
   EXPECT_EQ(reduced<float>(ReduceOp::sum, {{1e8F}, {-1e8F}, {1.0F}})[0], 1.0F);
   EXPECT_EQ(reduced<float>(ReduceOp::sum, {{1.0F}, {1e8F}, {-1e8F}})[0], 0.0F);

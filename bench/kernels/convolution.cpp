@@ -1,0 +1,69 @@
+#include "kernels_bench.h"
+
+namespace lockstep {
+namespace {
+
+/// A convolution's tensors; verified by <dy, y> = <dx, x> = <dkernel, kernel>, and y by one element's plain sum.
+struct Convolution {
+  Tensor x, kernel, y, dy, dx, dkernel;
+  Window2d window;
+  double flops;
+
+  explicit Convolution(const ConvLayer& layer)
+      : x(uniform({batch, layer.size, layer.size, layer.inputs}, 1)),
+        kernel(uniform({layer.kernel, layer.kernel, layer.inputs, layer.outputs}, 2)) {
+    const auto slide =
+        slide_window("bench", x.shape(), {layer.kernel, layer.kernel}, {layer.stride, layer.stride}, layer.padding);
+    window = slide.window;
+    y = Tensor::empty({batch, slide.output.height, slide.output.width, layer.outputs});
+    dy = uniform(y.shape(), 3);
+    dx = Tensor::empty(x.shape());
+    dkernel = Tensor::empty(kernel.shape());
+    flops = 2.0 * static_cast<double>(y.elements() * layer.kernel * layer.kernel * layer.inputs);
+    forward();
+    gradient_x();
+    gradient_kernel();
+    verify(dot(dy, y), dot(dx, x), dy, y);
+    verify(dot(dy, y), dot(dkernel, kernel), dy, y);
+    verify_window();
+  }
+
+  void forward() const { backend(DeviceKind::cpu).conv2d(x, kernel, {}, window, Activation::linear, y); }
+  void gradient_x() const { backend(DeviceKind::cpu).conv2d_gradient_x(dy, kernel, window, dx); }
+  void gradient_kernel() const { backend(DeviceKind::cpu).conv2d_gradient_kernel(x, dy, window, dkernel, {}); }
+
+ private:
+  /// The second result of the second row of the first image: its window has no padding on the left and top.
+  void verify_window() const {
+    const std::int64_t first = window.stride_h - window.pad_top;
+    double sum = 0;
+    for (std::int64_t i = 0; i < window.height; ++i)
+      for (std::int64_t j = 0; j < window.width; ++j)
+        for (std::int64_t c = 0; c < x.dim(3); ++c)
+          sum += static_cast<double>(x.data<float>()[((first + i) * x.dim(2) + first + j) * x.dim(3) + c]) *
+                 kernel.data<float>()[((i * window.width + j) * x.dim(3) + c) * kernel.dim(3)];
+    const float found = y.data<float>()[(y.dim(2) + 1) * y.dim(3)];
+    verify_element("conv2d", found, sum);
+  }
+};
+
+void add_layer(const ConvLayer& layer) {
+  const auto add = [&](const char* what, void (Convolution::*run)() const) {
+    benchmark::RegisterBenchmark(("conv2d/" + std::string(what) + "/" + layer.name).c_str(),
+                                 [layer, run](benchmark::State& state) {
+                                   const Convolution c(layer);
+                                   time_flops(state, c.flops, [&] { (c.*run)(); });
+                                 });
+  };
+  add("forward", &Convolution::forward);
+  add("gradient_x", &Convolution::gradient_x);
+  add("gradient_kernel", &Convolution::gradient_kernel);
+}
+
+}  // namespace
+
+void add_convolutions() {
+  for (const ConvLayer& layer : conv_layers()) add_layer(layer);
+}
+
+}  // namespace lockstep

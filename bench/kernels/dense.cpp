@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "kernels_bench.h"
+
+namespace lockstep {
+namespace {
+
+/// A layer of zoo::mlp, with half of a global batch of 1024.
+struct Layer {
+  std::int64_t inputs, outputs;
+  Activation activation;
+};
+
+constexpr std::int64_t examples = 512;
+constexpr Layer layers[] = {{8000, 4000, Activation::tanh},
+                            {4000, 2000, Activation::relu},
+                            {2000, 500, Activation::relu},
+                            {500, 300, Activation::relu}};
+
+/// A layer's tensors; verified by <dy, y> = <dx, x> = <dkernel, kernel> of the product alone, and y by one element.
+struct Dense {
+  Tensor x, kernel, bias, y, dy, dx, dkernel, dbias;
+  Activation activation;
+  double flops;
+
+  explicit Dense(const Layer& layer)
+      : x(uniform({examples, layer.inputs}, 1)),
+        kernel(uniform({layer.inputs, layer.outputs}, 2)),
+        bias(uniform({layer.outputs}, 3)),
+        y(Tensor::empty({examples, layer.outputs})),
+        dy(uniform(y.shape(), 4)),
+        dx(Tensor::empty(x.shape())),
+        dkernel(Tensor::empty(kernel.shape())),
+        dbias(Tensor::empty(bias.shape())),
+        activation(layer.activation),
+        flops(2.0 * static_cast<double>(examples * layer.inputs * layer.outputs)) {
+    verify_last_element();
+    backend(DeviceKind::cpu).dense(x, kernel, {}, Activation::linear, y);
+    gradient_x();
+    gradient_kernel();
+    verify(dot(dy, y), dot(dx, x), dy, y);
+    verify(dot(dy, y), dot(dkernel, kernel), dy, y);
+  }
+
+  void forward() const { backend(DeviceKind::cpu).dense(x, kernel, bias, activation, y); }
+  void gradient_x() const { backend(DeviceKind::cpu).dense_gradient_x(dy, kernel, dx); }
+  void gradient_kernel() const { backend(DeviceKind::cpu).dense_gradient_kernel(x, dy, dkernel, dbias); }
+
+ private:
+  void verify_last_element() const {
+    forward();
+    const std::int64_t outputs = y.dim(1);
+    double sum = bias.data<float>()[outputs - 1];
+    for (std::int64_t i = 0; i < x.dim(1); ++i)
+      sum += static_cast<double>(x.data<float>()[x.elements() - x.dim(1) + i]) *
+             static_cast<double>(kernel.data<float>()[i * outputs + outputs - 1]);
+    verify_element("dense", y.data<float>()[y.elements() - 1],
+                   activation == Activation::tanh ? std::tanh(sum) : std::max(0.0, sum));
+  }
+};
+
+void add_layer(const Layer& layer) {
+  const std::string size = std::to_string(layer.inputs) + "x" + std::to_string(layer.outputs);
+  const auto add = [&](const char* what, void (Dense::*run)() const) {
+    benchmark::RegisterBenchmark(("dense/" + std::string(what) + "/" + size).c_str(),
+                                 [layer, run](benchmark::State& state) {
+                                   const Dense d(layer);
+                                   time_flops(state, d.flops, [&] { (d.*run)(); });
+                                 });
+  };
+  add("forward", &Dense::forward);
+  add("gradient_x", &Dense::gradient_x);
+  add("gradient_kernel", &Dense::gradient_kernel);
+}
+
+}  // namespace
+
+void add_dense() {
+  for (const Layer& layer : layers) add_layer(layer);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,47 @@
+#include "kernels_bench.h"
+
+namespace lockstep {
+namespace {
+
+struct PoolLayer {
+  const char* name;
+  std::int64_t size, channels, window, stride;
+};
+
+const PoolLayer max_pool_layers[] = {{"1_down", 32, 80, 3, 2}, {"2_down", 15, 144, 3, 2}};
+const PoolLayer average_pool_layer{"global", 7, 336, 7, 1};
+
+void add_pooling(const PoolLayer& layer, bool largest) {
+  const std::string name = std::string(largest ? "max_pool2d/" : "average_pool2d/");
+  const auto add = [&](const char* what, bool forward) {
+    benchmark::RegisterBenchmark((name + what + "/" + layer.name).c_str(), [=](benchmark::State& state) {
+      Backend& cpu = backend(DeviceKind::cpu);
+      const Tensor x = uniform({batch, layer.size, layer.size, layer.channels}, 1);
+      const auto slide =
+          slide_window("bench", x.shape(), {layer.window, layer.window}, {layer.stride, layer.stride}, Padding::valid);
+      const Tensor y = Tensor::empty({batch, slide.output.height, slide.output.width, layer.channels});
+      const Tensor dx = Tensor::empty(x.shape());
+      largest ? cpu.max_pool2d(x, slide.window, y) : cpu.average_pool2d(x, slide.window, y);
+      largest ? cpu.max_pool2d_gradient(x, slide.window, y, dx) : cpu.average_pool2d_gradient(y, slide.window, dx);
+      verify(dot(y, y), dot(x, dx), y, y);  // both poolings are linear along their own gradient
+      const double bytes = 4.0 * static_cast<double>(y.elements() + (forward || !largest ? 1 : 2) * x.elements());
+      time_bytes(state, bytes, [&] {
+        if (forward)
+          largest ? cpu.max_pool2d(x, slide.window, y) : cpu.average_pool2d(x, slide.window, y);
+        else
+          largest ? cpu.max_pool2d_gradient(x, slide.window, y, dx) : cpu.average_pool2d_gradient(y, slide.window, dx);
+      });
+    });
+  };
+  add("forward", true);
+  add("gradient", false);
+}
+
+}  // namespace
+
+void add_poolings() {
+  for (const PoolLayer& layer : max_pool_layers) add_pooling(layer, true);
+  add_pooling(average_pool_layer, false);
+}
+
+}  // namespace lockstep
