@@ -3,6 +3,8 @@
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
+#include <lockstep/kernels/cpu/winograd.h>
+#include <lockstep/kernels/ops/fused_activation.h>
 
 namespace lockstep {
 namespace {
@@ -101,6 +103,11 @@ Tensor reordered(const onednn::Plan& plan, const Geometry& g, const Tensor& kern
 void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                         Activation activation, const Tensor& y) {
   if (y.elements() == 0) return;
+  if (winograd::pays(x.shape(), kernel.shape(), window)) {
+    winograd::conv2d(x, kernel, bias, window, y);
+    if (const auto function = function_of(activation)) unary(*function, y, y);
+    return;
+  }
   thread_local onednn::PlanCache plans("convolution");
   const Geometry g(x.shape(), kernel.shape(), y.shape(), window, bias, activation);
   const onednn::Plan& plan = plans.get(g.key, [&] { return forward_plan(g); });
@@ -116,6 +123,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
 
 void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
   if (dx.elements() == 0) return;
+  if (winograd::pays(dx.shape(), kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, dx);
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
@@ -133,6 +141,12 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
   if (dy.elements() == 0) {
     fill(dkernel, 0);
     if (dbias.defined()) fill(dbias, 0);
+    return;
+  }
+  if (winograd::pays(x.shape(), dkernel.shape(), window)) {
+    winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
+    if (dbias.defined())
+      sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
     return;
   }
   thread_local onednn::PlanCache plans("kernel gradient of a convolution");

@@ -5,6 +5,7 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/conv2d.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -38,6 +39,12 @@ const std::vector<Case> cases{
     {{2, 6, 5, 16}, {3, 3, 1, 16}, {.padding = Padding::same, .groups = 16}},
     {{2, 5, 6, 8}, {3, 3, 1, 24}, {.strides = {2, 2}, .padding = Padding::same, .groups = 8}},
     {{1, 7, 7, 5}, {3, 3, 1, 5}, {.dilation = {2, 2}, .groups = 5}},
+    // On the CPU by Winograd's filtering: tiles of 4x4 results that fit, that hang over, and more than one block of
+    // them.
+    {{1, 8, 8, 16}, {3, 3, 16, 32}, {.padding = Padding::same}},
+    {{2, 7, 10, 32}, {3, 3, 32, 16}, {.padding = Padding::valid}, false},
+    {{1, 4, 5, 16}, {3, 3, 16, 16}, {}},
+    {{5, 13, 15, 16}, {3, 3, 16, 16}, {.padding = Padding::same}},
 };
 
 struct Extent {
@@ -136,6 +143,28 @@ TEST(Conv2d, GivesTheSameBitsAgain) {
     const ComputeThreadsScope scope(threads);
     expect_same(run(x, kernel, bias, weights), run(x, kernel, bias, weights));
   }
+}
+
+TEST(Conv2d, OfWinogradsFilteringGivesTheSameBitsOnAnyNumberOfThreads) {
+  const Tensor x = random_tensor({8, 13, 14, 32}, 1);
+  const Tensor kernel = random_tensor({3, 3, 32, 48}, 2);
+  const Tensor bias = random_tensor({48}, 3);
+  const Tensor weights = random_tensor({8, 13, 14, 48}, 4);
+  const auto on_threads = [&](int threads) {
+    const ComputeThreadsScope scope(threads);
+    return run(x, kernel, bias, weights);
+  };
+  const Results alone = on_threads(1);
+  for (const int threads : {1, 2, 3}) expect_same(on_threads(threads), alone);
+}
+
+TEST(Conv2d, AppliesAnActivationToWinogradsResults) {
+  const Tensor x = random_tensor({2, 9, 9, 16}, 1);
+  const Tensor kernel = random_tensor({3, 3, 16, 32}, 2);
+  const Tensor bias = random_tensor({32}, 3);
+  const Tensor plain = conv2d(x, kernel, bias, {});
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu})
+    expect_same_bits(conv2d(x, kernel, bias, {.activation = activation}), activate(plain, activation));
 }
 
 TEST(Conv2d, ReadsChannelSlices) {

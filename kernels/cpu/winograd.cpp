@@ -1,0 +1,280 @@
+#include "lockstep/kernels/cpu/winograd.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <lockstep/kernels/cpu/onednn.h>
+#include <lockstep/kernels/cpu/winograd_points.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep::winograd {
+namespace {
+
+using Index = std::int64_t;
+using dnnl::memory;
+
+constexpr Index grid_points = Index{points} * points;
+/// Tiles whose points are made, multiplied and taken back in one go, small enough to stay in the cache meanwhile.
+constexpr Index block_tiles = 64;
+constexpr Index tile_grain = 4;  ///< less is not worth waking a thread for
+
+void load(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof(Lanes)); }
+void store(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof(Lanes)); }
+
+Index tiles_along(Index results) { return (results + tile - 1) / tile; }
+
+/// What is at each point: a matrix of `rows` x `columns`. The matrices do not begin a power of two apart, so that the
+/// places of one tile are not all of one set of the cache.
+struct PointMatrices {
+  PointMatrices(Index row_count, Index column_count)
+      : rows(row_count),
+        columns(column_count),
+        stride(rows * columns + lanes),
+        values(Tensor::empty({grid_points * stride})) {}
+
+  float* at(Index row, Index column) const { return values.data<float>() + row * columns + column; }
+  memory::desc desc() const { return describe({grid_points, rows, columns}, {stride, columns, 1}); }
+  memory::desc transposed_desc() const { return describe({grid_points, columns, rows}, {stride, 1, columns}); }
+
+  Index rows, columns, stride;
+  Tensor values;
+
+ private:
+  static memory::desc describe(const memory::dims& dims, const memory::dims& strides) {
+    return {dims, memory::data_type::f32, strides};
+  }
+};
+
+/// Images (n, height, width, channels) cut into tiles: each begins `tile` pixels after the one before, the first one
+/// `pad_top` and `pad_left` pixels before the image.
+struct TiledImages {
+  /// As many tiles as the `results` of a convolution have.
+  TiledImages(const Tensor& images, const Tensor& results, Index top, Index left)
+      : first(images.data<float>()),
+        height(images.dim(1)),
+        width(images.dim(2)),
+        channels(images.dim(3)),
+        pad_top(top),
+        pad_left(left),
+        rows(tiles_along(results.dim(1))),
+        columns(tiles_along(results.dim(2))),
+        count(images.dim(0) * rows * columns) {}
+
+  float* first;
+  Index height, width, channels, pad_top, pad_left;
+  Index rows, columns;  ///< tiles of an image
+  Index count;
+};
+
+/// The pixels of a tile: where the channels of each begin, which is `outside` for those that the image has not.
+template <int size>
+struct Pixels {
+  Pixels(const TiledImages& images, Index number, float* outside) {
+    const Index top = number / images.columns % images.rows * tile - images.pad_top;
+    const Index left = number % images.columns * tile - images.pad_left;
+    const Index image = number / (images.columns * images.rows);
+    for (Index i = 0; i < size; ++i)
+      for (Index j = 0; j < size; ++j) {
+        const Index row = top + i;
+        const Index column = left + j;
+        const bool inside = row >= 0 && row < images.height && column >= 0 && column < images.width;
+        const Index pixel = (image * images.height + row) * images.width + column;
+        channels[i][j] = inside ? images.first + pixel * images.channels : outside;
+      }
+  }
+
+  float* channels[size][size];
+};
+
+/// A run of tiles whose points are in the cache together.
+struct Block {
+  Index first, count;
+};
+
+/// The points of a block, a row for each tile. The pixels of the next tile are fetched meanwhile: there are too many
+/// streams for the processor to foresee.
+template <class Line>
+void to_points(const TiledImages& images, Block block, const PointMatrices& to) {
+  parallel_for(block.count, tile_grain, [&](Index begin, Index end) {
+    std::vector<float> zeros(static_cast<std::size_t>(images.channels));
+    Pixels<Line::in> pixels(images, block.first + begin, zeros.data());
+    for (Index t = begin; t < end; ++t) {
+      const Pixels<Line::in> next(images, block.first + std::min(t + 1, end - 1), zeros.data());
+      for (Index c = 0; c < images.channels; c += lanes) {
+        for (const auto& row : next.channels)
+          for (const float* pixel : row) __builtin_prefetch(pixel + c);
+        float* const out = to.at(t, c);
+        along_both_axes<Line>(
+            [&](int row, int column, Lanes& v) { load(pixels.channels[row][column] + c, v); },
+            [&](int row, int column, const Lanes& v) { store(v, out + (row * points + column) * to.stride); });
+      }
+      pixels = next;
+    }
+  });
+}
+
+/// The results of a block.
+void to_results(const PointMatrices& from, Block block, const Tensor& bias, const TiledImages& images) {
+  parallel_for(block.count, tile_grain, [&](Index begin, Index end) {
+    std::vector<float> nowhere(static_cast<std::size_t>(images.channels));
+    for (Index t = begin; t < end; ++t) {
+      const Pixels<tile> pixels(images, block.first + t, nowhere.data());
+      for (Index c = 0; c < images.channels; c += lanes) {
+        const float* const in = from.at(t, c);
+        Lanes shift{};
+        if (bias.defined()) load(bias.data<float>() + c, shift);
+        along_both_axes<ResultsLine>(
+            [&](int row, int column, Lanes& v) { load(in + (row * points + column) * from.stride, v); },
+            [&](int row, int column, const Lanes& v) { store(v + shift, pixels.channels[row][column] + c); });
+      }
+    }
+  });
+}
+
+/// A kernel (3, 3, in, out) as matrices (in, out), its taps in opposite order if `turned`.
+PointMatrices kernel_points(const Tensor& kernel, bool turned) {
+  const Index in = kernel.dim(2);
+  const Index out = kernel.dim(3);
+  PointMatrices result(in, out);
+  const float* const values = kernel.data<float>();
+  parallel_for(in, 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      for (Index o = 0; o < out; o += lanes) {
+        float* const to = result.at(i, o);
+        along_both_axes<TapsLine>(
+            [&](int row, int column, Lanes& v) {
+              const Index tap = row * taps + column;
+              load(values + ((turned ? taps * taps - 1 - tap : tap) * in + i) * out + o, v);
+            },
+            [&](int row, int column, const Lanes& v) { store(v, to + (row * points + column) * result.stride); });
+      }
+  });
+  return result;
+}
+
+void to_kernel_gradient(const PointMatrices& from, const Tensor& dkernel) {
+  const Index in = from.rows;
+  const Index out = from.columns;
+  float* const values = dkernel.data<float>();
+  parallel_for(in, 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      for (Index o = 0; o < out; o += lanes) {
+        const float* const at = from.at(i, o);
+        along_both_axes<TapsGradientLine>(
+            [&](int row, int column, Lanes& v) { load(at + (row * points + column) * from.stride, v); },
+            [&](int row, int column, const Lanes& v) {
+              store(v, values + ((row * taps + column) * in + i) * out + o);
+            });
+      }
+  });
+}
+
+enum class Product { plain, transposed_left_added };
+
+onednn::Plan product_plan(Product kind, const memory::desc& left, const memory::desc& right,
+                          const memory::desc& result) {
+  dnnl::primitive_attr attributes = onednn::attributes();
+  if (kind == Product::transposed_left_added) {
+    dnnl::post_ops after;
+    after.append_sum();
+    attributes.set_post_ops(after);
+  }
+  const auto description = onednn::describe<dnnl::matmul>(attributes, left, right, result);
+  return {dnnl::matmul(description), description.scratchpad_desc(), right, {}};
+}
+
+/// result = left * right at every point, or result += transposed left * right.
+void multiply(Product kind, const PointMatrices& left, const PointMatrices& right, const PointMatrices& result) {
+  thread_local onednn::PlanCache plans("product of Winograd's points");
+  const memory::desc left_desc = kind == Product::plain ? left.desc() : left.transposed_desc();
+  const onednn::PlanKey key{static_cast<Index>(kind), left.rows, left.columns, right.columns};
+  const onednn::Plan& plan = plans.get(key, [&] { return product_plan(kind, left_desc, right.desc(), result.desc()); });
+  const Tensor scratch = onednn::allocate(plan.scratchpad);
+  onednn::execute("a product of Winograd's points", plan.primitive,
+                  {{DNNL_ARG_SRC, onednn::bind(left_desc, left.values)},
+                   {DNNL_ARG_WEIGHTS, onednn::bind(right.desc(), right.values)},
+                   {DNNL_ARG_DST, onednn::bind(result.desc(), result.values)},
+                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+}
+
+/// body(block) for all tiles.
+template <class Body>
+void for_each_block(Index tiles, const Body& body) {
+  for (Index first = 0; first < tiles; first += block_tiles) body(Block{first, std::min(block_tiles, tiles - first)});
+}
+
+/// y = x * kernel + bias, where the first result's window begins pad_top and pad_left pixels before x.
+void correlate(const Tensor& x, const PointMatrices& kernel, const Tensor& bias, Index pad_top, Index pad_left,
+               const Tensor& y) {
+  const TiledImages elements(x, y, pad_top, pad_left);
+  const TiledImages results(y, y, 0, 0);
+  for_each_block(results.count, [&](Block block) {
+    const PointMatrices element_points(block.count, kernel.rows);
+    const PointMatrices result_points(block.count, kernel.columns);
+    to_points<ElementsLine>(elements, block, element_points);
+    multiply(Product::plain, element_points, kernel, result_points);
+    to_results(result_points, block, bias, results);
+  });
+}
+
+/// (3, 3, in, out) -> (3, 3, out, in)
+Tensor swapped(const Tensor& kernel) {
+  thread_local onednn::PlanCache plans("transposition of a kernel");
+  const memory::dims dims{taps * taps, kernel.dim(2), kernel.dim(3)};
+  const memory::desc from(dims, memory::data_type::f32, memory::format_tag::abc);
+  const memory::desc to(dims, memory::data_type::f32, memory::format_tag::acb);
+  const onednn::Plan& plan = plans.get({kernel.dim(2), kernel.dim(3)}, [&] {
+    const dnnl::reorder::primitive_desc description(onednn::engine(), from, onednn::engine(), to, onednn::attributes());
+    return onednn::Plan{dnnl::reorder(description), description.scratchpad_desc(), to, {}};
+  });
+  const Tensor result = Tensor::empty({taps, taps, kernel.dim(3), kernel.dim(2)});
+  const Tensor scratch = onednn::allocate(plan.scratchpad);
+  onednn::execute("a transposition of a kernel", plan.primitive,
+                  {{DNNL_ARG_FROM, onednn::bind(from, kernel)},
+                   {DNNL_ARG_TO, onednn::bind(to, result)},
+                   {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
+  return result;
+}
+
+}  // namespace
+
+bool pays(const Shape& x, const Shape& kernel, const Window2d& w) {
+  const bool moves_by_one = w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
+  const Index in = kernel[2];
+  const Index out = kernel[3];
+  if (w.height != taps || w.width != taps || !moves_by_one || in != x[3] || in % lanes != 0 || out % lanes != 0)
+    return false;
+  const Index height = x[1] + w.pad_top + w.pad_bottom - taps + 1;
+  const Index width = x[2] + w.pad_left + w.pad_right - taps + 1;
+  const Index tiles_of_image = tiles_along(height) * tiles_along(width);
+  const bool fits = 2 * height * width >= tiles_of_image * tile * tile;
+  // The kernel's points, 4 times the kernel, take their time too: they must be few beside those of the tiles.
+  const Index tiles = x[0] * tiles_of_image;
+  return fits && tiles >= 8 && tiles * 8 >= in * out / (in + out);
+}
+
+void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y) {
+  correlate(x, kernel_points(kernel, false), bias, window.pad_top, window.pad_left, y);
+}
+
+void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
+  correlate(dy, kernel_points(swapped(kernel), true), {}, taps - 1 - window.pad_top, taps - 1 - window.pad_left, dx);
+}
+
+void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel) {
+  const TiledImages elements(x, dy, window.pad_top, window.pad_left);
+  const TiledImages gradients(dy, dy, 0, 0);
+  const PointMatrices sums(x.dim(3), dy.dim(3));
+  std::fill_n(sums.values.data<float>(), sums.values.elements(), 0.0F);
+  for_each_block(gradients.count, [&](Block block) {
+    const PointMatrices element_points(block.count, x.dim(3));
+    const PointMatrices gradient_points(block.count, dy.dim(3));
+    to_points<ElementsLine>(elements, block, element_points);
+    to_points<ResultsGradientLine>(gradients, block, gradient_points);
+    multiply(Product::transposed_left_added, element_points, gradient_points, sums);
+  });
+  to_kernel_gradient(sums, dkernel);
+}
+
+}  // namespace lockstep::winograd
