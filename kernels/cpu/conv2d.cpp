@@ -1,5 +1,6 @@
 // Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout that the
-// primitive likes on each call, which takes less than 1 % of a convolution's time.
+// primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go another way
+// (winograd.h).
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
