@@ -1,7 +1,9 @@
 """Runs the program `lockstep` (its path is in $LOCKSTEP) as a user would."""
 
+import csv
 import gzip
 import json
+import math
 import os
 import pathlib
 import pty
@@ -495,6 +497,87 @@ class Convert(Case):
             self.refuse("convert", *(self.SMALL if name[0] == "w" else []), self.path / name, self.path / "out.h5", says=name)
         self.convert(self.train("good.keras"), "w.weights.h5")
         self.refuse("convert", "--model", "mlp", self.path / "w.weights.h5", self.path / "out.h5", says="w.weights.h5")
+
+
+class TrainedModel(Case):
+    """evaluate and predict, and files of whole models as --model."""
+    SMALL = ["--model", "siamese-lstm"]
+    DATA = ["--data", "synthetic:6"]
+
+    def train(self, name):
+        self.succeed("train", *self.SMALL, *TINY, "--save", self.path / name)
+        return self.path / name
+
+    def evaluate(self, *arguments):
+        return json.loads(self.succeed("evaluate", *arguments, *self.DATA, "--json").stdout.splitlines()[-1])
+
+    def predict(self, *arguments):
+        table = self.path / "predictions.csv"
+        self.succeed("predict", *arguments, *self.DATA, "--output", table)
+        with table.open() as lines:
+            return list(csv.reader(lines))
+
+    def test_gives_the_same_from_a_model_and_from_its_weights_over_any_replicas(self):
+        model = ["--model", self.train("model.keras")]
+        self.succeed("convert", model[1], self.path / "w.safetensors")
+        weights = [*self.SMALL, "--weights", self.path / "w.safetensors"]
+        logs = self.evaluate(*model, "--replicas", "2")
+        self.assertEqual(logs["examples"], 6)
+        rows = self.predict(*model)
+        self.assertEqual(rows[0], ["dense_0"])
+        self.assertEqual(len(rows), 7)
+        for other in [self.evaluate(*weights, "--replicas", "1"), self.evaluate(*model, "--replicas", "3", "--batch-size", "5")]:
+            self.assertAlmostEqual(other["loss"], logs["loss"], places=5)
+            self.assertEqual(other["accuracy"], logs["accuracy"])
+        for row, other in zip(rows[1:], self.predict(*weights, "--replicas", "3")[1:]):
+            self.assertAlmostEqual(float(row[0]), float(other[0]), places=5)
+
+    def test_the_loss_is_that_of_the_predictions(self):
+        model = ["--model", self.train("model.h5")]
+        probabilities = [float(row[0]) for row in self.predict(*model)[1:]]
+        low = min(-math.log(max(p, 1 - p)) for p in probabilities)
+        high = max(-math.log(min(p, 1 - p)) for p in probabilities)
+        self.assertTrue(low <= self.evaluate(*model)["loss"] <= high)
+
+    def test_training_of_a_file_goes_on_as_it_was(self):
+        model = self.train("model.keras")
+        rate = ["--history", self.path / "h.json"]
+        self.succeed("train", "--model", model, "--data", "synthetic:8", "--save", self.path / "b.keras", *rate)
+        self.assertEqual(json.loads((self.path / "h.json").read_text())["learning_rate"], [0.01])
+        with zipfile.ZipFile(self.path / "b.keras") as file:
+            self.assertIn('"SGD"', file.read("config.json").decode())
+        self.succeed("train", "--model", model, "--data", "synthetic:8", "--optimizer", "adam", *rate)
+        self.assertEqual(json.loads((self.path / "h.json").read_text())["learning_rate"], [0.001])
+
+    def test_summary_of_a_file(self):
+        named, of_file = (json.loads(self.succeed("summary", "--model", model, "--json").stdout)
+                          for model in ["siamese-lstm", self.train("model.h5")])
+        self.assertEqual(of_file["params"], named["params"])
+
+    def test_refuses_what_it_cannot_do(self):
+        model = self.train("model.keras")
+        weights = self.path / "w.weights.h5"
+        self.succeed("convert", model, weights)
+        out = ["--output", self.path / "out.csv"]
+        self.refuse("evaluate", *self.SMALL, *self.DATA, says=["--weights", "siamese-lstm has no trained weights"])
+        self.refuse("evaluate", "--model", weights, says=[str(weights), "give it to --weights"])
+        self.refuse("evaluate", "--model", self.path / "none.h5", says=["none.h5", "there is no such file"])
+        self.refuse("evaluate", "--model", model, says=["fashion-mnist", "(140, 256)"])
+        self.refuse("evaluate", *self.SMALL, "--weights", self.path / "none.h5", says=["none.h5", "cannot be read"])
+        self.refuse("evaluate", "--model", "mlp", "--weights", weights, *self.DATA, says="w.weights.h5")
+        self.refuse("evaluate", "--model", model, *self.DATA, "--strategy", "multi-worker", says="is for training")
+        self.refuse("predict", "--model", model, *self.DATA, says="--output is required")
+        self.refuse("predict", "--model", model, *self.DATA, "--output", self.path / "p.npy", says=["p.npy", ".csv"])
+        self.refuse("predict", "--model", model, *self.DATA, "--output", self.path / "no" / "p.csv", says="no does not exist")
+        self.refuse("train", "--model", model, *self.DATA, "--dropout", "0.1", says=["--dropout", "model.keras"])
+        self.refuse("train", "--model", model, *self.DATA, "--strategy", "multi-gpu-model", says="multi-gpu-model")
+        model.write_bytes(model.read_bytes()[:5000])
+        self.refuse("predict", "--model", model, *self.DATA, *out, says="model.keras")
+
+    def test_a_file_without_a_loss_is_not_evaluated(self):
+        weights = self.train("w.weights.h5")
+        self.succeed("convert", *self.SMALL, weights, self.path / "bare.keras")
+        self.refuse("evaluate", "--model", self.path / "bare.keras", *self.DATA, says=["bare.keras", "says no loss"])
 
 
 class Bench(Case):

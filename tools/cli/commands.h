@@ -10,6 +10,8 @@ namespace lockstep::cli {
 void add_devices_command(CLI::App& program, int& exit_code);
 void add_doctor_command(CLI::App& program, int& exit_code);
 void add_train_command(CLI::App& program, int& exit_code);
+void add_evaluate_command(CLI::App& program, int& exit_code);
+void add_predict_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
 void add_scaling_command(CLI::App& program, int& exit_code);
 void add_summary_command(CLI::App& program, int& exit_code);

@@ -13,6 +13,8 @@
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 
+#include "replica_options.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -78,9 +80,9 @@ std::int64_t synthetic_count(const std::string& text) {
   return count;
 }
 
-TrainingData make_synthetic(const std::string& text, const DataOptions& options, ModelKind model) {
+TrainingData make_synthetic(const std::string& text, const DataOptions& options, const ModelInput& model) {
   const std::int64_t count = std::min(synthetic_count(text), options.limit.value_or(INT64_MAX));
-  const ExampleForm form = usual_form(model);
+  const ExampleForm& form = model.form;
   const Example examples = synthetic_examples(form, count, options.seed);
   return {"synthetic data", form,  training_batches(Dataset::from_tensors(examples.inputs(), examples.y), {}, options),
           std::nullopt,     count, 0};
@@ -117,19 +119,19 @@ std::int64_t classes_of(const std::string& file) {
   return most + 1;
 }
 
-TrainingData load_hdf5(const std::string& file, const DataOptions& options, ModelKind model) {
+TrainingData load_hdf5(const std::string& file, const DataOptions& options, const ModelInput& model) {
   require(!file.empty(), "--data hdf5:FILE needs the file");
   const Dataset train = limited(hdf5_dataset(file, "x_train", "y_train"), options.limit);
   const std::optional<Example> first = train.epoch().next();
   require<InputError>(first.has_value(), "--data hdf5:{}: x_train has no rows", file);
-  const ExampleForm usual = usual_form(model);
+  const ExampleForm& usual = model.form;
   const Shape shape = first->x.shape();
-  const bool fits = takes_images(model) ? shape.rank() == usual.shape.rank() : shape == usual.shape;
+  const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
   require(usual.inputs == 1 && fits, "--data hdf5:{}: x_train has examples of {}, this --model takes {}{}", file, shape,
           usual.inputs == 1 ? "" : "pairs of ", usual.shape);
   const Transform prepare = scaling_of(shape, first->x.dtype());
   TrainingData data{.name = std::filesystem::path(file).filename().string(),
-                    .form = {shape, takes_images(model) ? classes_of(file) : usual.classes},
+                    .form = {shape, model.any_size ? classes_of(file) : usual.classes},
                     .train = training_batches(train, prepare, options),
                     .test = std::nullopt,
                     .train_examples = count_of(train)};
@@ -143,9 +145,9 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, Mode
 }
 
 /// A folder for each class; or such folders in "train", and in "test" or "val".
-TrainingData load_folder(const std::string& directory, const DataOptions& options, ModelKind model) {
+TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
   require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
-  const Shape shape = usual_form(model).shape;
+  const Shape& shape = model.form.shape;
   ImageDirectoryOptions files{
       .image_size = {shape[0], shape[1]}, .channels = shape[2], .shuffle = options.shuffle, .seed = options.seed};
   const std::filesystem::path root(directory);
@@ -180,27 +182,39 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
 
 }  // namespace
 
+void DataOptions::add_to(CLI::App& command) {
+  command.add_option("--data", source, data_names() + " (default fashion-mnist)");
+  command.add_option("--limit", limit, "only the first N examples")->check(whole_number_from(1));
+  command.add_option("--limit-test", limit_test, "only the first N test examples")->check(whole_number_from(1));
+  command.add_option("--batch-size", batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
+      ->check(whole_number_from(1));
+}
+
 std::string data_names() {
   return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train, y_train and, if there, x_test, y_test), images:DIR (a "
          "folder for each class, or such folders in train and test) or synthetic[:N]";
 }
 
-TrainingData load_data(const DataOptions& options, ModelKind model) {
+TrainingData load_data(const DataOptions& options, const ModelInput& model) {
   const std::size_t colon = options.source.find(':');
   const std::string kind = options.source.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : options.source.substr(colon + 1);
-  require(!options.augment || (takes_images(model) && kind != "synthetic"), "--augment changes images; {} has none",
+  require(!options.augment || (model.images && kind != "synthetic"), "--augment changes images; {} has none",
           kind == "synthetic" ? "--data synthetic" : "the data of this --model");
   if (kind == "synthetic") return make_synthetic(rest, options, model);
   if (kind == "hdf5") return load_hdf5(rest, options, model);
   require(kind == "fashion-mnist" || kind == "cifar10" || kind == "images", "--data '{}' is not known; choose {}",
           options.source, data_names());
-  require(takes_images(model),
+  require(model.images,
           "--data {}, of images, does not suit this --model, which takes {}; use --data synthetic "
           "or hdf5",
-          kind, usual_form(model).shape);
+          kind, model.form.shape);
   if (kind == "images") return load_folder(rest, options, model);
-  require(model != ModelKind::xception,
+  require(
+      model.any_size || model.form.shape == small_images.shape,
+      "--data {}, of images of {}, does not suit this --model, which takes {}; use --data images, hdf5 or synthetic",
+      kind, small_images.shape, model.form.shape);
+  require(model.smallest_side <= small_images.shape[0],
           "--data {}, of images of 32 x 32, does not suit this --model, which takes larger "
           "ones; use --data images or synthetic",
           kind);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include <lockstep/runtime/data/dataset.h>
 
 #include "workload.h"
@@ -19,6 +21,9 @@ struct DataOptions {
   bool shuffle = true;
   bool augment = false;  ///< training images are shifted and flipped
   bool drop_remainder = false;
+
+  /// The options of any command that reads data; those that only training has are not among them.
+  void add_to(CLI::App& command);
 };
 
 /// What a source can be, for people.
@@ -36,6 +41,6 @@ struct TrainingData {
 
 /// Throws InputError for data that is missing or damaged, InvalidArgument for a source that is not known or does not
 /// suit the model.
-TrainingData load_data(const DataOptions& options, ModelKind model);
+TrainingData load_data(const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

@@ -38,6 +38,8 @@ int run(int argc, char** argv) {
   lockstep::cli::add_devices_command(program, exit_code);
   lockstep::cli::add_doctor_command(program, exit_code);
   lockstep::cli::add_train_command(program, exit_code);
+  lockstep::cli::add_evaluate_command(program, exit_code);
+  lockstep::cli::add_predict_command(program, exit_code);
   lockstep::cli::add_bench_command(program, exit_code);
   lockstep::cli::add_scaling_command(program, exit_code);
   lockstep::cli::add_summary_command(program, exit_code);
@@ -48,9 +50,10 @@ int run(int argc, char** argv) {
     return program.exit(help);
   } catch (const CLI::RequiredError& error) {
     if (argc > 1 && argv[1][0] != '-' && !is_command(program, argv[1]))
-      return complain(
-          fmt::format("'{}' is no command; choose devices, doctor, train, bench, scaling, summary or convert", argv[1]),
-          wrong_input);
+      return complain(fmt::format("'{}' is no command; choose devices, doctor, train, evaluate, predict, bench, "
+                                  "scaling, summary or convert",
+                                  argv[1]),
+                      wrong_input);
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);
   } catch (const CLI::ParseError& error) {
     return complain(fmt::format("{} (see --help)", error.what()), wrong_input);

@@ -35,6 +35,7 @@ struct ReplicaOptions {
   void add_to(CLI::App& command);
   /// Whether there are other processes, started together with this one, that train with it.
   bool has_workers() const { return strategy == multi_worker; }
+  bool is_multi_gpu_model() const { return strategy == multi_gpu; }
   /// How many replicas this process will have.
   int count() const { return static_cast<int>(devices_of_process().size()); }
   /// Throws InvalidArgument for devices that cannot be used and for options that do not go together, Unsupported for

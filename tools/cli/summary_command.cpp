@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/training/model_files.h>
+
 #include "commands.h"
-#include "workload.h"
+#include "model_source.h"
 
 namespace lockstep::cli {
 namespace {
@@ -13,7 +15,9 @@ struct SummaryOptions {
 };
 
 void run(const SummaryOptions& options) {
-  const Model model = make_model(parse_model(options.model), {});
+  check_model(options.model, {});
+  const Model model = is_model_file(options.model) ? load_model(options.model, {.compile = false})
+                                                   : make_model(parse_model(options.model), {});
   std::int64_t trainable = 0;
   for (const Variable& variable : model.trainable_variables()) trainable += variable.shape().elements();
   if (!options.json) {
@@ -33,7 +37,7 @@ void run(const SummaryOptions& options) {
 void add_summary_command(CLI::App& program, int&) {
   auto options = std::make_shared<SummaryOptions>();
   CLI::App* const command = program.add_subcommand("summary", "layers, shapes and parameters of a model");
-  command->add_option("--model", options->model, model_names())->required();
+  command->add_option("--model", options->model, model_or_file_names())->required();
   command->add_flag("--json", options->json, "counts as one JSON object on standard output");
   command->footer("Example:\n  lockstep summary --model minigooglenet");
   command->callback([options] { run(*options); });

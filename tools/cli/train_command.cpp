@@ -13,6 +13,7 @@
 #include "history_plot.h"
 #include "interrupt.h"
 #include "model_file.h"
+#include "model_source.h"
 #include "run_record.h"
 #include "step_log.h"
 #include "train_options.h"
@@ -72,22 +73,29 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   if (options.json) fmt::print("{}\n", result.dump());
 }
 
+/// A model of a file goes on as it was trained, but for an optimizer that is given.
+Optimizer compile(const TrainOptions& options, Model& model) {
+  const bool of_file = is_model_file(options.model);
+  const bool goes_on = of_file && !options.update.choose_optimizer();
+  const Optimizer optimizer = goes_on ? model.optimizer() : options.update.make_optimizer();
+  optimizer.check_numerics(options.check_numerics);
+  if (!of_file)
+    model.compile(optimizer, make_loss(parse_model(options.model)), {Accuracy()});
+  else if (!goes_on)
+    model.compile(optimizer, model.compiled_outputs());
+  return optimizer;
+}
+
 int run(TrainOptions options) {
   options.check();
-  const ModelKind kind = parse_model(options.model);
   const Strategy strategy = options.replicas.make_strategy();
   const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
-  const TrainingData data = load_data(options.data, kind);
+  auto [model, data] = make_model_and_data(options.model, {.seed = options.data.seed, .dropout = options.dropout},
+                                           options.data, options.replicas, strategy);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
-
-  ModelSettings settings{.seed = options.data.seed, .dropout = options.dropout};
-  if (takes_images(kind)) settings.images = data.form;
-  Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, settings); });
-  const Optimizer optimizer = options.update.make_optimizer();
-  optimizer.check_numerics(options.check_numerics);
-  model.compile(optimizer, make_loss(kind), {Accuracy()});
+  const Optimizer optimizer = compile(options, model);
   if (!options.weights.empty()) model.load_weights(options.weights);
 
   const std::string what =

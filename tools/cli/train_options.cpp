@@ -8,17 +8,14 @@
 
 #include "gnuplot.h"
 #include "model_file.h"
+#include "model_source.h"
 #include "output_file.h"
 
 namespace lockstep::cli {
 namespace {
 
 void add_data_options(CLI::App& command, DataOptions& data) {
-  command.add_option("--data", data.source, data_names() + " (default fashion-mnist)");
-  command.add_option("--limit", data.limit, "only the first N examples")->check(whole_number_from(1));
-  command.add_option("--limit-test", data.limit_test, "only the first N test examples")->check(whole_number_from(1));
-  command.add_option("--batch-size", data.batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
-      ->check(whole_number_from(1));
+  data.add_to(command);
   command.add_option("--seed", data.seed, "of weights, dropout and the order of examples (default 0)")
       ->check(whole_number_from(0));
   command.add_flag("!--no-shuffle", data.shuffle, "keep the order of the examples");
@@ -55,7 +52,7 @@ bool has_files(const std::string& folder) {
 }  // namespace
 
 void TrainOptions::add_to(CLI::App& command) {
-  command.add_option("--model", model, model_names() + " (default minigooglenet)");
+  command.add_option("--model", model, model_or_file_names() + " (default minigooglenet)");
   add_data_options(command, data);
   replicas.add_to(command);
   command.add_option("--epochs", epochs, "passes over the data (default 1)")->check(whole_number_from(1));
@@ -94,6 +91,7 @@ DistributeOptions TrainOptions::distribute_options() const {
 }
 
 void TrainOptions::check() const {
+  check_model(model, replicas);
   (void)update.make_optimizer();
   require(!dropout || (*dropout >= 0 && *dropout < 1), "--dropout: must be at least 0 and below 1, got {}",
           dropout.value_or(0));

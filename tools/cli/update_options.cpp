@@ -51,6 +51,12 @@ void UpdateOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"constant", "poly", "cosine", "step"}));
 }
 
+bool UpdateOptions::choose_optimizer() const {
+  UpdateOptions nothing;
+  nothing.schedule = schedule;
+  return *this != nothing;
+}
+
 Optimizer UpdateOptions::make_optimizer() const {
   require(!learning_rate || (std::isfinite(*learning_rate) && *learning_rate > 0),
           "--learning-rate: must be a positive number, got {}", learning_rate.value_or(0));

@@ -20,10 +20,14 @@ struct UpdateOptions {
   std::string schedule = "constant";
 
   void add_to(CLI::App& command);
+  /// Whether anything is given that an optimizer is made of.
+  bool choose_optimizer() const;
   /// Throws InvalidArgument for values that the optimizer does not take.
   Optimizer make_optimizer() const;
   /// What sets the learning rate of each epoch; nullptr when it is constant.
   std::shared_ptr<Callback> make_schedule(double initial_rate, int epochs) const;
+
+  friend bool operator==(const UpdateOptions&, const UpdateOptions&) = default;
 };
 
 }  // namespace lockstep::cli

@@ -56,6 +56,14 @@ ExampleForm usual_form(ModelKind kind) {
 
 bool takes_images(ModelKind kind) { return kind != ModelKind::mlp && kind != ModelKind::siamese_lstm; }
 
+ModelInput input_of(ModelKind kind) {
+  constexpr std::int64_t smallest_of_xception = 71;
+  return {.form = usual_form(kind),
+          .images = takes_images(kind),
+          .any_size = takes_images(kind),
+          .smallest_side = kind == ModelKind::xception ? smallest_of_xception : 1};
+}
+
 Model make_model(ModelKind kind, const ModelSettings& settings) {
   require(!settings.dropout || kind == ModelKind::mini_googlenet, "--dropout: the model {} has no dropout layer",
           name_of(kind));

@@ -28,6 +28,16 @@ ExampleForm usual_form(ModelKind kind);
 /// Whether the model tells classes of images apart, which may be of other sizes than the usual.
 bool takes_images(ModelKind kind);
 
+/// Which examples suit a model.
+struct ModelInput {
+  ExampleForm form;              ///< the usual one
+  bool images = false;           ///< classes of images
+  bool any_size = false;         ///< images of other sizes than the usual, and another number of classes, suit it too
+  std::int64_t smallest_side{};  ///< of them
+};
+
+ModelInput input_of(ModelKind kind);
+
 struct ModelSettings {
   std::uint64_t seed = 0;
   std::optional<double> dropout{};      ///< overrides the model's own rate

@@ -1,0 +1,68 @@
+#include "model_source.h"
+
+#include <filesystem>
+
+#include <lockstep/models/training/model_files.h>
+
+#include "model_file.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// Which examples suit a model whose layers a file says.
+ModelInput input_of(const std::string& file, const Network& network) {
+  for (const NetworkInput& input : network.inputs())
+    require<InputError>(input.shape == network.input_shape(),
+                        "--model {}: has inputs of {} and {}; this program's data have inputs of one shape", file,
+                        network.input_shape(), input.shape);
+  const std::int64_t units = network.output_shape().dim(-1);
+  const auto inputs = static_cast<int>(network.inputs().size());
+  return {.form = {network.input_shape(), units == 1 ? 2 : units, inputs},
+          .images = inputs == 1 && network.input_shape().rank() == 3};
+}
+
+Model load_compiled(const std::string& file, std::uint64_t seed) {
+  Model model = load_model(file, {.seed = seed});
+  try {
+    (void)model.compiled_outputs();
+  } catch (const LogicError&) {
+    fail<InputError>("--model {}: says no loss, since it was saved before compile; compile and save it again", file);
+  }
+  return model;
+}
+
+}  // namespace
+
+std::string model_or_file_names() { return model_names() + ", or a saved model (.keras or .h5)"; }
+
+bool is_model_file(const std::string& model) {
+  return !holds_weights_alone(model) && (model.ends_with(".keras") || model.ends_with(".h5"));
+}
+
+void check_model(const std::string& model, const ReplicaOptions& replicas) {
+  require(!holds_weights_alone(model), "--model {}: holds weights alone; give it to --weights, and say whose they are",
+          model);
+  if (!is_model_file(model)) {
+    (void)parse_model(model);
+    return;
+  }
+  require<InputError>(std::filesystem::is_regular_file(model), "--model {}: there is no such file", model);
+  require(!replicas.is_multi_gpu_model(),
+          "--strategy multi-gpu-model is for the models that have a name; --model is {}", model);
+}
+
+ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
+                                 const ReplicaOptions& replicas, const Strategy& strategy) {
+  if (is_model_file(model)) {
+    require(!settings.dropout, "--dropout is for the models that have a name; --model is {}", model);
+    Model loaded = replicas.make_model(strategy, [&] { return load_compiled(model, settings.seed); });
+    TrainingData suiting = load_data(data, input_of(model, loaded.network()));
+    return {std::move(loaded), std::move(suiting)};
+  }
+  const ModelKind kind = parse_model(model);
+  TrainingData suiting = load_data(data, cli::input_of(kind));
+  if (takes_images(kind)) settings.images = suiting.form;
+  return {replicas.make_model(strategy, [&] { return make_model(kind, settings); }), std::move(suiting)};
+}
+
+}  // namespace lockstep::cli

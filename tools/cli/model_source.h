@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include <lockstep/models/training/model.h>
+
+#include "data_source.h"
+#include "replica_options.h"
+#include "workload.h"
+
+namespace lockstep::cli {
+
+/// What --model can be where it may be a file, for people.
+std::string model_or_file_names();
+/// Whether --model names a file: a whole model.
+bool is_model_file(const std::string& model);
+/// Throws InvalidArgument for a model that is neither known nor a whole model's file, InputError for a file that is not
+/// there.
+void check_model(const std::string& model, const ReplicaOptions& replicas);
+
+struct ModelAndData {
+  Model model;
+  TrainingData data;
+};
+
+/// The model over the replicas, and data that suit it. One of a file is compiled, as the file says; one of the zoo is
+/// not. Throws InputError for a file that does not say how the model is trained, InvalidArgument for data that do not
+/// suit it.
+ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
+                                 const ReplicaOptions& replicas, const Strategy& strategy);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,38 @@
+#include "trained_model.h"
+
+#include <fstream>
+
+#include <lockstep/models/metrics/accuracy.h>
+
+namespace lockstep::cli {
+
+void TrainedModelOptions::add_to(CLI::App& command) {
+  command.add_option("--model", model, model_or_file_names() + " (default minigooglenet)");
+  command.add_option("--weights", weights, "of a model that is no file (.weights.h5 or .safetensors)");
+  data.add_to(command);
+  replicas.add_to(command);
+}
+
+void TrainedModelOptions::check() const {
+  check_model(model, replicas);
+  require(!replicas.has_workers(), "--strategy multi-worker is for training; use mirrored");
+  require(is_model_file(model) || !weights.empty(),
+          "--weights: {} has no trained weights of its own; say which file they are in", model);
+  require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
+}
+
+TrainedModel make_trained_model(const TrainedModelOptions& options) {
+  const Strategy strategy = options.replicas.make_strategy();
+  DataOptions data = options.data;
+  if (data.batch_size == 0) data.batch_size = std::int64_t{64} * options.replicas.replicas_of(strategy);
+  auto [model, examples] = make_model_and_data(options.model, {}, data, options.replicas, strategy);
+  if (!is_model_file(options.model)) {
+    const ModelKind kind = parse_model(options.model);
+    model.compile(make_usual_optimizer(kind), make_loss(kind), {Accuracy()});
+  }
+  if (!options.weights.empty()) model.load_weights(options.weights);
+  return {model, examples.name, examples.test.value_or(examples.train),
+          examples.test ? examples.test_examples : examples.train_examples};
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "model_source.h"
+
+namespace lockstep::cli {
+
+/// What evaluate and predict have in common: a trained model, and data that it has not been trained on.
+struct TrainedModelOptions {
+  std::string model = "minigooglenet";
+  std::string weights{};
+  DataOptions data{.shuffle = false};
+  ReplicaOptions replicas{};
+
+  void add_to(CLI::App& command);
+  /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
+  void check() const;
+};
+
+/// A model over its replicas, compiled, and the examples: those to test, or all where there are none.
+struct TrainedModel {
+  Model model;
+  std::string data;  ///< for people
+  Dataset examples;
+  std::int64_t count;
+};
+
+/// Throws as make_model_and_data, and InputError for weights that do not fit.
+TrainedModel make_trained_model(const TrainedModelOptions& options);
+
+}  // namespace lockstep::cli
