@@ -2,7 +2,6 @@
 #include <vector>
 
 #include <tools/cli/train_options.h>
-#include <tools/cli/workload.h>
 
 #include "fuzz_target.h"
 
@@ -33,7 +32,6 @@ void parse(std::string_view text) {
     return;
   }
   if (options.plot.empty()) options.check();  // else gnuplot is looked for
-  (void)cli::parse_model(options.model);
   (void)options.replicas.count();
 }
 
