@@ -14,6 +14,7 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/runtime/thread/device_scope.h>
+#include <lockstep/runtime/trace/trace.h>
 
 namespace lockstep {
 namespace {
@@ -230,6 +231,7 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   LayerImpl& layer = layers_[step.layer].impl();
   std::optional<DeviceScope> there;
   if (run.placed) there.emplace(step.device.value_or(run.home));
+  const TraceSpan span(layer.name());
   try {
     std::vector<Tensor> inputs;
     for (const int from : step.inputs) inputs.push_back(run.read(from));

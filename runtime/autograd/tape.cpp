@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/runtime/thread/device_scope.h>
+#include <lockstep/runtime/trace/trace.h>
 
 namespace lockstep {
 namespace {
@@ -145,6 +146,7 @@ void GradientTape::run_entry(Entry& entry) {
     BackwardContext context(*this, entry);
     std::optional<DeviceScope> there;
     if (entry.device) there.emplace(*entry.device);
+    const TraceSpan span("gradient of ", entry.op);
     try {
       entry.backward(context);
     } catch (Error& error) {

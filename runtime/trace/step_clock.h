@@ -3,6 +3,8 @@
 #include <array>
 #include <chrono>
 
+#include <lockstep/runtime/trace/trace.h>
+
 namespace lockstep {
 
 /// Where the time of a training step goes.
@@ -17,7 +19,7 @@ class StepClock {
   static Split take();
 };
 
-/// Counts its lifetime to a phase of the calling thread.
+/// Counts its lifetime to a phase of the calling thread, and is a span of its trace.
 class PhaseTimer {
  public:
   /// Until it is destroyed, or a timer inside it runs.
@@ -29,6 +31,7 @@ class PhaseTimer {
  private:
   Phase phase_;
   PhaseTimer* outer_;
+  TraceSpan span_;
   std::chrono::steady_clock::time_point start_;
   double inner_ms_ = 0;
 };

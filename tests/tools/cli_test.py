@@ -179,7 +179,8 @@ class BadData(Case):
 
 class BadOutput(Case):
     def test_found_before_training(self):
-        for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5")]:
+        for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5"),
+                             ("--trace", "t.json")]:
             self.refuse("train", *TINY, option, self.path / "none" / name, says=[option, f"{self.path}/none"])
         self.refuse("train", *TINY, "--history", self.path, says="is a folder")
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
@@ -191,6 +192,19 @@ class BadOutput(Case):
 
 
 class Training(Case):
+    def test_the_trace_has_layers_gradients_and_phases_of_every_replica(self):
+        self.succeed("train", "--model", "siamese-lstm", *TINY, "--trace", self.path / "t.json")
+        events = json.loads((self.path / "t.json").read_text())["traceEvents"]
+        rows = {event["args"]["name"]: event["tid"] for event in events if event["ph"] == "M"}
+        self.assertEqual(sorted(rows), ["outside of replicas", "replica 0", "replica 1"])
+        for replica in ["replica 0", "replica 1"]:
+            spans = [event for event in events if event["tid"] == rows[replica] and event["ph"] == "X"]
+            names = [span["name"] for span in spans]
+            for name in ["compute", "update", "lstm", "dense", "gradient of lstm"]:
+                self.assertIn(name, names)
+            self.assertEqual(names.count("lstm"), 4)  # two sequences in each of two steps
+            self.assertTrue(all(span["dur"] > 0 and span["ts"] > 0 for span in spans))
+
     def test_all_results(self):
         names = {"history": "h.json", "step-log": "s.jsonl", "plot": "p.png", "save": "w.weights.h5"}
         outputs = [part for option, name in names.items() for part in (f"--{option}", str(self.path / name))]

@@ -16,6 +16,7 @@
 #include "model_source.h"
 #include "run_record.h"
 #include "step_log.h"
+#include "trace_file.h"
 #include "train_options.h"
 #include "workload.h"
 
@@ -104,7 +105,10 @@ int run(TrainOptions options) {
     fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters\n", what, data.train_examples,
                data.test_examples, options.data.batch_size, model.count_params());
   const auto record = std::make_shared<RunRecord>();
+  std::optional<TraceRecording> recording;
+  if (!options.trace.empty()) recording.emplace();
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record));
+  if (recording && strategy.is_chief()) write_trace(*recording, options.trace);
   write_results(options, model, history, *record, what);
   return InterruptCallback::exit_code();
 }

@@ -41,6 +41,8 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_option(
       "--tensorboard", options.tensorboard,
       "write curves, the layers' graph and histograms of the weights to this folder, for tensorboard --logdir");
+  command.add_option("--trace", options.trace,
+                     "write what each replica does and when, layer by layer, for chrome://tracing or Perfetto (.json)");
   command.add_option("--plot", options.plot, "draw loss and accuracy (.png)");
   command.add_flag("--json", options.json, "the history as one JSON object on standard output");
 }
@@ -108,6 +110,7 @@ void TrainOptions::check() const {
       checkpoint);
   if (!history.empty()) require_writable(history, "--history");
   if (!step_log.empty()) require_writable(step_log, "--step-log");
+  if (!trace.empty()) require_writable(trace, "--trace");
   if (!plot.empty()) {
     require_writable(plot, "--plot");
     require_gnuplot();

@@ -24,7 +24,7 @@ struct TrainOptions {
   UpdateOptions update{};
   std::string precision = "float32";
   std::optional<double> dropout{};
-  std::string weights{}, save{}, history{}, step_log{}, plot{}, checkpoint{}, csv{}, tensorboard{};
+  std::string weights{}, save{}, history{}, step_log{}, plot{}, checkpoint{}, csv{}, tensorboard{}, trace{};
   bool resume = false;
   std::int64_t verify_every = 0;
   bool check_numerics = false;
