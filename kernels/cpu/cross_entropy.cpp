@@ -19,11 +19,25 @@ void for_each_row(const Tensor& x, const Body& body) {
                });
 }
 
+/// Of one row, n > 0.
+float largest_of(const float* x, std::int64_t n) {
+  constexpr std::int64_t short_row = 32;  // what lanes save is lost where they are put together
+  if (n < short_row) return *std::max_element(x, x + n);
+  float largest = x[0];
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
 /// y = softmax of one row, n > 0.
 RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
-  RowSoftmax row{.largest = *std::max_element(x, x + n)};
+  RowSoftmax row{.largest = largest_of(x, n)};
+#pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) y[i] = row.exponential(x[i]);
-  for (std::int64_t i = 0; i < n; ++i) row.sum += static_cast<double>(y[i]);
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(y[i]);
+  row.sum = sum;
   const float scale = row.scale();
   for (std::int64_t i = 0; i < n; ++i) y[i] *= scale;
   return row;
@@ -46,6 +60,7 @@ void CpuBackend::softmax_gradient(const Tensor& y, const Tensor& dy, const Tenso
   const std::int64_t n = y.dim(1);
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
     double dot = 0;
+#pragma omp simd reduction(+ : dot)
     for (std::int64_t i = at; i < at + n; ++i) dot += static_cast<double>(upper[i]) * static_cast<double>(out[i]);
     for (std::int64_t i = at; i < at + n; ++i) to[i] = softmax_gradient_of(out[i], upper[i], static_cast<float>(dot));
   });
@@ -70,6 +85,7 @@ void CpuBackend::log_softmax_gradient(const Tensor& y, const Tensor& dy, const T
   const std::int64_t n = y.dim(1);
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
     double sum = 0;
+#pragma omp simd reduction(+ : sum)
     for (std::int64_t i = at; i < at + n; ++i) sum += static_cast<double>(upper[i]);
     for (std::int64_t i = at; i < at + n; ++i)
       to[i] = log_softmax_gradient_of(out[i], upper[i], static_cast<float>(sum));

@@ -11,6 +11,7 @@ constexpr std::int64_t grain = 2048;  // units that are worth a thread: each tak
 
 void step_row(float* gates, const float* recurrent, const float* h_before, float* state_sum, float* h,
               std::int64_t units) {
+#pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const GruUnit unit = gru_unit(gates[u], gates[units + u], gates[2 * units + u], recurrent[u], recurrent[units + u],
                                   recurrent[2 * units + u], h_before[u]);
@@ -24,6 +25,7 @@ void step_row(float* gates, const float* recurrent, const float* h_before, float
 
 void gradient_row(const float* gates, const float* state_sum, const float* h_before, float* dh, float* dgates,
                   float* drecurrent, std::int64_t units) {
+#pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const GruUnit unit{.update = gates[u], .reset = gates[units + u], .candidate = gates[2 * units + u], .h = 0};
     const GruUnitGradient gradient = gru_unit_gradient(unit, state_sum[u], h_before[u], dh[u]);

@@ -10,6 +10,7 @@ constexpr std::int64_t grain = 2048;  // units that are worth a thread: each tak
 // Rows of one example; the four gates lie side by side, `units` apart.
 
 void step_row(float* gates, const float* recurrent, const float* c_before, float* c, float* h, std::int64_t units) {
+#pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const LstmUnit unit = lstm_unit(gates[u] + recurrent[u], gates[units + u] + recurrent[units + u],
                                     gates[2 * units + u] + recurrent[2 * units + u],
@@ -25,6 +26,7 @@ void step_row(float* gates, const float* recurrent, const float* c_before, float
 
 void gradient_row(const float* gates, const float* c_before, const float* c, const float* dh, float* dc, float* dsums,
                   std::int64_t units) {
+#pragma omp simd
   for (std::int64_t u = 0; u < units; ++u) {
     const LstmUnit unit{.input = gates[u],
                         .forget = gates[units + u],
