@@ -1,7 +1,7 @@
 // Matrix products, all operands in plain layouts: oneDNN never reorders the kernels, which can be much larger than the
-// activations. They are on its inner product, which calls the library's own gemm, but for the data gradient of more than
-// a few rows: with the kernel transposed that gemm is slower than oneDNN's matmul, by a third on the rows of a time step,
-// and divides long sums among threads.
+// activations. They are on its inner product, which calls the library's own gemm, but for the data gradient of more
+// than a few rows: with the kernel transposed that gemm is slower than oneDNN's matmul, by a third on the rows of a
+// time step, and divides long sums among threads.
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
