@@ -18,6 +18,7 @@ using Index = std::int64_t;
 
 constexpr Index tile_elements = 4096;
 constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
+constexpr Index most_parts = 64;         ///< that threads sum; more cores than that do not help
 
 /// A tensor as rows of channels.
 struct Rows {
@@ -32,11 +33,26 @@ struct Extent {
   Index rows, channels;
   Index tile_rows() const { return std::max<Index>(4, tile_elements / std::max<Index>(1, channels)); }
   Index grain() const { return std::max<Index>(1, chunk_elements / std::max<Index>(1, channels)); }
+  /// A part is summed by one thread. The shape alone decides what is in it, and so the order of additions.
+  Index part_rows() const {
+    const Index tiles = (rows + tile_rows() - 1) / tile_rows();
+    return tile_rows() * std::max(chunk_elements / tile_elements, (tiles + most_parts - 1) / most_parts);
+  }
+  Index parts() const { return (rows + part_rows() - 1) / part_rows(); }
 };
 
 Extent extent_of(const Tensor& x) {
   const Index channels = x.dim(-1);
   return {channels == 0 ? 0 : x.elements() / channels, channels};
+}
+
+/// body(part, begin, end) for the rows of each part.
+template <class Body>
+void for_each_part(const Extent& extent, Body&& body) {
+  parallel_for(extent.parts(), 1, [&](Index first, Index last) {
+    for (Index part = first; part < last; ++part)
+      body(part, part * extent.part_rows(), std::min(extent.rows, (part + 1) * extent.part_rows()));
+  });
 }
 
 /// step.operator()<4>(row) for each four rows of [begin, end), then <1> for each one left: four rows at a time need a
@@ -185,12 +201,12 @@ void add_tile(const Rows& x, const Rows& dy, Index begin, Index end, const Coeff
 
 template <bool relu>
 GradientSums gradient_sums(const Rows& x, const Rows& dy, const Extent& extent, const Coefficients& coefficients) {
-  std::vector<GradientSums> partial(chunk_count(extent.rows, extent.grain()), GradientSums(extent.channels));
-  parallel_chunks(extent.rows, extent.grain(), [&](int chunk, Index begin, Index end) {
+  std::vector<GradientSums> partial(extent.parts(), GradientSums(extent.channels));
+  for_each_part(extent, [&](Index part, Index begin, Index end) {
     std::vector<float> tile_g(extent.channels), tile_g_deviation(extent.channels);
     for (Index row = begin; row < end; row += extent.tile_rows())
       add_tile<relu>(x, dy, row, std::min(end, row + extent.tile_rows()), coefficients, tile_g, tile_g_deviation,
-                     partial[chunk]);
+                     partial[part]);
   });
   GradientSums total(extent.channels);
   for (const GradientSums& sums : partial) total.add(sums.g, sums.g_deviation);
@@ -227,11 +243,11 @@ void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent&
 void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) {
   const Extent extent = extent_of(x);
   const Rows rows = rows_of(x);
-  std::vector<Moments> partial(chunk_count(extent.rows, extent.grain()), Moments(extent.channels));
-  parallel_chunks(extent.rows, extent.grain(), [&](int chunk, Index begin, Index end) {
+  std::vector<Moments> partial(extent.parts(), Moments(extent.channels));
+  for_each_part(extent, [&](Index part, Index begin, Index end) {
     std::vector<float> tile_mean(extent.channels), tile_squares(extent.channels);
     for (Index row = begin; row < end; row += extent.tile_rows())
-      add_tile(rows, row, std::min(end, row + extent.tile_rows()), tile_mean, tile_squares, partial[chunk]);
+      add_tile(rows, row, std::min(end, row + extent.tile_rows()), tile_mean, tile_squares, partial[part]);
   });
   Moments total(extent.channels);
   for (const Moments& moments : partial) total.merge<double>(moments.count, moments.mean, moments.squares);

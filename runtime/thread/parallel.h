@@ -32,19 +32,13 @@ namespace detail {
 void run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body);
 }  // namespace detail
 
-/// How many chunks parallel_chunks makes of `n` items.
-inline int chunk_count(std::int64_t n, std::int64_t grain) {
-  const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);
-  return static_cast<int>(std::clamp<std::int64_t>(wanted, n > 0 ? 1 : 0, compute_threads()));
-}
-
-/// Calls body(chunk, begin, end) for consecutive ranges of [0, n), none shorter than `grain` if that can be, on the
-/// calling thread's share of the cores. The ranges depend on `n`, `grain` and the share alone, so partial results
-/// kept by chunk and combined in order give the same bits every time.
+/// Calls body(begin, end) for consecutive ranges of [0, n), none shorter than `grain` if that can be, on the calling
+/// thread's share of the cores.
 template <class Body>
-void parallel_chunks(std::int64_t n, std::int64_t grain, Body&& body) {
-  const int chunks = chunk_count(n, grain);
-  const auto range = [&](int chunk) { body(chunk, n * chunk / chunks, n * (chunk + 1) / chunks); };
+void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
+  const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);
+  const auto chunks = static_cast<int>(std::clamp<std::int64_t>(wanted, n > 0 ? 1 : 0, compute_threads()));
+  const auto range = [&](int chunk) { body(n * chunk / chunks, n * (chunk + 1) / chunks); };
   if (chunks <= 1) {
     if (chunks == 1) range(0);
     return;
@@ -52,12 +46,6 @@ void parallel_chunks(std::int64_t n, std::int64_t grain, Body&& body) {
   using Range = decltype(range);
   detail::run_chunks(
       chunks, [](const void* body_of_all, int chunk) { (*static_cast<const Range*>(body_of_all))(chunk); }, &range);
-}
-
-/// parallel_chunks for bodies that need no chunk number: body(begin, end).
-template <class Body>
-void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
-  parallel_chunks(n, grain, [&](int, std::int64_t begin, std::int64_t end) { body(begin, end); });
 }
 
 }  // namespace lockstep

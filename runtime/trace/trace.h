@@ -11,10 +11,10 @@ namespace lockstep {
 
 /// Something that a thread did.
 struct TraceEvent {
-  std::string name;  ///< "input", "compute", "reduce", "update", a layer's name, "gradient of conv2d"
-  int replica;       ///< of this process; -1 outside a replica
-  double start_us;   ///< since the recording began
-  double duration_us;
+  std::string name;    ///< "input", "compute", "reduce", "update", a layer's name, "gradient of conv2d"
+  int replica;         ///< of this process; -1 outside a replica
+  double start_us;     ///< since the recording began
+  double duration_us;  ///< up to its end
 };
 
 /// Records all TraceSpans of all threads while it lives, up to the first `capacity` that end. One at a time.

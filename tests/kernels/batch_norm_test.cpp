@@ -126,6 +126,18 @@ Results run(const Shape& shape, bool hold, const Tensor& out) {
   return {result.y, result.mean, result.variance, gradients[0], gradients[1], gradients[2]};
 }
 
+TEST(BatchNorm, AnyNumberOfThreadsGivesTheSameBits) {
+  for (const Shape& shape : {Shape{2, 32, 32, 96}, Shape{5, 31, 33, 7}, Shape{1003, 1500}}) {
+    SCOPED_TRACE(shape.text());
+    const auto on_threads = [&](int threads) {
+      const ComputeThreadsScope scope(threads);
+      return run(shape, true, {});
+    };
+    const Results alone = on_threads(1);
+    for (const int threads : {2, 3, 5}) expect_same(on_threads(threads), alone);
+  }
+}
+
 TEST(BatchNorm, InPlaceAndSliceGiveTheSameBits) {
   for (const Shape& shape : shapes)
     for (const int threads : {1, 2, 3}) {
