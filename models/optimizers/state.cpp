@@ -155,13 +155,26 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
     group.reducer = std::make_unique<GradientReducer>(std::move(members), group.devices, options);
     group.reducer->check_numerics(checks_numerics_);
   }
-  variables_ = variables;
-  std::ranges::copy_if(variables, std::back_inserter(constrained_),
+  std::vector<Variable> own = variables;
+  std::vector<Variable> constrained;
+  std::ranges::copy_if(variables, std::back_inserter(constrained),
                        [](const Variable& variable) { return variable.state().spec().constraint != nullptr; });
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(context.num_local_replicas()), 0);
+  // From here on nothing fails but taking over the restored state, and then it is as if nothing had been built.
+  variables_ = std::move(own);
+  constrained_ = std::move(constrained);
+  steps_ = std::move(steps);
   groups_ = std::move(groups);
   strategy_ = has_strategy() ? context.strategy().state() : nullptr;
-  steps_.assign(static_cast<std::size_t>(context.num_local_replicas()), 0);
-  if (const auto restored = std::exchange(restored_, std::nullopt)) take_over(*restored);
+  if (!restored_) return;
+  try {
+    take_over(*restored_);
+  } catch (...) {
+    groups_.clear();
+    steps_.clear();
+    throw;
+  }
+  restored_.reset();
 }
 
 void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {

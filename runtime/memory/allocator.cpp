@@ -1,113 +1,130 @@
 #include "lockstep/runtime/memory/allocator.h"
 
 #include <algorithm>
-#include <bit>
+#include <map>
 #include <new>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/poison.h>
 
 namespace lockstep {
 namespace {
 
-/// Sizes are rounded up to 8 classes per power of two: a block wastes at most 1/8, and nearby sizes share blocks.
-std::size_t size_class(std::size_t bytes) {
-  constexpr std::size_t smallest = 512;
-  if (bytes <= smallest) return smallest;
-  const std::size_t step = std::bit_floor(bytes - 1) / 8;
-  return (bytes + step - 1) / step * step;
+/// Blocks begin where vector instructions and GPUs like it, and seldom leave pieces too small for anything.
+constexpr std::size_t granularity = 512;
+/// What `reserved` bytes of memory are extended by at least, so that a step whose blocks lie a little differently needs
+/// no more of it: an eighth, up to a huge page.
+std::size_t growth(std::size_t reserved) {
+  return std::clamp<std::size_t>(reserved / 8 / granularity * granularity, 1 << 16, 1 << 21);
+}
+
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t padded = bytes + poison::margin;
+  return std::max<std::size_t>(1, (padded + granularity - 1) / granularity) * granularity;
 }
 
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, void* data, std::size_t bytes)
-    : owner_(std::move(owner)), data_(data), bytes_(bytes) {}
+Buffer::Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block)
+    : owner_(std::move(owner)), block_(block), data_(block->data), bytes_(block->bytes) {}
 
-Buffer::~Buffer() { owner_->take_back(data_, bytes_); }
+Buffer::~Buffer() {
+  if (!other_) owner_->take_back(block_);
+}
 
-const LogicalDevice& Buffer::device() const { return owner_->device(); }
+const LogicalDevice& Buffer::device() const { return other_ ? other_->device() : owner_->device(); }
+
+void Buffer::move_into(std::shared_ptr<Buffer> other, std::size_t offset) {
+  data_ = static_cast<std::byte*>(other->data()) + offset;
+  bytes_ = other->bytes() - offset;
+  other_ = std::move(other);
+  owner_->take_back(block_);
+}
 
 CachingAllocator::~CachingAllocator() { release_cache(); }
 
 std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
-  const std::size_t size = size_class(bytes);
-  void* data = nullptr;
+  BlockList::Position block;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto kept = free_.find(size); kept != free_.end() && !kept->second.empty()) {
-      data = kept->second.back();
-      kept->second.pop_back();
-    }
-  }
-  if (data == nullptr) data = system_allocate(size, bytes);
-  {
-    const std::lock_guard lock(mutex_);
-    stats_.bytes_in_use += size;
+    block = take(rounded(bytes), bytes);
+    stats_.bytes_in_use += block->bytes;
     stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_in_use);
   }
+  if (device_.kind == DeviceKind::cpu) poison::permit(block->data, bytes);
   try {
-    return std::make_shared<Buffer>(shared_from_this(), data, size);
+    return std::make_shared<Buffer>(shared_from_this(), block);
   } catch (const std::bad_alloc&) {
-    take_back(data, size);
+    take_back(block);
     throw;
   }
 }
 
-bool CachingAllocator::reserve(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  if (stats_.memory_limit > 0 && stats_.bytes_reserved + bytes > stats_.memory_limit) return false;
-  stats_.bytes_reserved += bytes;
+BlockList::Position CachingAllocator::take(std::size_t bytes, std::size_t wanted) {
+  require<OutOfMemory>(stats_.memory_limit == 0 || stats_.bytes_in_use + bytes <= stats_.memory_limit,
+                       "{} has no room for {} bytes: {} bytes of its limit of {} are in use", device_.name(), wanted,
+                       stats_.bytes_in_use, stats_.memory_limit);
+  if (const auto block = blocks_.take(bytes, excess())) return *block;
+  if (stats_.memory_limit > 0 && stats_.bytes_reserved + bytes > stats_.memory_limit) release_free_segments();
+  if (!extend_for(bytes)) add_segment(bytes);
+  return blocks_.take(bytes, excess()).value();
+}
+
+bool CachingAllocator::extend_for(std::size_t bytes) {
+  if (!resource_.extends() || blocks_.end() == nullptr) return false;
+  const std::size_t more = std::max(growth(stats_.bytes_reserved), bytes - std::min(bytes, blocks_.free_at_end()));
+  if (!resource_.extend(blocks_.end(), more)) return false;
+  blocks_.extend(more);
+  count_reserved(more);
   return true;
 }
 
-void* CachingAllocator::ask_system(std::size_t bytes) {
+void CachingAllocator::add_segment(std::size_t bytes) {
+  void* memory = nullptr;
   try {
-    return resource_.allocate(bytes);
+    memory = resource_.allocate(bytes);
   } catch (const OutOfMemory&) {
-    release_cache();
-    return resource_.allocate(bytes);
+    release_free_segments();
+    try {
+      memory = resource_.allocate(bytes);
+    } catch (OutOfMemory& error) {
+      error.add_context(fmt::format("{} with {} bytes in use", device_.name(), stats_.bytes_in_use));
+      throw;
+    }
   }
-}
-
-void* CachingAllocator::system_allocate(std::size_t bytes, std::size_t wanted) {
-  {
-    // So that a block's return, in a destructor, cannot fail; before there is a block to be lost.
-    const std::lock_guard lock(mutex_);
-    auto& kept = free_[bytes];
-    kept.reserve(kept.capacity() + 1);
-  }
-  if (!reserve(bytes)) {
-    release_cache();
-    const AllocatorStats now = stats();
-    require<OutOfMemory>(reserve(bytes), "{} has no room for {} bytes: {} bytes of its limit of {} are in use",
-                         device_.name(), wanted, now.bytes_in_use, now.memory_limit);
-  }
-  void* data = nullptr;
   try {
-    data = ask_system(bytes);
-  } catch (OutOfMemory& error) {
-    const std::lock_guard lock(mutex_);
-    stats_.bytes_reserved -= bytes;
-    error.add_context(fmt::format("{} with {} bytes in use", device_.name(), stats_.bytes_in_use));
+    blocks_.add_segment(memory, bytes);
+  } catch (const std::bad_alloc&) {
+    resource_.release(memory, bytes);
     throw;
   }
-  const std::lock_guard lock(mutex_);
-  ++stats_.system_allocations;
-  return data;
+  count_reserved(bytes);
 }
 
-void CachingAllocator::take_back(void* data, std::size_t bytes) noexcept {
+void CachingAllocator::count_reserved(std::size_t bytes) {
+  if (device_.kind == DeviceKind::cpu) poison::forbid(blocks_.end() - bytes, bytes);
+  stats_.bytes_reserved += bytes;
+  ++stats_.system_allocations;
+}
+
+void CachingAllocator::take_back(BlockList::Position block) noexcept {
+  if (device_.kind == DeviceKind::cpu) poison::forbid(block->data, block->bytes);
   const std::lock_guard lock(mutex_);
-  stats_.bytes_in_use -= bytes;
-  free_.find(bytes)->second.push_back(data);
+  stats_.bytes_in_use -= block->bytes;
+  blocks_.give_back(block);
 }
 
 void CachingAllocator::release_cache() {
   const std::lock_guard lock(mutex_);
-  for (auto& [size, kept] : free_) {
-    for (void* data : kept) resource_.release(data, size);
-    stats_.bytes_reserved -= size * kept.size();
-    kept.clear();
+  release_free_segments();
+}
+
+void CachingAllocator::release_free_segments() noexcept {
+  while (const auto segment = blocks_.take_free_segment()) {
+    if (device_.kind == DeviceKind::cpu) poison::permit(segment->first, segment->second);
+    resource_.release(segment->first, segment->second);
+    stats_.bytes_reserved -= segment->second;
   }
 }
 

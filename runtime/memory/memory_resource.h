@@ -12,8 +12,12 @@ class MemoryResource {
   virtual ~MemoryResource() = default;
   /// At least `bytes` bytes, aligned to 64 or better. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
-  /// Gives back what allocate(bytes) gave.
+  /// Gives back what allocate gave, `bytes` in all with what `extend` added.
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
+  /// Whether what allocate gives can be made longer.
+  virtual bool extends() const { return false; }
+  /// Makes the `bytes` bytes from `end` on usable, which is where memory of this resource ends; false when it cannot.
+  virtual bool extend([[maybe_unused]] void* end, [[maybe_unused]] std::size_t bytes) { return false; }
 };
 
 /// Where a device's memory comes from. Throws Unsupported when this build or machine cannot use it.

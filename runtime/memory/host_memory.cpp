@@ -1,0 +1,87 @@
+#include "lockstep/runtime/memory/host_memory.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+constexpr std::size_t most_addresses = std::size_t{1} << 36;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Null when there are not so many left. Aligned to huge pages: what lies before and behind is given back.
+std::byte* reserve(std::size_t size) {
+  void* const memory = mmap(nullptr, size + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const first = static_cast<std::byte*>(memory);
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
+  if (before > 0) munmap(first, before);
+  munmap(first + before + size, huge_page - before);
+  madvise(first + before, size, MADV_HUGEPAGE);  // a kernel that refuses only costs speed
+  return first + before;
+}
+
+struct Unmap {
+  std::size_t size;
+  void operator()(std::byte* begin) const { munmap(begin, size); }
+};
+
+bool make_usable(void* begin, std::size_t bytes) {
+  const std::size_t within = reinterpret_cast<std::uintptr_t>(begin) % page;
+  return mprotect(static_cast<std::byte*>(begin) - within, within + bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+}  // namespace
+
+std::size_t HostMemory::default_addresses() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most_addresses;
+  return std::min<std::size_t>(most_addresses, limit.rlim_cur / 16);
+}
+
+HostMemory::~HostMemory() {
+  for (const auto& [begin, range] : ranges_) munmap(begin, range.size);
+}
+
+void* HostMemory::allocate(std::size_t bytes) {
+  std::size_t size = rounded_up(std::max(bytes, addresses_), huge_page);
+  std::byte* begin = reserve(size);
+  while (begin == nullptr && size / 2 >= bytes) {
+    size = rounded_up(size / 2, huge_page);
+    begin = reserve(size);
+  }
+  std::unique_ptr<std::byte, Unmap> owner(begin, Unmap{size});
+  require<OutOfMemory>(begin != nullptr && make_usable(begin, bytes), "the host has no {} bytes of memory left", bytes);
+  const std::lock_guard lock(mutex_);
+  ranges_.emplace(begin, Range{bytes, size});
+  return owner.release();
+}
+
+void HostMemory::release(void* memory, std::size_t) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto range = ranges_.find(static_cast<std::byte*>(memory));
+  munmap(memory, range->second.size);
+  ranges_.erase(range);
+}
+
+bool HostMemory::extend(void* end, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto behind = ranges_.lower_bound(static_cast<std::byte*>(end));
+  if (behind == ranges_.begin()) return false;
+  auto& [begin, range] = *std::prev(behind);
+  if (begin + range.usable != end || bytes > range.size - range.usable || !make_usable(end, bytes)) return false;
+  range.usable += bytes;
+  return true;
+}
+
+}  // namespace lockstep

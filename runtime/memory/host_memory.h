@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+#include <lockstep/runtime/memory/memory_resource.h>
+
+namespace lockstep {
+
+/// The host's memory. Reserves addresses, which cost nothing until they are used, and makes memory of them from their
+/// beginning on as it is asked for: in huge pages, where the kernel gives them, for fewer TLB misses in the big
+/// activations.
+class HostMemory final : public MemoryResource {
+ public:
+  /// `addresses`: bytes of them that are reserved at once, if there are so many, for all that extend may add. The
+  /// default leaves some to others where the program may have so many only.
+  explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
+  ~HostMemory() override;
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory, std::size_t bytes) noexcept override;
+  bool extends() const override { return true; }
+  bool extend(void* end, std::size_t bytes) override;
+
+ private:
+  static std::size_t default_addresses();
+
+  struct Range {
+    std::size_t usable, size;
+  };
+
+  std::size_t addresses_;
+  std::mutex mutex_;
+  std::map<std::byte*, Range> ranges_;  ///< by where they begin
+};
+
+}  // namespace lockstep

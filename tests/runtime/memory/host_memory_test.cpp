@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/memory/host_memory.h>
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t megabyte = 1 << 20;
+
+void fill(void* memory, std::size_t bytes) { std::fill_n(static_cast<char*>(memory), bytes, 'x'); }
+
+TEST(HostMemory, GoesOnWhereItEnded) {
+  HostMemory memory(64 * megabyte);
+  auto* const begin = static_cast<std::byte*>(memory.allocate(1000));
+  fill(begin, 1000);
+  EXPECT_TRUE(memory.extend(begin + 1000, 5 * megabyte));
+  fill(begin + 1000, 5 * megabyte);
+  EXPECT_FALSE(memory.extend(begin + 1000, 1000)) << "it does not end there";
+  EXPECT_FALSE(memory.extend(begin + 1000 + 5 * megabyte, 64 * megabyte)) << "more than was reserved";
+  EXPECT_FALSE(memory.extend(nullptr, 1000));
+  memory.release(begin, 1000 + 5 * megabyte);
+}
+
+TEST(HostMemory, GivesMoreThanItReservesAtOnce) {
+  HostMemory memory(megabyte);
+  void* const large = memory.allocate(100 * megabyte);
+  fill(large, 100 * megabyte);
+  memory.release(large, 100 * megabyte);
+}
+
+TEST(HostMemory, SaysWhatItLacks) {
+  HostMemory memory;
+  try {
+    (void)memory.allocate(std::size_t{1} << 60);
+    FAIL() << "no error";
+  } catch (const OutOfMemory& error) {
+    EXPECT_STREQ(error.what(), "the host has no 1152921504606846976 bytes of memory left");
+  }
+}
+
+TEST(HostMemory, AnAllocatorGoesOnInAnotherRangeWhereOneEnds) {
+  HostMemory memory(4 * megabyte);
+  const auto allocator = std::make_shared<CachingAllocator>(LogicalDevice{}, memory);
+  std::vector<std::shared_ptr<Buffer>> live;
+  for (int i = 0; i < 20; ++i) {
+    live.push_back(allocator->allocate(megabyte));
+    fill(live.back()->data(), megabyte);
+  }
+  EXPECT_GE(allocator->stats().bytes_reserved, 20 * megabyte);
+  EXPECT_LE(allocator->stats().bytes_reserved, 30 * megabyte);
+  live.clear();
+  allocator->release_cache();
+  EXPECT_EQ(allocator->stats().bytes_reserved, 0U);
+}
+
+}  // namespace
+}  // namespace lockstep
