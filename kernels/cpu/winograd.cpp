@@ -32,6 +32,9 @@ struct PointMatrices {
         columns(column_count),
         stride(rows * columns + lanes),
         values(Tensor::empty({grid_points * stride})) {}
+  /// In the memory of others of at least as many rows.
+  PointMatrices(Index row_count, const PointMatrices& memory)
+      : rows(row_count), columns(memory.columns), stride(rows * columns + lanes), values(memory.values) {}
 
   float* at(Index row, Index column) const { return values.data<float>() + row * columns + column; }
   memory::desc desc() const { return describe({grid_points, rows, columns}, {stride, columns, 1}); }
@@ -198,6 +201,8 @@ void multiply(Product kind, const PointMatrices& left, const PointMatrices& righ
                    {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
 }
 
+Index longest_block(Index tiles) { return std::min(block_tiles, tiles); }
+
 /// body(block) for all tiles.
 template <class Body>
 void for_each_block(Index tiles, const Body& body) {
@@ -209,9 +214,11 @@ void correlate(const Tensor& x, const PointMatrices& kernel, const Tensor& bias,
                const Tensor& y) {
   const TiledImages elements(x, y, pad_top, pad_left);
   const TiledImages results(y, y, 0, 0);
+  const PointMatrices element_memory(longest_block(results.count), kernel.rows);
+  const PointMatrices result_memory(longest_block(results.count), kernel.columns);
   for_each_block(results.count, [&](Block block) {
-    const PointMatrices element_points(block.count, kernel.rows);
-    const PointMatrices result_points(block.count, kernel.columns);
+    const PointMatrices element_points(block.count, element_memory);
+    const PointMatrices result_points(block.count, result_memory);
     to_points<ElementsLine>(elements, block, element_points);
     multiply(Product::plain, element_points, kernel, result_points);
     to_results(result_points, block, bias, results);
@@ -267,9 +274,11 @@ void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& w
   const TiledImages gradients(dy, dy, 0, 0);
   const PointMatrices sums(x.dim(3), dy.dim(3));
   std::fill_n(sums.values.data<float>(), sums.values.elements(), 0.0F);
+  const PointMatrices element_memory(longest_block(gradients.count), x.dim(3));
+  const PointMatrices gradient_memory(longest_block(gradients.count), dy.dim(3));
   for_each_block(gradients.count, [&](Block block) {
-    const PointMatrices element_points(block.count, x.dim(3));
-    const PointMatrices gradient_points(block.count, dy.dim(3));
+    const PointMatrices element_points(block.count, element_memory);
+    const PointMatrices gradient_points(block.count, gradient_memory);
     to_points<ElementsLine>(elements, block, element_points);
     to_points<ResultsGradientLine>(gradients, block, gradient_points);
     multiply(Product::transposed_left_added, element_points, gradient_points, sums);

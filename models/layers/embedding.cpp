@@ -41,6 +41,8 @@ class EmbeddingImpl final : public LayerImpl {
     return embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids);
   }
 
+  bool looks_up_rows() const override { return true; }
+
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:

@@ -70,6 +70,10 @@ class LayerImpl {
   /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.
   virtual bool joins_last_axis() const { return false; }
 
+  /// True for a layer that looks up rows of a weight (embedding_lookup): training then finds out in its first step
+  /// which gradients are rows. Those of other layers' weights are exchanged whole.
+  virtual bool looks_up_rows() const { return false; }
+
   /// Gives the layer's options, for files of whole models. Throws Unsupported for a layer that such files cannot hold.
   virtual void describe(LayerConfig& config) const;
 

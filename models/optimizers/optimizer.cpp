@@ -32,6 +32,10 @@ Optimizer::Optimizer(const LearningRate& learning_rate, std::unique_ptr<const Ru
                      const OptimizerOptions& options)
     : state_(std::make_shared<State>(learning_rate, std::move(rule), options)) {}
 
+void Optimizer::build(const std::vector<Variable>& variables) const {
+  state_->prepare(get_replica_context(), variables, [](std::size_t) { return false; });
+}
+
 void Optimizer::minimize(GradientTape& tape, const Tensor& loss, const std::vector<Variable>& variables) const {
   const ReplicaContext context = get_replica_context();
   state_->prepare(context, variables, [&](std::size_t i) { return tape.only_rows_read(variables[i].value()); });

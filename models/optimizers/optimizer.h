@@ -58,6 +58,10 @@ struct OptimizerConfig;
 /// belongs to the variables of its first step; under a strategy every replica calls it, in the same order.
 class Optimizer {
  public:
+  /// Makes what the first step would otherwise: called before the first forward pass, training needs less memory at its
+  /// peak. In every replica, or outside every strategy, as Keras' but for that; no gradients are exchanged as rows
+  /// then. Throws as `minimize`.
+  void build(const std::vector<Variable>& variables) const;
   /// This replica's gradients of `loss` (its share of the global loss: they are SUMmed over the replicas), reduced and
   /// applied to every copy of the variables. Uses the tape up. In a replica, or outside every strategy. The gradients
   /// of variables that the first step's tape only looked up rows of are exchanged as IndexedSlices from then on, unless

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -49,6 +50,8 @@ class TrainingRun {
   bool stopped();
   /// Asks the callbacks for a run to go on from.
   void restore();
+  /// Before the first forward pass, so that its activations lie where the weights have been.
+  void prepare_optimizer() const;
   void run_epoch();
   void begin_epoch();
   /// False when the epoch has no more steps.
@@ -93,6 +96,7 @@ History TrainingRun::run() {
   state_.stop = false;
   tell(&Callback::on_train_begin);
   restore();
+  prepare_optimizer();
   while (progress_.epoch < options_.epochs && !stopped()) run_epoch();
   compiled_.optimizer.finalize_variable_values();
   tell(&Callback::on_train_end);
@@ -103,6 +107,12 @@ void TrainingRun::restore() {
   for (const auto& callback : options_.callbacks)
     if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
   resumed_ = progress_.steps > 0;
+}
+
+void TrainingRun::prepare_optimizer() const {
+  const auto looks_up_rows = [](const Layer& layer) { return layer.impl().looks_up_rows(); };
+  if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // which ones, the first step will tell
+  model_.strategy().run([&] { compiled_.optimizer.build(state_.trainable); });
 }
 
 void TrainingRun::begin_epoch() {

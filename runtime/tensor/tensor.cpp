@@ -115,6 +115,13 @@ Tensor Tensor::in_place_of(const Tensor& other) const {
   return result;
 }
 
+void Tensor::move_into(const Tensor& memory) const {
+  require<BrokenInvariant>(
+      dense_ && memory.dense_ && offset_ == 0 && shape_ == memory.shape_ && dtype_ == memory.dtype_,
+      "{} cannot move into {}", *this, memory);
+  buffer_->move_into(memory.buffer_, static_cast<std::size_t>(memory.offset_) * size_of(dtype_));
+}
+
 Tensor Tensor::view(const Shape& shape) const {
   const Shape resolved = resolve(shape, elements_);
   require(dense_, "a strided tensor, {}, has no view of another shape", *this);

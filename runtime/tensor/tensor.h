@@ -69,6 +69,10 @@ class Tensor {
   Tensor as_parameter() const;
   /// This handle's tensor with the identity of `other`, whose value it has: tapes take them for the same.
   Tensor in_place_of(const Tensor& other) const;
+  /// Gives this tensor's memory back: it, its views and all other handles to them are views of `memory` from now on,
+  /// where the same elements are already. Preconditions: dense, all of its memory, which has not moved before, and no
+  /// thread uses either meanwhile.
+  void move_into(const Tensor& memory) const;
 
   /// First element. Throws InvalidArgument when T is not the dtype.
   template <class T>

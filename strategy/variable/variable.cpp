@@ -102,8 +102,12 @@ const Tensor& VariableState::copy_for(int index) const {
 }
 
 void VariableState::move_copy(int index, const Tensor& memory) {
-  copy(copies_.at(index), memory);
-  copies_[index] = memory.in_place_of(copies_[index]);
+  moved_.resize(copies_.size());
+  const Tensor before = copies_.at(index);
+  copy(before, memory);
+  copies_[index] = memory.in_place_of(before);
+  // Tapes hold on to it, which should not keep its memory. Later memory may be others', too.
+  if (!std::exchange(moved_[index], 1)) before.move_into(memory);
 }
 
 Variable::Variable(VariableSpec spec) : state_(create(std::move(spec))) {}

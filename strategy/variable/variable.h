@@ -87,7 +87,8 @@ class VariableState {
   /// The copy that replica, or update, `index` works with; the only one where there is one.
   const Tensor& copy_for(int index) const;
   /// Moves copy `index` to other memory of the same shape; the value moves along, and tapes that have read the copy
-  /// before know it after.
+  /// before know it after. The memory that was made for it is free then, though tapes hold on to tensors of it. Not
+  /// while replicas take a step.
   void move_copy(int index, const Tensor& memory);
 
  private:
@@ -100,6 +101,7 @@ class VariableState {
 
   VariableSpec spec_;
   std::vector<Tensor> copies_;
+  std::vector<char> moved_;  ///< by copy: whether it has left the memory that was made for it
 };
 
 /// A handle; copies of it are the same variable.

@@ -97,6 +97,23 @@ Rows optimizer_rows() {
             const auto inside = strategy.scope();
             SGD().apply_gradients(std::vector{zeros({2})}, {variable("v")});
           }),
+      misuse<InvalidArgument>("Optimizer::build", "no variables", "there are no trainable variables to optimize",
+                              [] { SGD().build({}); }),
+      misuse<InvalidArgument>("Optimizer::build", "other variables than in the first step",
+                              "an optimizer belongs to the 1 variables of its first step, in their order",
+                              [] {
+                                const SGD sgd;
+                                sgd.apply_gradients(std::vector{zeros({2})}, {variable("a")});
+                                sgd.build({variable("b")});
+                              }),
+      misuse<LogicError>("Optimizer::build", "in a scope, outside run()",
+                         "there is no replica here: this is the strategy's scope; call it inside the function given to "
+                         "run()",
+                         [] {
+                           const MirroredStrategy strategy({"CPU:0", "CPU:1"});
+                           const auto inside = strategy.scope();
+                           SGD().build({variable("v")});
+                         }),
       misuse<LogicError>("Optimizer::minimize", "a loss that was not recorded", "the target was not computed",
                          [] {
                            GradientTape tape;

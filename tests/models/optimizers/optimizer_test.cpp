@@ -73,6 +73,23 @@ TEST_P(OptimizerOn, MinimizeSumsTheReplicasShares) {
   test::expect_close(variables[0].value(), expected, replicas_);
 }
 
+TEST_P(OptimizerOn, BuiltBeforeItsFirstStepItTakesTheSameSteps) {
+  const auto built = make_variables();
+  const auto plain = make_variables();
+  const Adam first;
+  const Adam second;
+  strategy_.run([&] { first.build(built); });
+  EXPECT_EQ(first.iterations(), 0);
+  for (int step = 0; step < 3; ++step) {
+    minimize(first, built);
+    minimize(second, plain);
+  }
+  EXPECT_EQ(first.iterations(), 3);
+  for (std::size_t i = 0; i < built.size(); ++i) test::expect_same_bits(built[i].value(), plain[i].value());
+  EXPECT_NO_THROW(strategy_.run([&] { first.build(built); }));
+  EXPECT_THROW(strategy_.run([&] { first.build(plain); }), InvalidArgument);
+}
+
 // semantics 8.4: iterations +1 a step, not R
 TEST_P(OptimizerOn, CountsStepsNotReplicas) {
   const auto variables = make_variables();

@@ -2,11 +2,13 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/variable/variable.h>
 
@@ -147,6 +149,28 @@ TEST(VariableState, MovesACopyAlongWithItsValue) {
   EXPECT_TRUE(variable.state().copies()[1].is_parameter());
   variable.assign(Tensor::full({2}, 7));
   EXPECT_THAT(arena.to_vector<float>(), ElementsAre(0, 0, 0, 0, 7, 7, 0, 0));
+}
+
+TEST(VariableState, ACopyThatHasMovedKeepsNoMemoryButFollowsItsHandles) {
+  const LogicalDevice device{DeviceKind::cpu, 31};
+  const ContextScope there(context_on(device));
+  const Variable variable(spec("w"));
+  const Tensor read = variable.value();
+  const Tensor part = read.slice_view(0, 1, 2);
+  const Tensor first = Tensor::empty({2});
+  const Tensor second = Tensor::empty({2});
+  const std::size_t before = allocator(device).stats().bytes_in_use;
+  variable.state().move_copy(0, first);
+  EXPECT_LT(allocator(device).stats().bytes_in_use, before);
+  variable.assign(Tensor::from(std::vector{4.0F, 5.0F}, {2}));
+  EXPECT_THAT(read.to_vector<float>(), ElementsAre(4, 5));
+  EXPECT_THAT(part.to_vector<float>(), ElementsAre(5));
+  // Memory that was not made for it alone may have other users.
+  const std::size_t after = allocator(device).stats().bytes_in_use;
+  variable.state().move_copy(0, second);
+  EXPECT_EQ(allocator(device).stats().bytes_in_use, after);
+  variable.assign(Tensor::zeros({2}));
+  EXPECT_THAT(first.to_vector<float>(), ElementsAre(4, 5));
 }
 
 }  // namespace
