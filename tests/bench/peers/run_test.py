@@ -1,4 +1,4 @@
-"""bench/peers/run with programs that only say what they are told to instead of training. Usage: run_test.py PEERS"""
+"""bench/peers/run and run_first_step with programs that only say what they are told to instead of training. Usage: run_test.py PEERS"""
 
 import json
 import os
@@ -38,7 +38,9 @@ def report(speed, memory=100, params=7):
             "time_to_first_step_s": 2, "version": "1.2"}
 
 
-class Run(unittest.TestCase):
+class Case(unittest.TestCase):
+    command = None
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -57,7 +59,7 @@ class Run(unittest.TestCase):
     def run_with(self, reports, *options):
         (self.folder / "reports.json").write_text(json.dumps(reports))
         return subprocess.run(
-            [PEERS / "run", "--lockstep", self.folder / "lockstep", "--json", self.folder / "out.json", *options],
+            [PEERS / self.command, "--lockstep", self.folder / "lockstep", "--json", self.folder / "out.json", *options],
             capture_output=True, text=True, env={**os.environ, "LOCKSTEP_PEERS_VENV": str(self.folder / "venv")})
 
     def calls(self):
@@ -69,6 +71,10 @@ class Run(unittest.TestCase):
         for part in says:
             self.assertIn(part, done.stderr)
         self.assertFalse((self.folder / "out.json").exists())
+
+
+class Run(Case):
+    command = "run"
 
     def test_ratios_are_those_of_a_round_and_each_side_is_first_in_turn(self):
         reports = {"lockstep": [report(300, 50), report(320, 50), report(280, 50)],
@@ -128,6 +134,29 @@ class Run(unittest.TestCase):
             (["--lockstep", self.folder / "nothing"], "no program at"),
         ):
             self.fails(self.run_with({}, *options), says)
+        self.assertFalse((self.folder / "calls").exists())
+
+
+class RunFirstStep(Case):
+    command = "run_first_step"
+
+    def test_ratios_are_those_of_a_round(self):
+        (self.folder / "train-images-idx3-ubyte.gz").touch()
+        said = {"lockstep": [{"time_to_first_step_s": 1}, {"time_to_first_step_s": 3}],
+                "keras_fit": [{"time_to_first_step_s": 8, "version": "1.2"}]}
+        done = self.run_with(said, "--data", self.folder, "--rounds", "2", "--batch-size", "64", "--replicas", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([call[0] for call in self.calls()], ["lockstep", "keras_fit", "keras_fit", "lockstep"])
+        for call in self.calls():
+            self.assertEqual(call[call.index("--batch-size") + 1], "64")
+        self.assertEqual(self.calls()[0][self.calls()[0].index("--replicas") + 1], "3")
+        out = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([entry["ratio"] for entry in out["comparisons"][0]["rounds"]], [0.125, 0.375])
+        self.assertIn("median ratio 0.250 (0.125-0.375)", done.stdout)
+
+    def test_bad_options_are_told_before_anything_runs(self):
+        self.fails(self.run_with({}, "--data", self.folder), "no train-images-idx3-ubyte.gz in")
+        self.fails(self.run_with({}, "--rounds", "0"), "--rounds")
         self.assertFalse((self.folder / "calls").exists())
 
 
