@@ -58,9 +58,9 @@ struct OptimizerConfig;
 /// belongs to the variables of its first step; under a strategy every replica calls it, in the same order.
 class Optimizer {
  public:
-  /// Makes what the first step would otherwise: called before the first forward pass, training needs less memory at its
-  /// peak. In every replica, or outside every strategy, as Keras' but for that; no gradients are exchanged as rows
-  /// then. Throws as `minimize`.
+  /// Makes what the first step would make otherwise, as Keras' does: before the first forward pass, that keeps the peak
+  /// of memory lower. By every replica, or outside every strategy. No gradients are exchanged as IndexedSlices then.
+  /// Throws as `minimize`.
   void build(const std::vector<Variable>& variables) const;
   /// This replica's gradients of `loss` (its share of the global loss: they are SUMmed over the replicas), reduced and
   /// applied to every copy of the variables. Uses the tape up. In a replica, or outside every strategy. The gradients
