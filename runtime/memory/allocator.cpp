@@ -19,8 +19,9 @@ std::size_t growth(std::size_t reserved) {
   return std::clamp<std::size_t>(reserved / 8 / granularity * granularity, 1 << 16, 1 << 21);
 }
 
-std::size_t rounded(std::size_t bytes) {
-  const std::size_t padded = bytes + poison::margin;
+/// On a GPU nothing is poisoned.
+std::size_t rounded(std::size_t bytes, DeviceKind kind) {
+  const std::size_t padded = bytes + (kind == DeviceKind::cpu ? poison::margin : 0);
   return std::max<std::size_t>(1, (padded + granularity - 1) / granularity) * granularity;
 }
 
@@ -48,7 +49,7 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   BlockList::Position block;
   {
     const std::lock_guard lock(mutex_);
-    block = take(rounded(bytes), bytes);
+    block = take(rounded(bytes, device_.kind), bytes);
     stats_.bytes_in_use += block->bytes;
     stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_in_use);
   }

@@ -13,12 +13,15 @@ namespace lockstep {
 class BlockList {
  public:
   struct Block;
+  /// Stays valid while the block is in use.
   using Position = std::list<Block>::iterator;
+  /// Shorter blocks first, of equal ones the first in memory.
   struct BySize {
-    using is_transparent = void;
-    bool operator()(const Position& a, const Position& b) const;
-    bool operator()(const Position& a, std::size_t bytes) const;
+    using is_transparent = void;                                  ///< blocks are compared with lengths, too
+    bool operator()(const Position& a, const Position& b) const;  ///< whether a comes before b
+    bool operator()(const Position& a, std::size_t bytes) const;  ///< whether a is shorter
   };
+  /// The free blocks.
   using Free = std::set<Position, BySize>;
 
   /// What may be done with a free block that is longer than needed.
@@ -54,12 +57,14 @@ class BlockList {
   Free free_;
 };
 
+/// A piece of a segment.
 struct BlockList::Block {
-  std::byte* data;
-  std::size_t bytes;
-  bool begins_segment;
+  std::byte* data;        ///< its first byte
+  std::size_t bytes;      ///< its length
+  bool begins_segment;    ///< nothing of the same segment lies before it
   Free::node_type place;  ///< in the free blocks, kept while in use, so that to give back needs no memory
 
+  /// Whether it is not in use.
   bool is_free() const { return place.empty(); }
 };
 

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-/// A system that has only so much, and counts what it gave.
+/// A system that has only so much, cannot extend what it gave, as a GPU's, and counts it.
 class LimitedMemory final : public MemoryResource {
  public:
   explicit LimitedMemory(std::size_t limit) : limit_(limit) {}
@@ -44,7 +44,8 @@ constexpr std::size_t megabyte = 1 << 20;
 
 struct Allocator : testing::Test {
   LimitedMemory system{8 * megabyte};
-  std::shared_ptr<CachingAllocator> allocator = std::make_shared<CachingAllocator>(LogicalDevice{}, system);
+  std::shared_ptr<CachingAllocator> allocator =
+      std::make_shared<CachingAllocator>(LogicalDevice{.kind = DeviceKind::gpu}, system);
 };
 
 TEST_F(Allocator, ReusesAFreedBlock) {
@@ -145,7 +146,7 @@ TEST_F(Allocator, RefusesWhatPassesItsLimit) {
     (void)allocator->allocate(megabyte + 100);
     FAIL() << "no error";
   } catch (const OutOfMemory& error) {
-    EXPECT_STREQ(error.what(), "CPU:0 has no room for 1048676 bytes: 1048576 bytes of its limit of 2097152 are in use");
+    EXPECT_STREQ(error.what(), "GPU:0 has no room for 1048676 bytes: 1048576 bytes of its limit of 2097152 are in use");
   }
   EXPECT_EQ(allocator->stats().bytes_in_use, megabyte);
   EXPECT_EQ(allocator->stats().bytes_reserved, system.given());
