@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LOCKSTEP = ROOT / "build" / "release" / "tools" / "lockstep"
 # Those that the speed of a CPU's kernels depends on: the model's name often does not tell.
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
@@ -20,6 +21,36 @@ def environment(framework):
     if made.returncode:
         sys.exit(f"the environment of {framework} could not be made")
     return made.stdout.strip()
+
+
+def add_program_option(parser):
+    parser.add_argument("--lockstep", type=pathlib.Path, default=LOCKSTEP, metavar="PROGRAM",
+                        help="default build/release/tools/lockstep")
+
+
+def require_program(parser, program):
+    if not program.is_file() or not os.access(program, os.X_OK):
+        parser.error(f"no program at {program}; build it or give --lockstep")
+
+
+def require_folders(parser, files):
+    """Of `files` to write, by option; None where none is wanted."""
+    for option, path in files.items():
+        if path and not path.resolve().parent.is_dir():
+            parser.error(f"no folder for {option} {path}")
+
+
+def output_of(command, limit_s):
+    """What the program printed; a failure, or no end within the limit, ends this one with a line that names it."""
+    command = [str(part) for part in command]
+    name = pathlib.Path(sys.argv[0]).name
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"{name}: not done after {limit_s} s: {' '.join(command)}")
+    if done.returncode:
+        sys.exit(f"{done.stderr}\n{name}: failed with {done.returncode}: {' '.join(command)}")
+    return done.stdout
 
 
 def report_of(output):

@@ -1,5 +1,7 @@
 #include "lockstep/strategy/variable/variable.h"
 
+#include <utility>
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>

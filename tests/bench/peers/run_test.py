@@ -154,9 +154,21 @@ class RunFirstStep(Case):
         self.assertEqual([entry["ratio"] for entry in out["comparisons"][0]["rounds"]], [0.125, 0.375])
         self.assertIn("median ratio 0.250 (0.125-0.375)", done.stdout)
 
+    def test_failures_are_named(self):
+        (self.folder / "train-images-idx3-ubyte.gz").touch()
+        said = {"lockstep": [{"time_to_first_step_s": 1}], "keras_fit": ["out of wits"]}
+        self.fails(self.run_with(said, "--data", self.folder, "--rounds", "1"), "out of wits",
+                   "run_first_step: failed with 3", "keras_fit.py")
+
     def test_bad_options_are_told_before_anything_runs(self):
         self.fails(self.run_with({}, "--data", self.folder), "no train-images-idx3-ubyte.gz in")
-        self.fails(self.run_with({}, "--rounds", "0"), "--rounds")
+        (self.folder / "train-images-idx3-ubyte.gz").touch()
+        for options, says in (
+            (["--rounds", "0"], "must be at least 1"),
+            (["--json", self.folder / "no" / "out.json"], "no folder for --json"),
+            (["--lockstep", self.folder / "nothing"], "no program at"),
+        ):
+            self.fails(self.run_with({}, "--data", self.folder, *options), says)
         self.assertFalse((self.folder / "calls").exists())
 
 
