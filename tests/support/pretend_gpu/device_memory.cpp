@@ -46,12 +46,18 @@ void DeviceMemory::protect(int protection) const {
   if (end_ > begin_) mprotect(begin_, static_cast<std::size_t>(end_ - begin_), protection);
 }
 
-DeviceMemory::Access::Access(DeviceMemory& memory) : memory_(memory), lock_(memory.mutex_) {
-  if (memory_.open_++ == 0) memory_.protect(PROT_READ | PROT_WRITE);
+void DeviceMemory::open() {
+  const std::lock_guard lock(mutex_);
+  if (open_++ == 0) protect(PROT_READ | PROT_WRITE);
 }
 
-DeviceMemory::Access::~Access() {
-  if (--memory_.open_ == 0) memory_.protect(PROT_NONE);
+void DeviceMemory::close() {
+  const std::lock_guard lock(mutex_);
+  if (--open_ == 0) protect(PROT_NONE);
 }
+
+DeviceMemory::Access::Access(DeviceMemory& memory) : memory_(memory), turn_(memory.turns_) { memory_.open(); }
+
+DeviceMemory::Access::~Access() { memory_.close(); }
 
 }  // namespace lockstep::test

@@ -30,14 +30,17 @@ class DeviceMemory final : public MemoryResource {
 
    private:
     DeviceMemory& memory_;
-    std::lock_guard<std::recursive_mutex> lock_;
+    std::lock_guard<std::recursive_mutex> turn_;
   };
 
  private:
+  void open();
+  void close();
   void protect(int protection) const;
 
-  std::recursive_mutex mutex_;
-  int open_ = 0;  ///< Accesses alive
+  std::recursive_mutex turns_;  ///< of kernels, which may allocate: never taken with mutex_ held
+  std::mutex mutex_;            ///< of what follows
+  int open_ = 0;                ///< Accesses alive
   std::byte* begin_;
   std::byte* end_;                                  ///< of what has been handed out
   std::map<std::size_t, std::vector<void*>> free_;  ///< by size
