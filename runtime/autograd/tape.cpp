@@ -1,6 +1,7 @@
 #include "lockstep/runtime/autograd/tape.h"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/core.h>
 
@@ -10,28 +11,27 @@
 namespace lockstep {
 namespace {
 
-thread_local std::vector<GradientTape*> open_tapes;
+thread_local const auto open_tapes = std::make_shared<std::vector<GradientTape*>>();
 thread_local int recording_paused = 0;
-
-/// A tape that has been used up is on no thread's list any more.
-void require_this_thread(const GradientTape& tape, bool used) {
-  require<LogicError>(used || std::ranges::find(open_tapes, &tape) != open_tapes.end(),
-                      "a tape is used on another thread than the one that made it: make one in each thread");
-}
 
 }  // namespace
 
 NoGradientScope::NoGradientScope() { ++recording_paused; }
 NoGradientScope::~NoGradientScope() { --recording_paused; }
 
-GradientTape::GradientTape() { open_tapes.push_back(this); }
+GradientTape::GradientTape() : open_tapes_(open_tapes) { open_tapes->push_back(this); }
 
 GradientTape::~GradientTape() { stop(); }
 
-void GradientTape::stop() { std::erase(open_tapes, this); }
+void GradientTape::stop() { std::erase(*open_tapes_, this); }
+
+void GradientTape::require_its_thread() const {
+  require<LogicError>(open_tapes_ == open_tapes,
+                      "a tape is used on another thread than the one that made it: make one in each thread");
+}
 
 void GradientTape::watch(const Tensor& tensor) {
-  require_this_thread(*this, used_);
+  require_its_thread();
   require(tensor.defined(), "watch() was given an undefined tensor");
   node_of(tensor);
 }
@@ -97,7 +97,7 @@ void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, c
 
 void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
   require<LogicError>(!used_, "this tape has been used: a tape gives one set of gradients");
-  require_this_thread(*this, used_);
+  require_its_thread();
   require<LogicError>(tracks(target), "the target was not computed from watched tensors while this tape was open");
   used_ = true;
   stop();
@@ -194,7 +194,7 @@ void BackwardContext::set_rows(int input, const IndexedSlices& rows) { input_nod
 
 bool recording(std::span<const Tensor> inputs) {
   if (recording_paused > 0) return false;
-  for (const GradientTape* tape : open_tapes)
+  for (const GradientTape* tape : *open_tapes)
     for (const Tensor& input : inputs)
       if (tape->tracks(input)) return true;
   return false;
@@ -202,7 +202,7 @@ bool recording(std::span<const Tensor> inputs) {
 
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads) {
-  for (GradientTape* tape : open_tapes) {
+  for (GradientTape* tape : *open_tapes) {
     const bool tracked =
         std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });
     if (tracked) tape->add_entry(op, inputs, outputs, backward, reads);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -21,7 +22,7 @@ enum class Reads { whole, rows };
 
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Knows no op: ops
 /// say how they are differentiated (`record`). Trainable parameters are watched without being asked. Not for other
-/// threads; tapes of one thread nest, and each records for itself.
+/// threads, which may only destroy it; tapes of one thread nest, and each records for itself.
 class GradientTape {
  public:
   GradientTape();
@@ -83,9 +84,11 @@ class GradientTape {
   void add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                  const BackwardFn& backward, Reads reads);
   void stop();
+  void require_its_thread() const;
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
   void run_entry(Entry& entry);
 
+  const std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // of the thread that made it, this one among them
   std::unordered_map<std::uint64_t, int> node_by_id_;
   std::vector<Node> nodes_;
   std::vector<Entry> entries_;

@@ -8,6 +8,14 @@
 #include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
+
+/// A thread's scopes, all of one strategy.
+struct OpenScopes {
+  std::shared_ptr<StrategyState> strategy;  ///< what the thread works under
+  int count = 0;                            ///< scopes that have not ended
+  std::shared_ptr<StrategyState> before;    ///< what the thread worked under before the first of them
+};
+
 namespace {
 
 /// The strategy that `set_strategy` gave this thread, while that is what it works under.
@@ -16,13 +24,8 @@ std::shared_ptr<StrategyState>& lasting_strategy() {
   return strategy;
 }
 
-/// The scopes that are open on this thread, all of one strategy, and what the thread worked under before.
-struct OpenScopes {
-  int count = 0;
-  std::shared_ptr<StrategyState> before;
-};
-OpenScopes& open_scopes() {
-  thread_local OpenScopes scopes;
+const std::shared_ptr<OpenScopes>& open_scopes() {
+  thread_local const auto scopes = std::make_shared<OpenScopes>();
   return scopes;
 }
 
@@ -36,20 +39,17 @@ void check_no_other(const std::shared_ptr<StrategyState>& next, const char* func
 
 }  // namespace
 
-std::shared_ptr<StrategyState>& thread_strategy() {
-  thread_local std::shared_ptr<StrategyState> strategy;
-  return strategy;
-}
+std::shared_ptr<StrategyState>& thread_strategy() { return open_scopes()->strategy; }
 
-Scope::Scope(std::shared_ptr<StrategyState> strategy) {
+Scope::Scope(std::shared_ptr<StrategyState> strategy) : open_scopes_(open_scopes()) {
   require<LogicError>(!current_context().in_replica(), "scope() was called inside a replica; open it before run()");
   check_no_other(strategy, "scope");
-  if (open_scopes().count++ == 0) open_scopes().before = thread_strategy();
+  if (open_scopes_->count++ == 0) open_scopes_->before = thread_strategy();
   thread_strategy() = std::move(strategy);
 }
 
 Scope::~Scope() {
-  if (--open_scopes().count == 0) thread_strategy() = std::move(open_scopes().before);
+  if (--open_scopes_->count == 0) open_scopes_->strategy = std::move(open_scopes_->before);
 }
 
 int StrategyState::num_replicas_in_sync() const {
@@ -125,7 +125,7 @@ bool in_cross_replica_context() {
 Strategy get_strategy() { return Strategy(has_strategy() ? thread_strategy() : default_strategy()); }
 
 void set_strategy(const std::optional<Strategy>& strategy) {
-  const bool inside = open_scopes().count > 0 || thread_strategy() != lasting_strategy();
+  const bool inside = open_scopes()->count > 0 || thread_strategy() != lasting_strategy();
   require<LogicError>(!inside && !current_context().in_replica(),
                       "set_strategy() must not be called inside a strategy's scope or replica");
   lasting_strategy() = strategy ? strategy->state() : nullptr;

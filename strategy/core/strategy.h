@@ -78,9 +78,11 @@ class StrategyState {
   std::vector<std::weak_ptr<VariableState>> variables_;  ///< those made, expired ones dropped now and then
 };
 
+struct OpenScopes;
+
 /// While it lives, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end in
-/// any order: the last one to end closes it. Throws LogicError inside a replica or inside the scope of another
-/// strategy.
+/// any order, and on another thread: the last one to end closes it. Throws LogicError inside a replica or inside the
+/// scope of another strategy.
 class [[nodiscard]] Scope {
  public:
   /// Opens it; Strategy::scope does.
@@ -88,6 +90,9 @@ class [[nodiscard]] Scope {
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
+
+ private:
+  std::shared_ptr<OpenScopes> open_scopes_;  // of the thread that opened it
 };
 
 /// Which replica a value is made for, see Strategy::values_from_function.

@@ -1,6 +1,7 @@
 #include "lockstep/strategy/variable/names.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,8 +12,8 @@ namespace lockstep {
 namespace {
 
 /// This thread's open scopes, innermost last.
-std::vector<const NameScope*>& open_scopes() {
-  thread_local std::vector<const NameScope*> scopes;
+const std::shared_ptr<std::vector<const NameScope*>>& open_scopes() {
+  thread_local const auto scopes = std::make_shared<std::vector<const NameScope*>>();
   return scopes;
 }
 
@@ -25,21 +26,21 @@ std::string_view without_suffix(std::string_view part) {
 
 }  // namespace
 
-NameScope::NameScope(std::string name) : name_(std::move(name)) {
+NameScope::NameScope(std::string name) : name_(std::move(name)), open_scopes_(open_scopes()) {
   require(!name_.empty(), "a name scope needs a name");
-  open_scopes().push_back(this);
+  open_scopes_->push_back(this);
 }
 
-NameScope::~NameScope() { std::erase(open_scopes(), this); }
+NameScope::~NameScope() { std::erase(*open_scopes_, this); }
 
 std::string current_name_scope() {
   std::string joined;
-  for (const NameScope* scope : open_scopes()) joined += (joined.empty() ? "" : "/") + scope->name();
+  for (const NameScope* scope : *open_scopes()) joined += (joined.empty() ? "" : "/") + scope->name();
   return joined;
 }
 
 std::string scoped_name(const std::string& name) {
-  return open_scopes().empty() ? name : current_name_scope() + "/" + name;
+  return open_scopes()->empty() ? name : current_name_scope() + "/" + name;
 }
 
 std::string canonical_name(const std::string& name) {

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
 /// While it lives, the names of variables made on this thread begin with `name` and a slash, inside those of the scopes
 /// around it. A step begins inside its caller's scopes, on replica r > 0 inside "replica_r" in these; a variable that
-/// all replicas make together has replica 0's name. Scopes may end in any order: each takes its own name away.
+/// all replicas make together has replica 0's name. Scopes may end in any order, and on another thread: each takes its
+/// own name away.
 class [[nodiscard]] NameScope {
  public:
   /// Throws InvalidArgument for an empty name.
@@ -20,6 +23,7 @@ class [[nodiscard]] NameScope {
 
  private:
   std::string name_;
+  std::shared_ptr<std::vector<const NameScope*>> open_scopes_;  // of the thread that made it, this one among them
 };
 
 /// The names of this thread's open scopes from the outermost on, "main/foo"; empty outside all of them.

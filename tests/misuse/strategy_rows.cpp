@@ -49,6 +49,36 @@ Rows device_rows() {
                               [] {
                                 CentralStorageStrategy(std::vector<std::string>{"CPU:0", "CPU:0"});
                               }),
+      misuse<InvalidArgument>("MultiWorkerMirroredStrategy", "no device", "a strategy needs at least one device",
+                              [] { MultiWorkerMirroredStrategy{Devices()}; }),
+      misuse<InvalidArgument>("MultiWorkerMirroredStrategy", "a device twice", "CPU:0 is named twice in [CPU:0, CPU:0]",
+                              [] {
+                                const LogicalDevice device = logical_cpus(1).front();
+                                MultiWorkerMirroredStrategy({device, device});
+                              }),
+      misuse<InvalidArgument>(
+          "MultiWorkerMirroredStrategy", "no time to wait", "the timeout must be positive, got 0 ms",
+          [] { MultiWorkerMirroredStrategy(logical_cpus(2), {.timeout = std::chrono::milliseconds(0)}); }),
+      misuse<LogicError>("MultiWorkerMirroredStrategy::scope", "inside that of another strategy",
+                         "mixing different strategies: scope() was called inside the scope of a different strategy",
+                         [] {
+                           const MirroredStrategy other = two();
+                           const auto inside = other.scope();
+                           const auto second = MultiWorkerMirroredStrategy(logical_cpus(2)).scope();
+                         }),
+      misuse<InvalidArgument>("worker_devices", "no replica", "the number of replicas must be between 1 and 64, got 0",
+                              [] { worker_devices(0); }),
+      misuse<InvalidArgument>("parse_tf_config", "no JSON", "TF_CONFIG", [] { parse_tf_config("worker 0 of 2"); }),
+      misuse<InvalidArgument>("parse_tf_config", "a task that its cluster does not have", "TF_CONFIG",
+                              [] {
+                                parse_tf_config(R"({"cluster": {"worker": ["a:1"]},
+                                                    "task": {"type": "worker", "index": 1}})");
+                              }),
+      misuse<Unsupported>("parse_tf_config", "a parameter server", "ps",
+                          [] {
+                            parse_tf_config(R"({"cluster": {"worker": ["a:1"], "ps": ["b:1"]},
+                                                "task": {"type": "ps", "index": 0}})");
+                          }),
       misuse<InvalidArgument>("OneDeviceStrategy", "an unknown device",
                               "CPU:64 does not exist; logical CPUs are CPU:0 .. CPU:63",
                               [] { OneDeviceStrategy("CPU:64"); }),

@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -194,6 +195,20 @@ TEST(Tape, RecordsNothingOfOtherThreads) {
   const Tensor x = values({3}).as_parameter();
   const GradientTape tape;
   std::jthread([&] { EXPECT_FALSE(recording({x})); });
+}
+
+TEST(Tape, MayEndOnAnotherThread) {
+  const Tensor x = values({3}).as_parameter();
+  auto first = std::make_unique<GradientTape>();
+  {
+    const GradientTape second;
+    std::jthread([&] { first.reset(); });
+    EXPECT_TRUE(recording({x}));
+  }
+  EXPECT_FALSE(recording({x}));
+  std::jthread([&] { first = std::make_unique<GradientTape>(); });
+  EXPECT_FALSE(recording({x}));
+  first.reset();  // after the end of the thread that made it
 }
 
 TEST(Tape, ServesOnce) {

@@ -165,6 +165,20 @@ TEST(Scope, OfOneStrategyMayEndInAnyOrder) {
   EXPECT_EQ(copies_of_a_new_variable(), 2U);
 }
 
+TEST(Scope, EndsWhereItWasOpenedOnWhateverThread) {
+  const Strategy strategy = mirrored(2);
+  auto inside = std::unique_ptr<Scope>(new Scope(strategy.scope()));
+  std::thread([&] {
+    const auto another = mirrored(3).scope();
+    inside.reset();
+    EXPECT_EQ(get_strategy().num_replicas_in_sync(), 3);
+  }).join();
+  EXPECT_FALSE(has_strategy());
+  std::thread([&] { inside.reset(new Scope(strategy.scope())); }).join();
+  inside.reset();  // after the end of its thread
+  EXPECT_FALSE(has_strategy());
+}
+
 // semantics 1.4: the state is one of each thread
 TEST(Scope, IsOfItsOwnThread) {
   const auto inside = mirrored(2).scope();

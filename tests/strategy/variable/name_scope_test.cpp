@@ -1,4 +1,5 @@
 #include <memory>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,6 +91,15 @@ TEST(NameScope, MayEndBeforeTheScopesInIt) {
   EXPECT_EQ(current_name_scope(), "inner");
   inner.reset();
   EXPECT_EQ(current_name_scope(), "");
+}
+
+TEST(NameScope, MayEndOnAnotherThread) {
+  auto name = std::make_unique<NameScope>("here");
+  std::thread([&] { name.reset(); }).join();
+  EXPECT_EQ(current_name_scope(), "");
+  std::thread([&] { name = std::make_unique<NameScope>("there"); }).join();
+  EXPECT_EQ(current_name_scope(), "");
+  name.reset();  // after the end of its thread
 }
 
 // semantics 15.10: errors name the copy
