@@ -51,13 +51,14 @@ Rows device_rows() {
                               }),
       misuse<InvalidArgument>("MultiWorkerMirroredStrategy", "no device", "a strategy needs at least one device",
                               [] { MultiWorkerMirroredStrategy{Devices()}; }),
-      misuse<InvalidArgument>("MultiWorkerMirroredStrategy", "a device twice", "CPU:0 is named twice in [CPU:0, CPU:0]",
+      misuse<InvalidArgument>("MultiWorkerMirroredStrategy", "a device twice", "CPU:0 is listed twice",
                               [] {
                                 const LogicalDevice device = logical_cpus(1).front();
                                 MultiWorkerMirroredStrategy({device, device});
                               }),
       misuse<InvalidArgument>(
-          "MultiWorkerMirroredStrategy", "no time to wait", "the timeout must be positive, got 0 ms",
+          "MultiWorkerMirroredStrategy", "no time to wait",
+          "the longest wait and silence of workers must be positive, got 0 ms and 30000 ms",
           [] { MultiWorkerMirroredStrategy(logical_cpus(2), {.timeout = std::chrono::milliseconds(0)}); }),
       misuse<LogicError>("MultiWorkerMirroredStrategy::scope", "inside that of another strategy",
                          "mixing different strategies: scope() was called inside the scope of a different strategy",
@@ -68,13 +69,16 @@ Rows device_rows() {
                          }),
       misuse<InvalidArgument>("worker_devices", "no replica", "the number of replicas must be between 1 and 64, got 0",
                               [] { worker_devices(0); }),
-      misuse<InvalidArgument>("parse_tf_config", "no JSON", "TF_CONFIG", [] { parse_tf_config("worker 0 of 2"); }),
-      misuse<InvalidArgument>("parse_tf_config", "a task that its cluster does not have", "TF_CONFIG",
+      misuse<InvalidArgument>("parse_tf_config", "no JSON", "TF_CONFIG must be like {",
+                              [] { parse_tf_config("worker 0 of 2"); }),
+      misuse<InvalidArgument>("parse_tf_config", "a task that its cluster does not have",
+                              "TF_CONFIG says that this task is worker 1, and names 1 of them",
                               [] {
                                 parse_tf_config(R"({"cluster": {"worker": ["a:1"]},
                                                     "task": {"type": "worker", "index": 1}})");
                               }),
-      misuse<Unsupported>("parse_tf_config", "a parameter server", "ps",
+      misuse<Unsupported>("parse_tf_config", "a parameter server",
+                          "TF_CONFIG names tasks of type 'ps': workers that train in step are 'chief' and 'worker'",
                           [] {
                             parse_tf_config(R"({"cluster": {"worker": ["a:1"], "ps": ["b:1"]},
                                                 "task": {"type": "ps", "index": 0}})");
