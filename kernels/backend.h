@@ -146,9 +146,11 @@ class Backend {
   ///@}
 
   ///@{
-  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, as ops/pool2d.h says. y and dy are rows.
-  virtual void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) = 0;
-  virtual void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) = 0;
+  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, as ops/pool2d.h says. y and dy are rows. places: undefined, or of y's
+  /// shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was found.
+  virtual void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) = 0;
+  virtual void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy,
+                                   const Tensor& dx) = 0;
   virtual void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) = 0;
   virtual void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) = 0;
   ///@}

@@ -21,16 +21,19 @@ void add_pooling(const PoolLayer& layer, bool largest) {
           slide_window("bench", x.shape(), {layer.window, layer.window}, {layer.stride, layer.stride}, Padding::valid);
       const Tensor y = Tensor::empty({batch, slide.output.height, slide.output.width, layer.channels});
       const Tensor dx = Tensor::empty(x.shape());
-      largest ? cpu.max_pool2d(x, slide.window, y) : cpu.average_pool2d(x, slide.window, y);
-      largest ? cpu.max_pool2d_gradient(x, slide.window, y, dx) : cpu.average_pool2d_gradient(y, slide.window, dx);
+      const Tensor places = Tensor::empty(y.shape(), DType::u8);
+      const auto pool = [&] {
+        largest ? cpu.max_pool2d(x, slide.window, y, places) : cpu.average_pool2d(x, slide.window, y);
+      };
+      const auto gradient = [&] {
+        largest ? cpu.max_pool2d_gradient(places, slide.window, y, dx)
+                : cpu.average_pool2d_gradient(y, slide.window, dx);
+      };
+      pool();
+      gradient();
       verify(dot(y, y), dot(x, dx), y, y);  // both poolings are linear along their own gradient
-      const double bytes = 4.0 * static_cast<double>(y.elements() + (forward || !largest ? 1 : 2) * x.elements());
-      time_bytes(state, bytes, [&] {
-        if (forward)
-          largest ? cpu.max_pool2d(x, slide.window, y) : cpu.average_pool2d(x, slide.window, y);
-        else
-          largest ? cpu.max_pool2d_gradient(x, slide.window, y, dx) : cpu.average_pool2d_gradient(y, slide.window, dx);
-      });
+      const double bytes = static_cast<double>((largest ? 5 : 4) * y.elements() + 4 * x.elements());
+      time_bytes(state, bytes, [&] { forward ? pool() : gradient(); });
     });
   };
   add("forward", true);

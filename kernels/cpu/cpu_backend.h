@@ -77,8 +77,8 @@ class CpuBackend final : public Backend {
   void limit_norms(const Tensor& x, int first, const NormLimits& limits) override;
 
   // pool2d.cpp
-  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
-  void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
+  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) override;
+  void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
 

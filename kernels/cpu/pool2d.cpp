@@ -84,93 +84,121 @@ class TapOffsets {
   }
 
   Index first() const { return offsets_[0]; }
-  /// step.operator()<4>(offsets) for each four taps from `begin` on, then <1> for each one left: four at a time need
-  /// a quarter of the loads and stores of what is kept by channel.
+  /// step.operator()<4>(offsets, number of the first) for each four taps but the first one, then <1> for each one left:
+  /// four at a time need a quarter of the loads and stores of what is kept by channel.
   template <class Step>
-  void by_fours(Index begin, Step&& step) const {
-    Index tap = begin;
-    for (; tap + 4 <= count_; tap += 4) step.template operator()<4>(offsets_.data() + tap);
-    for (; tap < count_; ++tap) step.template operator()<1>(offsets_.data() + tap);
+  void rest_by_fours(Step&& step) const {
+    int tap = 1;
+    for (; tap + 4 <= count_; tap += 4) step.template operator()<4>(offsets_.data() + tap, tap);
+    for (; tap < count_; ++tap) step.template operator()<1>(offsets_.data() + tap, tap);
   }
 
  private:
   std::vector<Index> offsets_;
-  Index count_ = 0;
+  int count_ = 0;
 };
 
-void largest_of_window(const Geometry& g, const TapOffsets& taps, const float* image, float* largest) {
+/// With `placed`, also at which tap each channel's first largest element is.
+template <bool placed>
+void largest_of_window(const Geometry& g, const TapOffsets& taps, const float* image, float* largest,
+                       std::int32_t* places) {
   std::copy_n(image + taps.first(), g.channels, largest);
-  taps.by_fours(1, [&]<int count>(const Index* offsets) {
+  if constexpr (placed) std::fill_n(places, g.channels, 0);
+  taps.rest_by_fours([&]<int count>(const Index* offsets, int number) {
     std::array<const float*, count> tap;
     for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k) {
       float m = largest[k];
-      for (int t = 0; t < count; ++t) m = m < tap[t][k] ? tap[t][k] : m;
+      std::int32_t place = 0;
+      if constexpr (placed) place = places[k];
+      for (int t = 0; t < count; ++t) {
+        const bool larger = m < tap[t][k];
+        m = larger ? tap[t][k] : m;
+        place = larger ? number + t : place;
+      }
       largest[k] = m;
+      if constexpr (placed) places[k] = place;
     }
   });
 }
 
-/// Moves each element of `rest` to the gradient of the first tap that is the largest one.
-void add_to_largest(const Geometry& g, const TapOffsets& taps, const float* image, const float* largest, float* rest,
-                    float* gradient) {
-  taps.by_fours(0, [&]<int count>(const Index* offsets) {
-    std::array<const float*, count> tap;
-    std::array<float*, count> to;
-    for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
-    for (int t = 0; t < count; ++t) to[t] = gradient + offsets[t];
+/// visit(offsets of the taps, first element of the image, number of the result's pixel, an integer for each channel)
+/// for all windows.
+template <class Visit>
+void for_all_windows(const Geometry& g, const float* images, Visit&& visit) {
+  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    TapOffsets offsets(g.window);
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
+    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
+      offsets.set(g, taps);
+      visit(offsets, images + pixel / (g.out_height * g.out_width) * g.image_elements(), pixel, numbers.data());
+    });
+  });
+}
+
+template <class Place>
+void max_pool(const Geometry& g, const float* images, float* results, Index stride, Place* places) {
+  for_all_windows(g, images, [&](const TapOffsets& taps, const float* image, Index pixel, std::int32_t* found) {
+    largest_of_window<true>(g, taps, image, results + pixel * stride, found);
+    std::copy_n(found, g.channels, places + pixel * g.channels);
+  });
+}
+
+/// Gives each pixel of row `row` of an image, `to` the first, the gradients of the windows whose largest element it
+/// was.
+template <class Place>
+void gather_row(const Geometry& g, Index image, Index row, const Place* places, const float* gradients, Index stride,
+                float* to) {
+  const IndexRange windows_down = g.rows().covering(row);
+  for (Index column = 0; column < g.width; ++column, to += g.channels) {
+    const IndexRange windows_across = g.columns().covering(column);
+    std::fill_n(to, g.channels, 0.0F);
+    for (Index r = windows_down.begin; r < windows_down.end; ++r)
+      for (Index c = windows_across.begin; c < windows_across.end; ++c) {
+        const Taps taps(g, r, c);
+        const auto place = static_cast<Place>((row - taps.top) * (taps.right - taps.left) + column - taps.left);
+        const Index pixel = (image * g.out_height + r) * g.out_width + c;
+        const Place* const places_here = places + pixel * g.channels;
+        const float* const gradient = gradients + pixel * stride;
 #pragma omp simd
-    for (Index k = 0; k < g.channels; ++k) {
-      float left = rest[k];
-      for (int t = 0; t < count; ++t) {
-        const bool hit = tap[t][k] == largest[k];
-        to[t][k] += hit ? left : 0;
-        left = hit ? 0 : left;
+        for (Index k = 0; k < g.channels; ++k) to[k] += places_here[k] == place ? gradient[k] : 0.0F;
       }
-      rest[k] = left;
-    }
+  }
+}
+
+template <class Place>
+void max_pool_gradient(const Geometry& g, const Place* places, const float* gradients, Index stride, float* to) {
+  const Index row_elements = g.width * g.channels;
+  parallel_for(g.images * g.height, std::max<Index>(1, chunk_elements / row_elements), [&](Index begin, Index end) {
+    for (Index line = begin; line < end; ++line)
+      gather_row(g, line / g.height, line % g.height, places, gradients, stride, to + line * row_elements);
   });
 }
 
 }  // namespace
 
-void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
   const Geometry g(x, window, y);
   const float* const images = x.data<float>();
   float* const results = y.data<float>();
   const Index stride = row_stride(y);
-  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
-    TapOffsets offsets(window);
-    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
-      const Index image = pixel / (g.out_height * g.out_width);
-      offsets.set(g, taps);
-      largest_of_window(g, offsets, images + image * g.image_elements(), results + pixel * stride);
+  if (!places.defined())
+    for_all_windows(g, images, [&](const TapOffsets& taps, const float* image, Index pixel, std::int32_t*) {
+      largest_of_window<false>(g, taps, image, results + pixel * stride, nullptr);
     });
-  });
+  else if (places.dtype() == DType::u8)
+    max_pool(g, images, results, stride, places.data<std::uint8_t>());
+  else
+    max_pool(g, images, results, stride, places.data<std::int32_t>());
 }
 
-void CpuBackend::max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) {
-  const Geometry g(x, window, dy);
-  const float* const images = x.data<float>();
-  const float* const gradients = dy.data<float>();
-  float* const image_gradients = dx.data<float>();
-  const Index stride = row_stride(dy);
-  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
-    TapOffsets offsets(window);
-    std::vector<float> largest(g.channels), rest(g.channels);
-    for (Index image = begin; image < end; ++image) {
-      const float* const from = images + image * g.image_elements();
-      float* const to = image_gradients + image * g.image_elements();
-      std::fill_n(to, g.image_elements(), 0.0F);
-      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
-        offsets.set(g, taps);
-        largest_of_window(g, offsets, from, largest.data());
-        std::copy_n(gradients + pixel * stride, g.channels, rest.begin());
-        add_to_largest(g, offsets, from, largest.data(), rest.data(), to);
-      });
-    }
-  });
+void CpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) {
+  const Geometry g(dx, window, dy);
+  if (places.dtype() == DType::u8)
+    max_pool_gradient(g, places.data<std::uint8_t>(), dy.data<float>(), row_stride(dy), dx.data<float>());
+  else
+    max_pool_gradient(g, places.data<std::int32_t>(), dy.data<float>(), row_stride(dy), dx.data<float>());
 }
 
 void CpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {

@@ -74,8 +74,8 @@ class CudaBackend final : public Backend {
                            const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
 
   // pool2d.cu
-  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
-  void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
+  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) override;
+  void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
 

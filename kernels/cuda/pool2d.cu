@@ -4,14 +4,15 @@
 
 namespace lockstep {
 
-void CudaBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+void CudaBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
   cuda::CudaExecutor on;
-  grid::max_pool2d(on, x, window, y);
+  grid::max_pool2d(on, x, window, y, places);
 }
 
-void CudaBackend::max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) {
+void CudaBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy,
+                                      const Tensor& dx) {
   cuda::CudaExecutor on;
-  grid::max_pool2d_gradient(on, x, window, dy, dx);
+  grid::max_pool2d_gradient(on, places, window, dy, dx);
 }
 
 void CudaBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {

@@ -45,43 +45,47 @@ struct PoolGeometry {
   LOCKSTEP_HOST_DEVICE PixelChannel of_y(Index i) const { return PixelChannel::of(i, rows.out, columns.out, channels); }
 };
 
-/// The largest element of a window and where it stands first in row-major order; the first element if that is NaN.
+/// The first of the largest elements of a window, or its first one if that is NaN.
 struct LargestOfWindow {
   float value;
-  Index row, column;
+  Index place;  ///< of those of the window inside the image, in row-major order
 
   LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry& g, const float* x, const PixelChannel& at) {
     const IndexRange rows = g.rows.covered(at.row);
     const IndexRange columns = g.columns.covered(at.column);
-    row = rows.begin;
-    column = columns.begin;
-    value = x[g.x_at(at.image, row, column, at.channel)];
+    value = x[g.x_at(at.image, rows.begin, columns.begin, at.channel)];
+    place = 0;
+    Index next = 0;
     for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c) {
+      for (Index c = columns.begin; c < columns.end; ++c, ++next) {
         const float candidate = x[g.x_at(at.image, r, c, at.channel)];
         if (!(value < candidate)) continue;
         value = candidate;
-        row = r;
-        column = c;
+        place = next;
       }
   }
 };
 
+template <class Place>
 struct MaxPool {
   PoolGeometry g;
   const float* x;
   float* y;
+  Place* places;  ///< null: nobody wants to know
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_y(i);
-    y[g.y_at(at.image, at.row, at.column, at.channel)] = LargestOfWindow(g, x, at).value;
+    const LargestOfWindow largest(g, x, at);
+    y[g.y_at(at.image, at.row, at.column, at.channel)] = largest.value;
+    if (places) places[i] = static_cast<Place>(largest.place);
   }
 };
 
-/// Each window's gradient goes to its first largest element; to none if that is NaN.
+/// Each window's gradient goes to the place where its largest element was.
+template <class Place>
 struct MaxPoolGradient {
   PoolGeometry g;
-  const float* x;
+  const Place* places;
   const float* dy;
   float* dx;
 
@@ -92,9 +96,13 @@ struct MaxPoolGradient {
     float sum = 0;
     for (Index r = rows.begin; r < rows.end; ++r)
       for (Index c = columns.begin; c < columns.end; ++c) {
-        const LargestOfWindow largest(g, x, {at.image, r, c, at.channel});
-        const bool hit = largest.row == at.row && largest.column == at.column && largest.value == largest.value;
-        sum += hit ? dy[g.y_at(at.image, r, c, at.channel)] : 0.0F;
+        const IndexRange tap_rows = g.rows.covered(r);
+        const IndexRange tap_columns = g.columns.covered(c);
+        const Index place =
+            (at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) + at.column - tap_columns.begin;
+        const Index window = (at.image * g.rows.out + r) * g.columns.out + c;
+        const bool hit = places[window * g.channels + at.channel] == static_cast<Place>(place);
+        sum += hit ? dy[window * g.y_stride + at.channel] : 0.0F;
       }
     dx[i] = sum;
   }
@@ -141,14 +149,21 @@ struct AveragePoolGradient {
 }  // namespace detail
 
 template <class Executor>
-void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y) {
-  on.for_each(y.elements(), detail::MaxPool{{x, window, y}, x.data<float>(), y.data<float>()});
+void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
+  const auto run = [&](auto* to) {
+    on.for_each(y.elements(), detail::MaxPool{{x, window, y}, x.data<float>(), y.data<float>(), to});
+  };
+  if (!places.defined()) return run(static_cast<std::uint8_t*>(nullptr));
+  places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
 }
 
 template <class Executor>
-void max_pool2d_gradient(Executor& on, const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) {
-  on.for_each(dx.elements(),
-              detail::MaxPoolGradient{{x, window, dy}, x.data<float>(), dy.data<float>(), dx.data<float>()});
+void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& window, const Tensor& dy,
+                         const Tensor& dx) {
+  const auto run = [&](const auto* from) {
+    on.for_each(dx.elements(), detail::MaxPoolGradient{{dx, window, dy}, from, dy.data<float>(), dx.data<float>()});
+  };
+  places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
 }
 
 template <class Executor>

@@ -24,16 +24,23 @@ Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
   return {window, out.defined() ? out : Tensor::empty(shape)};
 }
 
+/// For where the elements of `y` are found in their windows: the gradient needs no more of the input, which can go.
+Tensor places_in_windows(const Window2d& window, const Tensor& y) {
+  return Tensor::empty(y.shape(), window.height * window.width <= 256 ? DType::u8 : DType::i32);
+}
+
 }  // namespace
 
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   const auto [window, y] = prepare("max_pool2d", x, options);
   const Tensor input = dense_copy(x);
-  current_backend().max_pool2d(input, window, y);
-  if (recording({input}))
-    record("max_pool2d", {input}, y, [input, window = window](BackwardContext& c) {
-      contribute(c, 0, input.shape(), [&](const Tensor& out) {
-        current_backend().max_pool2d_gradient(input, window, make_rows(c.gradient(0)), out);
+  const bool recorded = recording({input});
+  const Tensor places = recorded ? places_in_windows(window, y) : Tensor();
+  current_backend().max_pool2d(input, window, y, places);
+  if (recorded)
+    record("max_pool2d", {input}, y, [shape = input.shape(), places, window = window](BackwardContext& c) {
+      contribute(c, 0, shape, [&](const Tensor& out) {
+        current_backend().max_pool2d_gradient(places, window, make_rows(c.gradient(0)), out);
       });
     });
   return y;

@@ -31,6 +31,7 @@ const std::vector<Case> cases{
     {{2, 8, 7, 5}, {.window = {1, 2}, .strides = {3, 4}}},
     {{2, 7, 7, 1}, {.window = {2, 2}, .strides = {3, 3}, .padding = Padding::same}},
     {{1, 5, 4, 8}, {.window = {3, 4}, .strides = {1, 1}, .padding = Padding::same}},
+    {{1, 18, 17, 2}, {.window = {17, 16}, .strides = {1, 1}}},
 };
 
 Tensor pool(Kind kind, const Tensor& x, const Pool2dOptions& options) {

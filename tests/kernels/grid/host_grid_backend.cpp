@@ -192,14 +192,15 @@ void HostGridBackend::layer_norm_gradient(const Tensor& x, const Tensor& gamma, 
   grid::layer_norm_gradient(on, x, gamma, mean, inverse, dy, dx, dgamma, dbeta);
 }
 
-void HostGridBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+void HostGridBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
   HostExecutor on;
-  grid::max_pool2d(on, x, window, y);
+  grid::max_pool2d(on, x, window, y, places);
 }
 
-void HostGridBackend::max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) {
+void HostGridBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy,
+                                          const Tensor& dx) {
   HostExecutor on;
-  grid::max_pool2d_gradient(on, x, window, dy, dx);
+  grid::max_pool2d_gradient(on, places, window, dy, dx);
 }
 
 void HostGridBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {

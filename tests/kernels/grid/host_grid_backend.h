@@ -57,8 +57,8 @@ class HostGridBackend final : public Backend {
                   const Tensor& mean, const Tensor& inverse) override;
   void layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
                            const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) override;
-  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
-  void max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
+  void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) override;
+  void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
   void lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,

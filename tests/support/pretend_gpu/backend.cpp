@@ -254,17 +254,17 @@ void PretendGpuBackend::layer_norm_gradient(const Tensor& x, const Tensor& gamma
   kernels_.layer_norm_gradient(x, gamma, mean, inverse, dy, dx, dgamma, dbeta);
 }
 
-void PretendGpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+void PretendGpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
   const DeviceMemory::Access access(memory_);
-  check(x, y);
-  kernels_.max_pool2d(x, window, y);
+  check(x, y, places);
+  kernels_.max_pool2d(x, window, y, places);
 }
 
-void PretendGpuBackend::max_pool2d_gradient(const Tensor& x, const Window2d& window, const Tensor& dy,
+void PretendGpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy,
                                             const Tensor& dx) {
   const DeviceMemory::Access access(memory_);
-  check(x, dy, dx);
-  kernels_.max_pool2d_gradient(x, window, dy, dx);
+  check(places, dy, dx);
+  kernels_.max_pool2d_gradient(places, window, dy, dx);
 }
 
 void PretendGpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
