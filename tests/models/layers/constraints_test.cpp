@@ -89,7 +89,8 @@ TEST(Constraints, AreFoundByKerasNames) {
 /// For each weight whether it has a constraint.
 std::vector<bool> constrained_weights(const Layer& layer, const Shape& input) {
   std::vector<bool> constrained;
-  for (const Variable& variable : built(layer, {input}).impl().variables())
+  const Layer made = built(layer, {input});
+  for (const Variable& variable : made.impl().variables())
     constrained.push_back(variable.state().spec().constraint != nullptr);
   return constrained;
 }

@@ -116,7 +116,7 @@ TEST(CheckNumericsInFit, NamesTheLayerNextToTheCause) {
       LambdaCallbackOptions{.on_step_end = [](Model& fitted, const StepReport& report) {
         if (report.step == 4) fitted.variables().back().assign(Tensor::full({3}, std::nan("")));
       }}));
-  const std::string& last = model.variables()[2].name();
+  const std::string last = model.variables()[2].name();
   EXPECT_THAT(error_of<NumericError>([&] { model.fit(data, options); }),
               AllOf(HasSubstr("step 5: "), HasSubstr(last.substr(0, last.find('/')))));
 }

@@ -51,9 +51,10 @@ TEST_P(ModelFiles, MoveBetweenNumbersOfReplicas) {
     EXPECT_EQ(loaded.summary(), saved.summary());
     EXPECT_EQ(loaded.trainable_variables().size(), 6U);
     ASSERT_EQ(loaded.variables().size(), saved.variables().size());
-    for (std::size_t i = 0; i < saved.variables().size(); ++i)
-      for (const Tensor& copy : loaded.variables()[i].state().copies())
-        test::expect_same_bits(copy, saved.variables()[i].value());
+    for (std::size_t i = 0; i < saved.variables().size(); ++i) {
+      const Variable variable = loaded.variables()[i];
+      for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, saved.variables()[i].value());
+    }
   }
 }
 
