@@ -84,11 +84,11 @@ class TapOffsets {
   }
 
   Index first() const { return offsets_[0]; }
-  /// step.operator()<4>(offsets, number of the first) for each four taps but the first one, then <1> for each one left:
+  /// step.operator()<4>(offsets, number of the first) for each four taps from `begin` on, then <1> for each one left:
   /// four at a time need a quarter of the loads and stores of what is kept by channel.
   template <class Step>
-  void rest_by_fours(Step&& step) const {
-    int tap = 1;
+  void by_fours(int begin, Step&& step) const {
+    int tap = begin;
     for (; tap + 4 <= count_; tap += 4) step.template operator()<4>(offsets_.data() + tap, tap);
     for (; tap < count_; ++tap) step.template operator()<1>(offsets_.data() + tap, tap);
   }
@@ -104,7 +104,7 @@ void largest_of_window(const Geometry& g, const TapOffsets& taps, const float* i
                        std::int32_t* places) {
   std::copy_n(image + taps.first(), g.channels, largest);
   if constexpr (placed) std::fill_n(places, g.channels, 0);
-  taps.rest_by_fours([&]<int count>(const Index* offsets, int number) {
+  taps.by_fours(1, [&]<int count>(const Index* offsets, int number) {
     std::array<const float*, count> tap;
     for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
 #pragma omp simd
@@ -145,34 +145,32 @@ void max_pool(const Geometry& g, const float* images, float* results, Index stri
   });
 }
 
-/// Gives each pixel of row `row` of an image, `to` the first, the gradients of the windows whose largest element it
-/// was.
-template <class Place>
-void gather_row(const Geometry& g, Index image, Index row, const Place* places, const float* gradients, Index stride,
-                float* to) {
-  const IndexRange windows_down = g.rows().covering(row);
-  for (Index column = 0; column < g.width; ++column, to += g.channels) {
-    const IndexRange windows_across = g.columns().covering(column);
-    std::fill_n(to, g.channels, 0.0F);
-    for (Index r = windows_down.begin; r < windows_down.end; ++r)
-      for (Index c = windows_across.begin; c < windows_across.end; ++c) {
-        const Taps taps(g, r, c);
-        const auto place = static_cast<Place>((row - taps.top) * (taps.right - taps.left) + column - taps.left);
-        const Index pixel = (image * g.out_height + r) * g.out_width + c;
-        const Place* const places_here = places + pixel * g.channels;
-        const float* const gradient = gradients + pixel * stride;
+/// Adds each channel's gradient to the tap that `places` says.
+void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* places, const float* gradient,
+                    float* to) {
+  taps.by_fours(0, [&]<int count>(const Index* offsets, int number) {
+    std::array<float*, count> tap;
+    for (int t = 0; t < count; ++t) tap[t] = to + offsets[t];
 #pragma omp simd
-        for (Index k = 0; k < g.channels; ++k) to[k] += places_here[k] == place ? gradient[k] : 0.0F;
-      }
-  }
+    for (Index k = 0; k < g.channels; ++k)
+      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? gradient[k] : 0;
+  });
 }
 
 template <class Place>
 void max_pool_gradient(const Geometry& g, const Place* places, const float* gradients, Index stride, float* to) {
-  const Index row_elements = g.width * g.channels;
-  parallel_for(g.images * g.height, std::max<Index>(1, chunk_elements / row_elements), [&](Index begin, Index end) {
-    for (Index line = begin; line < end; ++line)
-      gather_row(g, line / g.height, line % g.height, places, gradients, stride, to + line * row_elements);
+  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    TapOffsets offsets(g.window);
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
+    for (Index image = begin; image < end; ++image) {
+      float* const image_gradient = to + image * g.image_elements();
+      std::fill_n(image_gradient, g.image_elements(), 0.0F);
+      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
+        offsets.set(g, taps);
+        std::copy_n(places + pixel * g.channels, g.channels, numbers.begin());
+        add_to_largest(g, offsets, numbers.data(), gradients + pixel * stride, image_gradient);
+      });
+    }
   });
 }
 
