@@ -1,0 +1,3 @@
+# Toolchain of the asan preset: the clang that tools/setup installs, 16 on Debian 12 and 19 on Debian 13.
+find_program(CMAKE_C_COMPILER NAMES clang-16 clang-19 REQUIRED)
+find_program(CMAKE_CXX_COMPILER NAMES clang++-16 clang++-19 REQUIRED)
