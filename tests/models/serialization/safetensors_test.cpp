@@ -51,9 +51,10 @@ TEST_F(Safetensors, GivesWeightsBackToOtherNumbersOfReplicas) {
   const MirroredStrategy two(logical_cpus(2));
   const Network loaded = two.scope([] { return small_network(2); });
   load_weights(loaded, file_);
-  for (std::size_t i = 0; i < saved.variables().size(); ++i)
-    for (const Tensor& copy : loaded.variables()[i].state().copies())
-      test::expect_same_bits(copy, saved.variables()[i].value());
+  for (std::size_t i = 0; i < saved.variables().size(); ++i) {
+    const Variable variable = loaded.variables()[i];
+    for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, saved.variables()[i].value());
+  }
 }
 
 TEST_F(Safetensors, HasTheFormatsLayout) {

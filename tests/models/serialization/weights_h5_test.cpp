@@ -163,7 +163,8 @@ TEST_F(WeightsH5, IsTheSameFileForAnyNumberOfReplicas) {
     load_weights(loaded, file_);
     for (std::size_t i = 0; i < saved.variables().size(); ++i) {
       const Tensor expected = saved.variables()[i].value();
-      for (const Tensor& copy : loaded.variables()[i].state().copies()) test::expect_same_bits(copy, expected);
+      const Variable variable = loaded.variables()[i];
+      for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, expected);
     }
     const std::string again = folder_ / "again.weights.h5";
     save_weights(loaded, again);
