@@ -11,7 +11,10 @@
 namespace lockstep {
 namespace {
 
-thread_local const auto open_tapes = std::make_shared<std::vector<GradientTape*>>();
+using Tapes = std::vector<GradientTape*>;
+
+/// Null until the thread makes its first tape: an initializer that ran out of memory would leave it null for good.
+thread_local std::shared_ptr<Tapes> open_tapes;
 thread_local int recording_paused = 0;
 
 }  // namespace
@@ -19,7 +22,11 @@ thread_local int recording_paused = 0;
 NoGradientScope::NoGradientScope() { ++recording_paused; }
 NoGradientScope::~NoGradientScope() { --recording_paused; }
 
-GradientTape::GradientTape() : open_tapes_(open_tapes) { open_tapes->push_back(this); }
+GradientTape::GradientTape() {
+  if (!open_tapes) open_tapes = std::make_shared<Tapes>();
+  open_tapes->push_back(this);
+  open_tapes_ = open_tapes;
+}
 
 GradientTape::~GradientTape() { stop(); }
 
@@ -193,7 +200,7 @@ const IndexedSlices& BackwardContext::rows(int input) const { return input_node(
 void BackwardContext::set_rows(int input, const IndexedSlices& rows) { input_node(input).rows = rows; }
 
 bool recording(std::span<const Tensor> inputs) {
-  if (recording_paused > 0) return false;
+  if (recording_paused > 0 || !open_tapes) return false;
   for (const GradientTape* tape : *open_tapes)
     for (const Tensor& input : inputs)
       if (tape->tracks(input)) return true;
@@ -202,6 +209,7 @@ bool recording(std::span<const Tensor> inputs) {
 
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads) {
+  if (!open_tapes) return;
   for (GradientTape* tape : *open_tapes) {
     const bool tracked =
         std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });

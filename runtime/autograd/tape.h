@@ -88,7 +88,7 @@ class GradientTape {
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
   void run_entry(Entry& entry);
 
-  const std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // of the thread that made it, this one among them
+  std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // of the thread that made it, this one among them
   std::unordered_map<std::uint64_t, int> node_by_id_;
   std::vector<Node> nodes_;
   std::vector<Entry> entries_;

@@ -24,8 +24,9 @@ std::shared_ptr<StrategyState>& lasting_strategy() {
   return strategy;
 }
 
-const std::shared_ptr<OpenScopes>& open_scopes() {
-  thread_local const auto scopes = std::make_shared<OpenScopes>();
+/// This thread's; null until it opens the first one.
+std::shared_ptr<OpenScopes>& open_scopes() {
+  thread_local std::shared_ptr<OpenScopes> scopes;
   return scopes;
 }
 
@@ -39,11 +40,20 @@ void check_no_other(const std::shared_ptr<StrategyState>& next, const char* func
 
 }  // namespace
 
-std::shared_ptr<StrategyState>& thread_strategy() { return open_scopes()->strategy; }
+std::shared_ptr<StrategyState>& thread_strategy() {
+  thread_local std::shared_ptr<StrategyState> before_all_scopes;
+  return open_scopes() ? open_scopes()->strategy : before_all_scopes;
+}
 
-Scope::Scope(std::shared_ptr<StrategyState> strategy) : open_scopes_(open_scopes()) {
+Scope::Scope(std::shared_ptr<StrategyState> strategy) {
   require<LogicError>(!current_context().in_replica(), "scope() was called inside a replica; open it before run()");
   check_no_other(strategy, "scope");
+  if (!open_scopes()) {
+    auto first = std::make_shared<OpenScopes>();
+    first->strategy = std::move(thread_strategy());
+    open_scopes() = std::move(first);
+  }
+  open_scopes_ = open_scopes();
   if (open_scopes_->count++ == 0) open_scopes_->before = thread_strategy();
   thread_strategy() = std::move(strategy);
 }
@@ -125,7 +135,7 @@ bool in_cross_replica_context() {
 Strategy get_strategy() { return Strategy(has_strategy() ? thread_strategy() : default_strategy()); }
 
 void set_strategy(const std::optional<Strategy>& strategy) {
-  const bool inside = open_scopes()->count > 0 || thread_strategy() != lasting_strategy();
+  const bool inside = (open_scopes() && open_scopes()->count > 0) || thread_strategy() != lasting_strategy();
   require<LogicError>(!inside && !current_context().in_replica(),
                       "set_strategy() must not be called inside a strategy's scope or replica");
   lasting_strategy() = strategy ? strategy->state() : nullptr;

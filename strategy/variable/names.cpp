@@ -11,11 +11,10 @@
 namespace lockstep {
 namespace {
 
-/// This thread's open scopes, innermost last.
-const std::shared_ptr<std::vector<const NameScope*>>& open_scopes() {
-  thread_local const auto scopes = std::make_shared<std::vector<const NameScope*>>();
-  return scopes;
-}
+using Scopes = std::vector<const NameScope*>;
+
+/// This thread's, innermost last; null until it makes the first one.
+thread_local std::shared_ptr<Scopes> open_scopes;
 
 /// "foo" of "foo_12"; "foo" and "foo_a" themselves.
 std::string_view without_suffix(std::string_view part) {
@@ -26,21 +25,24 @@ std::string_view without_suffix(std::string_view part) {
 
 }  // namespace
 
-NameScope::NameScope(std::string name) : name_(std::move(name)), open_scopes_(open_scopes()) {
+NameScope::NameScope(std::string name) : name_(std::move(name)) {
   require(!name_.empty(), "a name scope needs a name");
-  open_scopes_->push_back(this);
+  if (!open_scopes) open_scopes = std::make_shared<Scopes>();
+  open_scopes->push_back(this);
+  open_scopes_ = open_scopes;
 }
 
 NameScope::~NameScope() { std::erase(*open_scopes_, this); }
 
 std::string current_name_scope() {
   std::string joined;
-  for (const NameScope* scope : *open_scopes()) joined += (joined.empty() ? "" : "/") + scope->name();
+  if (!open_scopes) return joined;
+  for (const NameScope* scope : *open_scopes) joined += (joined.empty() ? "" : "/") + scope->name();
   return joined;
 }
 
 std::string scoped_name(const std::string& name) {
-  return open_scopes()->empty() ? name : current_name_scope() + "/" + name;
+  return !open_scopes || open_scopes->empty() ? name : current_name_scope() + "/" + name;
 }
 
 std::string canonical_name(const std::string& name) {
