@@ -150,8 +150,8 @@ struct AveragePoolGradient {
 
 template <class Executor>
 void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
-  const auto run = [&](auto* to) {
-    on.for_each(y.elements(), detail::MaxPool{{x, window, y}, x.data<float>(), y.data<float>(), to});
+  const auto run = [&]<class Place>(Place* to) {
+    on.for_each(y.elements(), detail::MaxPool<Place>{{x, window, y}, x.data<float>(), y.data<float>(), to});
   };
   if (!places.defined()) return run(static_cast<std::uint8_t*>(nullptr));
   places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
@@ -160,8 +160,9 @@ void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Ten
 template <class Executor>
 void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& window, const Tensor& dy,
                          const Tensor& dx) {
-  const auto run = [&](const auto* from) {
-    on.for_each(dx.elements(), detail::MaxPoolGradient{{dx, window, dy}, from, dy.data<float>(), dx.data<float>()});
+  const auto run = [&]<class Place>(const Place* from) {
+    on.for_each(dx.elements(),
+                detail::MaxPoolGradient<Place>{{dx, window, dy}, from, dy.data<float>(), dx.data<float>()});
   };
   places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
 }
