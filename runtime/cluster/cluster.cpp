@@ -17,6 +17,12 @@ std::vector<std::span<Byte>> nothing(int workers) {
 
 }  // namespace
 
+void ClusterOptions::check() const {
+  require(timeout.count() > 0 && silence_limit.count() > 0,
+          "the longest wait and silence of workers must be positive, got {} ms and {} ms", timeout.count(),
+          silence_limit.count());
+}
+
 std::pair<std::size_t, std::size_t> part_of_bytes(std::size_t bytes, int index, int parts) {
   constexpr std::size_t line = 64;
   const std::size_t lines = (bytes + line - 1) / line;

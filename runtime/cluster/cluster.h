@@ -30,6 +30,9 @@ struct ClusterOptions {
   /// nothing for half a second ends at once: who starts the workers ends all of them when one dies, and leaves them
   /// little time to say which. Called from a thread of the cluster's. May be empty.
   std::function<bool()> asked_to_end{};
+
+  /// Throws InvalidArgument for a time that is not positive.
+  void check() const;
 };
 
 /// What a meeting of workers is part of. Each has an order of its own: those of one do not wait for those of another.

@@ -1,13 +1,15 @@
 #include "lockstep/strategy/core/merge_point.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
 namespace lockstep {
 
-std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& place, const void* post,
-                                              const Merge& merge) {
-  posts_[static_cast<std::size_t>(replica)] = post;
+std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& place, Post post, const Merge& merge) {
+  posts_[static_cast<std::size_t>(replica)] = std::move(post);
   group_.meet(replica, place.c_str());
   if (replica == 0) {
     const WaitTimer for_all;  // the merge is no part of the replica's own work
@@ -21,7 +23,13 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
   }
   const std::string end = "the end of " + place;
   group_.meet(replica, end.c_str());
+  posts_[static_cast<std::size_t>(replica)] = nullptr;
   return result_;  // nobody writes it before all are at the next merge
+}
+
+void MergePoint::abandon_step() {
+  std::ranges::fill(posts_, nullptr);
+  result_ = nullptr;
 }
 
 }  // namespace lockstep

@@ -99,22 +99,23 @@ ReplicaContext get_replica_context();
 template <class Merge, class... Args>
 auto ReplicaContext::merge_at(const std::string& place, Merge&& merge, const std::tuple<Args...>& args) const {
   check_here();
-  // Every replica makes this function, and replica 0's is called: `posts` are all replicas' `args`.
-  const auto merge_all = [&](std::span<const void* const> posts) {
+  // Every replica makes this function, and replica 0's is called: `posts` are copies of all replicas' `args`.
+  const auto merge_all = [&](std::span<const MergePoint::Post> posts) {
     std::vector<std::tuple<Args...>> all;
-    for (const void* post : posts) all.push_back(*static_cast<const std::tuple<Args...>*>(post));
+    for (const auto& post : posts) all.push_back(std::move(*static_cast<std::tuple<Args...>*>(post.get())));
     return std::apply([&](const auto&... values) { return merge(strategy(), values...); },
                       regroup(PerReplica(std::move(all))));
   };
   using Result = std::decay_t<decltype(merge_all({}))>;
   MergePoint& point = strategy_->meetings().merge_point;
+  auto own_post = std::make_shared<std::tuple<Args...>>(args);
   if constexpr (std::is_void_v<Result>) {
-    point.merge(replica_, place, &args, [&](std::span<const void* const> posts) {
+    point.merge(replica_, place, std::move(own_post), [&](std::span<const MergePoint::Post> posts) {
       merge_all(posts);
       return nullptr;
     });
   } else {
-    const auto result = point.merge(replica_, place, &args, [&](std::span<const void* const> posts) {
+    const auto result = point.merge(replica_, place, std::move(own_post), [&](std::span<const MergePoint::Post> posts) {
       return std::make_shared<const Result>(merge_all(posts));
     });
     const auto& own = value_for_replica(*static_cast<const Result*>(result.get()), replica_);

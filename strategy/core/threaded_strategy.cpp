@@ -120,6 +120,7 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
     if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
     let_gpus_end();
     meetings_.collective->abandon_step();
+    meetings_.merge_point.abandon_step();
   }
   const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);

@@ -19,9 +19,7 @@ std::string command_for(const ClusterSpec& spec) {
 }  // namespace
 
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options) {
-  require(options.timeout.count() > 0 && options.silence_limit.count() > 0,
-          "the longest wait and silence of workers must be positive, got {} ms and {} ms", options.timeout.count(),
-          options.silence_limit.count());
+  options.check();
   const std::optional<ClusterSpec> spec = tf_config();
   if (!launched_with_others()) {
     require(!spec || spec->size() == 1,
