@@ -1,11 +1,9 @@
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -137,28 +135,6 @@ TEST_P(MergeCall, RethrowsTheFunctionsOwnErrorAndTheStrategyGoesOn) {
     get_replica_context().merge_call([](const Strategy& strategy) { strategy.run([] { fail("deep inside"); }); });
   }));
   EXPECT_THAT(strategy_.run([] { return 1; }).local_results(), Each(1));
-}
-
-// A replica that leaves while replica 0 still merges, since time or memory is up, takes nothing away from it.
-TEST(MergeCallArguments, OutliveTheReplicaThatBroughtThem) {
-  const MirroredStrategy strategy = mirrored(2);
-  std::atomic<bool> has_left = false;
-  std::string merged;
-  EXPECT_THROW(strategy.run([&] {
-    const struct Leave {
-      std::atomic<bool>& has_left;
-      ~Leave() { has_left = has_left || this_replica() == 1; }
-    } leave{has_left};
-    get_replica_context().merge_call(
-        [&](const Strategy& merging, const PerReplica<std::string>& values) {
-          merging.state()->group().rendezvous().abort(0, "time is up");
-          while (!has_left) std::this_thread::yield();
-          merged = values[1];
-        },
-        std::tuple(std::string(1000, this_replica() == 1 ? 'b' : 'a')));
-  }),
-               Aborted);
-  EXPECT_EQ(merged, std::string(1000, 'b'));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, MergeCall, testing::ValuesIn(test::replica_counts));
