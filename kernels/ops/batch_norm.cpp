@@ -28,6 +28,10 @@ struct Saved {
   std::int64_t count;  ///< rows that the statistics are of; 0 when they were given
   GatherRows gather;
 
+  void normalize(const Tensor& y) const {
+    current_backend().batch_norm(x, gamma, beta, mean, variance, epsilon, relu, y);
+  }
+
   void contribute_gradients(BackwardContext& c) const {
     const Tensor dy = make_rows(c.gradient(0));
     const std::int64_t channels = gamma.elements();
@@ -85,10 +89,16 @@ void moments_of_all(Saved& saved) {
 
 Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
   const Tensor y = out.defined() ? out : Tensor::empty(saved.x.shape());
-  current_backend().batch_norm(saved.x, saved.gamma, saved.beta, saved.mean, saved.variance, saved.epsilon, saved.relu,
-                               y);
-  if (recording({saved.x, saved.gamma, saved.beta}))
+  saved.normalize(y);
+  if (recording({saved.x, saved.gamma, saved.beta})) {
     record(op, {saved.x, saved.gamma, saved.beta}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
+    if (!out.defined())
+      record_remake(y, [saved] {
+        const Tensor again = Tensor::empty(saved.x.shape());
+        saved.normalize(again);
+        return again;
+      });
+  }
   return y;
 }
 

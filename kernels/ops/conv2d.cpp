@@ -4,6 +4,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/kept_input.h>
 #include <lockstep/kernels/ops/window2d.h>
 
 namespace lockstep {
@@ -29,13 +30,13 @@ void sum_rows(const Tensor& dy, const Tensor& sum) {
 }
 
 /// dy: with respect to the sums before the activation.
-void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Window2d& window,
+void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& kernel, const Window2d& window,
                           const Tensor& dy) {
   const Shape bias_shape{kernel.dim(3)};
   Tensor dbias;
   if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient, almost free
   contribute(c, 1, kernel.shape(),
-             [&](const Tensor& out) { current_backend().conv2d_gradient_kernel(x, dy, window, out, dbias); });
+             [&](const Tensor& out) { current_backend().conv2d_gradient_kernel(x.get(), dy, window, out, dbias); });
   contribute(c, 2, bias_shape, [&](const Tensor& out) { dbias.defined() ? copy(dbias, out) : sum_rows(dy, out); });
   contribute(c, 0, x.shape(), [&](const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, out); });
 }
@@ -60,8 +61,8 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
     const Activation activation = options.activation;
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
     record("conv2d", {input, weights, shift}, y,
-           [input, weights, window = window, activation, kept](BackwardContext& c) {
-             contribute_gradients(c, input, weights, window, before_activation(activation, kept, c.gradient(0)));
+           [x = KeptInput(input), weights, window = window, activation, kept](BackwardContext& c) {
+             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)));
            });
   }
   return y;

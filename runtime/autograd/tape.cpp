@@ -149,6 +149,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
 void GradientTape::run_entry(Entry& entry) {
   const bool reached = std::any_of(entry.outputs.begin(), entry.outputs.end(),
                                    [&](int node) { return nodes_[node].gradient.defined(); });
+  for (const int node : entry.outputs) nodes_[node].remake = nullptr;  // the op may now write over what it kept
   if (reached) {
     BackwardContext context(*this, entry);
     std::optional<DeviceScope> there;
@@ -215,6 +216,20 @@ void record(const char* op, std::span<const Tensor> inputs, std::span<const Tens
         std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return tape->tracks(input); });
     if (tracked) tape->add_entry(op, inputs, outputs, backward, reads);
   }
+}
+
+void record_remake(const Tensor& output, const RemakeFn& remake) {
+  if (!open_tapes) return;
+  for (GradientTape* tape : *open_tapes)
+    if (tape->tracks(output)) tape->nodes_[tape->node_of(output)].remake = remake;
+}
+
+RemakeFn remake_of(const Tensor& tensor) {
+  if (!open_tapes || !tensor.defined()) return nullptr;
+  for (const GradientTape* tape : *open_tapes)
+    if (const auto found = tape->node_by_id_.find(tensor.id()); found != tape->node_by_id_.end())
+      if (const RemakeFn& remake = tape->nodes_[found->second].remake) return remake;
+  return nullptr;
 }
 
 }  // namespace lockstep

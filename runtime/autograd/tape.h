@@ -17,6 +17,8 @@ namespace lockstep {
 class BackwardContext;
 /// Given the gradients of an op's outputs, contributes those of its inputs.
 using BackwardFn = std::function<void(BackwardContext&)>;
+/// Computes an op's output once more, from what the op keeps for its gradient.
+using RemakeFn = std::function<Tensor()>;
 /// Whether an op reads its inputs as a whole or looks up rows of them, so that their gradients can be IndexedSlices.
 enum class Reads { whole, rows };
 
@@ -58,6 +60,8 @@ class GradientTape {
   friend bool recording(std::span<const Tensor> inputs);
   friend void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      BackwardFn backward, Reads reads);
+  friend void record_remake(const Tensor& output, const RemakeFn& remake);
+  friend RemakeFn remake_of(const Tensor& tensor);
 
   struct Node {                  // a tensor that the tape tracks
     Tensor gradient;             // what has been contributed so far
@@ -70,6 +74,7 @@ class GradientTape {
     bool computed = false;       // by an op on the tape, which needs the whole gradient
     int slot = -1;               // its number among the sources
     bool keep = false;           // a source: its gradient outlives the op that made the tensor
+    RemakeFn remake;             // if the op that made it said how, until its own gradient
   };
   struct Entry {
     const char* op;
@@ -141,6 +146,11 @@ inline void record(const char* op, std::initializer_list<Tensor> inputs, const T
                    Reads reads = Reads::whole) {
   record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);
 }
+/// Says how an op's output, recorded just before, is made again: ops that read it may keep this instead of it, until
+/// the op's own gradient is computed.
+void record_remake(const Tensor& output, const RemakeFn& remake);
+/// How `tensor` is made again; empty where its op has not said it.
+RemakeFn remake_of(const Tensor& tensor);
 
 /// No tape of this thread records while one of these lives.
 class NoGradientScope {

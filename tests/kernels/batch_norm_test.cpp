@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/conv2d.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -150,8 +151,10 @@ TEST(BatchNorm, InPlaceAndSliceGiveTheSameBits) {
     }
 }
 
-/// Whether batch_norm writes the gradient of its x over x, which somebody else may hold.
-bool overwrites_x(bool hold) {
+/// Whether batch_norm writes the gradient of its x over x, when `read` reads the result and `hold` says that somebody
+/// else has x.
+template <class Read>
+bool overwrites_x(bool hold, Read&& read) {
   const std::vector<Tensor> in = operands({4, 3, 3, 5});
   GradientTape tape;
   tape.watch(in[0]);
@@ -161,13 +164,19 @@ bool overwrites_x(bool hold) {
   record("spy", {in[0]}, x, [&gradient](BackwardContext& c) { gradient = c.gradient(0).raw_data(); });
   const Tensor y = batch_norm(x, in[1], in[2]).y;
   if (!hold) x = Tensor();
-  tape.gradient(sum(y), std::array{in[0]});
+  tape.gradient(sum(read(y)), std::array{in[0]});
   return gradient == memory;
 }
 
 TEST(BatchNorm, WritesTheGradientOverAnInputThatNobodyElseReads) {
-  EXPECT_TRUE(overwrites_x(false));
-  EXPECT_FALSE(overwrites_x(true));
+  const auto as_it_is = [](const Tensor& y) { return y; };
+  EXPECT_TRUE(overwrites_x(false, as_it_is));
+  EXPECT_FALSE(overwrites_x(true, as_it_is));
+}
+
+TEST(BatchNorm, WritesItOverWhatAConvolutionMadeItsInputOfAgain) {
+  const Tensor kernel = random_tensor({3, 3, 5, 2}, 4).as_parameter();
+  EXPECT_TRUE(overwrites_x(false, [&](const Tensor& y) { return conv2d(y, kernel, {}); }));
 }
 
 TEST(BatchNorm, WritesNothingBesideItsSlice) {

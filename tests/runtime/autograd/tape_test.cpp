@@ -258,6 +258,36 @@ TEST(Tape, ReleasesWhatOpsKeptAsSoonAsTheyAreDone) {
   EXPECT_EQ(kept.use_count(), 1);
 }
 
+TEST(Tape, KnowsHowAnOutputIsMadeAgainUntilItsGradient) {
+  const Tensor x = values({3});
+  const auto kept = std::make_shared<int>(0);
+  const auto cube = [&] {
+    const Tensor y = plain_product(x, plain_product(x, x));
+    record("cube", {x}, y, [kept](BackwardContext& context) {
+      EXPECT_EQ(kept.use_count(), 2) << "the way to make it again has been dropped";
+      context.set(0, context.gradient(0), false);
+    });
+    record_remake(y, [kept, x] { return plain_product(x, plain_product(x, x)); });
+    return y;
+  };
+  EXPECT_FALSE(remake_of(cube())) << "no tape";
+  GradientTape outer;
+  EXPECT_FALSE(remake_of(cube())) << "a tape that does not track x";
+  outer.watch(x);
+  const Tensor y = cube();
+  ASSERT_TRUE(remake_of(y));
+  EXPECT_EQ(remake_of(y)().span<float>()[0], 27);
+  EXPECT_FALSE(remake_of(x));
+  EXPECT_FALSE(remake_of(square(y))) << "an op that said nothing";
+  {
+    const GradientTape inner;
+    EXPECT_TRUE(remake_of(y)) << "of a tape further out";
+  }
+  (void)outer.gradient(y, std::vector{x});
+  EXPECT_FALSE(remake_of(y));
+  EXPECT_EQ(kept.use_count(), 1);
+}
+
 using Reports = std::vector<std::pair<int, bool>>;
 
 TEST(TapeBackward, WritesGradientsToTheMemoryOfTheCaller) {
