@@ -92,12 +92,7 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
   saved.normalize(y);
   if (recording({saved.x, saved.gamma, saved.beta})) {
     record(op, {saved.x, saved.gamma, saved.beta}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
-    if (!out.defined())
-      record_remake(y, [saved] {
-        const Tensor again = Tensor::empty(saved.x.shape());
-        saved.normalize(again);
-        return again;
-      });
+    record_remake(y, [saved](const Tensor& again) { saved.normalize(again); });
   }
   return y;
 }

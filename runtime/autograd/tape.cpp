@@ -224,12 +224,34 @@ void record_remake(const Tensor& output, const RemakeFn& remake) {
     if (tape->tracks(output)) tape->nodes_[tape->node_of(output)].remake = remake;
 }
 
-RemakeFn remake_of(const Tensor& tensor) {
+GradientTape::Node* GradientTape::remakable(const Tensor& tensor) {
   if (!open_tapes || !tensor.defined()) return nullptr;
-  for (const GradientTape* tape : *open_tapes)
+  for (GradientTape* tape : *open_tapes)
     if (const auto found = tape->node_by_id_.find(tensor.id()); found != tape->node_by_id_.end())
-      if (const RemakeFn& remake = tape->nodes_[found->second].remake) return remake;
+      if (Node& node = tape->nodes_[found->second]; node.remake) return &node;
   return nullptr;
+}
+
+RemakeFn remake_of(const Tensor& tensor) {
+  const GradientTape::Node* const node = GradientTape::remakable(tensor);
+  return node ? node->remake : nullptr;
+}
+
+std::shared_ptr<Remade> remade(const Tensor& tensor) {
+  GradientTape::Node* const node = GradientTape::remakable(tensor);
+  if (!node) return nullptr;
+  std::shared_ptr<Remade> shared = node->remade.lock();
+  if (!shared) node->remade = shared = std::make_shared<Remade>(tensor, node->remake);
+  return shared;
+}
+
+const Tensor& Remade::tensor() {
+  if (!tensor_.defined()) {
+    const Tensor made = Tensor::empty(shape_, dtype_);
+    remake_(made);
+    tensor_ = made;
+  }
+  return tensor_;
 }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <lockstep/runtime/tensor/indexed_slices.h>
@@ -17,10 +18,27 @@ namespace lockstep {
 class BackwardContext;
 /// Given the gradients of an op's outputs, contributes those of its inputs.
 using BackwardFn = std::function<void(BackwardContext&)>;
-/// Computes an op's output once more, from what the op keeps for its gradient.
-using RemakeFn = std::function<Tensor()>;
+/// Computes an op's output once more, from what the op keeps for its gradient, and writes it to `out`, of its shape,
+/// dense or a channel slice.
+using RemakeFn = std::function<void(const Tensor& out)>;
 /// Whether an op reads its inputs as a whole or looks up rows of them, so that their gradients can be IndexedSlices.
 enum class Reads { whole, rows };
+
+/// An op's output that is computed again when it is needed, once for all who share this.
+class Remade {
+ public:
+  /// What is made has `like`'s shape and dtype.
+  Remade(const Tensor& like, RemakeFn remake)
+      : shape_(like.shape()), dtype_(like.dtype()), remake_(std::move(remake)) {}
+  /// Computed by the first call, on the calling thread's device.
+  const Tensor& tensor();
+
+ private:
+  Shape shape_;
+  DType dtype_;
+  RemakeFn remake_;
+  Tensor tensor_{};
+};
 
 /// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Knows no op: ops
 /// say how they are differentiated (`record`). Trainable parameters are watched without being asked. Not for other
@@ -62,6 +80,7 @@ class GradientTape {
                      BackwardFn backward, Reads reads);
   friend void record_remake(const Tensor& output, const RemakeFn& remake);
   friend RemakeFn remake_of(const Tensor& tensor);
+  friend std::shared_ptr<Remade> remade(const Tensor& tensor);
 
   struct Node {                  // a tensor that the tape tracks
     Tensor gradient;             // what has been contributed so far
@@ -75,6 +94,8 @@ class GradientTape {
     int slot = -1;               // its number among the sources
     bool keep = false;           // a source: its gradient outlives the op that made the tensor
     RemakeFn remake;             // if the op that made it said how, until its own gradient
+    // What those who read it keep.
+    std::weak_ptr<Remade> remade;
   };
   struct Entry {
     const char* op;
@@ -84,6 +105,8 @@ class GradientTape {
     std::optional<LogicalDevice> device;  // where the op was placed by a DeviceScope, if it was
   };
 
+  /// That of an output whose op has said how it is made again, on the first tape that knows it; else null.
+  static Node* remakable(const Tensor& tensor);
   bool tracks(const Tensor& tensor) const;
   int node_of(const Tensor& tensor);
   void add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -151,6 +174,8 @@ inline void record(const char* op, std::initializer_list<Tensor> inputs, const T
 void record_remake(const Tensor& output, const RemakeFn& remake);
 /// How `tensor` is made again; empty where its op has not said it.
 RemakeFn remake_of(const Tensor& tensor);
+/// What those who read `tensor` keep instead of it and share; null where its op has not said how it is made again.
+std::shared_ptr<Remade> remade(const Tensor& tensor);
 
 /// No tape of this thread records while one of these lives.
 class NoGradientScope {

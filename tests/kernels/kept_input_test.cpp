@@ -1,8 +1,10 @@
+#include <array>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/batch_norm.h>
 #include <lockstep/kernels/ops/conv2d.h>
 #include <lockstep/kernels/ops/kept_input.h>
@@ -11,23 +13,27 @@
 namespace lockstep::test {
 namespace {
 
-/// A normalization and two convolutions that read it.
+/// Two normalizations, joined, and two convolutions that read them.
 struct Convolutions {
   const Tensor x = random_tensor({2, 5, 6, 3}, 1);
   const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5);
   const Tensor beta = random_tensor({3}, 3);
-  const Tensor kernel = random_tensor({3, 3, 3, 4}, 4);
-  const Tensor depthwise_kernel = random_tensor({3, 3, 3, 1}, 5);
+  const Tensor kernel = random_tensor({3, 3, 6, 4}, 4);
+  const Tensor depthwise_kernel = random_tensor({3, 3, 6, 1}, 5);
 
-  /// Of all of these, when the normalization writes to `out`, if that is defined.
-  std::vector<std::vector<float>> gradients(const Tensor& out) const {
+  /// With the normalizations in slices of one tensor, which is made again for the gradients, or kept.
+  std::vector<std::vector<float>> gradients(bool again) const {
     const std::vector<Tensor> sources{x, gamma, beta, kernel, depthwise_kernel};
     GradientTape tape;
     for (const Tensor& source : sources) tape.watch(source);
-    const Tensor y = batch_norm(x, gamma, beta, {.relu = true, .out = out}).y;
-    EXPECT_EQ(static_cast<bool>(remake_of(y)), !out.defined());
-    const Tensor loss = sum(conv2d(y, kernel, {}, {.activation = Activation::relu})) +
-                        sum(depthwise_conv2d(y, depthwise_kernel, {}, {.activation = Activation::tanh}));
+    Tensor joined = Tensor::empty({2, 5, 6, 6});
+    const Tensor left = batch_norm(x, gamma, beta, {.relu = true, .out = joined.slice_view(-1, 0, 3)}).y;
+    const Tensor right = batch_norm(x, beta, gamma, {.out = joined.slice_view(-1, 3, 6)}).y;
+    joined = concat(std::array{left, right}, -1);
+    if (!again) joined = reshape(joined, joined.shape());  // does not say how it is made again
+    EXPECT_EQ(static_cast<bool>(remake_of(joined)), again);
+    const Tensor loss = sum(conv2d(joined, kernel, {}, {.activation = Activation::relu})) +
+                        sum(depthwise_conv2d(joined, depthwise_kernel, {}, {.activation = Activation::tanh}));
     std::vector<std::vector<float>> all;
     for (const Tensor& gradient : tape.gradient(loss, sources)) all.push_back(gradient.to_vector<float>());
     return all;
@@ -36,7 +42,17 @@ struct Convolutions {
 
 TEST(KeptInput, MadeAgainGivesTheSameBits) {
   const Convolutions convolutions;
-  EXPECT_EQ(convolutions.gradients({}), convolutions.gradients(Tensor::empty(convolutions.x.shape())));
+  EXPECT_EQ(convolutions.gradients(true), convolutions.gradients(false));
+}
+
+TEST(KeptInput, OfPartsJoinedAlongAnotherAxisIsKept) {
+  const Convolutions of;
+  GradientTape tape;
+  tape.watch(of.x);
+  const Tensor part = batch_norm(of.x, of.gamma, of.beta).y;
+  EXPECT_TRUE(remake_of(concat(std::array{part, part}, -1)));
+  EXPECT_FALSE(remake_of(concat(std::array{part, part}, 1)));
+  EXPECT_FALSE(remake_of(concat(std::array{part, of.x}, -1))) << "of one of them nothing is known";
 }
 
 TEST(KeptInput, IsReleasedByAConvolutionOnACpu) {
@@ -44,9 +60,9 @@ TEST(KeptInput, IsReleasedByAConvolutionOnACpu) {
   GradientTape tape;
   tape.watch(of.gamma);
   const Tensor normalized = batch_norm(of.x, of.gamma, of.beta).y;
-  const Tensor y = conv2d(normalized, of.kernel, {});
+  const Tensor y = conv2d(normalized, random_tensor({3, 3, 3, 4}, 6), {});
   EXPECT_EQ(normalized.unique(), normalized.device().kind == DeviceKind::cpu);
-  const Tensor second = conv2d(y, random_tensor({1, 1, 4, 2}, 6), {});
+  const Tensor second = conv2d(y, random_tensor({1, 1, 4, 2}, 7), {});
   EXPECT_FALSE(y.unique()) << "nobody has said how it is made again";
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <future>
+#include <optional>
+#include <utility>
 
 #include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/fashion_mnist.h>
@@ -52,22 +55,36 @@ TrainingData image_data(std::string name, const Example& train, const Example& t
           test.size()};
 }
 
+struct Parts {
+  Example train, test;
+};
+
+/// Both parts of a data set, read at the same time.
+template <class Load>
+Parts load_parts(const Load& load, const DataOptions& options) {
+  auto test = std::async(std::launch::async, [&] { return load(Split::test, options.limit_test); });
+  Example train = load(Split::train, options.limit);
+  return {std::move(train), test.get()};
+}
+
 TrainingData load_fashion(const std::string& directory, const DataOptions& options) {
-  FashionMnistOptions files;
-  if (!directory.empty()) files.directory = directory;
-  files.limit = options.limit;
-  const Example train = load_fashion_mnist(files);
-  files.split = Split::test;
-  files.limit = options.limit_test;
-  return image_data("Fashion-MNIST", train, load_fashion_mnist(files), image_preparation({.mean = mean_image(train.x)}),
+  const auto load = [&](Split split, std::optional<std::int64_t> limit) {
+    FashionMnistOptions files{.split = split, .limit = limit};
+    if (!directory.empty()) files.directory = directory;
+    return load_fashion_mnist(files);
+  };
+  const Parts parts = load_parts(load, options);
+  return image_data("Fashion-MNIST", parts.train, parts.test, image_preparation({.mean = mean_image(parts.train.x)}),
                     options);
 }
 
 TrainingData load_cifar(const std::string& directory, const DataOptions& options) {
   require(!directory.empty(), "--data cifar10:DIR needs the folder of CIFAR-10's binary version");
-  const Example train = load_cifar10({.directory = directory, .limit = options.limit});
-  const Example test = load_cifar10({.directory = directory, .split = Split::test, .limit = options.limit_test});
-  return image_data("CIFAR-10", train, test, mean_subtraction(mean_image(train.x)), options);
+  const auto load = [&](Split split, std::optional<std::int64_t> limit) {
+    return load_cifar10({.directory = directory, .split = split, .limit = limit});
+  };
+  const Parts parts = load_parts(load, options);
+  return image_data("CIFAR-10", parts.train, parts.test, mean_subtraction(mean_image(parts.train.x)), options);
 }
 
 std::int64_t synthetic_count(const std::string& text) {

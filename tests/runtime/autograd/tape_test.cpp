@@ -261,13 +261,17 @@ TEST(Tape, ReleasesWhatOpsKeptAsSoonAsTheyAreDone) {
 TEST(Tape, KnowsHowAnOutputIsMadeAgainUntilItsGradient) {
   const Tensor x = values({3});
   const auto kept = std::make_shared<int>(0);
+  int made = 0;
   const auto cube = [&] {
     const Tensor y = plain_product(x, plain_product(x, x));
     record("cube", {x}, y, [kept](BackwardContext& context) {
       EXPECT_EQ(kept.use_count(), 2) << "the way to make it again has been dropped";
       context.set(0, context.gradient(0), false);
     });
-    record_remake(y, [kept, x] { return plain_product(x, plain_product(x, x)); });
+    record_remake(y, [kept, x, &made](const Tensor& out) {
+      ++made;
+      copy(plain_product(x, plain_product(x, x)), out);
+    });
     return y;
   };
   EXPECT_FALSE(remake_of(cube())) << "no tape";
@@ -275,9 +279,18 @@ TEST(Tape, KnowsHowAnOutputIsMadeAgainUntilItsGradient) {
   EXPECT_FALSE(remake_of(cube())) << "a tape that does not track x";
   outer.watch(x);
   const Tensor y = cube();
-  ASSERT_TRUE(remake_of(y));
-  EXPECT_EQ(remake_of(y)().span<float>()[0], 27);
-  EXPECT_FALSE(remake_of(x));
+  EXPECT_TRUE(remake_of(y));
+  {
+    const auto first_reader = remade(y);
+    const auto second_reader = remade(y);
+    EXPECT_EQ(made, 0);
+    EXPECT_EQ(first_reader->tensor().span<float>()[0], 27);
+    EXPECT_EQ(second_reader->tensor().raw_data(), first_reader->tensor().raw_data());
+    EXPECT_EQ(made, 1);
+  }
+  EXPECT_EQ(remade(y)->tensor().span<float>()[0], 27);
+  EXPECT_EQ(made, 2) << "it is gone with those who read it";
+  EXPECT_EQ(remade(x), nullptr);
   EXPECT_FALSE(remake_of(square(y))) << "an op that said nothing";
   {
     const GradientTape inner;
