@@ -92,7 +92,8 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
   saved.normalize(y);
   if (recording({saved.x, saved.gamma, saved.beta})) {
     record(op, {saved.x, saved.gamma, saved.beta}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
-    record_remake(y, [saved](const Tensor& again) { saved.normalize(again); });
+    // Statistics that were given may be variables, which move until then.
+    if (saved.count > 0) record_remake(y, [saved](const Tensor& again) { saved.normalize(again); });
   }
   return y;
 }

@@ -27,7 +27,7 @@ enum class Reads { whole, rows };
 /// An op's output that is computed again when it is needed, once for all who share this.
 class Remade {
  public:
-  /// What is made has `like`'s shape and dtype.
+  /// `remake` makes what has `like`'s shape and dtype.
   Remade(const Tensor& like, RemakeFn remake)
       : shape_(like.shape()), dtype_(like.dtype()), remake_(std::move(remake)) {}
   /// Computed by the first call, on the calling thread's device.
@@ -82,20 +82,19 @@ class GradientTape {
   friend RemakeFn remake_of(const Tensor& tensor);
   friend std::shared_ptr<Remade> remade(const Tensor& tensor);
 
-  struct Node {                  // a tensor that the tape tracks
-    Tensor gradient;             // what has been contributed so far
-    bool owned = false;          // the tape may add to `gradient` in place
-    IndexedSlices rows;          // what has been contributed so far as rows, instead of `gradient`
-    bool may_be_rows = false;    // a source: the caller takes rows
-    Tensor destination;          // where a source's gradient goes, if the caller said so
-    int first_use = -1;          // the earliest op that read it: the last one to contribute
-    bool read_as_whole = false;  // by some op
-    bool computed = false;       // by an op on the tape, which needs the whole gradient
-    int slot = -1;               // its number among the sources
-    bool keep = false;           // a source: its gradient outlives the op that made the tensor
-    RemakeFn remake;             // if the op that made it said how, until its own gradient
-    // What those who read it keep.
-    std::weak_ptr<Remade> remade;
+  struct Node {                    // a tensor that the tape tracks
+    Tensor gradient;               // what has been contributed so far
+    bool owned = false;            // the tape may add to `gradient` in place
+    IndexedSlices rows;            // what has been contributed so far as rows, instead of `gradient`
+    bool may_be_rows = false;      // a source: the caller takes rows
+    Tensor destination;            // where a source's gradient goes, if the caller said so
+    int first_use = -1;            // the earliest op that read it: the last one to contribute
+    bool read_as_whole = false;    // by some op
+    bool computed = false;         // by an op on the tape, which needs the whole gradient
+    int slot = -1;                 // its number among the sources
+    bool keep = false;             // a source: its gradient outlives the op that made the tensor
+    RemakeFn remake;               // if the op that made it said how, until its own gradient
+    std::weak_ptr<Remade> remade;  // what those who read it keep
   };
   struct Entry {
     const char* op;

@@ -55,6 +55,13 @@ TEST(KeptInput, OfPartsJoinedAlongAnotherAxisIsKept) {
   EXPECT_FALSE(remake_of(concat(std::array{part, of.x}, -1))) << "of one of them nothing is known";
 }
 
+TEST(KeptInput, OfGivenStatisticsIsKept) {
+  const Convolutions of;
+  GradientTape tape;
+  tape.watch(of.x);
+  EXPECT_FALSE(remake_of(batch_norm_inference(of.x, of.gamma, of.beta, of.beta, of.gamma)));
+}
+
 TEST(KeptInput, IsReleasedByAConvolutionOnACpu) {
   const Convolutions of;
   GradientTape tape;
