@@ -30,6 +30,7 @@ Tensor reachable_from(const LogicalDevice& device, const Tensor& x) {
 }
 
 void assign(const Tensor& x, const Tensor& y) {
+  require(x.defined() && y.defined() && x.shape() == y.shape(), "cannot assign {} to {}", x, y);
   const LogicalDevice& from = x.device();
   const LogicalDevice& to = y.device();
   if (is_reachable(x, to)) {

@@ -27,7 +27,8 @@ inline Tensor to_current_device(const Tensor& x) {
   return to_device(x, context.device);
 }
 
-/// y = x, both of one shape, of any strides, dtypes and devices. Records nothing on tapes.
+/// y = x, both of one shape, of any strides, dtypes and devices. Records nothing on tapes. Throws InvalidArgument for
+/// different shapes, and for undefined tensors.
 void assign(const Tensor& x, const Tensor& y);
 
 }  // namespace lockstep

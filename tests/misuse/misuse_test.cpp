@@ -42,19 +42,13 @@ struct Folder {
 
 const std::vector<Folder>& folders() {
   static const std::vector<Folder> all{
-      {"Tensors", tensor_rows()},
-      {"Ops and tapes", op_rows()},
-      {"Data sets", data_rows()},
-      {"Strategies", strategy_rows()},
-      {"Replicas", replica_rows()},
-      {"Variables", variable_rows()},
-      {"Layers", layer_rows()},
-      {"Models", model_rows()},
-      {"Training", fit_rows()},
-      {"Optimizers", optimizer_rows()},
-      {"Losses and metrics", loss_rows()},
-      {"Callbacks", callback_rows()},
-      {"Files", file_rows()},
+      {"Tensors", tensor_rows()},       {"Ops and tapes", op_rows()},
+      {"Data sets", data_rows()},       {"Preparation of data", preparation_rows()},
+      {"Strategies", strategy_rows()},  {"Replicas", replica_rows()},
+      {"Variables", variable_rows()},   {"Layers", layer_rows()},
+      {"Models", model_rows()},         {"Training", fit_rows()},
+      {"Optimizers", optimizer_rows()}, {"Losses and metrics", loss_rows()},
+      {"Callbacks", callback_rows()},   {"Files", file_rows()},
   };
   return all;
 }

@@ -28,12 +28,6 @@ Dataset examples(std::int64_t count = 6) {
 Dataset batches() { return examples().batch(2); }
 Dataset wide() { return Dataset::from_tensors(zeros({6, 5}), zeros({6}, DType::i64)).batch(2); }
 
-Shape called(const Layer& layer, const std::vector<Shape>& shapes) {
-  std::vector<Symbol> inputs;
-  for (const Shape& shape : shapes) inputs.push_back(Input(shape));
-  return layer(inputs).shape();
-}
-
 Rows moved_from_model_rows() {
   const char* const says = "this model has no value";
   return {
@@ -72,6 +66,23 @@ Rows moved_from_model_rows() {
                          [] { moved_from<Layer>(Dense({.units = 3}))(Input({4})); }),
       misuse<LogicError>("Layer::operator()", "a symbol that was moved from", "this symbol has no value",
                          [] { Dense({.units = 3})(moved_from(Input({4}))); }),
+      misuse<LogicError>("Model::get_weights", "moved from", says, [] { (void)moved_from(compiled()).get_weights(); }),
+      misuse<LogicError>("Model::set_weights", "moved from", says, [] { moved_from(compiled()).set_weights({}); }),
+      misuse<LogicError>("Model::variables", "moved from", says, [] { (void)moved_from(compiled()).variables(); }),
+      misuse<LogicError>("Model::trainable_variables", "moved from", says,
+                         [] { (void)moved_from(compiled()).trainable_variables(); }),
+      misuse<LogicError>("Model::count_params", "moved from", says,
+                         [] { (void)moved_from(compiled()).count_params(); }),
+      misuse<LogicError>("Model::optimizer", "moved from", says, [] { (void)moved_from(compiled()).optimizer(); }),
+      misuse<LogicError>("Model::name", "moved from", says, [] { (void)moved_from(compiled()).name(); }),
+      misuse<LogicError>("Model::save_weights", "moved from", says,
+                         [] { moved_from(compiled()).save_weights("w.weights.h5"); }),
+      misuse<LogicError>("Model::load_weights", "moved from", says,
+                         [] { moved_from(compiled()).load_weights("w.weights.h5"); }),
+      misuse<LogicError>("make_parallel", "a model that was moved from", says,
+                         [] { make_parallel(moved_from(compiled()), 2); }),
+      misuse<LogicError>("model_to_estimator", "a model that was moved from", says,
+                         [] { model_to_estimator(moved_from(compiled())); }),
   };
 }
 
@@ -167,60 +178,15 @@ Rows multi_gpu_rows() {
                               [] { model_to_estimator(compiled()).train(nullptr); }),
       misuse<InvalidArgument>("make_parallel", "no device", "multi_gpu_model needs gpus >= 2, got 0",
                               [] { make_parallel(uncompiled(), 0); }),
+      misuse<LogicError>("model_to_estimator", "before compile()",
+                         "needs an optimizer and a loss: call compile() first",
+                         [] { model_to_estimator(uncompiled()); }),
+      misuse<InvalidArgument>("make_parallel", "one device", "multi_gpu_model needs gpus >= 2, got 1",
+                              [] { make_parallel(compiled(), 1); }),
   };
 }
 
 }  // namespace
-
-Rows layer_rows() {
-  return {
-      misuse<InvalidArgument>("Dense", "no units", "Dense needs at least 1 unit, got 0", [] { Dense({.units = 0}); }),
-      misuse<InvalidArgument>("Dense", "images", "Dense takes vectors (features), got (7, 7); put a Flatten before it",
-                              [] {
-                                called(Dense({.units = 3}), {{7, 7}});
-                              }),
-      misuse<InvalidArgument>("Dense", "no initializer", "layer 'dense' was given an initializer that is null",
-                              [] {
-                                const Symbol input = Input({4});
-                                Model(input, Dense({.units = 3, .kernel_initializer = nullptr})(input));
-                              }),
-      misuse<InvalidArgument>("Conv2D", "vectors", "(height, width, channels), got (7)",
-                              [] {
-                                called(Conv2D({.filters = 1, .kernel_size = {3, 3}}), {{7}});
-                              }),
-      misuse<InvalidArgument>("Conv2D", "images smaller than the window",
-                              "Conv2D: the window of 3 x 3 does not fit into x (1, 2, 7, 1)",
-                              [] {
-                                called(Conv2D({.filters = 1, .kernel_size = {3, 3}}), {{2, 7, 1}});
-                              }),
-      misuse<InvalidArgument>("MaxPooling2D", "vectors", "MaxPooling2D takes images (height, width, channels), got (7)",
-                              [] { called(MaxPooling2D(), {{7}}); }),
-      misuse<InvalidArgument>("LSTM", "vectors", "takes sequences (time, features), got (7)",
-                              [] { called(LSTM({.units = 2}), {{7}}); }),
-      misuse<InvalidArgument>("BatchNormalization", "an epsilon of 0",
-                              "BatchNormalization needs an epsilon above 0, got 0",
-                              [] { BatchNormalization({.epsilon = 0}); }),
-      misuse<InvalidArgument>("Dropout", "a rate of 1", "at least 0 and below 1, got 1", [] { Dropout({.rate = 1}); }),
-      misuse<InvalidArgument>("Dropout", "a rate that is no number", "at least 0 and below 1, got nan",
-                              [] { Dropout({.rate = std::nan("")}); }),
-      misuse<InvalidArgument>("Embedding", "no rows",
-                              "Embedding needs an input_dim and an output_dim of at least 1, got 0 and 5",
-                              [] { Embedding({.input_dim = 0, .output_dim = 5}); }),
-      misuse<InvalidArgument>("Reshape", "another number of elements",
-                              "Reshape cannot make (5) of (2, 3), which has 6 elements",
-                              [] {
-                                called(Reshape({.target_shape = {5}}), {{2, 3}});
-                              }),
-      misuse<InvalidArgument>("Concatenate", "one input", "at least two inputs, got 1",
-                              [] { called(Concatenate(), {{3}}); }),
-      misuse<InvalidArgument>("Add", "inputs of different shapes", "inputs of one shape, got (3) and (4)",
-                              [] {
-                                called(Add(), {{3}, {4}});
-                              }),
-      misuse<InvalidArgument>("Layer::operator()", "no input", "Dense takes one input, got 0",
-                              [] { called(Dense({.units = 3}), {}); }),
-  };
-}
 
 Rows model_rows() { return joined({moved_from_model_rows(), build_rows(), multi_gpu_rows()}); }
 

@@ -23,77 +23,6 @@ Rows moved_from_tensor_rows() {
   };
 }
 
-Rows moved_from_op_rows() {
-  return {
-      misuse<InvalidArgument>("add", "a tensor that was moved from", "add takes f32, got an undefined tensor",
-                              [] { add(moved_from_tensor(), zeros({2})); }),
-      misuse<InvalidArgument>("add", "an undefined tensor", "add takes f32, got an undefined tensor",
-                              [] { add(zeros({2}), Tensor()); }),
-      misuse<InvalidArgument>("exp", "a tensor that was moved from", "exp takes f32, got an undefined tensor",
-                              [] { exp(moved_from_tensor()); }),
-      misuse<InvalidArgument>("sum", "a tensor that was moved from", "sum takes f32, got an undefined tensor",
-                              [] { sum(moved_from_tensor()); }),
-      misuse<InvalidArgument>("cast", "a tensor that was moved from", "cast takes a tensor, got an undefined one",
-                              [] { cast(moved_from_tensor(), DType::i64); }),
-      misuse<InvalidArgument>("reshape", "a tensor that was moved from", "reshape takes a tensor, got an undefined one",
-                              [] {
-                                reshape(moved_from_tensor(), {2, 1});
-                              }),
-      misuse<InvalidArgument>("concat", "tensors that were moved from", "concat takes tensors, got an undefined one",
-                              [] {
-                                concat(std::vector{moved_from_tensor(), moved_from_tensor()}, 0);
-                              }),
-      misuse<InvalidArgument>("embedding_lookup", "ids that were moved from",
-                              "ids of i64, i32 or u8, got an undefined tensor",
-                              [] {
-                                embedding_lookup(zeros({3, 2}), moved_from_tensor());
-                              }),
-      misuse<InvalidArgument>("sparse_softmax_cross_entropy", "labels that were moved from",
-                              "labels of i32, i64 or u8, got an undefined tensor",
-                              [] {
-                                sparse_softmax_cross_entropy(zeros({2, 3}), moved_from_tensor());
-                              }),
-  };
-}
-
-Rows tape_rows() {
-  return {
-      misuse<LogicError>("GradientTape::gradient", "a second time",
-                         "this tape has been used: a tape gives one set of gradients",
-                         [] {
-                           const Tensor x = zeros({1});
-                           GradientTape tape;
-                           tape.watch(x);
-                           const Tensor y = exp(x);
-                           tape.gradient(y, std::vector{x});
-                           tape.gradient(y, std::vector{x});
-                         }),
-      misuse<LogicError>("GradientTape::gradient", "of what it has not seen", "the target was not computed",
-                         [] {
-                           GradientTape tape;
-                           tape.gradient(zeros({1}), std::vector<Tensor>());
-                         }),
-      misuse<LogicError>("GradientTape::gradient", "from another thread", "a tape is used on another thread",
-                         [] {
-                           const Tensor x = zeros({1});
-                           GradientTape tape;
-                           tape.watch(x);
-                           const Tensor y = exp(x);
-                           on_another_thread([&] { tape.gradient(y, std::vector{x}); });
-                         }),
-      misuse<LogicError>("GradientTape::watch", "from another thread", "a tape is used on another thread",
-                         [] {
-                           GradientTape tape;
-                           on_another_thread([&] { tape.watch(zeros({1})); });
-                         }),
-      misuse<InvalidArgument>("GradientTape::watch", "an undefined tensor", "watch() was given an undefined tensor",
-                              [] { GradientTape().watch({}); }),
-      misuse<InvalidArgument>("DeviceScope", "a device that is not there",
-                              "CPU:64 does not exist; logical CPUs are CPU:0 .. CPU:63",
-                              [] { const DeviceScope there("CPU:64"); }),
-  };
-}
-
 }  // namespace
 
 Rows tensor_rows() {
@@ -133,41 +62,6 @@ Rows tensor_rows() {
                               [] { copy(zeros({2}), zeros({3})); }),
   };
   return joined({rows, moved_from_tensor_rows()});
-}
-
-Rows op_rows() {
-  const Rows rows{
-      misuse<InvalidArgument>("add", "shapes that do not broadcast", "add: shapes (2) and (3) do not broadcast",
-                              [] { add(zeros({2}), zeros({3})); }),
-      misuse<InvalidArgument>("add", "integers", "add takes f32, got i64 (2) on CPU:0",
-                              [] { add(zeros({2}, DType::i64), zeros({2}, DType::i64)); }),
-      misuse<InvalidArgument>("add_n", "no tensor", "add_n needs at least one tensor", [] { add_n({}); }),
-      misuse<InvalidArgument>("concat", "no tensor", "concat needs at least one tensor", [] { concat({}, 0); }),
-      misuse<InvalidArgument>(
-          "concat", "shapes that do not fit",
-          "concat along axis 0 of f32 (2, 2) on CPU:0 and f32 (2, 3) on CPU:0: the other sizes must agree",
-          [] {
-            concat(std::vector{zeros({2, 2}), zeros({2, 3})}, 0);
-          }),
-      misuse<InvalidArgument>("sum", "an axis that is not there", "axis 1 is out of range for rank 1",
-                              [] { sum(zeros({2}), {1}); }),
-      misuse<InvalidArgument>("embedding_lookup", "an id that the table does not have",
-                              "embedding_lookup: id 3 at place 0 is outside the 3 rows of the table",
-                              [] {
-                                embedding_lookup(zeros({3, 2}), Tensor::full({1}, 3, DType::i64));
-                              }),
-      misuse<InvalidArgument>("sparse_softmax_cross_entropy", "a label that is no class",
-                              "label 3 in row 0 is outside [0, 3)",
-                              [] {
-                                sparse_softmax_cross_entropy(zeros({1, 3}), Tensor::full({1}, 3, DType::i64));
-                              }),
-      misuse<InvalidArgument>("argmax", "a number", "argmax needs at least one axis, got f32 () on CPU:0",
-                              [] { argmax(zeros({})); }),
-      misuse<InvalidArgument>("zero_pad2d", "no images",
-                              "zero_pad2d: x must be f32 (n, height, width, channels), got f32 (2) on CPU:0",
-                              [] { zero_pad2d(zeros({2}), {}); }),
-  };
-  return joined({rows, moved_from_op_rows(), tape_rows()});
 }
 
 Rows data_rows() {

@@ -131,6 +131,11 @@ Rows moved_from_rows() {
       misuse<InvalidArgument>("PerReplica::operator[]", "a replica that is not there",
                               "there is no value for replica 2: these are of 2 replicas",
                               [] { (void)pair({1}, {1})[2]; }),
+      misuse<LogicError>("Strategy::devices", "moved from", says, [] { (void)moved_from<Strategy>(two()).devices(); }),
+      misuse<LogicError>("Strategy::distribute", "moved from", says,
+                         [] {
+                           moved_from<Strategy>(two()).distribute(Dataset::from_tensors(zeros({2, 2})).batch(2));
+                         }),
   };
 }
 
@@ -182,6 +187,29 @@ Rows value_rows() {
       misuse<InvalidArgument>("Strategy::distribute_from_function", "no function",
                               "distribute_from_function() needs a function",
                               [] { (void)two().distribute_from_function(nullptr); }),
+      misuse<InvalidArgument>(
+          "StrategyExtended::reduce_to", "values of different shapes",
+          "the values to combine must have the same shape and dtype, replica 0 has f32 (2) on CPU:0",
+          [] {
+            two().extended().reduce_to(ReduceOp::sum, PerReplica<Tensor>(std::vector{zeros({2}), zeros({3})}), "CPU:0");
+          }),
+      misuse<InvalidArgument>("StrategyExtended::reduce_to", "an unknown reduction",
+                              "'median' is no reduction; choose sum, mean, max, min or prod",
+                              [] { two().extended().reduce_to("median", pair({1}, {1}), "CPU:0"); }),
+      misuse<InvalidArgument>("StrategyExtended::reduce_to", "a device that is not there",
+                              "CPU:99 does not exist; logical CPUs are CPU:0 .. CPU:63",
+                              [] { two().extended().reduce_to(ReduceOp::sum, pair({1}, {1}), "CPU:99"); }),
+      misuse<InvalidArgument>(
+          "StrategyExtended::batch_reduce_to", "values of another number of replicas",
+          "reduce() got values of 1 replicas, the strategy has 2",
+          [] {
+            two().extended().batch_reduce_to(ReduceOp::sum, {{PerReplica<Tensor>(std::vector{zeros({2})}), "CPU:0"}});
+          }),
+      misuse<InvalidArgument>("StrategyExtended::broadcast_to", "a tensor that was moved from",
+                              "broadcast_to() takes a tensor, got an undefined one",
+                              [] { two().extended().broadcast_to(moved_from(zeros({2})), "CPU:0"); }),
+      misuse<InvalidArgument>("StrategyExtended::broadcast_to", "no device", "at least one device is needed",
+                              [] { two().extended().broadcast_to(zeros({2}), std::vector<std::string>()); }),
   };
 }
 
@@ -272,6 +300,9 @@ Rows replica_rows() {
                              strategy.distribute(Dataset::from_tensors(zeros({4, 1})).batch(2)).epoch().next();
                            });
                          }),
+      misuse<InvalidArgument>(
+          "ReplicaContext::all_gather", "an axis that is not there", "axis 3 is out of range for rank 1",
+          [] { in_replica([](const Strategy&) { get_replica_context().all_gather(zeros({2}), 3); }); }),
   };
 }
 
@@ -362,6 +393,32 @@ Rows variable_rows() {
           "StrategyExtended::value_container", "a tensor of no variable",
           "value_container() takes a copy of one of this strategy's variables, got f32 (2) on CPU:0",
           [] { (void)two().extended().value_container(zeros({2})); }),
+      misuse<InvalidArgument>("Variable::assign_add", "another shape",
+                              "variable 'v' has shape (2) of f32, cannot be assigned f32 (3) on CPU:0",
+                              [] { variable(spec()).assign_add(zeros({3})); }),
+      misuse<InvalidArgument>("Variable::assign_sub", "a tensor that was moved from",
+                              "variable 'v' has shape (2) of f32, cannot be assigned an undefined tensor",
+                              [] { variable(spec()).assign_sub(moved_from(zeros({2}))); }),
+      misuse<LogicError>("Variable::assign_add", "moved from", "this variable has no value",
+                         [] { moved_from(variable(spec())).assign_add(zeros({2})); }),
+      misuse<LogicError>("Variable::shape", "moved from", "this variable has no value",
+                         [] { (void)moved_from(variable(spec())).shape(); }),
+      misuse<LogicError>("Variable::dtype", "moved from", "this variable has no value",
+                         [] { (void)moved_from(variable(spec())).dtype(); }),
+      misuse<InvalidArgument>("Variable::scatter_sub", "rows of another shape",
+                              "scatter_sub of 1 rows of f32 (3) does not fit f32 (2) on CPU:0",
+                              [] {
+                                variable(spec()).scatter_sub({zeros({1}), zeros({1}, DType::i64), {3}});
+                              }),
+      misuse<InvalidArgument>("Variable::scatter_update", "a row that is not there",
+                              "scatter_update: index 5 is outside the 2 rows of f32 (2) on CPU:0",
+                              [] {
+                                variable(spec()).scatter_update({zeros({1}), Tensor::full({1}, 5, DType::i64), {2}});
+                              }),
+      misuse<LogicError>("StrategyExtended::read_var", "a variable that was moved from", "this variable has no value",
+                         [] { two().extended().read_var(moved_from(variable(spec()))); }),
+      misuse<LogicError>("Strategy::local_results", "a variable that was moved from", "this variable has no value",
+                         [] { two().local_results(moved_from(variable(spec()))); }),
   };
 }
 

@@ -38,6 +38,44 @@ Rows option_rows() {
                               [] { SGD({}, {.gradient_accumulation_steps = 0}); }),
       misuse<InvalidArgument>("CosineDecay", "no steps", "CosineDecay needs decay_steps of at least 1, got 0",
                               [] { CosineDecay({.decay_steps = 0}); }),
+      misuse<InvalidArgument>("AdamW", "a beta_1 of 1", "the betas of Adam must lie in [0, 1), got 1 and 0.999",
+                              [] { AdamW({.beta_1 = 1}); }),
+      misuse<InvalidArgument>("AdamW", "a negative weight decay", "the weight decay must not be negative, got -1",
+                              [] { AdamW({.weight_decay = -1}); }),
+      misuse<InvalidArgument>("AdamW", "two weight decays",
+                              "AdamW has a weight_decay of its own, 0.004: set that one, not 0.1 for all optimizers",
+                              [] { AdamW({}, {.weight_decay = 0.1}); }),
+      misuse<InvalidArgument>("RMSprop", "a rho of 1", "the rho of RMSprop must lie in [0, 1), got 1",
+                              [] { RMSprop({.rho = 1}); }),
+      misuse<InvalidArgument>("RMSprop", "an epsilon of 0", "the epsilon of RMSprop must be positive, got 0",
+                              [] { RMSprop({.epsilon = 0}); }),
+      misuse<InvalidArgument>("Adagrad", "a negative start", "the accumulators of Adagrad cannot start at -1, below 0",
+                              [] { Adagrad({.initial_accumulator_value = -1}); }),
+      misuse<InvalidArgument>("Lamb", "a beta_2 of 1", "the betas of Lamb must lie in [0, 1), got 0.9 and 1",
+                              [] { Lamb({.beta_2 = 1}); }),
+      misuse<InvalidArgument>("SGD", "a negative norm to clip to", "can be set, and above 0; got 0, 0 and -1",
+                              [] { SGD({}, {.global_clipnorm = -1}); }),
+      misuse<InvalidArgument>("SGD", "an ema_momentum above 1", "ema_momentum must lie in [0, 1], got 2",
+                              [] { SGD({}, {.use_ema = true, .ema_momentum = 2}); }),
+      misuse<InvalidArgument>("ExponentialDecay", "no steps", "ExponentialDecay needs decay_steps of at least 1, got 0",
+                              [] { ExponentialDecay({.initial_learning_rate = 1}); }),
+      misuse<InvalidArgument>("InverseTimeDecay", "no steps", "InverseTimeDecay needs decay_steps of at least 1, got 0",
+                              [] { InverseTimeDecay({.initial_learning_rate = 1}); }),
+      misuse<InvalidArgument>("PolynomialDecay", "no steps", "PolynomialDecay needs decay_steps of at least 1, got 0",
+                              [] { PolynomialDecay({.initial_learning_rate = 1}); }),
+      misuse<InvalidArgument>("CosineDecayRestarts", "periods that become shorter",
+                              "the periods of CosineDecayRestarts cannot become shorter: t_mul is 0.5",
+                              [] { CosineDecayRestarts({.first_decay_steps = 1, .t_mul = 0.5}); }),
+      misuse<InvalidArgument>("PiecewiseConstantDecay", "too few values",
+                              "PiecewiseConstantDecay needs one value more than its 2 boundaries, got 1",
+                              [] {
+                                PiecewiseConstantDecay({1, 2}, {1});
+                              }),
+      misuse<InvalidArgument>("PiecewiseConstantDecay", "boundaries out of order",
+                              "the boundaries of PiecewiseConstantDecay must increase",
+                              [] {
+                                PiecewiseConstantDecay({2, 1}, {1, 2, 3});
+                              }),
   };
 }
 
@@ -222,6 +260,38 @@ Rows loss_rows() {
                            const MetricTracker tracker(Mean(), strategy);
                            strategy.run([&] { (void)tracker.result(); });
                          }),
+      misuse<InvalidArgument>("Precision", "a threshold above 1", "a threshold lies in [0, 1], got 2",
+                              [] { Precision(2); }),
+      misuse<InvalidArgument>("Recall", "a negative threshold", "a threshold lies in [0, 1], got -1",
+                              [] { Recall(-1); }),
+      misuse<InvalidArgument>("AUC", "one threshold", "AUC needs at least 2 thresholds, got 1",
+                              [] { AUC({.num_thresholds = 1}); }),
+      misuse<InvalidArgument>("SparseTopKCategoricalAccuracy", "a k of 0", "top-k accuracy needs k >= 1, got 0",
+                              [] { SparseTopKCategoricalAccuracy(0); }),
+      misuse<InvalidArgument>("Huber", "a delta of 0", "Huber needs a delta above 0, got 0", [] { Huber(0); }),
+      misuse<InvalidArgument>("MeanAbsoluteError", "targets of another size",
+                              "mean_absolute_error takes targets of the predictions' size",
+                              [] {
+                                MeanAbsoluteError()(zeros({2}), zeros({3, 1}));
+                              }),
+      misuse<InvalidArgument>("Metric::update", "more targets than positives were predicted",
+                              "positives are counted in targets and predictions of one size",
+                              [] { Precision().update(zeros({3}), zeros({2})); }),
+      misuse<InvalidArgument>("Metric::update", "one-hot targets of other classes",
+                              "categorical accuracy compares one-hot targets and predictions of one shape (n, classes)",
+                              [] {
+                                CategoricalAccuracy().update(zeros({2, 2}), zeros({2, 3}));
+                              }),
+      misuse<InvalidArgument>(
+          "Metric::update", "a label that is no class", "label 3 is none of 3 classes",
+          [] {
+            SparseTopKCategoricalAccuracy(1).update(Tensor::full({1}, 3, DType::i64), zeros({1, 3}));
+          }),
+      misuse<InvalidArgument>("Metric::update", "predictions that were moved from",
+                              "mean needs predictions with an axis of examples, got an undefined tensor",
+                              [] { Mean().update({}, moved_from(zeros({2}))); }),
+      misuse<LogicError>("MeanMetricWrapper", "no function", "the metric has no function: none was given",
+                         [] { MeanMetricWrapper("own", nullptr).update({}, zeros({2})); }),
   };
 }
 
