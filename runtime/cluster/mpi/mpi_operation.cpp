@@ -33,16 +33,12 @@ std::pair<std::string, std::string> split_text(const std::string& message) {
   return {message.substr(sizeof(length), length), message.substr(sizeof(length) + length)};
 }
 
-/// One by one, so that those that are done are known.
-bool test_all(std::vector<MPI_Request>& requests) {
-  bool all = true;
+/// One by one: those that are done are MPI_REQUEST_NULL then.
+void test_each(auto& requests) {
   for (MPI_Request& request : requests) {
-    if (request == MPI_REQUEST_NULL) continue;
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    all = all && done;
   }
-  return all;
 }
 
 }  // namespace
@@ -60,33 +56,36 @@ int MpiOperation::tag(int kind) const { return first_tag + static_cast<int>(chan
 MpiGather::MpiGather(const MpiPeers& peers, std::string_view place, std::string_view own, Channel channel)
     : MpiOperation(peers, place, channel),
       message_(join_text(place, own)),
+      sends_(static_cast<std::size_t>(peers.size), MPI_REQUEST_NULL),
       arrived_(static_cast<std::size_t>(peers.size)) {}
 
 void MpiGather::start() {
   for (int worker = 0; worker < peers().size; ++worker) {
     if (worker == peers().rank) continue;
     check_mpi(MPI_Isend(message_.data(), static_cast<int>(message_.size()), MPI_BYTE, worker, tag(gather_kind),
-                        peers().comm, &sends_.emplace_back()),
+                        peers().comm, &sends_[static_cast<std::size_t>(worker)]),
               "MPI_Isend");
   }
   arrived_[static_cast<std::size_t>(peers().rank)] = message_;
 }
 
 bool MpiGather::advance() {
-  for (const int worker : awaited()) {
+  for (int worker = 0; worker < peers().size; ++worker) {
+    if (arrived_[static_cast<std::size_t>(worker)]) continue;
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
     check_mpi(MPI_Improbe(worker, tag(gather_kind), peers().comm, &found, &message, &status), "MPI_Improbe");
     if (found) arrived_[static_cast<std::size_t>(worker)] = receive_text(message, status);
   }
-  return test_all(sends_) && awaited().empty();
+  test_each(sends_);
+  return awaited().empty();
 }
 
 std::vector<int> MpiGather::awaited() const {
   std::vector<int> workers;
   for (std::size_t worker = 0; worker < arrived_.size(); ++worker)
-    if (!arrived_[worker]) workers.push_back(static_cast<int>(worker));
+    if (!arrived_[worker] || sends_[worker] != MPI_REQUEST_NULL) workers.push_back(static_cast<int>(worker));
   return workers;
 }
 
@@ -118,10 +117,7 @@ template <class Byte, class Post>
 bool MpiExchange::move_on(std::vector<Stream<Byte>>& streams, const Post& post) {
   bool all = true;
   for (Stream<Byte>& stream : streams) {
-    for (MPI_Request& request : stream.under_way) {
-      int done = 0;
-      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    }
+    test_each(stream.under_way);
     pieces_done_ += std::erase(stream.under_way, MPI_REQUEST_NULL);
     while (!stream.left.empty() && stream.under_way.size() < pieces_at_a_time) {
       const std::span<Byte> piece = stream.left.first(std::min(piece_bytes, stream.left.size()));

@@ -36,7 +36,7 @@ class MpiOperation {
   virtual void start() = 0;
   /// Moves on; true at the end.
   virtual bool advance() = 0;
-  /// The workers that it waits for.
+  /// The workers that it waits for: that have something to send yet, or to receive. Empty once it is done.
   virtual std::vector<int> awaited() const = 0;
   /// Takes its memory away from messages that may yet come.
   virtual void cancel() {}
@@ -82,7 +82,7 @@ class MpiGather final : public MpiOperation {
 
  private:
   std::string message_;
-  std::vector<MPI_Request> sends_{};
+  std::vector<MPI_Request> sends_;                   ///< by worker
   std::vector<std::optional<std::string>> arrived_;  ///< by worker
 };
 
