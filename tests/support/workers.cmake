@@ -11,12 +11,18 @@ if(LOCKSTEP_SANITIZE STREQUAL "thread")
   list(APPEND LOCKSTEP_MPIRUN_ENVIRONMENT
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1 suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
 endif()
+if(LOCKSTEP_SANITIZE MATCHES address)
+  set(LOCKSTEP_LEAK_CHECK ${PROJECT_SOURCE_DIR}/tests/support/leak_check.cpp)
+  # MPI is not built so that the sanitizer sees its callers the fast way.
+  set(LOCKSTEP_LEAK_CHECK_ENVIRONMENT ASAN_OPTIONS=fast_unwind_on_malloc=0
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp)
+endif()
 
 # workers_test_program(NAME SOURCES ... LINKS ... LABEL ...): a GoogleTest program whose tests several processes run
 # together, built by target tests_LABEL.
 function(workers_test_program name)
   cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINKS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
+  add_executable(${name} ${ARG_SOURCES} ${LOCKSTEP_LEAK_CHECK})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main lockstep_test_devices)
   set_target_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
@@ -31,5 +37,5 @@ function(workers_test program workers replicas)
   add_test(NAME ${name}
     COMMAND ${LOCKSTEP_MPIRUN} -np ${workers} $<TARGET_FILE:${program}> --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS "workers;${label}" TIMEOUT 300 PROCESSORS 2
-    ENVIRONMENT "${LOCKSTEP_MPIRUN_ENVIRONMENT};LOCKSTEP_TEST_LIMIT_S=120;LOCKSTEP_TEST_REPLICAS=${replicas}")
+    ENVIRONMENT "${LOCKSTEP_MPIRUN_ENVIRONMENT};${LOCKSTEP_LEAK_CHECK_ENVIRONMENT};LOCKSTEP_TEST_LIMIT_S=120;LOCKSTEP_TEST_REPLICAS=${replicas}")
 endfunction()

@@ -1,7 +1,6 @@
 #include "lockstep/strategy/collective/workers/over_workers.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include <fmt/ranges.h>
@@ -62,7 +61,7 @@ struct Form {
 
   explicit Form(const std::string& text) {
     std::vector<std::int64_t> numbers(text.size() / sizeof(std::int64_t));
-    std::memcpy(numbers.data(), text.data(), text.size());
+    std::ranges::copy(text, reinterpret_cast<char*>(numbers.data()));
     dtype = static_cast<DType>(numbers.at(0));
     axis = numbers.at(1);
     for (std::size_t i = 2; i < numbers.size(); ++i) shape.push_back(numbers[i]);
@@ -127,7 +126,7 @@ std::vector<std::vector<double>> gather_numbers(Cluster& cluster, std::string_vi
   const std::string_view message(reinterpret_cast<const char*>(own.data()), own.size_bytes());
   for (const std::string& text : cluster.all_gather(place, message)) {
     all.emplace_back(text.size() / sizeof(double));
-    std::memcpy(all.back().data(), text.data(), text.size());
+    std::ranges::copy(text, reinterpret_cast<char*>(all.back().data()));
   }
   return all;
 }
