@@ -35,4 +35,6 @@ if(LOCKSTEP_HAVE_CUDA)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  # nvcc names its temporary files after its process, and symbols after them: without those two builds have the same bytes.
+  list(APPEND CMAKE_CUDA_COMPILE_OBJECT "${CMAKE_OBJCOPY} --wildcard --strip-symbol=*tmpxft_* <OBJECT>")
 endif()
