@@ -579,7 +579,6 @@ class TrainedModel(Case):
         self.refuse("evaluate", "--model", model, says=["fashion-mnist", "(140, 256)"])
         self.refuse("evaluate", *self.SMALL, "--weights", self.path / "none.h5", says=["none.h5", "cannot be read"])
         self.refuse("evaluate", "--model", "mlp", "--weights", weights, *self.DATA, says="w.weights.h5")
-        self.refuse("evaluate", "--model", model, *self.DATA, "--strategy", "multi-worker", says="is for training")
         self.refuse("predict", "--model", model, *self.DATA, says="--output is required")
         self.refuse("predict", "--model", model, *self.DATA, "--output", self.path / "p.npy", says=["p.npy", ".csv"])
         self.refuse("predict", "--model", model, *self.DATA, "--output", self.path / "no" / "p.csv", says="no does not exist")

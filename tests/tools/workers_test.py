@@ -1,4 +1,4 @@
-"""Runs `lockstep train` (its path is in $LOCKSTEP) in several processes, as mpirun ($MPIRUN) starts them."""
+"""Runs `lockstep train`, `evaluate` and `predict` (its path is in $LOCKSTEP) in several processes, as mpirun ($MPIRUN) starts them."""
 
 import json
 import os
@@ -14,8 +14,9 @@ import unittest
 
 PROGRAM = os.environ["LOCKSTEP"]
 MPIRUN = shlex.split(os.environ["MPIRUN"])
-TRAIN = ["train", "--strategy", "multi-worker", "--data", "synthetic:32", "--batch-size", "8", "--optimizer", "sgd",
-         "--learning-rate", "0.01"]
+DATA = ["--data", "synthetic:32"]
+TRAIN = ["train", "--strategy", "multi-worker", *DATA, "--batch-size", "8", "--optimizer", "sgd", "--learning-rate",
+         "0.01"]
 SMALL = ["--model", "siamese-lstm"]
 
 
@@ -129,6 +130,44 @@ class Train(Case):
         done = self.run_workers(arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(list(self.said_by(done.stderr)), [1])  # the process that is task 0
+
+
+class Trained(Case):
+    """evaluate and predict."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = self.path / "trained.keras"
+        subprocess.run([PROGRAM, "train", *SMALL, *DATA, "--epochs", "1", "--save", self.model], check=True,
+                       capture_output=True, timeout=200)
+
+    def run_command(self, workers, name, *arguments):
+        multi_worker = [*MPIRUN, "-np", str(workers), PROGRAM, name, "--strategy", "multi-worker"] if workers else None
+        done = self.run_workers([*(multi_worker or [PROGRAM, name]), "--model", self.model, *DATA, *arguments])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_evaluate_gives_what_one_process_gives_and_speaks_once(self):
+        done = self.run_command(3, "evaluate", "--replicas", "2", "--batch-size", "5", "--json")
+        said = self.said_by(done.stdout)
+        self.assertEqual([len(lines) for lines in said.values()], [1], done.stdout)
+        by_workers = json.loads(said[0][0])
+        expected = json.loads(self.run_command(None, "evaluate", "--json").stdout)
+        self.assertAlmostEqual(by_workers["loss"], expected["loss"], delta=1e-5)
+        self.assertEqual(by_workers["accuracy"], expected["accuracy"])
+        self.assertEqual(list(self.said_by(done.stderr)), [0])
+
+    def test_predict_gives_every_example_in_the_order_of_the_data(self):
+        tables = {}
+        for workers in (None, 2, 3):
+            tables[workers] = self.path / f"{workers}.csv"
+            self.run_command(workers, "predict", "--batch-size", "5", "--output", tables[workers])
+        expected, *others = [[float(line) for line in table.read_text().splitlines()[1:]] for table in tables.values()]
+        self.assertEqual(len(expected), 32)
+        self.assertGreater(len(set(expected)), 1)
+        for predictions in others:
+            for a, b in zip(predictions, expected, strict=True):
+                self.assertAlmostEqual(a, b, delta=1e-5)
 
 
 class Refuse(Case):

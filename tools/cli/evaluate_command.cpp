@@ -16,6 +16,7 @@ void run(const EvaluateOptions& options) {
   options.trained.check();
   TrainedModel trained = make_trained_model(options.trained);
   const Logs logs = trained.model.evaluate(trained.examples);
+  if (!trained.model.strategy().is_chief()) return;
   std::string text;
   nlohmann::ordered_json result{{"model", options.trained.model}, {"data", trained.data}, {"examples", trained.count}};
   for (const auto& [name, value] : logs) {
@@ -37,7 +38,8 @@ void add_evaluate_command(CLI::App& program, int&) {
   command->footer(
       "Examples:\n"
       "  lockstep evaluate --model trained.keras --data fashion-mnist\n"
-      "  lockstep evaluate --model minigooglenet --weights minigooglenet.weights.h5 --data cifar10:DIR --json");
+      "  lockstep evaluate --model minigooglenet --weights minigooglenet.weights.h5 --data cifar10:DIR --json\n"
+      "  mpirun -np 2 -H a,b lockstep evaluate --strategy multi-worker --model trained.keras --data fashion-mnist");
   command->callback([options] { run(*options); });
 }
 

@@ -39,7 +39,9 @@ void run(const PredictOptions& options) {
   require(options.output.ends_with(".csv"), "--output {}: the name must end in .csv", options.output);
   require_writable(options.output, "--output");
   TrainedModel trained = make_trained_model(options.trained);
-  const std::string text = as_csv(trained.model.predict_all(trained.examples), trained.model.network().output_names());
+  const std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
+  if (!trained.model.strategy().is_chief()) return;
+  const std::string text = as_csv(outputs, trained.model.network().output_names());
   write_file_atomically(options.output, std::as_bytes(std::span(text)));
   fmt::print(stderr, "{}: predictions of {} for {} examples of {}\n", options.output, options.trained.model,
              trained.count, trained.data);

@@ -15,7 +15,6 @@ void TrainedModelOptions::add_to(CLI::App& command) {
 
 void TrainedModelOptions::check() const {
   check_model(model, replicas);
-  require(!replicas.has_workers(), "--strategy multi-worker is for training; use mirrored");
   require(is_model_file(model) || !weights.empty(),
           "--weights: {} has no trained weights of its own; say which file they are in", model);
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
