@@ -1,4 +1,7 @@
-"""Runs `lockstep train`, `evaluate` and `predict` (its path is in $LOCKSTEP) in several processes, as mpirun ($MPIRUN) starts them."""
+"""Runs `lockstep train`, `evaluate` and `predict` in several processes, as mpirun starts them.
+
+The paths are in $LOCKSTEP and $MPIRUN.
+"""
 
 import json
 import os
