@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json config_of(const Layer& layer) {
-  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable());
+  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable(), layer.impl().dtype_policy());
   layer.impl().describe(config);
   return config.values();
 }
