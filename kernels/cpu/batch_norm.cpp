@@ -148,7 +148,8 @@ struct Coefficients {
 };
 
 template <bool relu, class T>
-void normalize(const Rows<T>& x, const Rows<T>& y, Index begin, Index end, Index channels, const Coefficients& coefficients) {
+void normalize(const Rows<T>& x, const Rows<T>& y, Index begin, Index end, Index channels,
+               const Coefficients& coefficients) {
   const float* const mean = coefficients.mean;
   const float* const scale = coefficients.scale.data();
   const float* const beta = coefficients.beta;
@@ -208,7 +209,8 @@ void add_tile(const Rows<T>& x, const Rows<T>& dy, Index begin, Index end, const
 }
 
 template <bool relu, class T>
-GradientSums gradient_sums(const Rows<T>& x, const Rows<T>& dy, const Extent& extent, const Coefficients& coefficients) {
+GradientSums gradient_sums(const Rows<T>& x, const Rows<T>& dy, const Extent& extent,
+                           const Coefficients& coefficients) {
   std::vector<GradientSums> partial(extent.parts(), GradientSums(extent.channels));
   for_each_part(extent, [&](Index part, Index begin, Index end) {
     std::vector<float> tile_g(extent.channels), tile_g_deviation(extent.channels);

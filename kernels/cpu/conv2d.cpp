@@ -1,6 +1,6 @@
 // Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout and type
-// that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 over f32
-// go another way (winograd.h).
+// that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 over
+// f32 go another way (winograd.h).
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
@@ -42,12 +42,24 @@ struct Geometry {
         any_kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], dtype, false)),
         any_kernel_gradient(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], DType::f32, false)),
         activation(after),
-        key{x_shape[0],      x_shape[1],        x_shape[2],
-            x_shape[3],      w.height,          w.width,
-            kernel_shape[2], kernel_shape[3],   w.stride_h,
-            w.stride_w,      w.dilation_h,      w.dilation_w,
-            w.pad_top,       w.pad_left,        w.pad_bottom,
-            w.pad_right,     bias_of.defined(), static_cast<std::int64_t>(after),
+        key{x_shape[0],
+            x_shape[1],
+            x_shape[2],
+            x_shape[3],
+            w.height,
+            w.width,
+            kernel_shape[2],
+            kernel_shape[3],
+            w.stride_h,
+            w.stride_w,
+            w.dilation_h,
+            w.dilation_w,
+            w.pad_top,
+            w.pad_left,
+            w.pad_bottom,
+            w.pad_right,
+            bias_of.defined(),
+            static_cast<std::int64_t>(after),
             static_cast<std::int64_t>(dtype)} {}
 
  private:
@@ -92,8 +104,8 @@ onednn::Plan gradient_x_plan(const Geometry& g) {
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {
   const auto description = onednn::describe_gradient<dnnl::convolution_backward_weights>(
-      describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel_gradient, g.bias, g.y, g.strides,
-      g.dilation, g.pad_begin, g.pad_end);
+      describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel_gradient, g.bias, g.y, g.strides, g.dilation,
+      g.pad_begin, g.pad_end);
   onednn::Plan plan{dnnl::convolution_backward_weights(description),
                     description.scratchpad_desc(),
                     description.diff_weights_desc(),
@@ -117,7 +129,8 @@ Tensor reordered(const onednn::Plan& plan, const Geometry& g, const Tensor& kern
 void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                         Activation activation, const Tensor& y) {
   if (y.elements() == 0) return;
-  if (only_wide(x)) return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
+  if (only_wide(x))
+    return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
   if (x.dtype() == DType::f32 && winograd::pays(x.shape(), kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
     if (const auto function = function_of(activation)) unary(*function, y, y);

@@ -30,8 +30,9 @@ struct Geometry {
 
 /// What a plan for x (n, in) and y (n, out) depends on.
 onednn::PlanKey key_of(const Tensor& x, const Tensor& y, bool has_bias, Activation activation = Activation::linear) {
-  return {x.dim(0), x.dim(1), y.dim(1), static_cast<std::int64_t>(x.dtype()), has_bias,
-          static_cast<std::int64_t>(activation)};
+  return {x.dim(0), x.dim(1),
+          y.dim(1), static_cast<std::int64_t>(x.dtype()),
+          has_bias, static_cast<std::int64_t>(activation)};
 }
 
 dnnl::inner_product_forward::primitive_desc describe_forward(const Geometry& g, Activation activation) {

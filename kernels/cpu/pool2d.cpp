@@ -273,16 +273,14 @@ void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tenso
 void CpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) {
   const Geometry g(dx, window, dy);
   visit_real(dx.dtype(), [&]<class T>() {
-    visit_places(places, [&](const auto* first) {
-      max_pool_gradient(g, first, dy.data<T>(), row_stride(dy), dx.data<T>());
-    });
+    visit_places(places,
+                 [&](const auto* first) { max_pool_gradient(g, first, dy.data<T>(), row_stride(dy), dx.data<T>()); });
   });
 }
 
 void CpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
-  visit_real(x.dtype(), [&]<class T>() {
-    average_pool(Geometry(x, window, y), x.data<T>(), y.data<T>(), row_stride(y));
-  });
+  visit_real(x.dtype(),
+             [&]<class T>() { average_pool(Geometry(x, window, y), x.data<T>(), y.data<T>(), row_stride(y)); });
 }
 
 void CpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) {

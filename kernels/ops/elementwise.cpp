@@ -59,7 +59,8 @@ void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, con
 void pass_on_broadcast(BackwardContext& c, int input, const Shape& shape) {
   const Tensor& dy = c.gradient(0);
   if (shape == dy.shape()) return pass_on(c, input, dy);
-  contribute(c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); }, dy.dtype());
+  contribute(
+      c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); }, dy.dtype());
 }
 
 void add_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
