@@ -30,12 +30,13 @@ inline constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::min();
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
 /// ops (kernels/ops), which compose everything else from these. Tensors are dense f32 unless said; "rows" means that
 /// all axes but the last are dense among themselves and only the row stride may be wider than the last axis, as in a
-/// channel slice.
+/// channel slice. On CPUs the families marked "real" also take bf16 for everything but parameters, statistics and their
+/// gradients, all of one dtype; they compute in f32 and round results.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Element-wise, cpu/elementwise.cpp.
+  // Element-wise, cpu/elementwise.cpp. Real but for moving_average.
   /// y = f(x).
   virtual void unary(const UnaryFunction& f, const Tensor& x, const Tensor& y) = 0;
   /// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (ops/unary.h) says.
@@ -44,7 +45,7 @@ class Backend {
   virtual void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) = 0;
   /// y = x * scale + shift.
   virtual void affine(const Tensor& x, float scale, float shift, const Tensor& y) = 0;
-  /// out += sign * x, sign 1 or -1; x of any strides; f32, bf16, i32 or i64.
+  /// out += sign * x, sign 1 or -1; x of any strides; i32 or i64, too.
   virtual void accumulate(const Tensor& x, int sign, const Tensor& out) = 0;
   /// Copies any strides and dtype to any strides and dtype of the same shape.
   virtual void convert(const Tensor& x, const Tensor& y) = 0;
@@ -55,7 +56,7 @@ class Backend {
   /// As lockstep::dropout (ops/dropout.h).
   virtual void dropout(const Tensor& x, float rate, const RandomKey& key, const Tensor& y) = 0;
 
-  // Reductions, cpu/reduction.cpp.
+  // Reductions, cpu/reduction.cpp. Real; y of a sum may have another dtype than x.
   /// y (outer, inner) = sum over the middle axis of x (outer, n, inner).
   virtual void sum_middle(const Tensor& x, const Tensor& y) = 0;
   /// y (rows) i64 = index of the first largest of x (rows, n).
@@ -97,7 +98,7 @@ class Backend {
   ///@}
 
   ///@{
-  /// Convolution, cpu/conv2d.cpp, in as many groups as the kernel's third axis fits into x's channels: y from x (n, h,
+  /// Convolution, cpu/conv2d.cpp, real, in as many groups as the kernel's third axis fits into x's channels: y from x (n, h,
   /// w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one that
   /// is_fusable (ops/fused_activation.h).
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
@@ -108,7 +109,7 @@ class Backend {
   ///@}
 
   ///@{
-  /// Matrix products, cpu/dense.cpp: y (n, out) from x (n, in) and kernel (in, out), and the gradients from dy. bias
+  /// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out), and the gradients from dy. bias
   /// and dbias may be undefined; the activation is one that is_fusable.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
@@ -116,7 +117,7 @@ class Backend {
   virtual void dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) = 0;
   ///@}
 
-  // Batch normalization over rows of channels, cpu/batch_norm.cpp.
+  // Batch normalization over rows of channels, cpu/batch_norm.cpp. Real.
   /// mean and variance (c) of the rows of x; the variance is divided by their number.
   virtual void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) = 0;
   /// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta).
@@ -146,7 +147,7 @@ class Backend {
   ///@}
 
   ///@{
-  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, as ops/pool2d.h says. y and dy are rows. places: undefined, or of y's
+  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, real, as ops/pool2d.h says. y and dy are rows. places: undefined, or of y's
   /// shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was found.
   virtual void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) = 0;
   virtual void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy,

@@ -20,14 +20,21 @@ constexpr Index tile_elements = 4096;
 constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
 constexpr Index most_parts = 64;         ///< that threads sum; more cores than that do not help
 
-/// A tensor as rows of channels.
+/// A tensor of f32 or bf16 as rows of channels.
+template <class T>
 struct Rows {
-  float* first;
+  explicit Rows(const Tensor& tensor) : first(tensor.data<T>()), stride(row_stride(tensor)) {}
+  T* row(Index r) const { return first + r * stride; }
+
+  T* first;
   Index stride;
-  float* row(Index r) const { return first + r * stride; }
 };
 
-Rows rows_of(const Tensor& tensor) { return {tensor.data<float>(), row_stride(tensor)}; }
+/// An element to compute with.
+template <class T>
+[[gnu::always_inline]] inline float value_of(T element) {
+  return static_cast<float>(element);
+}
 
 struct Extent {
   Index rows, channels;
@@ -88,7 +95,8 @@ struct Moments {
 };
 
 /// Mean of a tile first, then the deviations from it: no cancellation however large the mean is.
-void add_tile(const Rows& x, Index begin, Index end, std::vector<float>& mean, std::vector<float>& squares,
+template <class T>
+void add_tile(const Rows<T>& x, Index begin, Index end, std::vector<float>& mean, std::vector<float>& squares,
               Moments& moments) {
   const Index channels = static_cast<Index>(mean.size());
   std::fill(mean.begin(), mean.end(), 0.0F);
@@ -96,23 +104,23 @@ void add_tile(const Rows& x, Index begin, Index end, std::vector<float>& mean, s
   float* const m = mean.data();
   float* const s = squares.data();
   by_fours(begin, end, [&]<int rows>(Index row) {
-    const float* first = x.row(row);
+    const T* first = x.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k) {
-      float sum = first[k];
-      for (int r = 1; r < rows; ++r) sum += first[r * x.stride + k];
+      float sum = value_of(first[k]);
+      for (int r = 1; r < rows; ++r) sum += value_of(first[r * x.stride + k]);
       m[k] += sum;
     }
   });
   const float scale = 1.0F / static_cast<float>(end - begin);
   for (float& value : mean) value *= scale;
   by_fours(begin, end, [&]<int rows>(Index row) {
-    const float* first = x.row(row);
+    const T* first = x.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k) {
       float sum = 0;
       for (int r = 0; r < rows; ++r) {
-        const float deviation = first[r * x.stride + k] - m[k];
+        const float deviation = value_of(first[r * x.stride + k]) - m[k];
         sum += deviation * deviation;
       }
       s[k] += sum;
@@ -139,18 +147,19 @@ struct Coefficients {
   std::vector<float> scale;
 };
 
-template <bool relu>
-void normalize(const Rows& x, const Rows& y, Index begin, Index end, Index channels, const Coefficients& coefficients) {
+template <bool relu, class T>
+void normalize(const Rows<T>& x, const Rows<T>& y, Index begin, Index end, Index channels,
+               const Coefficients& coefficients) {
   const float* const mean = coefficients.mean;
   const float* const scale = coefficients.scale.data();
   const float* const beta = coefficients.beta;
   by_fours(begin, end, [&]<int rows>(Index row) {
-    const float* from = x.row(row);
-    float* to = y.row(row);
+    const T* from = x.row(row);
+    T* to = y.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k)
       for (int r = 0; r < rows; ++r)
-        to[r * y.stride + k] = normalized<relu>(from[r * x.stride + k] - mean[k], scale[k], beta[k]);
+        to[r * y.stride + k] = T(normalized<relu>(value_of(from[r * x.stride + k]) - mean[k], scale[k], beta[k]));
   });
 }
 
@@ -168,8 +177,8 @@ struct GradientSums {
   }
 };
 
-template <bool relu>
-void add_tile(const Rows& x, const Rows& dy, Index begin, Index end, const Coefficients& coefficients,
+template <bool relu, class T>
+void add_tile(const Rows<T>& x, const Rows<T>& dy, Index begin, Index end, const Coefficients& coefficients,
               std::vector<float>& tile_g, std::vector<float>& tile_g_deviation, GradientSums& sums) {
   const Index channels = static_cast<Index>(tile_g.size());
   std::fill(tile_g.begin(), tile_g.end(), 0.0F);
@@ -180,15 +189,15 @@ void add_tile(const Rows& x, const Rows& dy, Index begin, Index end, const Coeff
   float* const sum_g = tile_g.data();
   float* const sum_g_deviation = tile_g_deviation.data();
   by_fours(begin, end, [&]<int rows>(Index row) {
-    const float* from = x.row(row);
-    const float* gradient = dy.row(row);
+    const T* from = x.row(row);
+    const T* gradient = dy.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k) {
       float total = 0;
       float total_deviation = 0;
       for (int r = 0; r < rows; ++r) {
-        const float deviation = from[r * x.stride + k] - mean[k];
-        const float g = active<relu>(deviation, scale[k], beta[k], gradient[r * dy.stride + k]);
+        const float deviation = value_of(from[r * x.stride + k]) - mean[k];
+        const float g = active<relu>(deviation, scale[k], beta[k], value_of(gradient[r * dy.stride + k]));
         total += g;
         total_deviation += g * deviation;
       }
@@ -199,8 +208,9 @@ void add_tile(const Rows& x, const Rows& dy, Index begin, Index end, const Coeff
   sums.add(tile_g, tile_g_deviation);
 }
 
-template <bool relu>
-GradientSums gradient_sums(const Rows& x, const Rows& dy, const Extent& extent, const Coefficients& coefficients) {
+template <bool relu, class T>
+GradientSums gradient_sums(const Rows<T>& x, const Rows<T>& dy, const Extent& extent,
+                           const Coefficients& coefficients) {
   std::vector<GradientSums> partial(extent.parts(), GradientSums(extent.channels));
   for_each_part(extent, [&](Index part, Index begin, Index end) {
     std::vector<float> tile_g(extent.channels), tile_g_deviation(extent.channels);
@@ -213,8 +223,8 @@ GradientSums gradient_sums(const Rows& x, const Rows& dy, const Extent& extent, 
   return total;
 }
 
-template <bool relu>
-void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent& extent,
+template <bool relu, class T>
+void write_gradient(const Rows<T>& x, const Rows<T>& dy, const Rows<T>& dx, const Extent& extent,
                     const Coefficients& coefficients, const std::vector<float>& offsets,
                     const std::vector<float>& slopes) {
   const float* const mean = coefficients.mean;
@@ -224,25 +234,22 @@ void write_gradient(const Rows& x, const Rows& dy, const Rows& dx, const Extent&
   const float* const slope = slopes.data();
   parallel_for(extent.rows, extent.grain(), [&](Index begin, Index end) {
     by_fours(begin, end, [&]<int rows>(Index row) {
-      const float* from = x.row(row);
-      const float* gradient = dy.row(row);
-      float* to = dx.row(row);
+      const T* from = x.row(row);
+      const T* gradient = dy.row(row);
+      T* to = dx.row(row);
 #pragma omp simd
       for (Index k = 0; k < extent.channels; ++k)
         for (int r = 0; r < rows; ++r) {
-          const float deviation = from[r * x.stride + k] - mean[k];
-          const float g = active<relu>(deviation, scale[k], beta[k], gradient[r * dy.stride + k]);
-          to[r * dx.stride + k] = MomentsGradient(offset[k], slope[k])(scale[k], g, deviation);
+          const float deviation = value_of(from[r * x.stride + k]) - mean[k];
+          const float g = active<relu>(deviation, scale[k], beta[k], value_of(gradient[r * dy.stride + k]));
+          to[r * dx.stride + k] = T(MomentsGradient(offset[k], slope[k])(scale[k], g, deviation));
         }
     });
   });
 }
 
-}  // namespace
-
-void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) {
-  const Extent extent = extent_of(x);
-  const Rows rows = rows_of(x);
+template <class T>
+Moments moments_of(const Rows<T>& rows, const Extent& extent) {
   std::vector<Moments> partial(extent.parts(), Moments(extent.channels));
   for_each_part(extent, [&](Index part, Index begin, Index end) {
     std::vector<float> tile_mean(extent.channels), tile_squares(extent.channels);
@@ -251,7 +258,13 @@ void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tens
   });
   Moments total(extent.channels);
   for (const Moments& moments : partial) total.merge<double>(moments.count, moments.mean, moments.squares);
-  total.write(mean, variance);
+  return total;
+}
+
+}  // namespace
+
+void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) {
+  visit_real(x.dtype(), [&]<class T>() { moments_of(Rows<T>(x), extent_of(x)).write(mean, variance); });
 }
 
 void CpuBackend::merge_moments(const Tensor& parts, const Tensor& mean, const Tensor& variance) {
@@ -272,9 +285,11 @@ void CpuBackend::batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& 
                             const Tensor& variance, float epsilon, bool relu, const Tensor& y) {
   const Extent extent = extent_of(x);
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
-  const auto pass = relu ? normalize<true> : normalize<false>;
-  parallel_for(extent.rows, extent.grain(), [&](Index begin, Index end) {
-    pass(rows_of(x), rows_of(y), begin, end, extent.channels, coefficients);
+  visit_real(x.dtype(), [&]<class T>() {
+    const auto pass = relu ? normalize<true, T> : normalize<false, T>;
+    parallel_for(extent.rows, extent.grain(), [&](Index begin, Index end) {
+      pass(Rows<T>(x), Rows<T>(y), begin, end, extent.channels, coefficients);
+    });
   });
 }
 
@@ -282,8 +297,10 @@ void CpuBackend::batch_norm_gradient_sums(const Tensor& x, const Tensor& gamma, 
                                           const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
                                           const Tensor& dgamma, const Tensor& dbeta) {
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
-  const auto pass = relu ? gradient_sums<true> : gradient_sums<false>;
-  const GradientSums sums = pass(rows_of(x), rows_of(dy), extent_of(x), coefficients);
+  const GradientSums sums = visit_real(x.dtype(), [&]<class T>() {
+    const auto pass = relu ? gradient_sums<true, T> : gradient_sums<false, T>;
+    return pass(Rows<T>(x), Rows<T>(dy), extent_of(x), coefficients);
+  });
   std::transform(sums.g_deviation.begin(), sums.g_deviation.end(), coefficients.inverse.begin(), dgamma.data<float>(),
                  [](double sum, double inverse) { return static_cast<float>(sum * inverse); });
   std::transform(sums.g.begin(), sums.g.end(), dbeta.data<float>(), [](double sum) { return static_cast<float>(sum); });
@@ -302,8 +319,10 @@ void CpuBackend::batch_norm_gradient_x(const Tensor& x, const Tensor& gamma, con
     offsets[k] = gradient.offset;
     slopes[k] = gradient.slope;
   }
-  const auto pass = relu ? write_gradient<true> : write_gradient<false>;
-  pass(rows_of(x), rows_of(dy), rows_of(dx), extent, coefficients, offsets, slopes);
+  visit_real(x.dtype(), [&]<class T>() {
+    const auto pass = relu ? write_gradient<true, T> : write_gradient<false, T>;
+    pass(Rows<T>(x), Rows<T>(dy), Rows<T>(dx), extent, coefficients, offsets, slopes);
+  });
 }
 
 }  // namespace lockstep

@@ -1,15 +1,19 @@
-// Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout that the
-// primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go another way
-// (winograd.h).
+// Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout and type
+// that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 over
+// f32 go another way (winograd.h).
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
+#include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/cpu/winograd.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 
 namespace lockstep {
 namespace {
 
+using cpu::narrowed;
+using cpu::only_wide;
+using cpu::widened;
 using dnnl::memory;
 using Tag = memory::format_tag;
 
@@ -17,34 +21,55 @@ using Tag = memory::format_tag;
 /// groups has each group's results side by side: to oneDNN it is (h, w, in, groups, out / groups).
 struct Geometry {
   memory::dims strides, dilation, pad_begin, pad_end;
-  memory::desc x, y, kernel, any_kernel, bias;  ///< any_kernel: in the layout that the primitive likes
+  memory::desc x, y, kernel, bias;
+  ///@{
+  /// In the layouts that the primitives like. That which is read is of x's type; the gradient is f32.
+  memory::desc any_kernel, any_kernel_gradient;
+  ///@}
   Activation activation;
   onednn::PlanKey key;
 
-  Geometry(const Shape& x_shape, const Shape& kernel_shape, const Shape& y_shape, const Window2d& w,
+  Geometry(const Shape& x_shape, const Shape& kernel_shape, const Shape& y_shape, DType dtype, const Window2d& w,
            const Tensor& bias_of = {}, Activation after = Activation::linear)
       : strides{w.stride_h, w.stride_w},
         dilation{w.dilation_h - 1, w.dilation_w - 1},
         pad_begin{w.pad_top, w.pad_left},
         pad_end{w.pad_bottom, w.pad_right},
-        x(images(x_shape)),
-        y(images(y_shape)),
-        kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], true)),
-        any_kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], false)),
+        x(images(x_shape, dtype)),
+        y(images(y_shape, dtype)),
+        kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], DType::f32, true)),
         bias(bias_of.defined() ? memory::desc({kernel_shape[3]}, memory::data_type::f32, Tag::x) : memory::desc()),
+        any_kernel(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], dtype, false)),
+        any_kernel_gradient(kernel_of(kernel_shape, x_shape[3] / kernel_shape[2], DType::f32, false)),
         activation(after),
-        key{x_shape[0],      x_shape[1],        x_shape[2],
-            x_shape[3],      w.height,          w.width,
-            kernel_shape[2], kernel_shape[3],   w.stride_h,
-            w.stride_w,      w.dilation_h,      w.dilation_w,
-            w.pad_top,       w.pad_left,        w.pad_bottom,
-            w.pad_right,     bias_of.defined(), static_cast<std::int64_t>(after)} {}
+        key{x_shape[0],
+            x_shape[1],
+            x_shape[2],
+            x_shape[3],
+            w.height,
+            w.width,
+            kernel_shape[2],
+            kernel_shape[3],
+            w.stride_h,
+            w.stride_w,
+            w.dilation_h,
+            w.dilation_w,
+            w.pad_top,
+            w.pad_left,
+            w.pad_bottom,
+            w.pad_right,
+            bias_of.defined(),
+            static_cast<std::int64_t>(after),
+            static_cast<std::int64_t>(dtype)} {}
 
  private:
-  static memory::desc images(const Shape& s) { return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, Tag::nhwc}; }
-  static memory::desc kernel_of(const Shape& s, std::int64_t groups, bool plain) {
-    if (groups == 1) return {{s[3], s[2], s[0], s[1]}, memory::data_type::f32, plain ? Tag::hwio : Tag::any};
-    return {{groups, s[3] / groups, s[2], s[0], s[1]}, memory::data_type::f32, plain ? Tag::hwigo : Tag::any};
+  static memory::desc images(const Shape& s, DType dtype) {
+    return {{s[0], s[3], s[1], s[2]}, onednn::data_type(dtype), Tag::nhwc};
+  }
+  static memory::desc kernel_of(const Shape& s, std::int64_t groups, DType dtype, bool plain) {
+    const memory::data_type type = onednn::data_type(dtype);
+    if (groups == 1) return {{s[3], s[2], s[0], s[1]}, type, plain ? Tag::hwio : Tag::any};
+    return {{groups, s[3] / groups, s[2], s[0], s[1]}, type, plain ? Tag::hwigo : Tag::any};
   }
 };
 
@@ -79,7 +104,7 @@ onednn::Plan gradient_x_plan(const Geometry& g) {
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {
   const auto description = onednn::describe_gradient<dnnl::convolution_backward_weights>(
-      describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel, g.bias, g.y, g.strides, g.dilation,
+      describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel_gradient, g.bias, g.y, g.strides, g.dilation,
       g.pad_begin, g.pad_end);
   onednn::Plan plan{dnnl::convolution_backward_weights(description),
                     description.scratchpad_desc(),
@@ -104,13 +129,15 @@ Tensor reordered(const onednn::Plan& plan, const Geometry& g, const Tensor& kern
 void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                         Activation activation, const Tensor& y) {
   if (y.elements() == 0) return;
-  if (winograd::pays(x.shape(), kernel.shape(), window)) {
+  if (only_wide(x))
+    return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
+  if (x.dtype() == DType::f32 && winograd::pays(x.shape(), kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
     if (const auto function = function_of(activation)) unary(*function, y, y);
     return;
   }
   thread_local onednn::PlanCache plans("convolution");
-  const Geometry g(x.shape(), kernel.shape(), y.shape(), window, bias, activation);
+  const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, activation);
   const onednn::Plan& plan = plans.get(g.key, [&] { return forward_plan(g); });
   const Tensor weights = reordered(plan, g, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -124,9 +151,12 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
 
 void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
   if (dx.elements() == 0) return;
-  if (winograd::pays(dx.shape(), kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, dx);
+  if (only_wide(dx))
+    return narrowed(dx, [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, wide); });
+  if (dx.dtype() == DType::f32 && winograd::pays(dx.shape(), kernel.shape(), window))
+    return winograd::conv2d_gradient_x(dy, kernel, window, dx);
   thread_local onednn::PlanCache plans("data gradient of a convolution");
-  const Geometry g(dx.shape(), kernel.shape(), dy.shape(), window);
+  const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
   const Tensor weights = reordered(plan, g, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -144,14 +174,15 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     if (dbias.defined()) fill(dbias, 0);
     return;
   }
-  if (winograd::pays(x.shape(), dkernel.shape(), window)) {
+  if (only_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
+  if (x.dtype() == DType::f32 && winograd::pays(x.shape(), dkernel.shape(), window)) {
     winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
     if (dbias.defined())
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
     return;
   }
   thread_local onednn::PlanCache plans("kernel gradient of a convolution");
-  const Geometry g(x.shape(), dkernel.shape(), dy.shape(), window, dbias);
+  const Geometry g(x.shape(), dkernel.shape(), dy.shape(), x.dtype(), window, dbias);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_kernel_plan(g); });
   const Tensor gradient = plan.reorder ? onednn::allocate(plan.weights) : dkernel;
   const Tensor scratch = onednn::allocate(plan.scratchpad);

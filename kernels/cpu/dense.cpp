@@ -5,23 +5,35 @@
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
+#include <lockstep/kernels/cpu/wide.h>
 
 namespace lockstep {
 namespace {
 
+using cpu::narrowed;
+using cpu::only_wide;
+using cpu::widened;
 using dnnl::memory;
 using Tag = memory::format_tag;
 
 /// Plain layouts of x (n, in), kernel (in, out) and y (n, out); oneDNN names a kernel's axes out first.
 struct Geometry {
-  memory::desc x, kernel, y, bias;
+  memory::desc x, kernel, kernel_gradient, y, bias;
 
-  Geometry(std::int64_t n, std::int64_t in, std::int64_t out, bool has_bias)
-      : x({n, in}, memory::data_type::f32, Tag::nc),
-        kernel({out, in}, memory::data_type::f32, Tag::io),
-        y({n, out}, memory::data_type::f32, Tag::nc),
+  Geometry(std::int64_t n, std::int64_t in, std::int64_t out, DType dtype, bool has_bias)
+      : x({n, in}, onednn::data_type(dtype), Tag::nc),
+        kernel({out, in}, onednn::data_type(dtype), Tag::io),
+        kernel_gradient({out, in}, memory::data_type::f32, Tag::io),
+        y({n, out}, onednn::data_type(dtype), Tag::nc),
         bias(has_bias ? memory::desc({out}, memory::data_type::f32, Tag::x) : memory::desc()) {}
 };
+
+/// What a plan for x (n, in) and y (n, out) depends on.
+onednn::PlanKey key_of(const Tensor& x, const Tensor& y, bool has_bias, Activation activation = Activation::linear) {
+  return {x.dim(0), x.dim(1),
+          y.dim(1), static_cast<std::int64_t>(x.dtype()),
+          has_bias, static_cast<std::int64_t>(activation)};
+}
 
 dnnl::inner_product_forward::primitive_desc describe_forward(const Geometry& g, Activation activation) {
   return onednn::describe<dnnl::inner_product_forward>(onednn::attributes(activation),
@@ -46,13 +58,13 @@ onednn::Plan gradient_x_product_plan(const Geometry& g, const memory::desc& tran
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {
   const auto description = onednn::describe_gradient<dnnl::inner_product_backward_weights>(
-      describe_forward(g, Activation::linear), onednn::attributes(), g.x, g.kernel, g.bias, g.y);
-  return {dnnl::inner_product_backward_weights(description), description.scratchpad_desc(), g.kernel, {}};
+      describe_forward(g, Activation::linear), onednn::attributes(), g.x, g.kernel_gradient, g.bias, g.y);
+  return {dnnl::inner_product_backward_weights(description), description.scratchpad_desc(), g.kernel_gradient, {}};
 }
 
 void gradient_x_of_few_rows(const Geometry& g, const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
   thread_local onednn::PlanCache plans("data gradient of a matrix product");
-  const onednn::Plan& plan = plans.get({dx.dim(0), dx.dim(1), dy.dim(1)}, [&] { return gradient_x_plan(g); });
+  const onednn::Plan& plan = plans.get(key_of(dx, dy, false), [&] { return gradient_x_plan(g); });
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::execute("a data gradient of a matrix product", plan.primitive,
                   {{DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
@@ -63,9 +75,9 @@ void gradient_x_of_few_rows(const Geometry& g, const Tensor& dy, const Tensor& k
 
 void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
   thread_local onednn::PlanCache plans("data gradient of a matrix product");
-  const memory::desc transposed_kernel({dy.dim(1), dx.dim(1)}, memory::data_type::f32, Tag::ba);
+  const memory::desc transposed_kernel({dy.dim(1), dx.dim(1)}, onednn::data_type(dx.dtype()), Tag::ba);
   const onednn::Plan& plan =
-      plans.get({dx.dim(0), dx.dim(1), dy.dim(1)}, [&] { return gradient_x_product_plan(g, transposed_kernel); });
+      plans.get(key_of(dx, dy, false), [&] { return gradient_x_product_plan(g, transposed_kernel); });
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::execute("a data gradient of a matrix product", plan.primitive,
                   {{DNNL_ARG_SRC, onednn::bind(g.y, dy)},
@@ -79,10 +91,12 @@ void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& ke
 void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                        const Tensor& y) {
   if (y.elements() == 0) return;
+  if (only_wide(x))
+    return narrowed(y, [&](const Tensor& wide) { dense(widened(x), widened(kernel), bias, activation, wide); });
   thread_local onednn::PlanCache plans("matrix product");
-  const Geometry g(x.dim(0), x.dim(1), y.dim(1), bias.defined());
-  const onednn::PlanKey key{x.dim(0), x.dim(1), y.dim(1), bias.defined(), static_cast<std::int64_t>(activation)};
-  const onednn::Plan& plan = plans.get(key, [&] { return forward_plan(g, activation); });
+  const Geometry g(x.dim(0), x.dim(1), y.dim(1), x.dtype(), bias.defined());
+  const onednn::Plan& plan =
+      plans.get(key_of(x, y, bias.defined(), activation), [&] { return forward_plan(g, activation); });
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_WEIGHTS, onednn::bind(g.kernel, kernel)},
@@ -94,7 +108,9 @@ void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias
 
 void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
   if (dx.elements() == 0) return;
-  const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), false);
+  if (only_wide(dx))
+    return narrowed(dx, [&](const Tensor& wide) { dense_gradient_x(widened(dy), widened(kernel), wide); });
+  const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype(), false);
   constexpr std::int64_t few_rows = 16;
   if (dx.dim(0) < few_rows)
     gradient_x_of_few_rows(g, dy, kernel, dx);
@@ -108,14 +124,14 @@ void CpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const 
     if (dbias.defined()) fill(dbias, 0);
     return;
   }
+  if (only_wide(x)) return dense_gradient_kernel(widened(x), widened(dy), dkernel, dbias);
   thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
-  const Geometry g(x.dim(0), x.dim(1), dy.dim(1), dbias.defined());
-  const onednn::PlanKey key{x.dim(0), x.dim(1), dy.dim(1), dbias.defined()};
-  const onednn::Plan& plan = plans.get(key, [&] { return gradient_kernel_plan(g); });
+  const Geometry g(x.dim(0), x.dim(1), dy.dim(1), x.dtype(), dbias.defined());
+  const onednn::Plan& plan = plans.get(key_of(x, dy, dbias.defined()), [&] { return gradient_kernel_plan(g); });
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},
-                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(g.kernel, dkernel)},
+                              {DNNL_ARG_DIFF_WEIGHTS, onednn::bind(g.kernel_gradient, dkernel)},
                               {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
   if (dbias.defined()) arguments.emplace(DNNL_ARG_DIFF_BIAS, onednn::bind(g.bias, dbias));
   onednn::execute("a kernel gradient of a matrix product", plan.primitive, arguments);

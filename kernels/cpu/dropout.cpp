@@ -22,26 +22,29 @@ void random_words(RandomSequence sequence, std::int64_t first, std::uint32_t* ou
 }
 
 // The functor is taken by value: read through a pointer, it might be what is written to, and nothing is vectorized.
-void drop(DropoutRule f, const float* x, const std::uint32_t* random, std::int64_t n, float* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i], random[i]);
+template <class T>
+void drop(DropoutRule f, const T* x, const std::uint32_t* random, std::int64_t n, T* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(f(static_cast<float>(x[i]), random[i]));
 }
 
 }  // namespace
 
 void CpuBackend::dropout(const Tensor& x, float rate, const RandomKey& key, const Tensor& y) {
-  const float* from = x.data<float>();
-  float* to = y.data<float>();
   const std::int64_t count = y.elements();
   constexpr std::int64_t elements = tile * words;
   const DropoutRule f(rate);
   const RandomSequence sequence(key);
-  parallel_for((count + elements - 1) / elements, grain_tiles, [=](std::int64_t begin, std::int64_t end) {
-    std::uint32_t random[elements];
-    for (std::int64_t t = begin; t < end; ++t) {
-      random_words(sequence, t * tile, random);
-      const std::int64_t first = t * elements;
-      drop(f, from + first, random, std::min(elements, count - first), to + first);
-    }
+  visit_real(y.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    parallel_for((count + elements - 1) / elements, grain_tiles, [=](std::int64_t begin, std::int64_t end) {
+      std::uint32_t random[elements];
+      for (std::int64_t t = begin; t < end; ++t) {
+        random_words(sequence, t * tile, random);
+        const std::int64_t first = t * elements;
+        drop(f, from + first, random, std::min(elements, count - first), to + first);
+      }
+    });
   });
 }
 

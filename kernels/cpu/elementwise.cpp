@@ -9,67 +9,73 @@ namespace lockstep {
 using cpu::for_each_run;
 using cpu::grain;
 
-void CpuBackend::unary(const UnaryFunction& function, const Tensor& x, const Tensor& y) {
-  const float* from = x.data<float>();
-  float* to = y.data<float>();
-  visit_unary(function, [&](auto f) {
-    parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
-    });
-  });
-}
-
-void CpuBackend::unary_gradient(const UnaryFunction& function, const Tensor& kept, const Tensor& dy, const Tensor& dx) {
-  const float* at = kept.data<float>();
-  const float* upper = dy.data<float>();
-  float* to = dx.data<float>();
-  visit_unary(function, [&](auto f) {
-    parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = f.gradient(at[i], upper[i]);
-    });
-  });
-}
-
 namespace {
 
-/// out[i] = f(a[i * a_stride], b[i * b_stride]); the strides that occur most get loops that can be vectorized.
+/// y = f(x), dense, computed in f32.
 template <class F>
-void binary_run(F f, const float* a, std::int64_t a_stride, const float* b, std::int64_t b_stride, float* out,
-                std::int64_t n) {
+void map(F f, const Tensor& x, const Tensor& y) {
+  visit_real(y.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = T(f(static_cast<float>(from[i])));
+    });
+  });
+}
+
+/// out[i] = f(a[i * a_stride], b[i * b_stride]); the strides that occur most get loops that can be vectorized.
+template <class F, class T>
+void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out, std::int64_t n) {
+  const auto value_of = [](const T& element) { return static_cast<float>(element); };
   if (a_stride == 1 && b_stride == 1) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value_of(a[i]), value_of(b[i])));
   } else if (a_stride == 1 && b_stride == 0) {
-    const float value = *b;
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i], value);
+    const float value = value_of(*b);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value_of(a[i]), value));
   } else if (a_stride == 0 && b_stride == 1) {
-    const float value = *a;
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f(value, b[i]);
+    const float value = value_of(*a);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value, value_of(b[i])));
   } else {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i * a_stride], b[i * b_stride]);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value_of(a[i * a_stride]), value_of(b[i * b_stride])));
   }
 }
 
 }  // namespace
 
+void CpuBackend::unary(const UnaryFunction& function, const Tensor& x, const Tensor& y) {
+  visit_unary(function, [&](auto f) { map(f, x, y); });
+}
+
+void CpuBackend::unary_gradient(const UnaryFunction& function, const Tensor& kept, const Tensor& dy, const Tensor& dx) {
+  visit_real(dx.dtype(), [&]<class T>() {
+    const T* at = kept.data<T>();
+    const T* upper = dy.data<T>();
+    T* to = dx.data<T>();
+    visit_unary(function, [&](auto f) {
+      parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          to[i] = T(f.gradient(static_cast<float>(at[i]), static_cast<float>(upper[i])));
+      });
+    });
+  });
+}
+
 void CpuBackend::binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
   const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
-  const float* left = a.data<float>();
-  const float* right = b.data<float>();
-  float* to = out.data<float>();
-  visit_binary(op, [&](auto f) {
-    for_each_run(loop, [&, f](const std::array<std::int64_t, 3>& at, std::int64_t n) {
-      binary_run(f, left + at[0], loop.inner_stride(0), right + at[1], loop.inner_stride(1), to + at[2], n);
+  visit_real(out.dtype(), [&]<class T>() {
+    const T* left = a.data<T>();
+    const T* right = b.data<T>();
+    T* to = out.data<T>();
+    visit_binary(op, [&](auto f) {
+      for_each_run(loop, [&, f](const std::array<std::int64_t, 3>& at, std::int64_t n) {
+        binary_run(f, left + at[0], loop.inner_stride(0), right + at[1], loop.inner_stride(1), to + at[2], n);
+      });
     });
   });
 }
 
 void CpuBackend::affine(const Tensor& x, float scale, float shift, const Tensor& y) {
-  const float* from = x.data<float>();
-  float* to = y.data<float>();
-  const functor::Affine f{.scale = scale, .shift = shift};
-  parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
-  });
+  map(functor::Affine{.scale = scale, .shift = shift}, x, y);
 }
 
 namespace {
@@ -91,7 +97,7 @@ void accumulate_elements(const Tensor& x, int sign, const Tensor& out) {
 }  // namespace
 
 void CpuBackend::accumulate(const Tensor& x, int sign, const Tensor& out) {
-  if (out.dtype() == DType::f32) return binary(sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
+  if (is_real(out.dtype())) return binary(sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
   visit_dtype(out.dtype(), [&]<class T>() { accumulate_elements<T>(x, sign, out); });
 }
 
@@ -118,9 +124,11 @@ void CpuBackend::convert(const Tensor& x, const Tensor& y) {
 }
 
 void CpuBackend::fill(const Tensor& x, float value) {
-  float* to = x.data<float>();
-  parallel_for(x.elements(), grain,
-               [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, value); });
+  visit_real(x.dtype(), [&]<class T>() {
+    T* to = x.data<T>();
+    parallel_for(x.elements(), grain,
+                 [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, T(value)); });
+  });
 }
 
 void CpuBackend::moving_average(const Tensor& average, const Tensor& value, float momentum) {

@@ -75,6 +75,18 @@ dnnl::primitive_attr attributes(Activation activation) {
   return attributes;
 }
 
+dnnl::memory::data_type data_type(DType dtype) {
+  return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
+bool computes_bfloat16() {
+  static const bool has_avx512 = [] {
+    const auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) == least;
+  }();
+  return has_avx512;
+}
+
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor) { return {desc, engine(), tensor.raw_data()}; }
 
 Tensor allocate(const dnnl::memory::desc& desc) {

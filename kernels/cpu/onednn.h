@@ -37,6 +37,10 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
 }
 /// Attributes that make a primitive take its scratch memory from us and apply a fusable activation to its result.
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
+/// oneDNN's name of f32 or bf16.
+dnnl::memory::data_type data_type(DType dtype);
+/// Whether the processor has the instructions for which oneDNN has kernels of bf16: AVX-512.
+bool computes_bfloat16();
 /// `desc` over the tensor's memory.
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 /// Uninitialized memory for `desc` from the device's allocator.

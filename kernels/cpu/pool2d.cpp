@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <vector>
 
 #include <lockstep/kernels/common/window.h>
@@ -99,25 +100,25 @@ class TapOffsets {
 };
 
 /// With `placed`, also at which tap each channel's first largest element is.
-template <bool placed>
-void largest_of_window(const Geometry& g, const TapOffsets& taps, const float* image, float* largest,
-                       std::int32_t* places) {
+template <bool placed, class T>
+void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* places) {
   std::copy_n(image + taps.first(), g.channels, largest);
   if constexpr (placed) std::fill_n(places, g.channels, 0);
   taps.by_fours(1, [&]<int count>(const Index* offsets, int number) {
-    std::array<const float*, count> tap;
+    std::array<const T*, count> tap;
     for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k) {
-      float m = largest[k];
+      auto m = static_cast<float>(largest[k]);
       std::int32_t place = 0;
       if constexpr (placed) place = places[k];
       for (int t = 0; t < count; ++t) {
-        const bool larger = m < tap[t][k];
-        m = larger ? tap[t][k] : m;
+        const auto value = static_cast<float>(tap[t][k]);
+        const bool larger = m < value;
+        m = larger ? value : m;
         place = larger ? number + t : place;
       }
-      largest[k] = m;
+      largest[k] = T(m);
       if constexpr (placed) places[k] = place;
     }
   });
@@ -125,8 +126,8 @@ void largest_of_window(const Geometry& g, const TapOffsets& taps, const float* i
 
 /// visit(offsets of the taps, first element of the image, number of the result's pixel, an integer for each channel)
 /// for all windows.
-template <class Visit>
-void for_all_windows(const Geometry& g, const float* images, Visit&& visit) {
+template <class T, class Visit>
+void for_all_windows(const Geometry& g, const T* images, Visit&& visit) {
   parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
     TapOffsets offsets(g.window);
     std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
@@ -137,107 +138,154 @@ void for_all_windows(const Geometry& g, const float* images, Visit&& visit) {
   });
 }
 
-template <class Place>
-void max_pool(const Geometry& g, const float* images, float* results, Index stride, Place* places) {
-  for_all_windows(g, images, [&](const TapOffsets& taps, const float* image, Index pixel, std::int32_t* found) {
+template <class T, class Place>
+void max_pool(const Geometry& g, const T* images, T* results, Index stride, Place* places) {
+  for_all_windows(g, images, [&](const TapOffsets& taps, const T* image, Index pixel, std::int32_t* found) {
     largest_of_window<true>(g, taps, image, results + pixel * stride, found);
     std::copy_n(found, g.channels, places + pixel * g.channels);
   });
 }
 
+/// Where the gradient of an image adds up in f32: in the image itself, or, of bf16, in a buffer beside it.
+template <class T>
+class ImageSums {
+ public:
+  explicit ImageSums(const Geometry& g) : elements_(g.image_elements()) {
+    if constexpr (!in_place) buffer_.resize(static_cast<std::size_t>(elements_));
+  }
+
+  /// Zeros.
+  float* start(T* image) {
+    float* sums = nullptr;
+    if constexpr (in_place)
+      sums = image;
+    else
+      sums = buffer_.data();
+    std::fill_n(sums, elements_, 0.0F);
+    return sums;
+  }
+  void finish(T* image) const {
+    if constexpr (!in_place) std::ranges::transform(buffer_, image, [](float sum) { return T(sum); });
+  }
+
+ private:
+  static constexpr bool in_place = std::is_same_v<T, float>;
+  Index elements_;
+  std::vector<float> buffer_{};
+};
+
 /// Adds each channel's gradient to the tap that `places` says.
-void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* places, const float* gradient,
+template <class T>
+void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* places, const T* gradient,
                     float* to) {
   taps.by_fours(0, [&]<int count>(const Index* offsets, int number) {
     std::array<float*, count> tap;
     for (int t = 0; t < count; ++t) tap[t] = to + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k)
-      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? gradient[k] : 0;
+      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? static_cast<float>(gradient[k]) : 0;
   });
 }
 
-template <class Place>
-void max_pool_gradient(const Geometry& g, const Place* places, const float* gradients, Index stride, float* to) {
+template <class T, class Place>
+void max_pool_gradient(const Geometry& g, const Place* places, const T* gradients, Index stride, T* to) {
   parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
     TapOffsets offsets(g.window);
+    ImageSums<T> sums(g);
     std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
     for (Index image = begin; image < end; ++image) {
-      float* const image_gradient = to + image * g.image_elements();
-      std::fill_n(image_gradient, g.image_elements(), 0.0F);
+      T* const image_gradient = to + image * g.image_elements();
+      float* const sum = sums.start(image_gradient);
       for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
         offsets.set(g, taps);
         std::copy_n(places + pixel * g.channels, g.channels, numbers.begin());
-        add_to_largest(g, offsets, numbers.data(), gradients + pixel * stride, image_gradient);
+        add_to_largest(g, offsets, numbers.data(), gradients + pixel * stride, sum);
       });
+      sums.finish(image_gradient);
     }
   });
+}
+
+template <class T>
+void average_pool(const Geometry& g, const T* images, T* results, Index stride) {
+  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    std::vector<float> sums(static_cast<std::size_t>(g.channels));
+    float* const sum = sums.data();
+    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
+      std::ranges::fill(sums, 0.0F);
+      const Index image = pixel / (g.out_height * g.out_width);
+      for_each_tap(g, taps, images + image * g.image_elements(), [&](const T* tap) {
+#pragma omp simd
+        for (Index k = 0; k < g.channels; ++k) sum[k] += static_cast<float>(tap[k]);
+      });
+      T* const mean = results + pixel * stride;
+      const float count = static_cast<float>(taps.count());
+#pragma omp simd
+      for (Index k = 0; k < g.channels; ++k) mean[k] = T(sum[k] / count);
+    });
+  });
+}
+
+template <class T>
+void average_pool_gradient(const Geometry& g, const T* gradients, Index stride, T* to) {
+  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    ImageSums<T> sums(g);
+    for (Index image = begin; image < end; ++image) {
+      T* const image_gradient = to + image * g.image_elements();
+      float* const sum = sums.start(image_gradient);
+      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
+        const T* const gradient = gradients + pixel * stride;
+        const float count = static_cast<float>(taps.count());
+        for_each_tap(g, taps, sum, [&](float* tap) {
+#pragma omp simd
+          for (Index k = 0; k < g.channels; ++k) tap[k] += static_cast<float>(gradient[k]) / count;
+        });
+      });
+      sums.finish(image_gradient);
+    }
+  });
+}
+
+/// visit(places' first element), which are u8 or i32.
+template <class Visit>
+void visit_places(const Tensor& places, Visit&& visit) {
+  if (places.dtype() == DType::u8)
+    visit(places.data<std::uint8_t>());
+  else
+    visit(places.data<std::int32_t>());
 }
 
 }  // namespace
 
 void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
   const Geometry g(x, window, y);
-  const float* const images = x.data<float>();
-  float* const results = y.data<float>();
   const Index stride = row_stride(y);
-  if (!places.defined())
-    for_all_windows(g, images, [&](const TapOffsets& taps, const float* image, Index pixel, std::int32_t*) {
+  visit_real(x.dtype(), [&]<class T>() {
+    T* const results = y.data<T>();
+    if (places.defined())
+      return visit_places(places, [&](auto* first) { max_pool(g, x.data<T>(), results, stride, first); });
+    for_all_windows(g, x.data<T>(), [&](const TapOffsets& taps, const T* image, Index pixel, std::int32_t*) {
       largest_of_window<false>(g, taps, image, results + pixel * stride, nullptr);
-    });
-  else if (places.dtype() == DType::u8)
-    max_pool(g, images, results, stride, places.data<std::uint8_t>());
-  else
-    max_pool(g, images, results, stride, places.data<std::int32_t>());
-}
-
-void CpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) {
-  const Geometry g(dx, window, dy);
-  if (places.dtype() == DType::u8)
-    max_pool_gradient(g, places.data<std::uint8_t>(), dy.data<float>(), row_stride(dy), dx.data<float>());
-  else
-    max_pool_gradient(g, places.data<std::int32_t>(), dy.data<float>(), row_stride(dy), dx.data<float>());
-}
-
-void CpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
-  const Geometry g(x, window, y);
-  const float* const images = x.data<float>();
-  float* const results = y.data<float>();
-  const Index stride = row_stride(y);
-  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
-    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
-      const Index image = pixel / (g.out_height * g.out_width);
-      float* const mean = results + pixel * stride;
-      std::fill_n(mean, g.channels, 0.0F);
-      for_each_tap(g, taps, images + image * g.image_elements(), [&](const float* tap) {
-#pragma omp simd
-        for (Index k = 0; k < g.channels; ++k) mean[k] += tap[k];
-      });
-      const float count = static_cast<float>(taps.count());
-#pragma omp simd
-      for (Index k = 0; k < g.channels; ++k) mean[k] /= count;
     });
   });
 }
 
-void CpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) {
+void CpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) {
   const Geometry g(dx, window, dy);
-  const float* const gradients = dy.data<float>();
-  float* const image_gradients = dx.data<float>();
-  const Index stride = row_stride(dy);
-  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
-    for (Index image = begin; image < end; ++image) {
-      float* const to = image_gradients + image * g.image_elements();
-      std::fill_n(to, g.image_elements(), 0.0F);
-      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
-        const float* const gradient = gradients + pixel * stride;
-        const float count = static_cast<float>(taps.count());
-        for_each_tap(g, taps, to, [&](float* tap) {
-#pragma omp simd
-          for (Index k = 0; k < g.channels; ++k) tap[k] += gradient[k] / count;
-        });
-      });
-    }
+  visit_real(dx.dtype(), [&]<class T>() {
+    visit_places(places,
+                 [&](const auto* first) { max_pool_gradient(g, first, dy.data<T>(), row_stride(dy), dx.data<T>()); });
+  });
+}
+
+void CpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+  visit_real(x.dtype(),
+             [&]<class T>() { average_pool(Geometry(x, window, y), x.data<T>(), y.data<T>(), row_stride(y)); });
+}
+
+void CpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) {
+  visit_real(dx.dtype(), [&]<class T>() {
+    average_pool_gradient(Geometry(dx, window, dy), dy.data<T>(), row_stride(dy), dx.data<T>());
   });
 }
 

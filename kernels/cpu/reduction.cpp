@@ -11,13 +11,20 @@ namespace {
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t tile_columns = 512;  // columns summed together: 4 KiB of f64
 
+/// An element of f32 or bf16.
+template <class T>
+double as_double(T x) {
+  return static_cast<double>(static_cast<float>(x));
+}
+
 /// Sum in f64 of consecutive elements, by lanes so that it can be vectorized.
-double sum_consecutive(const float* x, std::int64_t n) {
+template <class T>
+double sum_consecutive(const T* x, std::int64_t n) {
   double lane[lanes] = {};
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
-    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += static_cast<double>(x[i + l]);
-  for (std::int64_t l = 0; i + l < n; ++l) lane[l] += static_cast<double>(x[i + l]);
+    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += as_double(x[i + l]);
+  for (std::int64_t l = 0; i + l < n; ++l) lane[l] += as_double(x[i + l]);
   for (std::int64_t half = lanes / 2; half > 0; half /= 2)
     for (std::int64_t l = 0; l < half; ++l) lane[l] += lane[l + half];
   return lane[0];
@@ -25,18 +32,19 @@ double sum_consecutive(const float* x, std::int64_t n) {
 
 /// sums[c] = sum in f64 of x[r * row_stride + c] over the rows; four rows at a time, as a pass over `sums` costs more
 /// than reading a row.
-void sum_columns(const float* x, std::int64_t rows, std::int64_t row_stride, std::int64_t columns, double* sums) {
+template <class T>
+void sum_columns(const T* x, std::int64_t rows, std::int64_t row_stride, std::int64_t columns, double* sums) {
   std::fill(sums, sums + columns, 0.0);
   std::int64_t r = 0;
   for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
     for (std::int64_t c = 0; c < columns; ++c) {
-      const double first = static_cast<double>(x[c]) + static_cast<double>(x[c + row_stride]);
-      const double second = static_cast<double>(x[c + 2 * row_stride]) + static_cast<double>(x[c + 3 * row_stride]);
+      const double first = as_double(x[c]) + as_double(x[c + row_stride]);
+      const double second = as_double(x[c + 2 * row_stride]) + as_double(x[c + 3 * row_stride]);
       sums[c] += first + second;
     }
   }
   for (; r < rows; ++r, x += row_stride)
-    for (std::int64_t c = 0; c < columns; ++c) sums[c] += static_cast<double>(x[c]);
+    for (std::int64_t c = 0; c < columns; ++c) sums[c] += as_double(x[c]);
 }
 
 /// How the sum over the middle axis of (outer, n, inner) is cut into parts that threads take. The cut, and so the order
@@ -58,8 +66,8 @@ struct SumPlan {
 };
 
 /// Sums one part and calls store(index into (outer, blocks, inner), value) for each of its columns.
-template <class Store>
-void sum_part(const SumPlan& plan, std::int64_t part, const float* x, const Store& store) {
+template <class T, class Store>
+void sum_part(const SumPlan& plan, std::int64_t part, const T* x, const Store& store) {
   const std::int64_t tile = part % plan.tiles;
   const std::int64_t block = part / plan.tiles % plan.blocks;
   const std::int64_t outer = part / plan.tiles / plan.blocks;
@@ -67,7 +75,7 @@ void sum_part(const SumPlan& plan, std::int64_t part, const float* x, const Stor
   const std::int64_t rows = std::min(plan.rows, plan.n - row);
   const std::int64_t column = tile * tile_columns;
   const std::int64_t columns = std::min(tile_columns, plan.inner - column);
-  const float* first = x + (outer * plan.n + row) * plan.inner + column;
+  const T* first = x + (outer * plan.n + row) * plan.inner + column;
   const std::int64_t at = (outer * plan.blocks + block) * plan.inner + column;
   if (plan.inner == 1) {
     store(at, sum_consecutive(first, rows));
@@ -79,50 +87,57 @@ void sum_part(const SumPlan& plan, std::int64_t part, const float* x, const Stor
 }
 
 /// Sums all parts.
-template <class Store>
-void sum_parts(const SumPlan& plan, const float* x, const Store& store) {
+template <class T, class Store>
+void sum_parts(const SumPlan& plan, const T* x, const Store& store) {
   const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, plan.part_elements()));
   parallel_for(plan.parts(), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = begin; part < end; ++part) sum_part(plan, part, x, store);
   });
 }
 
-}  // namespace
-
-void CpuBackend::sum_middle(const Tensor& x, const Tensor& y) {
-  const SumPlan plan(x.shape());
-  const float* from = x.data<float>();
-  float* to = y.data<float>();
+template <class From, class To>
+void sum(const SumPlan& plan, const From* from, To* to) {
+  const auto rounded = [](double sum) { return To(static_cast<float>(sum)); };
   if (plan.blocks == 1) {
-    sum_parts(plan, from, [=](std::int64_t at, double sum) { to[at] = static_cast<float>(sum); });
+    sum_parts(plan, from, [=](std::int64_t at, double sum) { to[at] = rounded(sum); });
     return;
   }
   std::vector<double> partial(static_cast<std::size_t>(plan.outer * plan.blocks * plan.inner));
   sum_parts(plan, from, [&](std::int64_t at, double sum) { partial[static_cast<std::size_t>(at)] = sum; });
-  parallel_for(y.elements(), std::max<std::int64_t>(1, cpu::grain / plan.blocks),
+  parallel_for(plan.outer * plan.inner, std::max<std::int64_t>(1, cpu::grain / plan.blocks),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const double* first = partial.data() + i / plan.inner * plan.blocks * plan.inner + i % plan.inner;
                    double sum = 0;
                    for (std::int64_t b = 0; b < plan.blocks; ++b) sum += first[b * plan.inner];
-                   to[i] = static_cast<float>(sum);
+                   to[i] = rounded(sum);
                  }
                });
 }
 
+}  // namespace
+
+void CpuBackend::sum_middle(const Tensor& x, const Tensor& y) {
+  visit_real(x.dtype(), [&]<class From>() {
+    visit_real(y.dtype(), [&]<class To>() { sum(SumPlan(x.shape()), x.data<From>(), y.data<To>()); });
+  });
+}
+
 void CpuBackend::argmax(const Tensor& x, const Tensor& y) {
   const std::int64_t n = x.dim(-1);
-  const float* from = x.data<float>();
   std::int64_t* to = y.data<std::int64_t>();
-  parallel_for(y.elements(), std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, n)),
-               [=](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t row = begin; row < end; ++row) {
-                   const float* values = from + row * n;
-                   Largest largest{values[0], 0};
-                   for (std::int64_t i = 1; i < n; ++i) largest.offer(values[i], i);
-                   to[row] = largest.index;
-                 }
-               });
+  const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, n));
+  visit_real(x.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* values = from + row * n;
+        Largest largest{static_cast<float>(values[0]), 0};
+        for (std::int64_t i = 1; i < n; ++i) largest.offer(static_cast<float>(values[i]), i);
+        to[row] = largest.index;
+      }
+    });
+  });
 }
 
 }  // namespace lockstep

@@ -129,7 +129,7 @@ bool is_fusable(Activation activation) {
 
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
   if (activation == Activation::linear) return make_dense(dy);
-  const Tensor result = Tensor::empty(y.shape());
+  const Tensor result = Tensor::empty(y.shape(), y.dtype());
   current_backend().unary_gradient(function_of(activation).value(), y, make_dense(dy), result);
   return result;
 }

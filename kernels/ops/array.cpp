@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 
@@ -102,26 +103,29 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   const Tensor y = x.slice_view(axis, begin, end);
   if (recording({x})) {
     record("slice", {x}, y, [shape = x.shape(), axis, begin, end](BackwardContext& c) {
-      contribute(c, 0, shape, [&](const Tensor& out) {
-        current_backend().fill(out, 0);
-        current_backend().convert(c.gradient(0), out.slice_view(axis, begin, end));
-      });
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) {
+            current_backend().fill(out, 0);
+            current_backend().convert(c.gradient(0), out.slice_view(axis, begin, end));
+          },
+          c.gradient(0).dtype());
     });
   }
   return y;
 }
 
 Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) {
-  require(operand.defined() && operand.rank() == 4 && operand.dtype() == DType::f32,
-          "zero_pad2d: x must be f32 (n, height, width, channels), got {}", operand);
+  require_real("zero_pad2d", operand);
+  require(operand.rank() == 4, "zero_pad2d: x must be (n, height, width, channels), got {}", operand);
   const auto [top, bottom, left, right] = borders;
   require(top >= 0 && bottom >= 0 && left >= 0 && right >= 0,
           "zero_pad2d takes borders of at least 0, got {}, {}, {} and {}", top, bottom, left, right);
   const Tensor x = to_current_device(operand);
   const std::int64_t height = x.dim(1);
   const std::int64_t width = x.dim(2);
-  const Tensor y = Tensor::empty({x.dim(0), top + height + bottom, left + width + right, x.dim(3)});
-  const Tensor zero = Tensor::zeros({});
+  const Tensor y = Tensor::empty({x.dim(0), top + height + bottom, left + width + right, x.dim(3)}, x.dtype());
+  const Tensor zero = Tensor::zeros({}, x.dtype());
   const auto clear = [&](const Tensor& border) {
     current_backend().convert(zero.broadcast_view(border.shape()), border);
   };

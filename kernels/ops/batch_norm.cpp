@@ -1,6 +1,7 @@
 #include "lockstep/kernels/ops/batch_norm.h"
 
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 
@@ -13,11 +14,12 @@ void check_vector(const char* op, const char* what, const Tensor& value, const T
 }
 
 void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& out) {
-  require(x.defined() && x.rank() >= 1 && x.dtype() == DType::f32, "{}: x must be f32 (..., channels), got {}", op, x);
+  require_real(op, x);
+  require(x.rank() >= 1, "{}: x must be (..., channels), got {}", op, x);
   check_vector(op, "gamma", gamma, x);
   check_vector(op, "beta", beta, x);
-  require(!out.defined() || (out.shape() == x.shape() && out.dtype() == DType::f32 && is_rows(out)),
-          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, x.shape(), out);
+  require(!out.defined() || (out.shape() == x.shape() && out.dtype() == x.dtype() && is_rows(out)),
+          "{}: the output must be {} {}, dense or a channel slice, got {}", op, name(x.dtype()), x.shape(), out);
 }
 
 /// What the gradient needs.
@@ -53,7 +55,7 @@ struct Saved {
                                               sums.slice_view(0, 0, channels),
                                               sums.slice_view(0, channels, 2 * channels), count, dx);
     };
-    if (!x_is_free(c)) return contribute(c, 0, x.shape(), compute);
+    if (!x_is_free(c)) return contribute(c, 0, x.shape(), compute, x.dtype());
     compute(x);
     c.set(0, x, true);
   }
@@ -88,7 +90,7 @@ void moments_of_all(Saved& saved) {
 }
 
 Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
-  const Tensor y = out.defined() ? out : Tensor::empty(saved.x.shape());
+  const Tensor y = out.defined() ? out : Tensor::empty(saved.x.shape(), saved.x.dtype());
   saved.normalize(y);
   if (recording({saved.x, saved.gamma, saved.beta})) {
     record(op, {saved.x, saved.gamma, saved.beta}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });

@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/kept_input.h>
@@ -11,8 +12,8 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
-  require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32 && x.dim(3) >= 1,
-          "conv2d: x must be f32 (n, height, width, channels), got {}", x);
+  require_real("conv2d", x);
+  require(x.rank() == 4 && x.dim(3) >= 1, "conv2d: x must be (n, height, width, channels), got {}", x);
   require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
           x.shape(), groups);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 &&
@@ -38,7 +39,9 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
   contribute(c, 1, kernel.shape(),
              [&](const Tensor& out) { current_backend().conv2d_gradient_kernel(x.get(), dy, window, out, dbias); });
   contribute(c, 2, bias_shape, [&](const Tensor& out) { dbias.defined() ? copy(dbias, out) : sum_rows(dy, out); });
-  contribute(c, 0, x.shape(), [&](const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, out); });
+  contribute(
+      c, 0, x.shape(), [&](const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, out); },
+      dy.dtype());
 }
 
 }  // namespace
@@ -55,7 +58,7 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
   const Tensor input = dense_copy(x);
   const Tensor weights = dense_copy(kernel);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
-  const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)});
+  const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)}, x.dtype());
   current_backend().conv2d(input, weights, shift, window, options.activation, y);
   if (recording({input, weights, shift})) {
     const Activation activation = options.activation;
@@ -69,7 +72,7 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
 }
 
 Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) {
-  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be f32 (n, height, width, channels), got {}", x);
+  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be (n, height, width, channels), got {}", x);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
           "depthwise_conv2d: the kernel for x {} must be f32 (height, width, {}, multiplier), got {}", x.shape(),
           x.dim(3), kernel);

@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 
@@ -9,12 +10,21 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
-  require(x.defined() && x.rank() == 2 && x.dtype() == DType::f32, "dense: x must be f32 (n, inputs), got {}", x);
+  require_real("dense", x);
+  require(x.rank() == 2, "dense: x must be (n, inputs), got {}", x);
   require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(1) &&
               kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
           "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
           "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(1), bias);
+}
+
+/// The kernel as it is multiplied with x: what training learns is f32, products of bf16 take both as bf16.
+Tensor in_dtype_of(const Tensor& x, const Tensor& kernel) {
+  if (x.dtype() == kernel.dtype()) return kernel;
+  const Tensor rounded = Tensor::empty(kernel.shape(), x.dtype());
+  current_backend().convert(kernel, rounded);
+  return rounded;
 }
 
 void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
@@ -29,7 +39,8 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
     else
       current_backend().sum_middle(dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)}));
   });
-  contribute(c, 0, x.shape(), [&](const Tensor& out) { current_backend().dense_gradient_x(dz, kernel, out); });
+  contribute(
+      c, 0, x.shape(), [&](const Tensor& out) { current_backend().dense_gradient_x(dz, kernel, out); }, dz.dtype());
 }
 
 }  // namespace
@@ -38,13 +49,14 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
   check_operands(x, kernel, bias);
   if (!is_fusable(activation)) return activate(dense(x, kernel, bias), activation);
   const Tensor input = dense_copy(x);
-  const Tensor weights = dense_copy(kernel);
+  const Tensor parameters = dense_copy(kernel);
+  const Tensor weights = in_dtype_of(x, parameters);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
-  const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)});
+  const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)}, x.dtype());
   current_backend().dense(input, weights, shift, activation, y);
-  if (recording({input, weights, shift})) {
+  if (recording({input, parameters, shift})) {
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
-    record("dense", {input, weights, shift}, y, [input, weights, activation, kept](BackwardContext& c) {
+    record("dense", {input, parameters, shift}, y, [input, weights, activation, kept](BackwardContext& c) {
       contribute_gradients(c, input, weights, before_activation(activation, kept, c.gradient(0)));
     });
   }

@@ -44,19 +44,23 @@ void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
 template <class Compute>
 void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
   const Shape& full = c.gradient(0).shape();
-  if (shape == full) return contribute(c, input, shape, compute);
-  contribute(c, input, shape, [&](const Tensor& out) {
-    const Tensor unreduced = Tensor::empty(full);
-    compute(unreduced);
-    sum_to_shape(unreduced, out);
-  });
+  if (shape == full) return contribute(c, input, shape, compute, c.gradient(0).dtype());
+  contribute(
+      c, input, shape,
+      [&](const Tensor& out) {
+        const Tensor unreduced = Tensor::empty(full, out.dtype());
+        compute(unreduced);
+        sum_to_shape(unreduced, out);
+      },
+      c.gradient(0).dtype());
 }
 
 /// Contributes the output's own gradient to an input of `shape` that was broadcast.
 void pass_on_broadcast(BackwardContext& c, int input, const Shape& shape) {
   const Tensor& dy = c.gradient(0);
   if (shape == dy.shape()) return pass_on(c, input, dy);
-  contribute(c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); });
+  contribute(
+      c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); }, dy.dtype());
 }
 
 void add_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
@@ -101,11 +105,13 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
 }
 
 Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) {
-  require_f32(name_of(op), left);
-  require_f32(name_of(op), right);
+  require_real(name_of(op), left);
+  require_real(name_of(op), right);
+  require(left.dtype() == right.dtype(), "{} takes tensors of one dtype, got {} and {}; cast one of them", name_of(op),
+          left, right);
   const Tensor a = to_current_device(left);
   const Tensor b = to_current_device(right);
-  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a, b));
+  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a, b), a.dtype());
   apply(op, a, b, y);
   if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
   return y;
@@ -122,12 +128,13 @@ Tensor add_n(std::span<const Tensor> operands) {
   require(!operands.empty(), "add_n needs at least one tensor");
   std::vector<Tensor> parts;
   for (const Tensor& part : operands) {
-    require_f32("add_n", part);
-    require(part.shape() == operands[0].shape(), "add_n takes tensors of one shape, got {} and {}", operands[0], part);
+    require_real("add_n", part);
+    require(part.shape() == operands[0].shape() && part.dtype() == operands[0].dtype(),
+            "add_n takes tensors of one shape and dtype, got {} and {}", operands[0], part);
     parts.push_back(to_current_device(part));
   }
   if (parts.size() == 1) return parts[0];
-  const Tensor y = Tensor::empty(parts[0].shape());
+  const Tensor y = Tensor::empty(parts[0].shape(), parts[0].dtype());
   apply(BinaryOp::add, parts[0], parts[1], y);
   for (std::size_t i = 2; i < parts.size(); ++i) apply(BinaryOp::add, y, parts[i], y);
   if (recording(parts)) {
@@ -139,25 +146,26 @@ Tensor add_n(std::span<const Tensor> operands) {
 }
 
 Tensor add(const Tensor& x, double b) {
-  require_f32("add", x);
+  require_real("add", x);
   const Tensor a = to_current_device(x);
-  const Tensor y = Tensor::empty(a.shape());
+  const Tensor y = Tensor::empty(a.shape(), a.dtype());
   current_backend().affine(make_dense(a), 1, static_cast<float>(b), y);
   if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
   return y;
 }
 
 Tensor multiply(const Tensor& x, double b) {
-  require_f32("multiply", x);
+  require_real("multiply", x);
   const Tensor a = to_current_device(x);
   const auto factor = static_cast<float>(b);
-  const Tensor y = Tensor::empty(a.shape());
+  const Tensor y = Tensor::empty(a.shape(), a.dtype());
   current_backend().affine(make_dense(a), factor, 0, y);
   if (recording({a})) {
     record("multiply", {a}, y, [factor](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
-      contribute(c, 0, dy.shape(),
-                 [&](const Tensor& out) { current_backend().affine(make_dense(dy), factor, 0, out); });
+      contribute(
+          c, 0, dy.shape(), [&](const Tensor& out) { current_backend().affine(make_dense(dy), factor, 0, out); },
+          dy.dtype());
     });
   }
   return y;
@@ -178,8 +186,7 @@ Tensor cast(const Tensor& operand, DType dtype) {
   const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(x.shape(), dtype);
   current_backend().convert(x, y);
-  const auto real = [](DType t) { return t == DType::f32 || t == DType::bf16; };
-  if (real(x.dtype()) && real(dtype) && recording({x})) {
+  if (is_real(x.dtype()) && is_real(dtype) && recording({x})) {
     record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
       contribute(

@@ -23,7 +23,7 @@ Tensor as_rows(const Tensor& x) {
 void check_addable(const IndexedSlices& slices) {
   check_shapes(slices);
   const DType dtype = slices.values.dtype();
-  require(dtype == DType::f32 || dtype == DType::bf16, "only rows of f32 and bf16 add up, got {}", slices.values);
+  require(is_real(dtype), "only rows of f32 and bf16 add up, got {}", slices.values);
 }
 
 /// The distinct indices in increasing order.

@@ -1,6 +1,7 @@
 #include "lockstep/kernels/ops/pool2d.h"
 
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/window2d.h>
 
@@ -14,14 +15,14 @@ struct Pooling {
 };
 
 Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
-  require(x.defined() && x.rank() == 4 && x.dtype() == DType::f32,
-          "{}: x must be f32 (n, height, width, channels), got {}", op, x);
+  require_real(op, x);
+  require(x.rank() == 4, "{}: x must be (n, height, width, channels), got {}", op, x);
   const auto [window, size] = slide_window(op, x.shape(), options.window, options.strides, options.padding);
   const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
   const Tensor& out = options.out;
-  require(!out.defined() || (out.shape() == shape && out.dtype() == DType::f32 && is_rows(out)),
-          "{}: the output must be f32 {}, dense or a channel slice, got {}", op, shape, out);
-  return {window, out.defined() ? out : Tensor::empty(shape)};
+  require(!out.defined() || (out.shape() == shape && out.dtype() == x.dtype() && is_rows(out)),
+          "{}: the output must be {} {}, dense or a channel slice, got {}", op, name(x.dtype()), shape, out);
+  return {window, out.defined() ? out : Tensor::empty(shape, x.dtype())};
 }
 
 /// For where the elements of `y` are found in their windows: the gradient needs no more of the input, which can go.
@@ -39,9 +40,12 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   current_backend().max_pool2d(input, window, y, places);
   if (recorded)
     record("max_pool2d", {input}, y, [shape = input.shape(), places, window = window](BackwardContext& c) {
-      contribute(c, 0, shape, [&](const Tensor& out) {
-        current_backend().max_pool2d_gradient(places, window, make_rows(c.gradient(0)), out);
-      });
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) {
+            current_backend().max_pool2d_gradient(places, window, make_rows(c.gradient(0)), out);
+          },
+          c.gradient(0).dtype());
     });
   return y;
 }
@@ -52,9 +56,10 @@ Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) {
   current_backend().average_pool2d(input, window, y);
   if (recording({input}))
     record("average_pool2d", {input}, y, [shape = input.shape(), window = window](BackwardContext& c) {
-      contribute(c, 0, shape, [&](const Tensor& out) {
-        current_backend().average_pool2d_gradient(make_rows(c.gradient(0)), window, out);
-      });
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) { current_backend().average_pool2d_gradient(make_rows(c.gradient(0)), window, out); },
+          c.gradient(0).dtype());
     });
   return y;
 }

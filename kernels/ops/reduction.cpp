@@ -35,30 +35,34 @@ std::int64_t summed_count(const Shape& shape, AxisSet axes) {
 
 /// y = x / count, where y may be x.
 void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
-  const Tensor divisor = Tensor::full({}, static_cast<double>(count));
+  const Tensor divisor = Tensor::full({}, static_cast<double>(count), x.dtype());
   current_backend().binary(BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y);
 }
 
 /// Sum over `axes`, divided by the number of elements in each sum if `mean`.
 Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims, bool mean) {
-  require_f32(op, operand);
+  require_real(op, operand);
   const Tensor x = to_current_device(operand);
-  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims));
+  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
   const std::int64_t count = summed_count(x.shape(), axes);
   sum_axes(x, axes, y);
   if (mean) divide(y, count, y);
   if (recording({x})) {
     const Shape kept = reduced_shape(x.shape(), axes, true);
     record(op, {x}, y, [shape = x.shape(), kept, count, mean](BackwardContext& c) {
-      contribute(c, 0, shape, [&](const Tensor& out) {
-        Tensor dy = make_dense(c.gradient(0)).view(kept);
-        if (mean) {
-          const Tensor quotient = Tensor::empty(kept);
-          divide(dy, count, quotient);
-          dy = quotient;
-        }
-        current_backend().convert(dy.broadcast_view(shape), out);
-      });
+      const DType dtype = c.gradient(0).dtype();
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) {
+            Tensor dy = make_dense(c.gradient(0)).view(kept);
+            if (mean) {
+              const Tensor quotient = Tensor::empty(kept, dtype);
+              divide(dy, count, quotient);
+              dy = quotient;
+            }
+            current_backend().convert(dy.broadcast_view(shape), out);
+          },
+          dtype);
     });
   }
   return y;
@@ -108,7 +112,7 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
 }
 
 Tensor argmax(const Tensor& x) {
-  require_f32("argmax", x);
+  require_real("argmax", x);
   require(x.rank() >= 1, "argmax needs at least one axis, got {}", x);
   Shape shape;
   for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));

@@ -24,15 +24,17 @@ bool gradient_from_result(const UnaryFunction& f) {
 }
 
 Tensor unary(const UnaryFunction& f, const Tensor& operand) {
-  require_f32(name_of(f.op), operand);
+  require_real(name_of(f.op), operand);
   const Tensor x = to_current_device(operand);
   const Tensor in = make_dense(x);
-  const Tensor y = Tensor::empty(x.shape());
+  const Tensor y = Tensor::empty(x.shape(), x.dtype());
   current_backend().unary(f, in, y);
   if (recording({x})) {
     record(name_of(f.op), {x}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {
-      contribute(c, 0, kept.shape(),
-                 [&](const Tensor& out) { current_backend().unary_gradient(f, kept, make_dense(c.gradient(0)), out); });
+      contribute(
+          c, 0, kept.shape(),
+          [&](const Tensor& out) { current_backend().unary_gradient(f, kept, make_dense(c.gradient(0)), out); },
+          kept.dtype());
     });
   }
   return y;

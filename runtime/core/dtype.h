@@ -92,4 +92,13 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   fail<BrokenInvariant>("dtype {} is none of the known ones", static_cast<int>(dtype));
 }
 
+/// Whether elements are real numbers, which the differentiable ops take: f32 or bf16.
+constexpr bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16; }
+
+/// Calls `f.operator()<T>()` with float or bfloat16. Precondition: is_real(dtype).
+template <class F>
+decltype(auto) visit_real(DType dtype, F&& f) {
+  return dtype == DType::bf16 ? f.template operator()<bfloat16>() : f.template operator()<float>();
+}
+
 }  // namespace lockstep
