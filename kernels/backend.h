@@ -98,9 +98,9 @@ class Backend {
   ///@}
 
   ///@{
-  /// Convolution, cpu/conv2d.cpp, real, in as many groups as the kernel's third axis fits into x's channels: y from x (n, h,
-  /// w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one that
-  /// is_fusable (ops/fused_activation.h).
+  /// Convolution, cpu/conv2d.cpp, real, in as many groups as the kernel's third axis fits into x's channels: y from x
+  /// (n, h, w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one
+  /// that is_fusable (ops/fused_activation.h).
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                       Activation activation, const Tensor& y) = 0;
   virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) = 0;
@@ -109,8 +109,8 @@ class Backend {
   ///@}
 
   ///@{
-  /// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out), and the gradients from dy. bias
-  /// and dbias may be undefined; the activation is one that is_fusable.
+  /// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out),
+  /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
   virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) = 0;
@@ -147,8 +147,9 @@ class Backend {
   ///@}
 
   ///@{
-  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, real, as ops/pool2d.h says. y and dy are rows. places: undefined, or of y's
-  /// shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was found.
+  /// Pooling of x (n, h, w, c), cpu/pool2d.cpp, real, as ops/pool2d.h says. y and dy are rows. places: undefined, or of
+  /// y's shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was
+  /// found.
   virtual void max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) = 0;
   virtual void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy,
                                    const Tensor& dx) = 0;

@@ -8,12 +8,15 @@
 
 #include <lockstep/kernels/common/batch_norm.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
+using cpu::store;
+using cpu::value_of;
 using Index = std::int64_t;
 
 constexpr Index tile_elements = 4096;
@@ -29,12 +32,6 @@ struct Rows {
   T* first;
   Index stride;
 };
-
-/// An element to compute with.
-template <class T>
-[[gnu::always_inline]] inline float value_of(T element) {
-  return static_cast<float>(element);
-}
 
 struct Extent {
   Index rows, channels;
@@ -159,7 +156,7 @@ void normalize(const Rows<T>& x, const Rows<T>& y, Index begin, Index end, Index
 #pragma omp simd
     for (Index k = 0; k < channels; ++k)
       for (int r = 0; r < rows; ++r)
-        to[r * y.stride + k] = T(normalized<relu>(value_of(from[r * x.stride + k]) - mean[k], scale[k], beta[k]));
+        store(to[r * y.stride + k], normalized<relu>(value_of(from[r * x.stride + k]) - mean[k], scale[k], beta[k]));
   });
 }
 
@@ -242,7 +239,7 @@ void write_gradient(const Rows<T>& x, const Rows<T>& dy, const Rows<T>& dx, cons
         for (int r = 0; r < rows; ++r) {
           const float deviation = value_of(from[r * x.stride + k]) - mean[k];
           const float g = active<relu>(deviation, scale[k], beta[k], value_of(gradient[r * dy.stride + k]));
-          to[r * dx.stride + k] = T(MomentsGradient(offset[k], slope[k])(scale[k], g, deviation));
+          store(to[r * dx.stride + k], MomentsGradient(offset[k], slope[k])(scale[k], g, deviation));
         }
     });
   });

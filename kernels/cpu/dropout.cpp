@@ -1,6 +1,7 @@
 #include <lockstep/kernels/common/dropout.h>
 #include <lockstep/kernels/common/philox.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/real.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -24,7 +25,7 @@ void random_words(RandomSequence sequence, std::int64_t first, std::uint32_t* ou
 // The functor is taken by value: read through a pointer, it might be what is written to, and nothing is vectorized.
 template <class T>
 void drop(DropoutRule f, const T* x, const std::uint32_t* random, std::int64_t n, T* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = T(f(static_cast<float>(x[i]), random[i]));
+  for (std::int64_t i = 0; i < n; ++i) cpu::store(y[i], f(cpu::value_of(x[i]), random[i]));
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/cpu/strided.h>
 
 namespace lockstep {
 
 using cpu::for_each_run;
 using cpu::grain;
+using cpu::store;
+using cpu::value_of;
 
 namespace {
 
@@ -18,7 +21,7 @@ void map(F f, const Tensor& x, const Tensor& y) {
     const T* from = x.data<T>();
     T* to = y.data<T>();
     parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = T(f(static_cast<float>(from[i])));
+      for (std::int64_t i = begin; i < end; ++i) store(to[i], f(value_of(from[i])));
     });
   });
 }
@@ -26,17 +29,16 @@ void map(F f, const Tensor& x, const Tensor& y) {
 /// out[i] = f(a[i * a_stride], b[i * b_stride]); the strides that occur most get loops that can be vectorized.
 template <class F, class T>
 void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out, std::int64_t n) {
-  const auto value_of = [](const T& element) { return static_cast<float>(element); };
   if (a_stride == 1 && b_stride == 1) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value_of(a[i]), value_of(b[i])));
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value_of(b[i])));
   } else if (a_stride == 1 && b_stride == 0) {
     const float value = value_of(*b);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value_of(a[i]), value));
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value));
   } else if (a_stride == 0 && b_stride == 1) {
     const float value = value_of(*a);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value, value_of(b[i])));
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value, value_of(b[i])));
   } else {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = T(f(value_of(a[i * a_stride]), value_of(b[i * b_stride])));
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i * a_stride]), value_of(b[i * b_stride])));
   }
 }
 
@@ -53,8 +55,7 @@ void CpuBackend::unary_gradient(const UnaryFunction& function, const Tensor& kep
     T* to = dx.data<T>();
     visit_unary(function, [&](auto f) {
       parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          to[i] = T(f.gradient(static_cast<float>(at[i]), static_cast<float>(upper[i])));
+        for (std::int64_t i = begin; i < end; ++i) store(to[i], f.gradient(value_of(at[i]), value_of(upper[i])));
       });
     });
   });

@@ -7,12 +7,15 @@
 
 #include <lockstep/kernels/common/window.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
 
+using cpu::store;
+using cpu::value_of;
 using Index = std::int64_t;
 
 constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
@@ -109,16 +112,16 @@ void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image
     for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k) {
-      auto m = static_cast<float>(largest[k]);
+      float m = value_of(largest[k]);
       std::int32_t place = 0;
       if constexpr (placed) place = places[k];
       for (int t = 0; t < count; ++t) {
-        const auto value = static_cast<float>(tap[t][k]);
+        const float value = value_of(tap[t][k]);
         const bool larger = m < value;
         m = larger ? value : m;
         place = larger ? number + t : place;
       }
-      largest[k] = T(m);
+      store(largest[k], m);
       if constexpr (placed) places[k] = place;
     }
   });
@@ -183,7 +186,7 @@ void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_
     for (int t = 0; t < count; ++t) tap[t] = to + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k)
-      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? static_cast<float>(gradient[k]) : 0;
+      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? value_of(gradient[k]) : 0;
   });
 }
 
@@ -216,12 +219,12 @@ void average_pool(const Geometry& g, const T* images, T* results, Index stride) 
       const Index image = pixel / (g.out_height * g.out_width);
       for_each_tap(g, taps, images + image * g.image_elements(), [&](const T* tap) {
 #pragma omp simd
-        for (Index k = 0; k < g.channels; ++k) sum[k] += static_cast<float>(tap[k]);
+        for (Index k = 0; k < g.channels; ++k) sum[k] += value_of(tap[k]);
       });
       T* const mean = results + pixel * stride;
       const float count = static_cast<float>(taps.count());
 #pragma omp simd
-      for (Index k = 0; k < g.channels; ++k) mean[k] = T(sum[k] / count);
+      for (Index k = 0; k < g.channels; ++k) store(mean[k], sum[k] / count);
     });
   });
 }
@@ -238,7 +241,7 @@ void average_pool_gradient(const Geometry& g, const T* gradients, Index stride, 
         const float count = static_cast<float>(taps.count());
         for_each_tap(g, taps, sum, [&](float* tap) {
 #pragma omp simd
-          for (Index k = 0; k < g.channels; ++k) tap[k] += static_cast<float>(gradient[k]) / count;
+          for (Index k = 0; k < g.channels; ++k) tap[k] += value_of(gradient[k]) / count;
         });
       });
       sums.finish(image_gradient);

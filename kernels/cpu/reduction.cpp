@@ -3,6 +3,7 @@
 
 #include <lockstep/kernels/common/reduction.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/cpu/strided.h>
 
 namespace lockstep {
@@ -11,10 +12,9 @@ namespace {
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t tile_columns = 512;  // columns summed together: 4 KiB of f64
 
-/// An element of f32 or bf16.
 template <class T>
-double as_double(T x) {
-  return static_cast<double>(static_cast<float>(x));
+double as_double(const T& x) {
+  return static_cast<double>(cpu::value_of(x));
 }
 
 /// Sum in f64 of consecutive elements, by lanes so that it can be vectorized.
@@ -97,9 +97,8 @@ void sum_parts(const SumPlan& plan, const T* x, const Store& store) {
 
 template <class From, class To>
 void sum(const SumPlan& plan, const From* from, To* to) {
-  const auto rounded = [](double sum) { return To(static_cast<float>(sum)); };
   if (plan.blocks == 1) {
-    sum_parts(plan, from, [=](std::int64_t at, double sum) { to[at] = rounded(sum); });
+    sum_parts(plan, from, [=](std::int64_t at, double sum) { cpu::store(to[at], static_cast<float>(sum)); });
     return;
   }
   std::vector<double> partial(static_cast<std::size_t>(plan.outer * plan.blocks * plan.inner));
@@ -110,7 +109,7 @@ void sum(const SumPlan& plan, const From* from, To* to) {
                    const double* first = partial.data() + i / plan.inner * plan.blocks * plan.inner + i % plan.inner;
                    double sum = 0;
                    for (std::int64_t b = 0; b < plan.blocks; ++b) sum += first[b * plan.inner];
-                   to[i] = rounded(sum);
+                   cpu::store(to[i], static_cast<float>(sum));
                  }
                });
 }
@@ -132,8 +131,8 @@ void CpuBackend::argmax(const Tensor& x, const Tensor& y) {
     parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const T* values = from + row * n;
-        Largest largest{static_cast<float>(values[0]), 0};
-        for (std::int64_t i = 1; i < n; ++i) largest.offer(static_cast<float>(values[i]), i);
+        Largest largest{cpu::value_of(values[0]), 0};
+        for (std::int64_t i = 1; i < n; ++i) largest.offer(cpu::value_of(values[i]), i);
         to[row] = largest.index;
       }
     });

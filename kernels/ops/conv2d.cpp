@@ -12,8 +12,9 @@ namespace lockstep {
 namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
-  require_real("conv2d", x);
-  require(x.rank() == 4 && x.dim(3) >= 1, "conv2d: x must be (n, height, width, channels), got {}", x);
+  require(x.defined() && x.rank() == 4 && is_real(x.dtype()) && x.dim(3) >= 1,
+          "conv2d: x must be f32 or bf16 (n, height, width, channels), got {}", x);
+  require_f32_on_gpus("conv2d", x);
   require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
           x.shape(), groups);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 &&
@@ -72,7 +73,8 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
 }
 
 Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) {
-  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be (n, height, width, channels), got {}", x);
+  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be f32 or bf16 (n, height, width, channels), got {}",
+          x);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
           "depthwise_conv2d: the kernel for x {} must be f32 (height, width, {}, multiplier), got {}", x.shape(),
           x.dim(3), kernel);

@@ -15,8 +15,9 @@ struct Pooling {
 };
 
 Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
-  require_real(op, x);
-  require(x.rank() == 4, "{}: x must be (n, height, width, channels), got {}", op, x);
+  require(x.defined() && x.rank() == 4 && is_real(x.dtype()),
+          "{}: x must be f32 or bf16 (n, height, width, channels), got {}", op, x);
+  require_f32_on_gpus(op, x);
   const auto [window, size] = slide_window(op, x.shape(), options.window, options.strides, options.padding);
   const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
   const Tensor& out = options.out;

@@ -13,12 +13,14 @@ struct bfloat16 {
 
   bfloat16() = default;
   /// Rounds to nearest even; too large numbers become infinite.
-  LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) {
+  LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) : bits(rounded(value)) {}
+  /// The same as `bits`.
+  LOCKSTEP_HOST_DEVICE static std::uint16_t rounded(float value) {
     std::uint32_t u;
     std::memcpy(&u, &value, sizeof u);
     const bool is_nan = (u & 0x7fffffffu) > 0x7f800000u;
-    bits = is_nan ? static_cast<std::uint16_t>((u >> 16) | 0x40u)
-                  : static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+    const std::uint32_t nearest = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+    return static_cast<std::uint16_t>(is_nan ? (u >> 16) | 0x40u : nearest);
   }
   /// Exact.
   LOCKSTEP_HOST_DEVICE explicit operator float() const {

@@ -157,7 +157,7 @@ TEST(ZeroPad2d, SurroundsImages) {
   EXPECT_EQ(zero_pad2d(Tensor::zeros({0, 3, 4, 5}), borders).shape(), Shape({0, 6, 7, 5}));
   expect_same_bits(zero_pad2d(x, {}), x);
   EXPECT_ERROR(InvalidArgument, "borders of at least 0, got -1, 0, 0 and 0", zero_pad2d(x, {.top = -1}));
-  EXPECT_ERROR(InvalidArgument, "x must be f32 (n, height, width, channels), got f32 (5)",
+  EXPECT_ERROR(InvalidArgument, "x must be f32 or bf16 (n, height, width, channels), got f32 (5)",
                zero_pad2d(Tensor::zeros({5}), borders));
 }
 

@@ -307,7 +307,7 @@ TEST(BatchNorm, NamesShapesThatDoNotFit) {
   EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm(in[0], in[1], in[2], {.out = wrong}); }),
               HasSubstr("the output must be f32 (4, 5), dense or a channel slice, got f32 (4)"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { batch_norm(Tensor(), in[1], in[2]); }),
-              HasSubstr("x must be f32 (..., channels)"));
+              HasSubstr("x must be f32 or bf16 (..., channels)"));
 }
 
 }  // namespace

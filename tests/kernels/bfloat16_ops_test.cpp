@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Case {
   std::function<Tensor(std::span<const Tensor>)> op;
   Inputs data;          ///< cast to bf16
   Inputs parameters{};  ///< behind them, f32
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 /// Numbers that bf16 has.

@@ -243,7 +243,7 @@ TEST(Conv2d, NamesShapesThatDoNotFit) {
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 conv2d(random_tensor({4, 3}, 1), kernel, {});
               }),
-              HasSubstr("conv2d: x must be f32 (n, height, width, channels), got f32 (4, 3)"));
+              HasSubstr("conv2d: x must be f32 or bf16 (n, height, width, channels), got f32 (4, 3)"));
   EXPECT_THAT(error_of<InvalidArgument>([&] { conv2d({}, kernel, {}); }), HasSubstr("conv2d: x must be"));
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 conv2d(x, random_tensor({3, 3, 4, 5}, 2), {});

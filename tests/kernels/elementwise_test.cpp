@@ -131,7 +131,7 @@ TEST(Binary, ErrorsNameTheShapes) {
             }),
             "add: shapes (2, 3) and (4) do not broadcast");
   EXPECT_THAT(error_of<InvalidArgument>([] { multiply(Tensor::zeros({2}, DType::i32), Tensor::zeros({2})); }),
-              ::testing::HasSubstr("multiply takes f32, got i32 (2)"));
+              ::testing::HasSubstr("multiply takes f32 or bf16, got i32 (2)"));
   EXPECT_THAT(error_of<InvalidArgument>([] { relu(Tensor()); }), ::testing::HasSubstr("an undefined tensor"));
 }
 
@@ -193,7 +193,7 @@ TEST(AddN, AddsTensorsOfOneShape) {
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 add_n(std::array{Tensor::zeros({3}), Tensor::zeros({4})});
               }),
-              ::testing::HasSubstr("tensors of one shape, got f32 (3)"));
+              ::testing::HasSubstr("tensors of one shape and dtype, got f32 (3)"));
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST_P(Pool2d, NamesShapesThatDoNotFit) {
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 pool(GetParam(), random_tensor({6, 3}, 1), {});
               }),
-              HasSubstr("_pool2d: x must be f32 (n, height, width, channels), got f32 (6, 3)"));
+              HasSubstr("_pool2d: x must be f32 or bf16 (n, height, width, channels), got f32 (6, 3)"));
   EXPECT_THAT(error_of<InvalidArgument>([&] {
                 pool(GetParam(), x, {.window = {7, 2}});
               }),
