@@ -81,6 +81,12 @@ class Summary(Case):
             self.assertEqual(result["trainable_params"] + result["non_trainable_params"], params)
         self.assertIn("1,656,250", self.succeed("summary", "--model", "minigooglenet").stdout)
 
+    def test_precision(self):
+        table = self.succeed("summary", "--model", "minigooglenet", "--precision", "mixed_bfloat16").stdout
+        self.assertIn("conv2d (Conv2D, mixed_bfloat16)", table)
+        self.assertIn("dense (Dense) ", table)
+        self.assertNotIn("float", self.succeed("summary", "--model", "minigooglenet").stdout)
+
     def test_help(self):
         for command in [[], ["devices"], ["doctor"], ["train"], ["bench"], ["summary"], ["convert"]]:
             self.assertIn("Example", self.succeed(*command, "--help").stdout)
@@ -114,6 +120,10 @@ class BadCommandLine(Case):
         self.refuse("train", "--devices", "CPU:0,CPU:0", says="named twice")
         self.refuse("train", "--devices", "TPU:0", says="TPU:0")
         self.refuse("train", "--devices", "GPU:99", says="GPU:99")
+
+    def test_precision(self):
+        for command in ["train"], ["evaluate"], ["predict", "--output", "x.csv"], ["bench"], ["scaling"]:
+            self.refuse(*command, "--precision", "float16", says=["--precision", "float16", "float32", "mixed_bfloat16"])
 
     def test_batch_shares(self):
         for shares in ["2,x", "2,,1", "0,1", "2,-1", "fast", ","]:
@@ -563,6 +573,19 @@ class TrainedModel(Case):
         self.succeed("train", "--model", model, "--data", "synthetic:8", "--optimizer", "adam", *rate)
         self.assertEqual(json.loads((self.path / "h.json").read_text())["learning_rate"], [0.001])
 
+    def test_a_file_keeps_its_precision(self):
+        precision = ["--precision", "mixed_bfloat16"]
+        model = self.path / "m.keras"
+        self.succeed("train", *self.SMALL, *TINY, *precision, "--save", model)
+        self.succeed("convert", model, self.path / "m.weights.h5")
+        self.assertIn("(LSTM, mixed_bfloat16)", self.succeed("summary", "--model", model).stdout)
+        weights = [*self.SMALL, "--weights", self.path / "m.weights.h5"]
+        self.assertEqual(self.predict("--model", model), self.predict(*weights, *precision))
+        self.assertEqual(self.evaluate("--model", model)["loss"], self.evaluate(*weights, *precision)["loss"])
+        self.assertNotEqual(self.predict("--model", model), self.predict(*weights))
+        for command in ["train"], ["evaluate"], ["summary"]:
+            self.refuse(*command, "--model", model, *precision, says=["--precision is for the models that have a name", "m.keras"])
+
     def test_summary_of_a_file(self):
         named, of_file = (json.loads(self.succeed("summary", "--model", model, "--json").stdout)
                           for model in ["siamese-lstm", self.train("model.h5")])
@@ -609,6 +632,18 @@ class Bench(Case):
         self.assertGreater(result["kernel_floor_ms"], 0)
         self.assertLess(result["loss_last"], result["loss_first"])
 
+    def test_precision(self):
+        def bench(*options):
+            done = self.succeed("bench", "--model", "minigooglenet", "--replicas", "2", "--batch-size", "4", "--steps", "2",
+                                "--warmup", "1", "--json", *options)
+            return json.loads(done.stdout.splitlines()[-1])
+        plain, mixed = bench(), bench("--precision", "mixed_bfloat16")
+        self.assertEqual([result["precision"] for result in (plain, mixed)], ["float32", "mixed_bfloat16"])
+        self.assertEqual(plain["params"], mixed["params"])
+        self.assertNotEqual(plain["loss_first"], mixed["loss_first"])
+        self.assertAlmostEqual(plain["loss_first"], mixed["loss_first"], delta=0.05 * plain["loss_first"])
+        self.assertGreater(mixed["kernel_floor_ms"], 0)
+
     def test_two_inputs(self):
         done = self.succeed("bench", "--model", "siamese-lstm", "--replicas", "2", "--batch-size", "4", "--steps", "3",
                             "--warmup", "1", "--json")
@@ -624,7 +659,7 @@ class Scaling(Case):
         done = self.succeed("scaling", "--model", "siamese-lstm", "--replicas", "3", "--batch-per-replica", "2", "--rounds",
                             "2", "--steps", "2", "--warmup", "1", "--plot", plot, "--json")
         result = json.loads(done.stdout.splitlines()[-1])
-        self.assertEqual(list(result), ["model", "device", "rounds", "steps", "weak", "strong"])
+        self.assertEqual(list(result), ["model", "precision", "device", "rounds", "steps", "weak", "strong"])
         ways = ["mirrored", "reduction-to-one-device", "multi-gpu-model"]
         runs = [("mirrored", 1), *((way, replicas) for way in ways for replicas in (2, 3))]
         for kind, batches in ("weak", {1: 2, 2: 4, 3: 6}), ("strong", {1: 6, 2: 6, 3: 6}):

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "kernel_floor.h"
+#include "model_source.h"
 #include "replica_options.h"
 #include "speed.h"
 #include "workload.h"
@@ -17,7 +18,7 @@ struct BenchOptions {
   std::int64_t steps = 30;
   std::int64_t warmup = 5;
   std::uint64_t seed = 0;
-  std::string precision = "float32";
+  std::optional<DTypePolicy> dtype_policy{};
   bool json = false;
 };
 
@@ -28,7 +29,7 @@ nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelK
   nlohmann::ordered_json result = {{"model", options.model},
                                    {"replicas", options.replicas.replicas_of(model.strategy())},
                                    {"global_batch", batch},
-                                   {"precision", options.precision}};
+                                   {"precision", name(options.dtype_policy.value_or(DTypePolicy::float32))}};
   result.update(speed_json(steps, batch));
   result.update({{"params", model.count_params()},
                  {"peak_memory_mb", peak_memory_mb()},
@@ -57,7 +58,8 @@ void run(const BenchOptions& options) {
   const int replicas = options.replicas.replicas_of(strategy);
   const std::int64_t batch = options.batch_size > 0 ? options.batch_size : std::int64_t{64} * replicas;
   require(batch >= replicas, "--batch-size: {} replicas need at least as many examples, got {}", replicas, batch);
-  Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, {.seed = options.seed}); });
+  const ModelSettings settings{.seed = options.seed, .dtype_policy = options.dtype_policy};
+  Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, settings); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
   if (!strategy.is_chief()) return;
   result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / replicas);
@@ -78,7 +80,7 @@ void add_bench_command(CLI::App& program, int&) {
   command->add_option("--steps", options->steps, "measured steps (default 30)")->check(whole_number_from(1));
   command->add_option("--warmup", options->warmup, "steps before them (default 5)")->check(whole_number_from(0));
   command->add_option("--seed", options->seed, "of weights and data (default 0)")->check(whole_number_from(0));
-  command->add_option("--precision", options->precision, "float32")->check(CLI::IsMember({"float32"}));
+  add_precision_option(*command, options->dtype_policy);
   command->add_flag("--json", options->json, "the result as one JSON object on standard output");
   command->footer("Example:\n  lockstep bench --model minigooglenet --replicas 2 --batch-size 128 --json");
   command->callback([options] { run(*options); });

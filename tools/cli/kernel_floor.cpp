@@ -19,10 +19,10 @@ bool is_product(const LayerImpl& layer) {
   return std::ranges::find(classes, layer.class_name()) != classes.end();
 }
 
-Tensor filled_batch(std::int64_t rows, const Shape& shape) {
+Tensor filled_batch(std::int64_t rows, const Shape& shape, DType dtype) {
   Shape batch{rows};
   for (const std::int64_t dim : shape) batch.push_back(dim);
-  return Tensor::full(batch, 0.5);
+  return Tensor::full(batch, 0.5, dtype);
 }
 
 /// Forward and the gradients of weights and, unless the layer reads the network's input, of its own input.
@@ -52,7 +52,7 @@ double floor_of_replica(const Network& network, std::int64_t rows) {
     const int source = call.inputs.front();
     const Shape& shape = source < 0 ? network.inputs()[static_cast<std::size_t>(-1 - source)].shape
                                     : network.calls()[static_cast<std::size_t>(source)].shape;
-    total += best_ms(layer, filled_batch(rows, shape), source >= 0);
+    total += best_ms(layer, filled_batch(rows, shape, layer.call_dtype()), source >= 0);
   }
   return total;
 }

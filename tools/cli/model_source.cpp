@@ -51,10 +51,23 @@ void check_model(const std::string& model, const ReplicaOptions& replicas) {
           "--strategy multi-gpu-model is for the models that have a name; --model is {}", model);
 }
 
+void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy) {
+  command
+      .add_option_function<std::string>(
+          "--precision", [&policy](const std::string& text) { policy = parse_dtype_policy(text); },
+          "float32 (default), or mixed_bfloat16: layers compute in bfloat16, variables stay float32")
+      ->check(CLI::IsMember({"float32", "mixed_bfloat16"}));
+}
+
+void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy) {
+  require(!policy, "--precision is for the models that have a name; --model is {}, which says itself", model);
+}
+
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
                                  const ReplicaOptions& replicas, const Strategy& strategy) {
   if (is_model_file(model)) {
     require(!settings.dropout, "--dropout is for the models that have a name; --model is {}", model);
+    require_no_precision(model, settings.dtype_policy);
     Model loaded = replicas.make_model(strategy, [&] { return load_compiled(model, settings.seed); });
     TrainingData suiting = load_data(data, input_of(model, loaded.network()));
     return {std::move(loaded), std::move(suiting)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <lockstep/models/training/model.h>
@@ -22,6 +23,11 @@ struct ModelAndData {
   Model model;
   TrainingData data;
 };
+
+/// --precision, for the models that have a name: those of a file say themselves what each layer computes in.
+void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy);
+/// Throws InvalidArgument where it was given for a model of a file.
+void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
 /// The model over the replicas, and data that suit it. One of a file is compiled, as the file says; one of the zoo is
 /// not. Throws InputError for a file that does not say how the model is trained, InvalidArgument for data that do not

@@ -38,7 +38,7 @@ double ideal_speedup(const std::vector<LogicalDevice>& devices) {
 
 Model make_replicated(const ScalingPlan& plan, Way way, int replicas) {
   const std::vector<LogicalDevice> devices = first_devices(plan, replicas);
-  const ModelSettings settings{.seed = plan.run.seed};
+  const ModelSettings settings{.seed = plan.run.seed, .dtype_policy = plan.dtype_policy};
   if (way == Way::multi_gpu_model) {
     MultiGpuOptions options;
     for (const LogicalDevice& device : devices) options.devices.push_back(device.name());
@@ -81,7 +81,9 @@ class Measurement {
   void check(const Run& run, double loss) {
     const auto& [way, replicas, global_batch] = run;
     const double expected = losses_.try_emplace(global_batch, loss).first->second;
-    require<Error>(std::abs(loss - expected) <= 1e-4 * std::max(1.0, std::abs(expected)),
+    // Batches of another size are computed in another order: in bf16 roundings differ by 1 part in 256.
+    const double tolerance = plan_.dtype_policy == DTypePolicy::mixed_bfloat16 ? 1e-2 : 1e-4;
+    require<Error>(std::abs(loss - expected) <= tolerance * std::max(1.0, std::abs(expected)),
                    "{} with {} replicas gives the loss {} on {} examples where another run gives {}", name(way),
                    replicas, loss, global_batch, expected);
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct ScalingPlan {
   std::vector<LogicalDevice> devices{};  ///< n replicas take the first n
   std::vector<int> replicas{};           ///< how many, in turn; the first is 1
   std::vector<Way> ways{};
+  std::optional<DTypePolicy> dtype_policy{};
   std::int64_t batch_per_replica = 64;  ///< of weak scaling; the global batch of strong scaling is that of all devices
   SpeedRun run{};                       ///< but for its batch
   int rounds = 3;                       ///< all is measured so often, in turn

@@ -8,6 +8,7 @@
 #include <lockstep/runtime/device/registry.h>
 
 #include "commands.h"
+#include "model_source.h"
 #include "output_file.h"
 #include "replica_options.h"
 #include "scaling.h"
@@ -102,6 +103,7 @@ void run(ScalingOptions& options) {
                  scaling);
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json({{"model", options.model},
+                                               {"precision", name(plan.dtype_policy.value_or(DTypePolicy::float32))},
                                                {"device", device_text(plan.devices)},
                                                {"rounds", plan.rounds},
                                                {"steps", plan.run.steps},
@@ -134,6 +136,7 @@ void add_scaling_command(CLI::App& program, int&) {
   command->add_option("--steps", plan.run.steps, "measured steps of a round (default 10)")->check(whole_number_from(1));
   command->add_option("--warmup", plan.run.warmup, "steps before them (default 3)")->check(whole_number_from(0));
   command->add_option("--seed", plan.run.seed, "of weights and data (default 0)")->check(whole_number_from(0));
+  add_precision_option(*command, plan.dtype_policy);
   command->add_option("--plot", options->plot, "draw the speed-up by replicas (.png)");
   command->add_flag("--json", options->json, "the result as one JSON object on standard output");
   command->footer("Example:\n  lockstep scaling --model minigooglenet --replicas 2 --plot scaling.png");

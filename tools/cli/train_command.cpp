@@ -92,8 +92,9 @@ int run(TrainOptions options) {
   const Strategy strategy = options.replicas.make_strategy();
   const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
-  auto [model, data] = make_model_and_data(options.model, {.seed = options.data.seed, .dropout = options.dropout},
-                                           options.data, options.replicas, strategy);
+  auto [model, data] = make_model_and_data(
+      options.model, {.seed = options.data.seed, .dropout = options.dropout, .dtype_policy = options.dtype_policy},
+      options.data, options.replicas, strategy);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
   const Optimizer optimizer = compile(options, model);

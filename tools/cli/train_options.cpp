@@ -60,7 +60,7 @@ void TrainOptions::add_to(CLI::App& command) {
   command.add_option("--epochs", epochs, "passes over the data (default 1)")->check(whole_number_from(1));
   command.add_option("--steps-per-epoch", steps_per_epoch, "end an epoch after N steps")->check(whole_number_from(1));
   update.add_to(command);
-  command.add_option("--precision", precision, "float32")->check(CLI::IsMember({"float32"}));
+  add_precision_option(command, dtype_policy);
   command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");
   command.add_option("--verify-every", verify_every, "compare all copies of every variable every N steps")
       ->check(whole_number_from(1));

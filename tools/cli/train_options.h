@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/strategy/input/input_options.h>
 
 #include "data_source.h"
@@ -22,7 +23,7 @@ struct TrainOptions {
   int epochs = 1;
   std::optional<std::int64_t> steps_per_epoch{};
   UpdateOptions update{};
-  std::string precision = "float32";
+  std::optional<DTypePolicy> dtype_policy{};
   std::optional<double> dropout{};
   std::string weights{}, save{}, history{}, step_log{}, plot{}, checkpoint{}, csv{}, tensorboard{}, trace{};
   bool resume = false;

@@ -11,6 +11,7 @@ void TrainedModelOptions::add_to(CLI::App& command) {
   command.add_option("--weights", weights, "of a model that is no file (.weights.h5 or .safetensors)");
   data.add_to(command);
   replicas.add_to(command);
+  add_precision_option(command, dtype_policy);
 }
 
 void TrainedModelOptions::check() const {
@@ -24,7 +25,8 @@ TrainedModel make_trained_model(const TrainedModelOptions& options) {
   const Strategy strategy = options.replicas.make_strategy();
   DataOptions data = options.data;
   if (data.batch_size == 0) data.batch_size = std::int64_t{64} * options.replicas.replicas_of(strategy);
-  auto [model, examples] = make_model_and_data(options.model, {}, data, options.replicas, strategy);
+  auto [model, examples] =
+      make_model_and_data(options.model, {.dtype_policy = options.dtype_policy}, data, options.replicas, strategy);
   if (!is_model_file(options.model)) {
     const ModelKind kind = parse_model(options.model);
     model.compile(make_usual_optimizer(kind), make_loss(kind), {Accuracy()});

@@ -14,6 +14,7 @@ struct TrainedModelOptions {
   std::string weights{};
   DataOptions data{.shuffle = false};
   ReplicaOptions replicas{};
+  std::optional<DTypePolicy> dtype_policy{};
 
   void add_to(CLI::App& command);
   /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.

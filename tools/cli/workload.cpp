@@ -71,6 +71,7 @@ Model make_model(ModelKind kind, const ModelSettings& settings) {
   const Shape& shape = form.shape;
   const std::int64_t classes = form.classes;
   constexpr Activation logits = Activation::linear;
+  const DTypePolicyScope policy(settings.dtype_policy.value_or(DTypePolicy::float32));
   switch (kind) {
     case ModelKind::mini_googlenet: {
       zoo::MiniGoogLeNetOptions options{.seed = settings.seed};

@@ -40,8 +40,9 @@ ModelInput input_of(ModelKind kind);
 
 struct ModelSettings {
   std::uint64_t seed = 0;
-  std::optional<double> dropout{};      ///< overrides the model's own rate
-  std::optional<ExampleForm> images{};  ///< instead of the usual form, for models that take images
+  std::optional<double> dropout{};            ///< overrides the model's own rate
+  std::optional<ExampleForm> images{};        ///< instead of the usual form, for models that take images
+  std::optional<DTypePolicy> dtype_policy{};  ///< of the layers; if not said, float32
 };
 
 /// Builds the model in the open scope.
