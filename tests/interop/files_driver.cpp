@@ -24,7 +24,9 @@
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/adagrad.h>
@@ -77,9 +79,25 @@ Model shared() {
   return {std::vector{left, right}, std::vector{score, Concatenate()({one, other})}, {.name = "pairs"}};
 }
 
+/// In bf16 but for the last layer of one of the two results.
+Model mixed() {
+  const DTypePolicyScope scope("mixed_bfloat16");
+  const Symbol pictures = Input({10, 10, 3}, "pictures");
+  const Symbol x = ReLU()(BatchNormalization()(
+      Conv2D({.filters = 6, .kernel_size = {3, 3}, .padding = Padding::same, .name = "first"})(pictures)));
+  const Symbol pooled = MaxPooling2D({.pool_size = {1, 1}})(x);
+  const Symbol separable = SeparableConv2D({.filters = 4, .kernel_size = {3, 3}, .padding = Padding::same})(x);
+  Symbol y = AveragePooling2D()(Concatenate()({BatchNormalization()(separable), pooled}));
+  y = LayerNormalization()(Flatten()(Dropout({.rate = 0.25})(y)));
+  const Dense last = with_dtype_policy("float32", [] { return Dense({.units = 4, .name = "logits"}); });
+  const Dense softmax({.units = 3, .activation = Activation::softmax, .name = "classes"});
+  return {std::vector{pictures}, std::vector{last(y), softmax(y)}, {.name = "mixed"}};
+}
+
 Model make_model(const std::string& name) {
   if (name == "convolutions") return convolutions();
   if (name == "shared") return shared();
+  if (name == "mixed") return mixed();
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
   fail("there is no model '{}'", name);

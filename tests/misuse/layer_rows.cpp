@@ -172,6 +172,17 @@ Rows layer_rows() {
                               }),
       misuse<InvalidArgument>("Layer::operator()", "no input", "Dense takes one input, got 0",
                               [] { called(Dense({.units = 3}), {}); }),
+      misuse<InvalidArgument>("DTypePolicyScope", "another name",
+                              "'mixed_float16' is no dtype policy; choose float32 or mixed_bfloat16",
+                              [] { const DTypePolicyScope scope("mixed_float16"); }),
+      misuse<LogicError>("LayerImpl::set_dtype_policy", "of a layer that has been built",
+                         "layer 'dense' has been built already: its dtype policy is settled",
+                         [] {
+                           const Dense layer({.units = 3});
+                           const Symbol input = Input({4});
+                           const Model model(input, layer(input));
+                           layer.impl().set_dtype_policy(DTypePolicy::mixed_bfloat16);
+                         }),
   };
   return joined({rows, more_layer_rows()});
 }
