@@ -131,7 +131,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
   if (y.elements() == 0) return;
   if (only_wide(x))
     return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
-  if (x.dtype() == DType::f32 && winograd::pays(x.shape(), kernel.shape(), window)) {
+  if (getenv("W") && winograd::pays(x.shape(), kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
     if (const auto function = function_of(activation)) unary(*function, y, y);
     return;
@@ -153,7 +153,7 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
   if (dx.elements() == 0) return;
   if (only_wide(dx))
     return narrowed(dx, [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, wide); });
-  if (dx.dtype() == DType::f32 && winograd::pays(dx.shape(), kernel.shape(), window))
+  if (getenv("W") && winograd::pays(dx.shape(), kernel.shape(), window))
     return winograd::conv2d_gradient_x(dy, kernel, window, dx);
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
@@ -175,7 +175,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     return;
   }
   if (only_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
-  if (x.dtype() == DType::f32 && winograd::pays(x.shape(), dkernel.shape(), window)) {
+  if (getenv("W") && winograd::pays(x.shape(), dkernel.shape(), window)) {
     winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
     if (dbias.defined())
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
