@@ -285,19 +285,21 @@ Tensor swapped(const Tensor& kernel) {
 
 }  // namespace
 
-bool pays(const Shape& x, const Shape& kernel, const Window2d& w) {
+bool pays(const Tensor& x, const Shape& kernel, const Window2d& w) {
   const bool moves_by_one = w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
   const Index in = kernel[2];
   const Index out = kernel[3];
-  if (w.height != taps || w.width != taps || !moves_by_one || in != x[3] || in % lanes != 0 || out % lanes != 0)
+  if (w.height != taps || w.width != taps || !moves_by_one || in != x.dim(3) || in % lanes != 0 || out % lanes != 0)
     return false;
-  const Index height = x[1] + w.pad_top + w.pad_bottom - taps + 1;
-  const Index width = x[2] + w.pad_left + w.pad_right - taps + 1;
+  const Index height = x.dim(1) + w.pad_top + w.pad_bottom - taps + 1;
+  const Index width = x.dim(2) + w.pad_left + w.pad_right - taps + 1;
   const Index tiles_of_image = tiles_along(height) * tiles_along(width);
   const bool fits = 2 * height * width >= tiles_of_image * tile * tile;
-  // The kernel's points, 4 times the kernel, take their time too: they must be few beside those of the tiles.
-  const Index tiles = x[0] * tiles_of_image;
-  return fits && tiles >= 8 && tiles * 8 >= in * out / (in + out);
+  // The kernel's points, 4 times the kernel, take their time too: they must be few beside those of the tiles, and fewer
+  // where oneDNN is faster.
+  const Index tiles = x.dim(0) * tiles_of_image;
+  const Index weight = x.dtype() == DType::bf16 ? 1 : 8;
+  return fits && tiles >= 8 && tiles * weight >= in * out / (in + out);
 }
 
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y) {
