@@ -29,6 +29,7 @@
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/gru.h>

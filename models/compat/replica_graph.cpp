@@ -51,11 +51,13 @@ class BatchConcatenate final : public LayerImpl {
   std::string_view class_name() const override { return "Concatenate"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
+  bool can_compute_in_bf16() const override { return true; }
 };
 
+/// Of the policy of those layers of the template that it stands beside, whatever the caller's is.
 template <class Impl, class... Args>
-Layer layer(Args&&... args) {
-  return Layer(std::make_shared<Impl>(std::forward<Args>(args)...));
+Layer layer(DTypePolicy policy, Args&&... args) {
+  return with_dtype_policy(policy, [&] { return Layer(std::make_shared<Impl>(std::forward<Args>(args)...)); });
 }
 
 }  // namespace
@@ -70,7 +72,8 @@ ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan)
     std::vector<Symbol> parts;  // cut where the whole batch is, so that only a part of it travels
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const std::string name = fmt::format("replica_{}/{}", replica, network.inputs()[i].name);
-      parts.push_back(layer<BatchSlice>(name, replica, replicas, plan.legacy_split)(graph.inputs[i]));
+      parts.push_back(
+          layer<BatchSlice>(DTypePolicy::float32, name, replica, replicas, plan.legacy_split)(graph.inputs[i]));
     }
     const LogicalDevice& device = plan.devices[static_cast<std::size_t>(replica)];
     const std::vector<Symbol> results = with_device(device, [&] { return template_model.run(parts); });
@@ -78,7 +81,9 @@ ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan)
   }
   const std::vector<std::string> names = network.output_names();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Layer join = layer<BatchConcatenate>(names[i]);
+    const GraphCall& output = network.calls()[static_cast<std::size_t>(network.outputs()[i])];
+    const LayerImpl& last = network.layers()[static_cast<std::size_t>(output.layer)].impl();
+    const Layer join = layer<BatchConcatenate>(last.dtype_policy(), names[i]);
     graph.outputs.push_back(with_device(plan.merge_device, [&] { return join(outputs[i]); }));
   }
   return graph;

@@ -45,18 +45,20 @@ std::string names_of(const std::vector<NetworkInput>& inputs) {
   return fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
-/// A result of a run, with its copies on the devices that have read it.
+/// A result of a run, with its copies on the devices and in the dtypes that have read it.
 struct Placed {
   Tensor value{};
   std::vector<Tensor> copies{};
 
-  /// The value as the calling thread's device reads it.
-  Tensor here() {
+  /// The value in this dtype, unless it is of integers, and if it is to be `here`, on the calling thread's device.
+  Tensor read(DType wanted, bool here) {
+    const DType dtype = is_real(value.dtype()) ? wanted : value.dtype();
     const LogicalDevice& device = current_context().device;
-    if (value.device() == device) return value;
-    const auto found = std::ranges::find_if(copies, [&](const Tensor& copy) { return copy.device() == device; });
+    if (value.dtype() == dtype && (!here || value.device() == device)) return value;
+    const auto found = std::ranges::find_if(
+        copies, [&](const Tensor& copy) { return copy.dtype() == dtype && copy.device() == device; });
     if (found != copies.end()) return *found;
-    return copies.emplace_back(to_device(value, device));
+    return copies.emplace_back(value.dtype() == dtype ? to_device(value, device) : cast(value, dtype));
   }
 };
 
@@ -185,10 +187,7 @@ struct Network::Run {
   std::vector<Placed> given{};
   std::vector<Placed> results{};  ///< by step
 
-  Tensor read(int from) {
-    Placed& source = from < 0 ? given[-1 - from] : results[from];
-    return placed ? source.here() : source.value;
-  }
+  Tensor read(int from, DType dtype) { return (from < 0 ? given[-1 - from] : results[from]).read(dtype, placed); }
 };
 
 Tensor Network::operator()(const std::vector<Tensor>& xs, Mode mode) const {
@@ -234,14 +233,18 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   const TraceSpan span(layer.name());
   try {
     std::vector<Tensor> inputs;
-    for (const int from : step.inputs) inputs.push_back(run.read(from));
+    for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
     LayerCall call{.mode = run.mode, .fused_relu = step.fused_relu};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
-      if (!whole.defined()) whole = Tensor::empty(batched(inputs.front().dim(0), plan_.steps[step.concat].shape));
+      if (!whole.defined())
+        whole = Tensor::empty(batched(inputs.front().dim(0), plan_.steps[step.concat].shape), layer.compute_dtype());
       call.out = whole.slice_view(-1, step.concat_begin, step.concat_begin + step.shape.dim(-1));
     }
-    return layer.call(inputs, call);
+    Tensor result = layer.call(inputs, call);
+    if (layer.compute_dtype() != layer.call_dtype() && is_real(result.dtype()))
+      result = cast(result, layer.compute_dtype());
+    return result;
   } catch (Error& error) {
     error.add_context(fmt::format("layer '{}'", layer.name()));
     throw;

@@ -16,6 +16,9 @@ namespace lockstep {
 ///
 /// A network that is called on symbols becomes part of another one, layer by layer.
 ///
+/// Each layer computes in the dtype of its policy (DTypePolicy): what it reads is cast there, once for all its readers
+/// in that dtype; integers, such as ids, are left as they are.
+///
 /// Model parallelism: a layer called on symbols in a DeviceScope runs on the scope's device, where it also keeps its
 /// weights if that was its first call; the others run on the caller's device. What a layer reads from another device is
 /// copied there, once for all its readers there. A network that is called in a DeviceScope runs there as a whole.

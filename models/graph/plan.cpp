@@ -16,6 +16,12 @@ std::vector<int> count_readers(const Calls& calls, const std::vector<int>& outpu
   return readers;
 }
 
+/// Whether the one layer's results are what the other one reads and gives, without a cast.
+bool agree(const LayerImpl& layer, const LayerImpl& reader) {
+  const DType dtype = layer.call_dtype();
+  return layer.compute_dtype() == dtype && reader.call_dtype() == dtype && reader.compute_dtype() == dtype;
+}
+
 /// The calls as steps, without the ReLUs that an earlier step can do.
 Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs) {
@@ -24,8 +30,9 @@ Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& l
   std::vector<int> step_of;  // by call
   for (const GraphCall& call : calls) {
     const int source = call.inputs[0];
-    if (layers[call.layer].impl().is_relu() && source >= 0 && readers[source] == 1 &&
-        layers[calls[source].layer].impl().can_fuse_relu() && calls[source].device == call.device) {
+    const LayerImpl& layer = layers[call.layer].impl();
+    if (layer.is_relu() && source >= 0 && readers[source] == 1 && layers[calls[source].layer].impl().can_fuse_relu() &&
+        calls[source].device == call.device && agree(layers[calls[source].layer].impl(), layer)) {
       steps[step_of[source]].fused_relu = true;
       step_of.push_back(step_of[source]);
       continue;
@@ -45,11 +52,12 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
   const std::vector<int> readers = count_readers(steps, plan.outputs);
   for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {
     const std::vector<int>& parts = steps[concat].inputs;
-    const bool in_place =
-        layers[steps[concat].layer].impl().joins_last_axis() && std::ranges::all_of(parts, [&](int part) {
-          return part >= 0 && readers[part] == 1 && steps[part].device == steps[concat].device &&
-                 layers[steps[part].layer].impl().can_write_to();
-        });
+    const LayerImpl& joint = layers[steps[concat].layer].impl();
+    const bool in_place = joint.joins_last_axis() && std::ranges::all_of(parts, [&](int part) {
+                            return part >= 0 && readers[part] == 1 && steps[part].device == steps[concat].device &&
+                                   layers[steps[part].layer].impl().can_write_to() &&
+                                   agree(layers[steps[part].layer].impl(), joint);
+                          });
     if (!in_place) continue;
     std::int64_t begin = 0;
     for (const int part : parts) {

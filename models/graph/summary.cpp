@@ -48,6 +48,14 @@ std::string batch_of(const Shape& shape) {
   return text + ")";
 }
 
+/// "conv2d (Conv2D)", and the dtype policy where it is not the usual one.
+std::string title_of(const Layer& layer) {
+  const DTypePolicy policy = layer.impl().dtype_policy();
+  return policy == DTypePolicy::float32
+             ? fmt::format("{} ({})", layer.name(), layer.impl().class_name())
+             : fmt::format("{} ({}, {})", layer.name(), layer.impl().class_name(), name(policy));
+}
+
 /// A row for each layer. A layer that is called several times has the connections of all its calls.
 std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall>& calls,
                             const std::vector<Layer>& layers) {
@@ -58,9 +66,7 @@ std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall
     const Layer& layer = layers[call.layer];
     Row& row = rows[call.layer];
     const int time = times_called[call.layer]++;
-    if (time == 0)
-      row = {fmt::format("{} ({})", layer.name(), layer.impl().class_name()), batch_of(call.shape),
-             with_separators(layer.impl().count_params()), ""};
+    if (time == 0) row = {title_of(layer), batch_of(call.shape), with_separators(layer.impl().count_params()), ""};
     for (const int from : call.inputs) {
       const std::string source = from < 0 ? fmt::format("{}[0][0]", head.inputs[-1 - from].name) : result_name[from];
       row[3] += row[3].empty() ? source : ", " + source;

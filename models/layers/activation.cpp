@@ -9,6 +9,12 @@
 namespace lockstep {
 namespace {
 
+/// What else a network asks of a layer of a function.
+struct Traits {
+  bool is_relu = false;
+  bool has_bf16 = true;
+};
+
 struct ActivationOptions {
   Activation activation = Activation::linear;
   std::string name{};
@@ -37,47 +43,49 @@ class ActivationImpl final : public LayerImpl {
   using Function = std::function<Tensor(const Tensor&)>;
   using Describe = std::function<void(LayerConfig&)>;
 
-  ActivationImpl(const char* class_name, Function function, Describe describe, bool is_relu, std::string name)
+  ActivationImpl(const char* class_name, Function function, Describe describe, Traits traits, std::string name)
       : LayerImpl(std::move(name)),
         class_name_(class_name),
         function_(std::move(function)),
         describe_(std::move(describe)),
-        is_relu_(is_relu) {}
+        traits_(traits) {}
 
   std::string_view class_name() const override { return class_name_; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name_, inputs); }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return function_(inputs[0]); }
   void describe(LayerConfig& config) const override { describe_(config); }
-  bool is_relu() const override { return is_relu_; }
+  bool is_relu() const override { return traits_.is_relu; }
+  bool can_compute_in_bf16() const override { return traits_.has_bf16; }
 
  private:
   const char* class_name_;
   Function function_;
   Describe describe_;
-  bool is_relu_;
+  Traits traits_;
 };
 
 /// A layer of a function, with its options and how they are listed.
 template <class Options>
 std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function,
-                                void (*list)(LayerConfig&, Options&), const Options& options, bool is_relu = false) {
+                                void (*list)(LayerConfig&, Options&), const Options& options, Traits traits = {}) {
   auto describe = [list, options](LayerConfig& config) { write_options(config, list, options); };
-  return std::make_shared<ActivationImpl>(class_name, std::move(function), std::move(describe), is_relu, options.name);
+  return std::make_shared<ActivationImpl>(class_name, std::move(function), std::move(describe), traits, options.name);
 }
 
 }  // namespace
 
 ActivationLayer::ActivationLayer(Activation activation, std::string name)
-    : Layer(make(
-          "Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
-          ActivationOptions{.activation = activation, .name = std::move(name)}, activation == Activation::relu)) {}
+    : Layer(make("Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
+                 ActivationOptions{.activation = activation, .name = std::move(name)},
+                 {.is_relu = activation == Activation::relu, .has_bf16 = has_bf16(activation)})) {}
 
 ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
   const auto options = read_options(config, list_activation);
   return ActivationLayer(options.activation, options.name);
 }
 
-ReLU::ReLU(std::string name) : Layer(make("ReLU", relu, list_relu, NoOptions{.name = std::move(name)}, true)) {}
+ReLU::ReLU(std::string name)
+    : Layer(make("ReLU", relu, list_relu, NoOptions{.name = std::move(name)}, {.is_relu = true})) {}
 
 ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu).name); }
 
@@ -100,7 +108,7 @@ ELU::ELU(const ELUOptions& options)
 ELU ELU::from_config(LayerConfig& config) { return ELU(read_options(config, list_elu)); }
 
 Softmax::Softmax(std::string name)
-    : Layer(make("Softmax", softmax, list_softmax, NoOptions{.name = std::move(name)})) {}
+    : Layer(make("Softmax", softmax, list_softmax, NoOptions{.name = std::move(name)}, {.has_bf16 = false})) {}
 
 Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax).name); }
 

@@ -76,6 +76,7 @@ class BatchNormalizationImpl final : public LayerImpl {
     return result.y;
   }
 
+  bool can_compute_in_bf16() const override { return true; }
   bool can_fuse_relu() const override { return true; }
   bool can_write_to() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }

@@ -87,6 +87,8 @@ class ConvImpl : public LayerImpl {
     return {size.height, size.width, filters(image[2])};
   }
 
+  bool can_compute_in_bf16() const override { return has_bf16(conv_.activation); }
+
  protected:
   ConvImpl(const char* class_name, std::string name, Size2d kernel_size, const Conv2dOptions& conv)
       : LayerImpl(std::move(name)), class_name_(class_name), kernel_size_(kernel_size), conv_(conv) {
@@ -222,6 +224,8 @@ class SeparableConv2DImpl final : public ConvImpl {
     const Tensor by_channel = depthwise_conv2d(inputs[0], depthwise_kernel_.value(), {}, conv());
     return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = options_.activation});
   }
+
+  bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 

@@ -38,6 +38,7 @@ class DenseImpl final : public LayerImpl {
     return dense(inputs[0], kernel_.value(), value_if_any(bias_), options_.activation);
   }
 
+  bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:

@@ -41,6 +41,7 @@ class DropoutImpl final : public LayerImpl {
     return dropout(inputs[0], rate_, key);
   }
 
+  bool can_compute_in_bf16() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
   std::vector<std::uint64_t> draws() const override {

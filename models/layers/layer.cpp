@@ -33,6 +33,11 @@ void LayerImpl::set_trainable(bool trainable) {
   trainable_ = trainable;
 }
 
+void LayerImpl::set_dtype_policy(DTypePolicy policy) {
+  require<LogicError>(!built_, "layer '{}' has been built already: its dtype policy is settled", name_);
+  dtype_policy_ = policy;
+}
+
 std::int64_t LayerImpl::count_params() const {
   std::int64_t count = 0;
   for (const Variable& variable : variables_) count += variable.shape().elements();

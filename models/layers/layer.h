@@ -11,6 +11,7 @@
 
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/models/layers/constraints.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
@@ -54,7 +55,8 @@ class LayerImpl {
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
-  /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable.
+  /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable. Inputs of real
+  /// numbers are of `call_dtype`, and so is the result.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
   /// How often each replica has drawn random numbers in training, for a layer that draws some: beside the weights all
   /// that a run needs to go on from here.
@@ -65,6 +67,8 @@ class LayerImpl {
   virtual bool can_fuse_relu() const { return false; }
   /// Whether `call` heeds LayerCall::out.
   virtual bool can_write_to() const { return false; }
+  /// Whether `call` can be given bf16, beside weights of f32, and then gives it.
+  virtual bool can_compute_in_bf16() const { return false; }
   /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.
   virtual bool is_relu() const { return false; }
   /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.
@@ -87,6 +91,16 @@ class LayerImpl {
   bool trainable() const { return trainable_; }
   /// Throws LogicError for a layer that has been built.
   void set_trainable(bool trainable);
+  /// What it computes in: when it was made, that of the scope that was open.
+  DTypePolicy dtype_policy() const { return dtype_policy_; }
+  /// Throws LogicError for a layer that has been built.
+  void set_dtype_policy(DTypePolicy policy);
+  /// What a network gives of the layer's results, to other layers or as its own.
+  DType compute_dtype() const { return lockstep::compute_dtype(dtype_policy_); }
+  /// What `call` is given and gives: f32 where the layer cannot compute in bf16; the network then casts.
+  DType call_dtype() const {
+    return dtype_policy_ == DTypePolicy::float32 || can_compute_in_bf16() ? compute_dtype() : DType::f32;
+  }
   /// Of a layer that a file describes: its variables have no more elements than the file can hold. Asked for more,
   /// `build` throws InputError.
   void limit_params(std::int64_t most) { most_params_ = most; }
@@ -116,6 +130,7 @@ class LayerImpl {
   std::string name_;  ///< empty until the model gives one
   bool built_ = false;
   bool trainable_ = true;
+  DTypePolicy dtype_policy_ = current_dtype_policy();
   std::int64_t most_params_ = std::numeric_limits<std::int64_t>::max();
   std::vector<Variable> variables_;
   std::vector<std::pair<Variable, Regularizer>> regularized_;

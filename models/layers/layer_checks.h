@@ -3,10 +3,11 @@
 #include <span>
 #include <string_view>
 
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
-// What layers ask of their inputs' shapes, which are without the batch axis.
+// What layers ask of their inputs' shapes, which are without the batch axis, and of their activations.
 
 namespace lockstep {
 
@@ -21,6 +22,11 @@ inline const Shape& only_image(std::string_view layer, std::span<const Shape> in
   const Shape& shape = only_input(layer, inputs);
   require(shape.rank() == 3, "{} takes images (height, width, channels), got {}", layer, shape);
   return shape;
+}
+
+/// Whether the activation's op takes bf16: the softmaxes, which sum, do not.
+inline bool has_bf16(Activation activation) {
+  return activation != Activation::softmax && activation != Activation::log_softmax;
 }
 
 /// The shape of a batch of one.

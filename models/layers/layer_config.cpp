@@ -36,10 +36,14 @@ std::optional<Size2d> size_of(const Json& value) {
 
 }  // namespace
 
-LayerConfig::LayerConfig(std::string_view class_name, const std::string& name, bool trainable)
-    : class_name_(class_name), name_(name), trainable_(trainable), values_(std::make_unique<Json>()) {
+LayerConfig::LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy)
+    : class_name_(class_name),
+      name_(name),
+      trainable_(trainable),
+      dtype_policy_(dtype_policy),
+      values_(std::make_unique<Json>()) {
   *values_ = {{"name", name}, {"trainable", trainable}, {"dtype", keras_object("keras", "DTypePolicy")}};
-  (*values_)["dtype"]["config"]["name"] = "float32";
+  (*values_)["dtype"]["config"]["name"] = lockstep::name(dtype_policy);
 }
 
 LayerConfig::LayerConfig(std::string_view class_name, const Json& values, int input_rank)
@@ -49,20 +53,23 @@ LayerConfig::LayerConfig(std::string_view class_name, const Json& values, int in
   name_ = values["name"].get<std::string>();
   read_.insert("name");
   option("trainable", trainable_);
-  check_dtype();
+  read_dtype();
   passed_over("batch_input_shape");  // of a Sequential's first layer in Keras 2
   passed_over("batch_shape");
 }
 
 LayerConfig::~LayerConfig() = default;
 
-void LayerConfig::check_dtype() {
+/// A name, as in Keras 2, or the object that Keras 2 and 3 write for a policy.
+void LayerConfig::read_dtype() {
   const Json* dtype = take("dtype");
   if (dtype == nullptr) return;
   const Json* name = dtype;
   if (dtype->is_object() && dtype->contains("config") && (*dtype)["config"].contains("name"))
     name = &(*dtype)["config"]["name"];
-  if (*name != "float32") refuse("dtype", *name, "float32");
+  for (const DTypePolicy policy : {DTypePolicy::float32, DTypePolicy::mixed_bfloat16})
+    if (*name == lockstep::name(policy)) dtype_policy_ = policy;
+  if (!dtype_policy_) refuse("dtype", *name, "float32 or mixed_bfloat16");
 }
 
 const Json* LayerConfig::take(const char* key) {

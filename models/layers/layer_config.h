@@ -14,6 +14,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/conv2d.h>
 #include <lockstep/models/layers/constraints.h>
+#include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>
 
@@ -26,9 +27,9 @@ namespace lockstep {
 class LayerConfig {
  public:
   /// To be written.
-  LayerConfig(std::string_view class_name, const std::string& name, bool trainable);
+  LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy);
   /// To be read from a "config". `input_rank` is that of the layer's first input, with the batch axis. Throws
-  /// InputError for one without a name, or with another dtype than float32.
+  /// InputError for one without a name, or with a dtype that is no DTypePolicy.
   LayerConfig(std::string_view class_name, const nlohmann::ordered_json& values, int input_rank);
   ~LayerConfig();
   LayerConfig(const LayerConfig&) = delete;
@@ -40,6 +41,8 @@ class LayerConfig {
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
   ///@}
+  /// None when a file does not say: then, as in Keras, that of the scope that is open.
+  const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
   /// A number, a flag or a shape.
@@ -93,11 +96,12 @@ class LayerConfig {
   [[noreturn]] void refuse(const char* key, const nlohmann::ordered_json& value, std::string_view right) const;
   void fixed_flag(const char* key, bool value);
   void fixed_value(const char* key, const nlohmann::ordered_json& value);
-  void check_dtype();
+  void read_dtype();
 
   std::string class_name_;
   std::string name_;
   bool trainable_ = true;
+  std::optional<DTypePolicy> dtype_policy_{};
   bool reading_ = false;
   int input_rank_ = 0;
   std::unique_ptr<nlohmann::ordered_json> values_;

@@ -77,6 +77,7 @@ Layer layer_from_config(LayerConfig& config) {
   try {
     const Layer layer = maker->second(config);
     layer.impl().set_trainable(config.trainable());
+    if (config.dtype_policy()) layer.impl().set_dtype_policy(*config.dtype_policy());
     return layer;
   } catch (const InvalidArgument& error) {  // options that the layer's constructor refuses
     fail<InputError>("layer '{}': {}", config.name(), error.what());

@@ -38,6 +38,7 @@ class ReshapeImpl final : public LayerImpl {
     return reshape(x, result);
   }
 
+  bool can_compute_in_bf16() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, ReshapeOptions{.target_shape = target_});
   }
@@ -76,6 +77,7 @@ class ZeroPadding2DImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return zero_pad2d(inputs[0], padding_); }
 
+  bool can_compute_in_bf16() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, ZeroPadding2DOptions{.padding = padding_});
   }

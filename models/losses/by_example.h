@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/kernels/ops/elementwise.h>
 
 // What the losses have in common.
 
@@ -8,6 +8,9 @@ namespace lockstep {
 
 /// What Keras' losses keep away from 0.
 inline constexpr double keras_epsilon = 1e-7;
+
+/// What a layer of another dtype policy gave, as f32; all but bf16 as it is.
+inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
 
 /// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples
 /// and as many examples and elements.

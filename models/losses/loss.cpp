@@ -75,6 +75,12 @@ ObjectConfig config_of(const char* class_name, const CrossentropyOptions& option
 
 }  // namespace
 
+Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred) const {
+  require<LogicError>(function_ != nullptr, "the loss '{}' has no function: none was given, or it was moved from",
+                      name_);
+  return function_(y_true, as_f32(y_pred));
+}
+
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options)
     : Loss("sparse_categorical_crossentropy", sparse_categorical(options.from_logits),
            ObjectConfig{"SparseCategoricalCrossentropy", {{"from_logits", options.from_logits}}}) {}

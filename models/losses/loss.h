@@ -24,12 +24,8 @@ class Loss {
   const std::string& name() const { return name_; }
   /// Keras' loss that it is; none for one of a program's own.
   const std::optional<ObjectConfig>& config() const { return config_; }
-  /// The value of each example, (n).
-  Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const {
-    require<LogicError>(function_ != nullptr, "the loss '{}' has no function: none was given, or it was moved from",
-                        name_);
-    return function_(y_true, y_pred);
-  }
+  /// The value of each example, (n), of f32: so, as in Keras, are predictions of bf16 before the function gets them.
+  Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
   std::string name_;

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/metrics/rows.h>
 #include <lockstep/runtime/autograd/tape.h>
 
@@ -44,7 +45,7 @@ Metric::Sums Metric::update(const Tensor& y_true, const Tensor& y_pred, const Te
   require(y_pred.defined() && y_pred.rank() >= 1, "{} needs predictions with an axis of examples, got {}", name_,
           y_pred);
   check_rule();
-  return rule_.update(y_true, y_pred, weights_of(sample_weight, y_pred.dim(0)));
+  return rule_.update(y_true, as_f32(y_pred), weights_of(sample_weight, y_pred.dim(0)));
 }
 
 double Metric::result(const Sums& sums) const {

@@ -37,10 +37,15 @@ class References {
   Json tensor(int call) const {
     const Shape& shape = call < 0 ? network_.inputs()[index(-1 - call)].shape : network_.calls()[index(call)].shape;
     return {{"class_name", "__keras_tensor__"},
-            {"config", {{"shape", batch_shape(shape)}, {"dtype", "float32"}, {"keras_history", of(call)}}}};
+            {"config", {{"shape", batch_shape(shape)}, {"dtype", dtype(call)}, {"keras_history", of(call)}}}};
   }
 
  private:
+  const char* dtype(int call) const {
+    if (call < 0) return "float32";
+    const LayerImpl& layer = network_.layers()[index(network_.calls()[index(call)].layer)].impl();
+    return layer.compute_dtype() == DType::bf16 ? "bfloat16" : "float32";
+  }
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
   const Network& network_;
@@ -60,7 +65,7 @@ Json input_config(const NetworkInput& input) {
 }
 
 Json layer_config(const Layer& layer) {
-  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable());
+  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable(), layer.impl().dtype_policy());
   layer.impl().describe(config);
   Json result = keras_object("keras.layers", layer.impl().class_name());
   result["config"] = config.values();

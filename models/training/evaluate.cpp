@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include <lockstep/kernels/ops/array.h>
+#include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
@@ -57,7 +60,9 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          return network().run(local.inputs(), Mode::inference);
+          std::vector<Tensor> outputs = network().run(local.inputs(), Mode::inference);
+          std::ranges::transform(outputs, outputs.begin(), as_f32);
+          return outputs;
         },
         batch);
     if (strategy().state()->cluster()) {

@@ -92,8 +92,8 @@ class Model {
   /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each
   /// output.
   Logs evaluate(const Dataset& batches);
-  /// Outputs of all examples in the order of the data set. Throws InvalidArgument when it is empty or has no end,
-  /// LogicError for a model of several outputs.
+  /// Outputs of all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument when it
+  /// is empty or has no end, LogicError for a model of several outputs.
   Tensor predict(const Dataset& batches);
   /// The same of each output, in their order.
   std::vector<Tensor> predict_all(const Dataset& batches);

@@ -59,7 +59,7 @@ Model mini_googlenet(const Shape& input, int classes, const MiniGoogLeNetOptions
   x = AveragePooling2D({.pool_size = {7, 7}})(x);
   x = Dropout({.rate = options.dropout})(x);
   x = Flatten()(x);
-  const Symbol logits = Dense({.units = classes})(x);
+  const Symbol logits = with_dtype_policy(DTypePolicy::float32, [&] { return Dense({.units = classes})(x); });
   return {images, logits, {.name = "minigooglenet", .seed = options.seed}};
 }
 

@@ -9,8 +9,9 @@ Model mlp(const MlpOptions& options) {
   Symbol x = Dense({.units = options.hidden[0], .activation = Activation::tanh})(input);
   for (std::size_t layer = 1; layer < options.hidden.size(); ++layer)
     x = Dense({.units = options.hidden[layer], .activation = Activation::relu})(x);
-  x = Dense({.units = 1, .activation = Activation::sigmoid})(x);
-  return {input, x, {.name = "mlp", .seed = options.seed}};
+  const Dense last =
+      with_dtype_policy(DTypePolicy::float32, [] { return Dense({.units = 1, .activation = Activation::sigmoid}); });
+  return {input, last(x), {.name = "mlp", .seed = options.seed}};
 }
 
 }  // namespace lockstep::zoo

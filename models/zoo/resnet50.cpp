@@ -70,8 +70,10 @@ Model resnet50(const ResNet50Options& options) {
                              Stack{"conv4", 256, 6, {2, 2}}, Stack{"conv5", 512, 3, {2, 2}}})
     for (int number = 1; number <= stack.blocks; ++number) x = residual_block(x, stack, number);
   x = GlobalAveragePooling2D({.name = "avg_pool"})(x);
-  x = Dense({.units = options.classes, .activation = options.classifier_activation, .name = "predictions"})(x);
-  return {images, x, {.name = "resnet50", .seed = options.seed}};
+  const Dense predictions = with_dtype_policy(DTypePolicy::float32, [&] {
+    return Dense({.units = options.classes, .activation = options.classifier_activation, .name = "predictions"});
+  });
+  return {images, predictions(x), {.name = "resnet50", .seed = options.seed}};
 }
 
 }  // namespace lockstep::zoo

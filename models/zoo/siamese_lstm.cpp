@@ -14,8 +14,9 @@ Model siamese_lstm(const SiameseLstmOptions& options) {
   const Symbol encoded_a = shared(a);
   const Symbol encoded_b = shared(b);
   const Symbol merged = Concatenate()({encoded_a, encoded_b});
-  const Symbol predictions = Dense({.units = 1, .activation = Activation::sigmoid})(merged);
-  return {{a, b}, predictions, {.name = "siamese_lstm", .seed = options.seed}};
+  const Dense last =
+      with_dtype_policy(DTypePolicy::float32, [] { return Dense({.units = 1, .activation = Activation::sigmoid}); });
+  return {{a, b}, last(merged), {.name = "siamese_lstm", .seed = options.seed}};
 }
 
 }  // namespace lockstep::zoo

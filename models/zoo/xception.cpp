@@ -85,8 +85,10 @@ Model xception(const XceptionOptions& options) {
   x = relu(separable_conv(x, "block14_sepconv1", 1536), "block14_sepconv1_act");
   x = relu(separable_conv(x, "block14_sepconv2", 2048), "block14_sepconv2_act");
   x = GlobalAveragePooling2D({.name = "avg_pool"})(x);
-  x = Dense({.units = options.classes, .activation = options.classifier_activation, .name = "predictions"})(x);
-  return {images, x, {.name = "xception", .seed = options.seed}};
+  const Dense predictions = with_dtype_policy(DTypePolicy::float32, [&] {
+    return Dense({.units = options.classes, .activation = options.classifier_activation, .name = "predictions"});
+  });
+  return {images, predictions(x), {.name = "xception", .seed = options.seed}};
 }
 
 }  // namespace lockstep::zoo

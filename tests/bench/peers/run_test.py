@@ -114,12 +114,27 @@ class Run(Case):
                     if option in call]
         self.assertEqual(replicas, ["4", "4", "1", "1", "4"])
 
+    def test_every_side_has_the_precision(self):
+        sides = ["lockstep", "pytorch", "tensorflow_mirrored"]
+        options = ["--peers", "pytorch", "tensorflow", "--rounds", "1"]
+        for precision, of_peers in ("float32", "float32"), ("mixed_bfloat16", "bfloat16"):
+            done = self.run_with({side: [report(1)] for side in sides}, "--precision", precision, *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for call in self.calls():
+                said = call[call.index("--precision") + 1]
+                self.assertEqual(said, precision if call[0] == "lockstep" else of_peers)
+            out = json.loads((self.folder / "out.json").read_text())
+            self.assertEqual({comparison["precision"] for comparison in out["comparisons"]}, {precision})
+            models = [comparison["model"] for comparison in out["comparisons"]]
+            self.assertEqual("siamese-lstm" in models, precision == "float32")
+            (self.folder / "calls").unlink()
+
     def test_other_models_and_failures_are_named(self):
         options = ["--models", "mlp:8", "--peers", "pytorch", "--rounds", "1"]
         other = {"lockstep": [report(1)], "pytorch": [report(1, params=8)]}
         self.fails(self.run_with(other, *options), "not the same model", "lockstep 7, pytorch 8")
         self.fails(self.run_with({"lockstep": [report(1)], "pytorch": ["out of wits"]}, *options),
-                   "out of wits", "failed with 3", "--processes 1 --model mlp")
+                   "out of wits", "failed with 3", "--processes 1 --precision float32 --model mlp")
         self.fails(self.run_with({"lockstep": [{"params": 7}], "pytorch": [report(1)]}, *options),
                    "no positive examples_per_s")
         self.fails(self.run_with({"lockstep": [[]], "pytorch": [report(1)]}, *options), "no JSON object")
@@ -129,6 +144,8 @@ class Run(Case):
             (["--models", "mlp:7"], "multiple of --replicas 2"),
             (["--models", "alexnet:8"], "alexnet:8: a model (minigooglenet, mlp"),
             (["--peers", "jax"], "jax"),
+            (["--precision", "float16"], "float16"),
+            (["--models", "siamese-lstm:8", "--precision", "mixed_bfloat16"], "nothing to compare in mixed_bfloat16"),
             (["--rounds", "0"], "at least 1"),
             (["--plot", self.folder / "no" / "out.png"], "no folder for --plot"),
             (["--lockstep", self.folder / "nothing"], "no program at"),

@@ -104,5 +104,18 @@ TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
   EXPECT_THAT(plan_steps({call(norm, {-1}), call(relu, {0})}, layers(), {1}).outputs, ElementsAre(0));
 }
 
+TEST(Plan, StepsOfDifferentDTypesAreNotJoined) {
+  std::vector<Layer> of = layers();
+  of[relu].impl().set_dtype_policy(DTypePolicy::mixed_bfloat16);
+  EXPECT_EQ(steps_of({call(norm, {-1}), call(relu, {0})}, of).size(), 2U);
+  of[norm].impl().set_dtype_policy(DTypePolicy::mixed_bfloat16);
+  EXPECT_EQ(steps_of({call(norm, {-1}), call(relu, {0})}, of).size(), 1U);
+  const std::vector<GraphCall> joined{call(norm, {-1}), call(pool, {-1}), call(join, {0, 1}, 6)};
+  of[join].impl().set_dtype_policy(DTypePolicy::mixed_bfloat16);
+  EXPECT_EQ(steps_of(joined, of)[0].concat, -1) << "the pooling gives f32";
+  of[pool].impl().set_dtype_policy(DTypePolicy::mixed_bfloat16);
+  EXPECT_EQ(steps_of(joined, of)[0].concat, 2);
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json config_of(const Layer& layer) {
-  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable());
+  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable(), layer.impl().dtype_policy());
   layer.impl().describe(config);
   return config.values();
 }
@@ -193,13 +193,30 @@ TEST(LayerConfig, KeepsWhatDoesNotTrain) {
   EXPECT_ERROR(LogicError, "built already", layer.impl().set_trainable(true));
 }
 
+TEST(LayerConfig, HasTheDTypePolicy) {
+  const Dense mixed = with_dtype_policy("mixed_bfloat16", [] { return Dense({.units = 2, .name = "x"}); });
+  const Json keras_3 = Json::parse(R"({"module": "keras", "class_name": "DTypePolicy",
+      "config": {"name": "mixed_bfloat16"}, "registered_name": null})");
+  EXPECT_EQ(config_of(mixed)["dtype"], keras_3);
+  const Json keras_2 = {{"class_name", "Policy"}, {"config", {{"name", "mixed_bfloat16"}}}};
+  for (const Json& dtype : {keras_3, keras_2, Json("mixed_bfloat16")}) {
+    const Layer layer = layer_of("Dense", {{"name", "x"}, {"units", 2}, {"dtype", dtype}});
+    EXPECT_EQ(layer.impl().dtype_policy(), DTypePolicy::mixed_bfloat16) << dtype;
+  }
+  const DTypePolicyScope scope("mixed_bfloat16");
+  const Json silent = {{"name", "x"}, {"units", 2}};
+  EXPECT_EQ(layer_of("Dense", silent).impl().dtype_policy(), DTypePolicy::mixed_bfloat16);
+  const Json plain = {{"name", "x"}, {"units", 2}, {"dtype", "float32"}};
+  EXPECT_EQ(layer_of("Dense", plain).impl().dtype_policy(), DTypePolicy::float32);
+}
+
 TEST(LayerConfig, SaysWhatALayerCannotBe) {
   EXPECT_ERROR(InputError, "layer 'x' is of class Attention; known are Activation, Add,",
                layer_of("Attention", {{"name", "x"}}));
   EXPECT_ERROR(InputError, "no name", layer_of("Dense", {{"units", 2}}));
   EXPECT_ERROR(InputError, "layer 'x' (Conv2D): data_format cannot be \"channels_first\"; it must be \"channels_last\"",
                layer_of("Conv2D", {{"name", "x"}, {"data_format", "channels_first"}}));
-  EXPECT_ERROR(InputError, "layer 'x' (Dense): dtype cannot be \"float16\"; it must be float32",
+  EXPECT_ERROR(InputError, "layer 'x' (Dense): dtype cannot be \"float16\"; it must be float32 or mixed_bfloat16",
                layer_of("Dense", {{"name", "x"}, {"dtype", "float16"}}));
   EXPECT_ERROR(InputError, "layer 'x' (LSTM): recurrent_activation cannot be \"hard_sigmoid\"",
                layer_of("LSTM", {{"name", "x"}, {"recurrent_activation", "hard_sigmoid"}}));

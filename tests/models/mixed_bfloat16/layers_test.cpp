@@ -1,0 +1,170 @@
+// Every layer under mixed_bfloat16 beside the same layer in f32, on numbers that bf16 has.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/layer_normalization.h>
+#include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/reshape.h>
+#include <lockstep/runtime/autograd/tape.h>
+
+namespace lockstep::test {
+namespace {
+
+constexpr std::int64_t rows = 6;
+
+struct Case {
+  std::string name;
+  std::function<Layer()> layer;
+  std::vector<Shape> inputs;
+  bool computes_in_f32 = false;
+  bool takes_ids = false;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+template <class Kind, class... Options>
+std::function<Layer()> make(const Options&... options) {
+  return [=]() -> Layer { return Kind(options...); };
+}
+
+std::vector<Case> cases() {
+  const Shape image{8, 8, 4};
+  const Conv2DOptions conv{.filters = 6, .kernel_size = {3, 3}, .padding = Padding::same};
+  const DepthwiseConv2DOptions depthwise{.kernel_size = {3, 3}, .depth_multiplier = 2};
+  const SeparableConv2DOptions separable{.filters = 5, .kernel_size = {3, 3}, .activation = Activation::tanh};
+  const Pooling2DOptions strided{.pool_size = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same};
+  std::vector<Case> all{
+      {"Conv2D", make<Conv2D>(conv), {image}},
+      {"DepthwiseConv2D", make<DepthwiseConv2D>(depthwise), {image}},
+      {"SeparableConv2D", make<SeparableConv2D>(separable), {image}},
+      {"Dense", make<Dense>(DenseOptions{.units = 7}), {{20}}},
+      {"Dense_sigmoid", make<Dense>(DenseOptions{.units = 7, .activation = Activation::sigmoid}), {{20}}},
+      {"Dense_softmax", make<Dense>(DenseOptions{.units = 7, .activation = Activation::softmax}), {{20}}, true},
+      {"BatchNormalization", make<BatchNormalization>(BatchNormalizationOptions{}), {image}},
+      {"MaxPooling2D", make<MaxPooling2D>(strided), {image}},
+      {"AveragePooling2D", make<AveragePooling2D>(strided), {image}},
+      {"GlobalMaxPooling2D", make<GlobalMaxPooling2D>(GlobalPooling2DOptions{}), {image}},
+      {"GlobalAveragePooling2D", make<GlobalAveragePooling2D>(GlobalPooling2DOptions{.keepdims = true}), {image}},
+      {"ReLU", make<ReLU>(), {image}},
+      {"LeakyReLU", make<LeakyReLU>(LeakyReLUOptions{}), {image}},
+      {"ELU", make<ELU>(ELUOptions{}), {image}},
+      {"Softmax", make<Softmax>(), {{9}}, true},
+      {"Flatten", make<Flatten>(), {image}},
+      {"Reshape", make<Reshape>(ReshapeOptions{.target_shape = {16, -1}}), {image}},
+      {"ZeroPadding2D", make<ZeroPadding2D>(ZeroPadding2DOptions{.padding = {1, 2, 0, 1}}), {image}},
+      {"Concatenate", make<Concatenate>(ConcatenateOptions{}), {image, {8, 8, 2}}},
+      {"Add", make<Add>(), {image, image, image}},
+      {"Dropout", make<Dropout>(DropoutOptions{.rate = 0.25}), {image}},
+      {"LayerNormalization", make<LayerNormalization>(LayerNormalizationOptions{}), {{5, 12}}, true},
+      {"LSTM", make<LSTM>(LstmOptions{.units = 4}), {{5, 3}}, true},
+      {"GRU", make<GRU>(GruOptions{.units = 4, .return_sequences = true}), {{5, 3}}, true},
+      {"Embedding", make<Embedding>(EmbeddingOptions{.input_dim = 400, .output_dim = 3}), {{5}}, true, true},
+  };
+  for (const Activation activation :
+       {Activation::linear, Activation::relu6, Activation::selu, Activation::gelu, Activation::gelu_tanh,
+        Activation::silu, Activation::softplus, Activation::softsign, Activation::exponential})
+    all.push_back(
+        {"Activation_" + std::to_string(static_cast<int>(activation)), make<ActivationLayer>(activation), {image}});
+  all.push_back({"Activation_log_softmax", make<ActivationLayer>(Activation::log_softmax), {{9}}, true});
+  return all;
+}
+
+/// Numbers that bf16 has, or ids that it does not.
+Tensor values(const Case& c, const Shape& shape, unsigned seed) {
+  Shape batch{rows};
+  for (const std::int64_t size : shape) batch.push_back(size);
+  if (c.takes_ids) return cast(cast(random_tensor(batch, seed, 300, 400), DType::i64), DType::f32);
+  return cast(cast(random_tensor(batch, seed), DType::bf16), DType::f32);
+}
+
+struct Results {
+  Tensor y;
+  std::vector<Variable> variables;
+  std::vector<Tensor> gradients;  ///< of the trainable variables, then of the inputs
+};
+
+Results run(const Case& c, DTypePolicy policy) {
+  const DTypePolicyScope scope(policy);
+  std::vector<Symbol> inputs;
+  std::vector<Tensor> xs;
+  for (const Shape& shape : c.inputs) {
+    inputs.push_back(Input(shape));
+    xs.push_back(values(c, shape, static_cast<unsigned>(xs.size() + 1)));
+  }
+  const Network network(inputs, c.layer()(inputs), 3);
+  std::vector<Tensor> sources;
+  for (const Variable& variable : network.trainable_variables()) sources.push_back(variable.value());
+  GradientTape tape;
+  for (const Tensor& x : xs)
+    if (!c.takes_ids) {
+      tape.watch(x);
+      sources.push_back(x);
+    }
+  const Tensor y = network(xs, Mode::train);
+  const Tensor loss = sum(multiply(cast(y, DType::f32), random_tensor(y.shape(), 9, 0.5, 1.5)));
+  return {y, network.variables(), tape.gradient(loss, sources)};
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::max(result, std::abs(value));
+  return result;
+}
+
+void expect_near(const Tensor& actual, const Tensor& expected, const std::string& what) {
+  ASSERT_EQ(actual.shape(), expected.shape()) << what;
+  const std::vector<double> exact = expected.to_vector<double>();
+  // Of sums in f32 of products of rounded factors, rounded again: a few roundings of bf16 each.
+  const double allowed = tolerance(DType::bf16, 1, largest(exact)) + 1e-6;
+  EXPECT_THAT(actual.to_vector<double>(), testing::Pointwise(testing::DoubleNear(allowed), exact)) << what;
+}
+
+class MixedBfloat16 : public testing::TestWithParam<Case> {};
+
+TEST_P(MixedBfloat16, ResultsAreBf16AndVariablesF32) {
+  const Results mixed = run(GetParam(), DTypePolicy::mixed_bfloat16);
+  EXPECT_EQ(mixed.y.dtype(), DType::bf16);
+  for (const Variable& variable : mixed.variables) EXPECT_EQ(variable.dtype(), DType::f32) << variable.name();
+  for (const Tensor& gradient : mixed.gradients) {
+    ASSERT_TRUE(gradient.defined());
+    EXPECT_EQ(gradient.dtype(), DType::f32);
+  }
+}
+
+TEST_P(MixedBfloat16, IsNearF32) {
+  const Results mixed = run(GetParam(), DTypePolicy::mixed_bfloat16);
+  const Results exact = run(GetParam(), DTypePolicy::float32);
+  EXPECT_EQ(exact.y.dtype(), DType::f32);
+  expect_near(mixed.y, exact.y, "result");
+  if (GetParam().computes_in_f32) expect_same_bits(mixed.y, cast(exact.y, DType::bf16));
+  ASSERT_EQ(mixed.gradients.size(), exact.gradients.size());
+  for (std::size_t i = 0; i < exact.gradients.size(); ++i)
+    expect_near(mixed.gradients[i], exact.gradients[i], "gradient " + std::to_string(i));
+  for (std::size_t i = 0; i < exact.variables.size(); ++i)
+    expect_near(mixed.variables[i].value(), exact.variables[i].value(), exact.variables[i].name());
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, MixedBfloat16, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace lockstep::test
