@@ -1,6 +1,6 @@
 // Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout and type
-// that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 over
-// f32 go another way (winograd.h).
+// that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go
+// another way (winograd.h).
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
@@ -131,7 +131,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
   if (y.elements() == 0) return;
   if (only_wide(x))
     return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
-  if (x.dtype() == DType::f32 && winograd::pays(x.shape(), kernel.shape(), window)) {
+  if (winograd::pays(x, kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
     if (const auto function = function_of(activation)) unary(*function, y, y);
     return;
@@ -153,8 +153,7 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
   if (dx.elements() == 0) return;
   if (only_wide(dx))
     return narrowed(dx, [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, wide); });
-  if (dx.dtype() == DType::f32 && winograd::pays(dx.shape(), kernel.shape(), window))
-    return winograd::conv2d_gradient_x(dy, kernel, window, dx);
+  if (winograd::pays(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, dx);
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
@@ -175,7 +174,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     return;
   }
   if (only_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
-  if (x.dtype() == DType::f32 && winograd::pays(x.shape(), dkernel.shape(), window)) {
+  if (winograd::pays(x, dkernel.shape(), window)) {
     winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
     if (dbias.defined())
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));

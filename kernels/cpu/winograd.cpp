@@ -22,6 +22,26 @@ constexpr Index tile_grain = 4;  ///< less is not worth waking a thread for
 void load(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof(Lanes)); }
 void store(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof(Lanes)); }
 
+using LaneBits [[gnu::vector_size(64)]] = std::uint32_t;
+using HalfLanes [[gnu::vector_size(32)]] = std::uint16_t;
+
+void load(const bfloat16* from, Lanes& to) {
+  HalfLanes upper;
+  std::memcpy(&upper, from, sizeof upper);
+  const LaneBits bits = __builtin_convertvector(upper, LaneBits) << 16;
+  std::memcpy(&to, &bits, sizeof to);
+}
+/// Rounds as bfloat16 does.
+void store(const Lanes& from, bfloat16* to) {
+  LaneBits bits;
+  std::memcpy(&bits, &from, sizeof bits);
+  const LaneBits nearest = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const LaneBits not_a_number = (bits >> 16) | 0x40U;
+  const LaneBits rounded = (bits & 0x7fffffffU) > 0x7f800000U ? not_a_number : nearest;
+  const HalfLanes upper = __builtin_convertvector(rounded, HalfLanes);
+  std::memcpy(static_cast<void*>(to), &upper, sizeof upper);
+}
+
 Index tiles_along(Index results) { return (results + tile - 1) / tile; }
 
 /// What is at each point: a matrix of `rows` x `columns`. The matrices do not begin a power of two apart, so that the
@@ -51,10 +71,11 @@ struct PointMatrices {
 
 /// Images (n, height, width, channels) cut into tiles: each begins `tile` pixels after the one before, the first one
 /// `pad_top` and `pad_left` pixels before the image.
+template <class T>
 struct TiledImages {
   /// As many tiles as the `results` of a convolution have.
   TiledImages(const Tensor& images, const Tensor& results, Index top, Index left)
-      : first(images.data<float>()),
+      : first(images.data<T>()),
         height(images.dim(1)),
         width(images.dim(2)),
         channels(images.dim(3)),
@@ -64,16 +85,16 @@ struct TiledImages {
         columns(tiles_along(results.dim(2))),
         count(images.dim(0) * rows * columns) {}
 
-  float* first;
+  T* first;
   Index height, width, channels, pad_top, pad_left;
   Index rows, columns;  ///< tiles of an image
   Index count;
 };
 
 /// The pixels of a tile: where the channels of each begin, which is `outside` for those that the image has not.
-template <int size>
+template <class T, int size>
 struct Pixels {
-  Pixels(const TiledImages& images, Index number, float* outside) {
+  Pixels(const TiledImages<T>& images, Index number, T* outside) {
     const Index top = number / images.columns % images.rows * tile - images.pad_top;
     const Index left = number % images.columns * tile - images.pad_left;
     const Index image = number / (images.columns * images.rows);
@@ -87,7 +108,7 @@ struct Pixels {
       }
   }
 
-  float* channels[size][size];
+  T* channels[size][size];
 };
 
 /// A run of tiles whose points are in the cache together.
@@ -97,16 +118,16 @@ struct Block {
 
 /// The points of a block, a row for each tile. The pixels of the next tile are fetched meanwhile: there are too many
 /// streams for the processor to foresee.
-template <class Line>
-void to_points(const TiledImages& images, Block block, const PointMatrices& to) {
+template <class Line, class T>
+void to_points(const TiledImages<T>& images, Block block, const PointMatrices& to) {
   parallel_for(block.count, tile_grain, [&](Index begin, Index end) {
-    std::vector<float> zeros(static_cast<std::size_t>(images.channels));
-    Pixels<Line::in> pixels(images, block.first + begin, zeros.data());
+    std::vector<T> zeros(static_cast<std::size_t>(images.channels));
+    Pixels<T, Line::in> pixels(images, block.first + begin, zeros.data());
     for (Index t = begin; t < end; ++t) {
-      const Pixels<Line::in> next(images, block.first + std::min(t + 1, end - 1), zeros.data());
+      const Pixels<T, Line::in> next(images, block.first + std::min(t + 1, end - 1), zeros.data());
       for (Index c = 0; c < images.channels; c += lanes) {
         for (const auto& row : next.channels)
-          for (const float* pixel : row) __builtin_prefetch(pixel + c);
+          for (const T* pixel : row) __builtin_prefetch(pixel + c);
         float* const out = to.at(t, c);
         along_both_axes<Line>(
             [&](int row, int column, Lanes& v) { load(pixels.channels[row][column] + c, v); },
@@ -118,11 +139,12 @@ void to_points(const TiledImages& images, Block block, const PointMatrices& to) 
 }
 
 /// The results of a block.
-void to_results(const PointMatrices& from, Block block, const Tensor& bias, const TiledImages& images) {
+template <class T>
+void to_results(const PointMatrices& from, Block block, const Tensor& bias, const TiledImages<T>& images) {
   parallel_for(block.count, tile_grain, [&](Index begin, Index end) {
-    std::vector<float> nowhere(static_cast<std::size_t>(images.channels));
+    std::vector<T> nowhere(static_cast<std::size_t>(images.channels));
     for (Index t = begin; t < end; ++t) {
-      const Pixels<tile> pixels(images, block.first + t, nowhere.data());
+      const Pixels<T, tile> pixels(images, block.first + t, nowhere.data());
       for (Index c = 0; c < images.channels; c += lanes) {
         const float* const in = from.at(t, c);
         Lanes shift{};
@@ -210,10 +232,11 @@ void for_each_block(Index tiles, const Body& body) {
 }
 
 /// y = x * kernel + bias, where the first result's window begins pad_top and pad_left pixels before x.
+template <class T>
 void correlate(const Tensor& x, const PointMatrices& kernel, const Tensor& bias, Index pad_top, Index pad_left,
                const Tensor& y) {
-  const TiledImages elements(x, y, pad_top, pad_left);
-  const TiledImages results(y, y, 0, 0);
+  const TiledImages<T> elements(x, y, pad_top, pad_left);
+  const TiledImages<T> results(y, y, 0, 0);
   const PointMatrices element_memory(longest_block(results.count), kernel.rows);
   const PointMatrices result_memory(longest_block(results.count), kernel.columns);
   for_each_block(results.count, [&](Block block) {
@@ -222,6 +245,22 @@ void correlate(const Tensor& x, const PointMatrices& kernel, const Tensor& bias,
     to_points<ElementsLine>(elements, block, element_points);
     multiply(Product::plain, element_points, kernel, result_points);
     to_results(result_points, block, bias, results);
+  });
+}
+
+/// sums += the points of the kernel's gradient.
+template <class T>
+void add_up(const Tensor& x, const Tensor& dy, const Window2d& window, const PointMatrices& sums) {
+  const TiledImages<T> elements(x, dy, window.pad_top, window.pad_left);
+  const TiledImages<T> gradients(dy, dy, 0, 0);
+  const PointMatrices element_memory(longest_block(gradients.count), x.dim(3));
+  const PointMatrices gradient_memory(longest_block(gradients.count), dy.dim(3));
+  for_each_block(gradients.count, [&](Block block) {
+    const PointMatrices element_points(block.count, element_memory);
+    const PointMatrices gradient_points(block.count, gradient_memory);
+    to_points<ElementsLine>(elements, block, element_points);
+    to_points<ResultsGradientLine>(gradients, block, gradient_points);
+    multiply(Product::transposed_left_added, element_points, gradient_points, sums);
   });
 }
 
@@ -246,43 +285,40 @@ Tensor swapped(const Tensor& kernel) {
 
 }  // namespace
 
-bool pays(const Shape& x, const Shape& kernel, const Window2d& w) {
+bool pays(const Tensor& x, const Shape& kernel, const Window2d& w) {
   const bool moves_by_one = w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
   const Index in = kernel[2];
   const Index out = kernel[3];
-  if (w.height != taps || w.width != taps || !moves_by_one || in != x[3] || in % lanes != 0 || out % lanes != 0)
+  if (w.height != taps || w.width != taps || !moves_by_one || in != x.dim(3) || in % lanes != 0 || out % lanes != 0)
     return false;
-  const Index height = x[1] + w.pad_top + w.pad_bottom - taps + 1;
-  const Index width = x[2] + w.pad_left + w.pad_right - taps + 1;
+  const Index height = x.dim(1) + w.pad_top + w.pad_bottom - taps + 1;
+  const Index width = x.dim(2) + w.pad_left + w.pad_right - taps + 1;
   const Index tiles_of_image = tiles_along(height) * tiles_along(width);
   const bool fits = 2 * height * width >= tiles_of_image * tile * tile;
-  // The kernel's points, 4 times the kernel, take their time too: they must be few beside those of the tiles.
-  const Index tiles = x[0] * tiles_of_image;
-  return fits && tiles >= 8 && tiles * 8 >= in * out / (in + out);
+  // The kernel's points, 4 times the kernel, take their time too: they must be few beside those of the tiles, and fewer
+  // where oneDNN is faster.
+  const Index tiles = x.dim(0) * tiles_of_image;
+  const Index weight = x.dtype() == DType::bf16 ? 1 : 8;
+  return fits && tiles >= 8 && tiles * weight >= in * out / (in + out);
 }
 
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y) {
-  correlate(x, kernel_points(kernel, false), bias, window.pad_top, window.pad_left, y);
+  const PointMatrices points_of_kernel = kernel_points(kernel, false);
+  visit_real(x.dtype(),
+             [&]<class T>() { correlate<T>(x, points_of_kernel, bias, window.pad_top, window.pad_left, y); });
 }
 
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
-  correlate(dy, kernel_points(swapped(kernel), true), {}, taps - 1 - window.pad_top, taps - 1 - window.pad_left, dx);
+  const PointMatrices points_of_kernel = kernel_points(swapped(kernel), true);
+  visit_real(dx.dtype(), [&]<class T>() {
+    correlate<T>(dy, points_of_kernel, {}, taps - 1 - window.pad_top, taps - 1 - window.pad_left, dx);
+  });
 }
 
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel) {
-  const TiledImages elements(x, dy, window.pad_top, window.pad_left);
-  const TiledImages gradients(dy, dy, 0, 0);
   const PointMatrices sums(x.dim(3), dy.dim(3));
   std::fill_n(sums.values.data<float>(), sums.values.elements(), 0.0F);
-  const PointMatrices element_memory(longest_block(gradients.count), x.dim(3));
-  const PointMatrices gradient_memory(longest_block(gradients.count), dy.dim(3));
-  for_each_block(gradients.count, [&](Block block) {
-    const PointMatrices element_points(block.count, element_memory);
-    const PointMatrices gradient_points(block.count, gradient_memory);
-    to_points<ElementsLine>(elements, block, element_points);
-    to_points<ResultsGradientLine>(gradients, block, gradient_points);
-    multiply(Product::transposed_left_added, element_points, gradient_points, sums);
-  });
+  visit_real(x.dtype(), [&]<class T>() { add_up<T>(x, dy, window, sums); });
   to_kernel_gradient(sums, dkernel);
 }
 

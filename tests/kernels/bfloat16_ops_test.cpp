@@ -149,6 +149,8 @@ std::vector<Case> window_cases() {
       pool("average", average_pool2d, {2, 2}),
       pool("average, overlapping", average_pool2d, {1, 1}),
       conv("3x3", {.padding = Padding::same}, {2, 9, 8, 32}, {3, 3, 32, 48}),
+      conv("3x3 of many tiles", {.padding = Padding::same, .activation = Activation::relu}, {4, 17, 16, 32},
+           {3, 3, 32, 48}),
       conv("3x3, relu", {.activation = Activation::relu}, {2, 9, 8, 3}, {3, 3, 3, 16}),
       conv("1x1", {}, {2, 7, 7, 24}, {1, 1, 24, 40}),
       conv("strided", {.strides = {2, 2}, .padding = Padding::same}, {2, 9, 8, 16}, {5, 5, 16, 16}),
