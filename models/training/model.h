@@ -55,8 +55,8 @@ class Model {
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
   ///@}
 
-  /// x (n, ...) -> (n, ...) on the calling replica's weights; recorded by open tapes. Throws LogicError for a model of
-  /// several outputs.
+  /// x (n, ...) -> (n, ...) on the calling replica's weights, bf16 where the last layer's dtype policy is
+  /// mixed_bfloat16; recorded by open tapes. Throws LogicError for a model of several outputs.
   Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
   /// The same for several inputs.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
