@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -112,12 +113,19 @@ void set_shape(tensorboard::NodeDef& node, const Shape& shape) {
   for (const std::int64_t size : shape) all.add_dim()->set_size(size);
 }
 
+/// A layer's name as TensorBoard shows it by itself: it draws those that differ only in a number at their end, such as
+/// all activations of a network, as one node with the edges of all.
+std::string node_name(const std::string& layer) {
+  const bool is_numbered = !layer.empty() && std::isdigit(static_cast<unsigned char>(layer.back())) != 0;
+  return is_numbered ? layer + "_" : layer;
+}
+
 /// The names of a graph's calls: that of the layer, with a number from its second call on.
 std::vector<std::string> names_of_calls(const Network& network) {
   std::map<int, int> made;
   std::vector<std::string> names;
   for (const GraphCall& call : network.calls()) {
-    const std::string& layer = network.layers()[static_cast<std::size_t>(call.layer)].name();
+    const std::string layer = node_name(network.layers()[static_cast<std::size_t>(call.layer)].name());
     const int before = made[call.layer]++;
     names.push_back(before == 0 ? layer : fmt::format("{}/call_{}", layer, before));
   }

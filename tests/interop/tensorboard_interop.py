@@ -7,6 +7,7 @@ import argparse
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -58,6 +59,8 @@ def check_graph(run):
     assert [dim.size for dim in first.attr["_output_shapes"].list.shape[0].dim] == [-1, 32, 32, 96], first
     assert all(source in nodes for node in nodes.values() for source in node.input)
     assert nodes["dense"].attr["parameters"].i == 336 * 10 + 10
+    # TensorBoard would draw them as one node, all activations or all normalizations of the network.
+    assert "activation_1_" in nodes and not [name for name in nodes if re.fullmatch(r"\D*_\d+", name)], list(nodes)
 
 
 def main():

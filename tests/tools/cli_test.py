@@ -87,6 +87,25 @@ class Summary(Case):
         self.assertIn("dense (Dense) ", table)
         self.assertNotIn("float", self.succeed("summary", "--model", "minigooglenet").stdout)
 
+    def test_memory_of_a_step(self):
+        def memory(*options):
+            result = json.loads(self.succeed("summary", "--model", "minigooglenet", "--json", *options).stdout)
+            return result["state_mb"], result["step_peak_mb"]
+
+        state, peak = memory("--batch-size", "8")
+        # Weights, gradients and SGD's velocities, and little else.
+        variables = 1_656_250 * 4 / 1e6
+        self.assertGreater(state, 2 * variables)
+        self.assertLess(state, 4 * variables)
+        larger_state, larger_peak = memory("--batch-size", "16")
+        self.assertAlmostEqual(larger_state, state, delta=1)
+        # What a step keeps of an example besides its variables.
+        self.assertAlmostEqual((larger_peak - state) / (peak - state), 2, delta=0.4)
+        _, bfloat16_peak = memory("--batch-size", "16", "--precision", "mixed_bfloat16")
+        self.assertLess(bfloat16_peak - state, 0.8 * (larger_peak - state))
+        self.assertRegex(self.succeed("summary", "--model", "minigooglenet", "--batch-size", "4").stdout,
+                         "Memory of a training step of 4 examples: .* MB at most, .* MB between steps")
+
     def test_help(self):
         for command in [[], ["devices"], ["doctor"], ["train"], ["bench"], ["summary"], ["convert"]]:
             self.assertIn("Example", self.succeed(*command, "--help").stdout)
@@ -101,6 +120,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--data", "imagenet", says=["imagenet", "fashion-mnist[:DIR]"])
         self.refuse("train", "--optimizer", "lion", says="lion")
         self.refuse("summary", "--model", "vgg", says="vgg")
+        self.refuse("summary", "--model", "model.keras", "--batch-size", "8", says="models of the zoo, not with a file")
 
     def test_counts(self):
         for option in ["--epochs", "--batch-size", "--replicas", "--limit", "--limit-test", "--steps-per-epoch", "--timeout"]:

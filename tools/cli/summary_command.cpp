@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "model_source.h"
+#include "step_memory.h"
 
 namespace lockstep::cli {
 namespace {
@@ -12,26 +13,35 @@ namespace {
 struct SummaryOptions {
   std::string model;
   std::optional<DTypePolicy> dtype_policy{};
+  std::int64_t batch_size = 0;
   bool json = false;
 };
 
 void run(const SummaryOptions& options) {
+  require(options.batch_size == 0 || !is_model_file(options.model),
+          "--batch-size: training is tried with models of the zoo, not with a file: {}", options.model);
   check_model(options.model, {});
   if (is_model_file(options.model)) require_no_precision(options.model, options.dtype_policy);
-  const Model model = is_model_file(options.model)
-                          ? load_model(options.model, {.compile = false})
-                          : make_model(parse_model(options.model), {.dtype_policy = options.dtype_policy});
+  Model model = is_model_file(options.model)
+                    ? load_model(options.model, {.compile = false})
+                    : make_model(parse_model(options.model), {.dtype_policy = options.dtype_policy});
   std::int64_t trainable = 0;
   for (const Variable& variable : model.trainable_variables()) trainable += variable.shape().elements();
+  std::optional<StepMemory> memory;
+  if (options.batch_size > 0) memory = measure_step_memory(model, parse_model(options.model), options.batch_size);
   if (!options.json) {
     fmt::print("{}", model.summary());
+    if (memory)
+      fmt::print("Memory of a training step of {} examples: {:.1f} MB at most, {:.1f} MB between steps\n",
+                 options.batch_size, memory->peak_mb, memory->state_mb);
     return;
   }
-  const nlohmann::ordered_json result{{"model", options.model},
-                                      {"layers", model.network().layers().size()},
-                                      {"params", model.count_params()},
-                                      {"trainable_params", trainable},
-                                      {"non_trainable_params", model.count_params() - trainable}};
+  nlohmann::ordered_json result{{"model", options.model},
+                                {"layers", model.network().layers().size()},
+                                {"params", model.count_params()},
+                                {"trainable_params", trainable},
+                                {"non_trainable_params", model.count_params() - trainable}};
+  if (memory) result.update({{"step_peak_mb", memory->peak_mb}, {"state_mb", memory->state_mb}});
   fmt::print("{}\n", result.dump());
 }
 
@@ -42,8 +52,14 @@ void add_summary_command(CLI::App& program, int&) {
   CLI::App* const command = program.add_subcommand("summary", "layers, shapes and parameters of a model");
   command->add_option("--model", options->model, model_or_file_names())->required();
   add_precision_option(*command, options->dtype_policy);
+  command
+      ->add_option("--batch-size", options->batch_size,
+                   "also the memory that training takes, measured by steps of so many examples on one replica")
+      ->check(whole_number_from(1));
   command->add_flag("--json", options->json, "counts as one JSON object on standard output");
-  command->footer("Example:\n  lockstep summary --model minigooglenet");
+  command->footer(
+      "Examples:\n  lockstep summary --model minigooglenet\n"
+      "  lockstep summary --model resnet50 --batch-size 16 --precision mixed_bfloat16");
   command->callback([options] { run(*options); });
 }
 
