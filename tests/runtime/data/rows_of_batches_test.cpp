@@ -185,6 +185,22 @@ TEST(DatasetFromRows, ReadsWhatABatchNeedsAtOnceAndNothingThatIsSkipped) {
   EXPECT_EQ(reads, (Reads{{90, 92}, {92, 96}, {96, 100}})) << "a few megabytes ahead";
 }
 
+TEST(DatasetFromRows, GivesBatchesThatLieInTwoReads) {
+  std::vector<std::int64_t> firsts;
+  const auto read_rows = [&](std::int64_t begin, std::int64_t end) {
+    firsts.push_back(begin);
+    const Tensor x = Tensor::zeros({end - begin, 1 << 18});
+    for (std::int64_t row = begin; row < end; ++row)
+      x.data<float>()[(row - begin) * (1 << 18)] = static_cast<float>(row);
+    return Batch{.x = x};
+  };
+  std::vector<float> seen;
+  for (const Batch& batch : Dataset::from_rows(read_rows, 16).batch(3).epoch())
+    for (std::int64_t row = 0; row < batch.size(); ++row) seen.push_back(batch.x.data<float>()[row * (1 << 18)]);
+  EXPECT_THAT(seen, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  EXPECT_THAT(firsts, ElementsAre(0, 3, 7, 11, 15));
+}
+
 TEST(DatasetFromRows, SaysWhereReadingFailed) {
   const auto too_few = [](std::int64_t, std::int64_t) { return Batch{.x = Tensor::zeros({3})}; };
   EXPECT_THAT(
