@@ -93,13 +93,13 @@ Tensor mean_image(const Tensor& images) {
   return mean;
 }
 
-std::function<Example(const Example&)> image_preparation(const ImagePreparation& options) {
+RowTransform image_preparation(const ImagePreparation& options) {
   require(options.mean.defined() && options.mean.rank() == 2 && options.mean.dtype() == DType::f32,
           "the mean image must be f32 of shape (height, width), got {}", options.mean);
   require(options.padding >= 0 && options.channels >= 1,
           "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
           options.channels);
-  return [options](const Example& batch) { return batch.with_x(prepare(batch.x, options)); };
+  return RowTransform([options](const Example& batch) { return batch.with_x(prepare(batch.x, options)); });
 }
 
 }  // namespace lockstep

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include <lockstep/runtime/data/dataset.h>
 
@@ -23,6 +22,6 @@ Tensor mean_image(const Tensor& images);
 /// (n, height + 2 padding, width + 2 padding, channels) f32: pixel / 255 - mean, and leaves y alone. One pass per
 /// batch: the set itself stays in bytes, a sixteenth of the memory at 3 channels. Throws InvalidArgument for a mean
 /// that is not (height, width) f32, negative padding, or no channels; the function for x of another shape or dtype.
-std::function<Example(const Example&)> image_preparation(const ImagePreparation& options);
+RowTransform image_preparation(const ImagePreparation& options);
 
 }  // namespace lockstep

@@ -61,16 +61,16 @@ Tensor mix(const Tensor& rows, const std::vector<std::int64_t>& order, float lam
 
 }  // namespace
 
-std::function<Example(const Example&)> one_hot(std::int64_t classes) {
+RowTransform one_hot(std::int64_t classes) {
   require(classes >= 1, "one_hot() needs at least 1 class, got {}", classes);
-  return [classes](const Example& example) {
+  return RowTransform([classes](const Example& example) {
     const Tensor& y = example.y;
     require(y.defined() && (y.dtype() == DType::u8 || y.dtype() == DType::i32 || y.dtype() == DType::i64),
             "labels for one_hot() must be u8, i32 or i64, got {}", y);
     if (y.dtype() == DType::u8) return example.with_y(one_hot_of<std::uint8_t>(y, classes));
     if (y.dtype() == DType::i32) return example.with_y(one_hot_of<std::int32_t>(y, classes));
     return example.with_y(one_hot_of<std::int64_t>(y, classes));
-  };
+  });
 }
 
 std::function<Example(const Example&, const ElementId&)> mixup(const MixupOptions& options) {

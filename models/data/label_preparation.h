@@ -12,7 +12,7 @@ namespace lockstep {
 /// Turns labels y, u8, i32 or i64 of any shape, into (.., classes) f32, 1 at the label and else 0: Keras'
 /// to_categorical. x stays. Throws InvalidArgument for no classes; the function for other dtypes, and InputError for a
 /// label outside of 0 .. classes - 1.
-std::function<Example(const Example&)> one_hot(std::int64_t classes);
+RowTransform one_hot(std::int64_t classes);
 
 /// How strongly batches are mixed.
 struct MixupOptions {

@@ -73,7 +73,7 @@ ChannelStatistics channel_statistics(const Tensor& images) {
   return images.dtype() == DType::u8 ? statistics_of<std::uint8_t>(images) : statistics_of<float>(images);
 }
 
-std::function<Example(const Example&)> channel_normalization(const ChannelStatistics& statistics) {
+RowTransform channel_normalization(const ChannelStatistics& statistics) {
   const auto& [mean, variance] = statistics;
   require(mean.defined() && mean.rank() == 1 && mean.dtype() == DType::f32 && variance.defined() &&
               variance.shape() == mean.shape() && variance.dtype() == DType::f32,
@@ -81,7 +81,7 @@ std::function<Example(const Example&)> channel_normalization(const ChannelStatis
   constexpr float least_deviation = 1e-7F;
   std::vector<float> deviations;
   for (const float value : variance.span<float>()) deviations.push_back(std::max(std::sqrt(value), least_deviation));
-  return [mean = mean, deviations](const Example& example) {
+  return RowTransform([mean = mean, deviations](const Example& example) {
     const Tensor& x = example.x;
     require(holds_pixels(x) && x.rank() >= 1 && x.dim(-1) == mean.dim(0),
             "images to normalize by channel must be u8 or f32 with {} channels last, got {}", mean.dim(0), x);
@@ -92,12 +92,12 @@ std::function<Example(const Example&)> channel_normalization(const ChannelStatis
     const bool bytes = x.dtype() == DType::u8;
     return example.with_x(bytes ? for_rows<std::uint8_t>(x, mean.dim(0), normalized)
                                 : for_rows<float>(x, mean.dim(0), normalized));
-  };
+  });
 }
 
-std::function<Example(const Example&)> mean_subtraction(const Tensor& mean) {
+RowTransform mean_subtraction(const Tensor& mean) {
   require(mean.defined() && mean.dtype() == DType::f32, "a mean image must be f32, got {}", mean);
-  return [mean](const Example& example) {
+  return RowTransform([mean](const Example& example) {
     const Tensor& x = example.x;
     require(holds_pixels(x) && ends_with(x.shape(), mean.shape()), "images {} are not of the shape of their mean {}", x,
             mean);
@@ -108,7 +108,7 @@ std::function<Example(const Example&)> mean_subtraction(const Tensor& mean) {
     const bool bytes = x.dtype() == DType::u8;
     return example.with_x(bytes ? for_rows<std::uint8_t>(x, mean.elements(), from_byte)
                                 : for_rows<float>(x, mean.elements(), from_float));
-  };
+  });
 }
 
 }  // namespace lockstep

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include <lockstep/runtime/data/dataset.h>
 
 // Functions for Dataset::map, before or after batch(): x in, f32 out; y stays.
@@ -20,11 +18,11 @@ ChannelStatistics channel_statistics(const Tensor& images);
 
 /// (x - mean) / max(sqrt(variance), 1e-7) by channel, for x (.., channels) u8 or f32: Keras' Normalization. Throws
 /// InvalidArgument unless both are (channels) f32; the function for other x.
-std::function<Example(const Example&)> channel_normalization(const ChannelStatistics& statistics);
+RowTransform channel_normalization(const ChannelStatistics& statistics);
 
 /// Subtracts mean_image() of the training images: pixel / 255 - mean for u8, x - mean for f32. x has the mean's shape,
 /// after batch() with the axis of examples before. Throws InvalidArgument for a mean that is not f32; the function for
 /// other x.
-std::function<Example(const Example&)> mean_subtraction(const Tensor& mean);
+RowTransform mean_subtraction(const Tensor& mean);
 
 }  // namespace lockstep

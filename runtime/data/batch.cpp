@@ -8,44 +8,95 @@
 namespace lockstep::detail {
 namespace {
 
-class BatchCursor final : public Cursor {
- public:
-  BatchCursor(std::unique_ptr<Cursor> input, std::int64_t rows, bool drop_remainder)
-      : input_(std::move(input)), rows_(rows), drop_remainder_(drop_remainder) {}
-
-  std::optional<Example> next() override {
-    std::optional<Batch> batch = input_->next_batch(rows_);
-    if (batch && drop_remainder_ && batch->size() < rows_) return std::nullopt;
-    return batch;
-  }
-
- private:
-  std::unique_ptr<Cursor> input_;
-  std::int64_t rows_;
-  bool drop_remainder_;
-};
-
 class BatchStage final : public Stage {
  public:
-  BatchStage(StagePtr input, std::int64_t rows, bool drop_remainder)
-      : input_(std::move(input)), rows_(rows), drop_remainder_(drop_remainder) {}
+  /// Without a window: all rows.
+  BatchStage(StagePtr input, std::int64_t rows, bool drop_remainder, RowWindow window = nullptr)
+      : input_(std::move(input)), rows_(rows), drop_remainder_(drop_remainder), window_(std::move(window)) {}
 
-  std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
-    return std::make_unique<BatchCursor>(input_->open(epoch), rows_, drop_remainder_);
-  }
-  std::optional<std::int64_t> size() const override {
-    const std::optional<std::int64_t> elements = input_->size();
-    if (!elements) return std::nullopt;
-    const bool partial = *elements % rows_ != 0 && !drop_remainder_;
-    return *elements / rows_ + (partial ? 1 : 0);
+  std::unique_ptr<Cursor> open(std::uint64_t epoch) const override;
+  Extent extent() const override {
+    Extent elements = input_->extent();
+    if (elements.most == Extent::endless) return elements;
+    const bool partial = elements.most % rows_ != 0 && !drop_remainder_;
+    return {.most = elements.most / rows_ + (partial ? 1 : 0), .exact = elements.exact};
   }
   std::int64_t dropped_rows() const override { return drop_remainder_ ? input_->size().value_or(0) % rows_ : 0; }
+  StagePtr rows_of_batches(const RowWindow& window) const override {
+    // Where a window lies in the last batch depends on how many rows that has.
+    if (!input_->extent().exact) return nullptr;
+    return std::make_shared<BatchStage>(input_, rows_, drop_remainder_, window);
+  }
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+    const Extent elements = input_->extent();
+    if (!elements.exact) return std::nullopt;
+    const bool whole = elements.most == Extent::endless || number < elements.most / rows_;
+    return whole ? rows_ : elements.most % rows_;
+  }
 
  private:
+  friend class BatchCursor;
+  friend class WindowCursor;
+
   StagePtr input_;
   std::int64_t rows_;
   bool drop_remainder_;
+  RowWindow window_;
 };
+
+class BatchCursor : public Cursor {
+ public:
+  BatchCursor(const BatchStage& stage, std::uint64_t epoch) : stage_(stage), input_(stage.input_->open(epoch)) {}
+
+  std::optional<Example> next() override {
+    std::optional<Batch> batch = input_->next_batch(stage_.rows_);
+    if (batch && stage_.drop_remainder_ && batch->size() < stage_.rows_) return std::nullopt;
+    return batch;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    std::int64_t elements = 0;
+    if (__builtin_mul_overflow(count, stage_.rows_, &elements)) elements = Extent::endless;
+    const std::int64_t skipped = input_->skip(elements);
+    const bool partial = skipped % stage_.rows_ != 0 && !stage_.drop_remainder_;
+    return skipped / stage_.rows_ + (partial ? 1 : 0);
+  }
+
+ protected:
+  const BatchStage& stage_;
+  std::unique_ptr<Cursor> input_;
+};
+
+/// Makes the rows of a window, and passes over those before and after them.
+class WindowCursor final : public BatchCursor {
+ public:
+  using BatchCursor::BatchCursor;
+
+  std::optional<Example> next() override {
+    if (number_ == batches_) return std::nullopt;
+    const std::int64_t rows = stage_.batch_rows(number_++).value();
+    const RowRange wanted = stage_.window_(rows);
+    input_->skip(wanted.begin);
+    std::optional<Batch> batch = input_->next_batch(wanted.end - wanted.begin);
+    input_->skip(rows - wanted.end);
+    return batch;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    const std::int64_t skipped = BatchCursor::skip(std::min(count, batches_ - number_));
+    number_ += skipped;
+    return skipped;
+  }
+
+ private:
+  std::int64_t batches_ = stage_.extent().most;
+  std::int64_t number_ = 0;  ///< of the next batch
+};
+
+std::unique_ptr<Cursor> BatchStage::open(std::uint64_t epoch) const {
+  if (window_) return std::make_unique<WindowCursor>(*this, epoch);
+  return std::make_unique<BatchCursor>(*this, epoch);
+}
 
 }  // namespace
 
@@ -59,6 +110,12 @@ std::optional<Batch> Cursor::next_batch(std::int64_t rows) {
   }
   if (examples.empty()) return std::nullopt;
   return stack(examples);
+}
+
+std::int64_t Cursor::skip(std::int64_t count) {
+  std::int64_t skipped = 0;
+  while (skipped < count && next()) ++skipped;
+  return skipped;
 }
 
 StagePtr make_batch(StagePtr input, std::int64_t rows, bool drop_remainder) {

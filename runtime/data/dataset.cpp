@@ -68,6 +68,10 @@ Example Example::with_y(const Tensor& other) const {
   return result;
 }
 
+RowTransform::RowTransform(Function function) : function_(std::move(function)) {
+  require(function_ != nullptr, "a RowTransform needs a function");
+}
+
 Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
   return from_tensors(std::vector{x}, y, sample_weight);
 }
@@ -106,6 +110,12 @@ Dataset Dataset::of_tensors(const std::vector<Tensor>& xs, const std::vector<Ten
   return Dataset(detail::make_tensor_source(all));
 }
 
+Dataset Dataset::from_rows(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows) {
+  require(read != nullptr, "from_rows() needs a function that reads rows");
+  require(rows >= 0, "from_rows() needs a number of rows of at least 0, got {}", rows);
+  return Dataset(detail::make_row_source(std::move(read), rows));
+}
+
 Dataset Dataset::from_generator(std::function<Generator(std::uint64_t)> make, std::optional<std::int64_t> size) {
   require(make != nullptr, "from_generator() needs a function that makes a generator");
   require(size.value_or(0) >= 0, "from_generator() needs a size of at least 0, got {}", size.value_or(0));
@@ -118,9 +128,16 @@ Dataset Dataset::map(std::function<Example(const Example&)> transform) const {
       [transform = std::move(transform)](const Example& example, const ElementId&) { return transform(example); });
 }
 
+Dataset Dataset::map(RowTransform transform) const {
+  const auto placed = [transform = std::move(transform)](const Example& rows, const ElementId&) {
+    return transform(rows);
+  };
+  return Dataset(detail::make_map(stage_.shared(), placed, /*by_row=*/true));
+}
+
 Dataset Dataset::map(std::function<Example(const Example&, const ElementId&)> transform) const {
   require(transform != nullptr, "map() needs a function");
-  return Dataset(detail::make_map(stage_.shared(), std::move(transform)));
+  return Dataset(detail::make_map(stage_.shared(), std::move(transform), /*by_row=*/false));
 }
 
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
@@ -163,6 +180,15 @@ Dataset Dataset::prefetch(std::int64_t count) const {
 std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 
 std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
+
+std::optional<Dataset> Dataset::rows_of_batches(const RowWindow& window) const {
+  require(window != nullptr, "rows_of_batches() needs a function");
+  detail::StagePtr rows = stage_->rows_of_batches(window);
+  if (!rows) return std::nullopt;
+  return Dataset(std::move(rows));
+}
+
+std::optional<std::int64_t> Dataset::batch_rows(std::int64_t number) const { return stage_->batch_rows(number); }
 
 DatasetIterator Dataset::epoch(std::uint64_t number) const { return DatasetIterator(stage_.shared(), number); }
 

@@ -51,6 +51,30 @@ struct ElementId {
 /// One pass of a generator: the next element, nothing at the end. Called by one thread at a time.
 using Generator = std::function<std::optional<Example>()>;
 
+/// A function of a batch, or of one element, that makes each row from the same row alone: of a part of the rows it
+/// makes that part of the result, with the same bits. Where several workers share batches, each one then transforms its
+/// own rows only.
+class RowTransform {
+ public:
+  using Function = std::function<Example(const Example&)>;  ///< what it is made of
+
+  /// Throws InvalidArgument for no function.
+  explicit RowTransform(Function function);
+  /// The transformed rows.
+  Example operator()(const Example& rows) const { return function_(rows); }
+
+ private:
+  Function function_;
+};
+
+/// Rows [begin, end) of a batch.
+struct RowRange {
+  std::int64_t begin = 0;  ///< the first one
+  std::int64_t end = 0;    ///< the one after the last
+};
+/// Which rows of a batch of so many are wanted: one at least. Called by one thread at a time for each pass.
+using RowWindow = std::function<RowRange(std::int64_t rows)>;
+
 /// How Dataset::shuffle draws.
 struct ShuffleOptions {
   static constexpr std::int64_t whole = -1;  ///< as a buffer: all elements
@@ -122,6 +146,12 @@ class Dataset {
                               const Tensor& sample_weight = {});
   ///@}
 
+  /// Example i is row i of what is too large for memory: `read` gives rows [begin, end), as a batch. It is asked for
+  /// the rows of a batch at once, for 4 MiB where those are fewer, and not for rows that are skipped before. Passes may
+  /// call it at the same time. What it throws reaches the reader with the number of the first row. Throws
+  /// InvalidArgument for no function and for rows < 0; when read, for another number of rows.
+  static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
+
   /// What generators made by `make`, one for each pass, give; fit_generator's use. `make` gets the pass's number. With
   /// a `size` each pass has so many elements, also of a generator that never ends; without one, size() says nothing. A
   /// generator must not change an element that it gave. What it throws reaches the reader as map's errors do, and an
@@ -133,6 +163,8 @@ class Dataset {
   /// threads. After batch() an element is a whole batch. What it throws reaches the reader with the element's number: a
   /// lockstep::Error keeps its type, another exception becomes an InputError with that one nested in it.
   Dataset map(std::function<Example(const Example&)> transform) const;
+  /// The same for a transform that may be given a part of a batch's rows.
+  Dataset map(RowTransform transform) const;
   /// The same with the element's place, for transforms that draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
   /// Another order in every epoch, which depends on the seed and the epoch's number alone, on any machine.
@@ -146,7 +178,7 @@ class Dataset {
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
   /// The first `count` elements, or those after them; before any shuffle they part a set for good, e.g. for validation.
-  /// Throws InvalidArgument for count < 0.
+  /// What is skipped is neither read nor transformed where that is possible. Throws InvalidArgument for count < 0.
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}
@@ -158,6 +190,12 @@ class Dataset {
   std::optional<std::int64_t> size() const;
   /// Examples that batch() with drop_remainder leaves out of a pass; of one repetition when the set never ends.
   std::int64_t dropped_rows() const;
+  /// The same batches with only the rows of `window` of each, in a pass that neither reads nor transforms the others
+  /// more than it has to. Nothing where they are needed: after batch() there is a shuffle or a map that is no
+  /// RowTransform, or there is no batch(), or it is not known beforehand how many rows its last batch has.
+  std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
+  /// Rows of batch `number` of a pass that has so many. Nothing where rows_of_batches gives nothing.
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const;
   /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 

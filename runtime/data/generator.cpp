@@ -50,7 +50,7 @@ class GeneratorSource final : public Stage {
     require(generator != nullptr, "from_generator()'s function made no generator for pass {}", epoch);
     return std::make_unique<GeneratorCursor>(std::move(generator), size_);
   }
-  std::optional<std::int64_t> size() const override { return size_; }
+  Extent extent() const override { return {.most = size_.value_or(Extent::endless), .exact = size_.has_value()}; }
 
  private:
   std::function<Generator(std::uint64_t)> make_;

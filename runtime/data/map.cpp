@@ -12,19 +12,33 @@ namespace {
 
 using Transform = std::function<Example(const Example&, const ElementId&)>;
 
-/// Reads one element for each thread of the caller, transforms them side by side, and gives them away in order.
+/// Reads one element for each thread of the caller, or those of a batch, transforms them side by side, and gives them
+/// away in order.
 class MapCursor final : public Cursor {
  public:
   MapCursor(std::unique_ptr<Cursor> input, const Transform& transform, std::uint64_t epoch)
       : input_(std::move(input)), transform_(transform), epoch_(epoch) {}
 
   std::optional<Example> next() override {
-    if (ready_.empty()) refill();
+    if (ready_.empty()) read_and_transform(compute_threads());
     if (ready_.empty()) return std::nullopt;
-    Result result = std::move(ready_.front());
-    ready_.pop_front();
-    if (result.error) std::rethrow_exception(result.error);
-    return std::move(result.example);
+    return take_ready();
+  }
+
+  /// All rows side by side, and no element after them, which may be one that is passed over.
+  std::optional<Batch> next_batch(std::int64_t rows) override {
+    const std::int64_t missing = rows - static_cast<std::int64_t>(ready_.size());
+    if (missing > 0) read_and_transform(missing);
+    return Cursor::next_batch(rows);
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    std::int64_t skipped = 0;
+    for (; skipped < count && !ready_.empty(); ++skipped) (void)take_ready();
+    if (!more_ || skipped == count) return skipped;
+    const std::int64_t not_transformed = input_->skip(count - skipped);
+    position_ += not_transformed;
+    return skipped + not_transformed;
   }
 
  private:
@@ -33,15 +47,23 @@ class MapCursor final : public Cursor {
     std::exception_ptr error{};  ///< thrown when its turn comes, after the elements before it
   };
 
-  void refill() {
-    const int wanted = more_ ? compute_threads() : 0;
-    while (more_ && static_cast<int>(ready_.size()) < wanted) read();
+  Example take_ready() {
+    Result result = std::move(ready_.front());
+    ready_.pop_front();
+    if (result.error) std::rethrow_exception(result.error);
+    return std::move(result.example);
+  }
+
+  void read_and_transform(std::int64_t count) {
+    const std::size_t before = ready_.size();
+    for (std::int64_t i = 0; more_ && i < count; ++i) read();
+    const auto added = static_cast<std::int64_t>(ready_.size() - before);
     const ExecutionContext context = current_context();
-    parallel_for(static_cast<std::int64_t>(ready_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(added, 1, [&](std::int64_t begin, std::int64_t end) {
       const ContextScope scope(context);
-      for (std::int64_t i = begin; i < end; ++i) run(ready_[static_cast<std::size_t>(i)], position_ + i);
+      for (std::int64_t i = begin; i < end; ++i) run(ready_[before + static_cast<std::size_t>(i)], position_ + i);
     });
-    position_ += static_cast<std::int64_t>(ready_.size());
+    position_ += added;
   }
 
   void read() {
@@ -68,29 +90,38 @@ class MapCursor final : public Cursor {
   const Transform& transform_;
   std::uint64_t epoch_;
   std::deque<Result> ready_;
-  std::int64_t position_ = 0;  ///< number of the first element that has not been transformed
+  std::int64_t position_ = 0;  ///< number of the next element of the input
   bool more_ = true;
 };
 
 class Map final : public Stage {
  public:
-  Map(StagePtr input, Transform transform) : input_(std::move(input)), transform_(std::move(transform)) {}
+  Map(StagePtr input, Transform transform, bool by_row)
+      : input_(std::move(input)), transform_(std::move(transform)), by_row_(by_row) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<MapCursor>(input_->open(epoch), transform_, epoch);
   }
-  std::optional<std::int64_t> size() const override { return input_->size(); }
+  Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr rows_of_batches(const RowWindow& window) const override {
+    const StagePtr rows = by_row_ ? input_->rows_of_batches(window) : nullptr;
+    return rows ? make_map(rows, transform_, by_row_) : nullptr;
+  }
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+    return by_row_ ? input_->batch_rows(number) : std::nullopt;
+  }
 
  private:
   StagePtr input_;
   Transform transform_;
+  bool by_row_;
 };
 
 }  // namespace
 
-StagePtr make_map(StagePtr input, Transform transform) {
-  return std::make_shared<Map>(std::move(input), std::move(transform));
+StagePtr make_map(StagePtr input, Transform transform, bool by_row) {
+  return std::make_shared<Map>(std::move(input), std::move(transform), by_row);
 }
 
 }  // namespace lockstep::detail

@@ -25,8 +25,13 @@ class Prefetch final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<PrefetchCursor>(input_->open(epoch), count_);
   }
-  std::optional<std::int64_t> size() const override { return input_->size(); }
+  Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr rows_of_batches(const RowWindow& window) const override {
+    const StagePtr rows = input_->rows_of_batches(window);
+    return rows ? make_prefetch(rows, count_) : nullptr;
+  }
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const override { return input_->batch_rows(number); }
 
  private:
   StagePtr input_;

@@ -1,5 +1,7 @@
 #include <utility>
+#include <vector>
 
+#include <lockstep/runtime/data/stack.h>
 #include <lockstep/runtime/data/stage.h>
 
 namespace lockstep::detail {
@@ -12,20 +14,49 @@ class RepeatCursor final : public Cursor {
       : input_(input), epoch_(first), left_(count), pass_(input.open(first)) {}
 
   std::optional<Example> next() override {
-    while (true) {
+    do {
       if (std::optional<Example> element = pass_->next()) {
         pass_is_empty_ = false;
         return element;
       }
-      if (left_ == 1 || pass_is_empty_) return std::nullopt;  // an empty set has no end to wait for
-      if (left_) --*left_;
-      pass_ = nullptr;  // before its successor starts, so that they do not add up
-      pass_ = input_.open(++epoch_);
-      pass_is_empty_ = true;
-    }
+    } while (start_next_pass());
+    return std::nullopt;
+  }
+
+  std::optional<Batch> next_batch(std::int64_t rows) override {
+    std::vector<Batch> parts;
+    do {
+      std::optional<Batch> part = pass_->next_batch(rows);
+      if (!part) continue;
+      pass_is_empty_ = false;
+      rows -= part->size();
+      parts.push_back(std::move(*part));
+    } while (rows > 0 && start_next_pass());
+    if (parts.empty()) return std::nullopt;
+    return join(parts);
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    std::int64_t left = count;
+    do {
+      const std::int64_t skipped = pass_->skip(left);
+      if (skipped > 0) pass_is_empty_ = false;
+      left -= skipped;
+    } while (left > 0 && start_next_pass());
+    return count - left;
   }
 
  private:
+  /// False after the last one.
+  bool start_next_pass() {
+    if (left_ == 1 || pass_is_empty_) return false;  // an empty set has no end to wait for
+    if (left_) --*left_;
+    pass_ = nullptr;  // before its successor starts, so that they do not add up
+    pass_ = input_.open(++epoch_);
+    pass_is_empty_ = true;
+    return true;
+  }
+
   const Stage& input_;
   std::uint64_t epoch_;
   std::optional<std::int64_t> left_;
@@ -42,14 +73,21 @@ class Repeat final : public Stage {
     const std::uint64_t first = count_ ? epoch * static_cast<std::uint64_t>(*count_) : epoch << 32;
     return std::make_unique<RepeatCursor>(*input_, first, count_);
   }
-  std::optional<std::int64_t> size() const override {
-    const std::optional<std::int64_t> elements = input_->size();
-    if (elements == 0) return 0;
-    std::int64_t total = 0;
-    if (!elements || !count_ || __builtin_mul_overflow(*elements, *count_, &total)) return std::nullopt;
-    return total;
+  Extent extent() const override {
+    Extent elements = input_->extent();
+    if (elements.most == 0) return elements;
+    if (!count_ || __builtin_mul_overflow(elements.most, *count_, &elements.most)) elements.most = Extent::endless;
+    return elements;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows() * count_.value_or(1); }
+  StagePtr rows_of_batches(const RowWindow& window) const override {
+    const StagePtr rows = input_->rows_of_batches(window);
+    return rows ? make_repeat(rows, count_) : nullptr;
+  }
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+    const std::int64_t in_each_pass = input_->extent().most;
+    return input_->batch_rows(in_each_pass == 0 ? 0 : number % in_each_pass);
+  }
 
  private:
   StagePtr input_;

@@ -41,10 +41,10 @@ class Shuffle final : public Stage {
       : input_(std::move(input)), seed_(options.seed), buffer_(options.buffer) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
-    const std::int64_t buffer = buffer_ == ShuffleOptions::whole ? input_->size().value() : buffer_;
+    const std::int64_t buffer = buffer_ == ShuffleOptions::whole ? input_->extent().most : buffer_;
     return std::make_unique<ShuffleCursor>(input_->open(epoch), buffer, ShuffleDraws(seed_, epoch));
   }
-  std::optional<std::int64_t> size() const override { return input_->size(); }
+  Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
 
  private:

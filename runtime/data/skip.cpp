@@ -20,9 +20,14 @@ class SkipCursor final : public Cursor {
     return input_->next_batch(rows);
   }
 
+  std::int64_t skip(std::int64_t count) override {
+    pass_over();
+    return input_->skip(count);
+  }
+
  private:
   void pass_over() {
-    while (left_ > 0 && input_->next()) --left_;
+    if (left_ > 0) input_->skip(left_);
     left_ = 0;
   }
 
@@ -37,12 +42,19 @@ class Skip final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<SkipCursor>(input_->open(epoch), count_);
   }
-  std::optional<std::int64_t> size() const override {
-    const std::optional<std::int64_t> elements = input_->size();
-    if (!elements) return std::nullopt;
-    return std::max<std::int64_t>(0, *elements - count_);
+  Extent extent() const override {
+    Extent elements = input_->extent();
+    if (elements.most != Extent::endless) elements.most = std::max<std::int64_t>(0, elements.most - count_);
+    return elements;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr rows_of_batches(const RowWindow& window) const override {
+    const StagePtr rows = input_->rows_of_batches(window);
+    return rows ? make_skip(rows, count_) : nullptr;
+  }
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const override {
+    return input_->batch_rows(number + count_);
+  }
 
  private:
   StagePtr input_;

@@ -1,6 +1,7 @@
 #include "lockstep/runtime/data/stack.h"
 
 #include <cstring>
+#include <vector>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -91,6 +92,21 @@ Batch stack(std::span<const Example> examples) {
           stack(examples, "a sample weight", member(&Example::sample_weight)),
           stack_list(examples, "an x", "inputs", &Example::more_x),
           stack_list(examples, "a y", "targets", &Example::more_y)};
+}
+
+Batch join(std::span<const Batch> batches) {
+  if (batches.size() == 1) return batches.front();
+  std::vector<Example> rows;
+  for (const Batch& batch : batches)
+    for (std::int64_t row = 0; row < batch.size(); ++row) rows.push_back(row_view(batch, row));
+  return stack(rows);
+}
+
+Example row_view(const Batch& batch, std::int64_t index) {
+  return batch.each([&](const Tensor& tensor) {
+    const Shape& shape = tensor.shape();
+    return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
+  });
 }
 
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices) {

@@ -10,6 +10,13 @@ namespace lockstep::detail {
 /// only some of them have a y or a sample weight.
 Batch stack(std::span<const Example> examples);
 
+/// Batches as one, their rows one after the other: copies, or the only one as it is. Precondition: there is one, and
+/// none is empty. Throws as stack.
+Batch join(std::span<const Batch> batches);
+
+/// Row `index` of a batch of dense tensors, without its leading axis, as a view.
+Example row_view(const Batch& batch, std::int64_t index);
+
 /// Rows `indices` of a dense tensor, as a copy.
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices);
 

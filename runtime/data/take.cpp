@@ -23,6 +23,12 @@ class TakeCursor final : public Cursor {
     return input_->next_batch(wanted);
   }
 
+  std::int64_t skip(std::int64_t count) override {
+    const std::int64_t wanted = std::min(count, left_);
+    left_ -= wanted;
+    return wanted == 0 ? 0 : input_->skip(wanted);
+  }
+
  private:
   std::unique_ptr<Cursor> input_;
   std::int64_t left_;
@@ -35,11 +41,19 @@ class Take final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<TakeCursor>(input_->open(epoch), count_);
   }
-  std::optional<std::int64_t> size() const override { return std::min(count_, input_->size().value_or(count_)); }
+  Extent extent() const override {
+    const Extent elements = input_->extent();
+    return {.most = std::min(count_, elements.most), .exact = elements.exact || count_ == 0};
+  }
   std::int64_t dropped_rows() const override {
     const std::optional<std::int64_t> elements = input_->size();
     return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // else it ends before the remainder
   }
+  StagePtr rows_of_batches(const RowWindow& window) const override {
+    const StagePtr rows = input_->rows_of_batches(window);
+    return rows ? make_take(rows, count_) : nullptr;
+  }
+  std::optional<std::int64_t> batch_rows(std::int64_t number) const override { return input_->batch_rows(number); }
 
  private:
   StagePtr input_;

@@ -9,14 +9,6 @@
 namespace lockstep::detail {
 namespace {
 
-/// Row `index` without its leading axis, as a view.
-Example row_view(const Example& set, std::int64_t index) {
-  return set.each([&](const Tensor& tensor) {
-    const Shape& shape = tensor.shape();
-    return tensor.slice_view(0, index, index + 1).view(Shape(std::span(shape.begin() + 1, shape.end())));
-  });
-}
-
 class InOrder final : public Cursor {
  public:
   explicit InOrder(const Example& set) : set_(set) {}
@@ -32,6 +24,12 @@ class InOrder final : public Cursor {
     const std::int64_t begin = position_;
     position_ += std::min(rows, set_.size() - begin);
     return set_.each([&](const Tensor& tensor) { return tensor.slice_view(0, begin, position_); });
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    const std::int64_t skipped = std::min(count, set_.size() - position_);
+    position_ += skipped;
+    return skipped;
   }
 
  private:
@@ -60,6 +58,12 @@ class Shuffled final : public Cursor {
     return set_.each([&](const Tensor& tensor) { return gather_rows(tensor, indices_); });
   }
 
+  std::int64_t skip(std::int64_t count) override {
+    const std::int64_t skipped = std::min(count, static_cast<std::int64_t>(left_.size()));
+    for (std::int64_t i = 0; i < skipped; ++i) draw();
+    return skipped;
+  }
+
  private:
   std::int64_t draw() {
     std::int64_t& drawn = left_[static_cast<std::size_t>(draws_.below(static_cast<std::int64_t>(left_.size())))];
@@ -82,7 +86,7 @@ class ShuffledTensorSource final : public Stage {
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
     return std::make_unique<Shuffled>(set_, ShuffleDraws(seed_, epoch));
   }
-  std::optional<std::int64_t> size() const override { return set_.size(); }
+  Extent extent() const override { return {.most = set_.size()}; }
 
  private:
   Example set_;
@@ -94,7 +98,7 @@ class TensorSource final : public Stage {
   explicit TensorSource(const Example& set) : set_(set) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<InOrder>(set_); }
-  std::optional<std::int64_t> size() const override { return set_.size(); }
+  Extent extent() const override { return {.most = set_.size()}; }
   StagePtr shuffled(std::uint64_t seed) const override { return std::make_shared<ShuffledTensorSource>(set_, seed); }
 
  private:

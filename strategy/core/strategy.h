@@ -168,8 +168,9 @@ class Strategy {
   auto values_from_function(Make&& make) const;
 
   /// `batches` holds global batches, as Dataset::batch makes them, the same on all workers; each is split over the
-  /// replicas, and a worker takes the rows of its own. Include
-  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for options that do not fit.
+  /// replicas, and a worker takes the rows of its own. Where Dataset::rows_of_batches can, it makes no others: that
+  /// theirs are of another shape goes unnoticed then. Include <lockstep/strategy/input/distributed_dataset.h>. Throws
+  /// InvalidArgument for options that do not fit.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
   /// `per_replica_batches` is called once on each worker, or for each replica (InputOptions), for sets whose elements
   /// are per-replica batches: each step deals one to each replica, and takes that many times a batch's rows.

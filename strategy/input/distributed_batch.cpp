@@ -1,6 +1,7 @@
 #include "lockstep/strategy/input/distributed_batch.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/core/error.h>
@@ -33,13 +34,38 @@ Batch rows_view(const Batch& batch, std::int64_t begin, std::int64_t end) {
 
 }  // namespace
 
+RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares) {
+  const std::vector<std::int64_t> sizes = split_rows(rows, replicas.in_sync, shares);
+  const auto first = sizes.begin() + replicas.first;
+  const std::int64_t begin = std::accumulate(sizes.begin(), first, std::int64_t{0});
+  const std::int64_t end = std::accumulate(first, first + replicas.count, begin);
+  if (begin < end) return {begin, end};
+  const std::int64_t nearest = std::min(begin, rows - 1);
+  return {nearest, nearest + 1};
+}
+
 DistributedBatch::DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares)
     : global_(global), global_size_(rows_of(global)) {
-  std::int64_t begin = 0;
+  cut(global, 0, replicas, shares);
+}
+
+DistributedBatch::DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
+                                   std::span<const double> shares)
+    : global_size_(rows) {
+  const RowRange wanted = local_rows(rows, replicas, shares);
+  require(rows_of(own) == wanted.end - wanted.begin,
+          "{} row(s) of a batch of {} became {}: a RowTransform gives as many rows as it is given",
+          wanted.end - wanted.begin, rows, rows_of(own));
+  cut(own, wanted.begin, replicas, shares);
+}
+
+void DistributedBatch::cut(const Batch& rows, std::int64_t first, const LocalReplicas& replicas,
+                           std::span<const double> shares) {
+  std::int64_t begin = -first;
   int replica = 0;
   for (const std::int64_t size : split_rows(global_size_, replicas.in_sync, shares)) {
     if (replica >= replicas.first && replica < replicas.first + replicas.count)
-      parts_.push_back(rows_view(global, begin, begin + size));
+      parts_.push_back(rows_view(rows, begin, begin + size));
     begin += size;
     ++replica;
   }

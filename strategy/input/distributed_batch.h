@@ -20,6 +20,10 @@ struct LocalReplicas {
   int count = 1;    ///< how many are here
 };
 
+/// The rows that this process needs of a global batch of `rows` >= 1: those of its replicas, as split_rows deals them,
+/// or where they have none a row that says what rows are like.
+RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
+
 /// One global batch, cut for the replicas; an argument for `Strategy::run`, whose step gets its own `const Batch&`.
 /// When there are fewer rows than replicas, some of them get a batch of no rows.
 class DistributedBatch {
@@ -29,6 +33,9 @@ class DistributedBatch {
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
   /// The same, with the parts of this process's replicas alone.
   DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares = {});
+  /// The same of a global batch of `rows`, of which `own` is local_rows. Throws InvalidArgument for another number.
+  DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
+                   std::span<const double> shares = {});
   /// Each replica's own batch; one of no rows for those without. Precondition: one replica has one. Throws
   /// InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
@@ -54,6 +61,9 @@ class DistributedBatch {
   const std::shared_ptr<ShareMeasurement>& measurement() const { return measurement_; }
 
  private:
+  /// The replicas' parts of a global batch, of which `rows` are those from `first` on.
+  void cut(const Batch& rows, std::int64_t first, const LocalReplicas& replicas, std::span<const double> shares);
+
   Batch global_{};
   std::int64_t global_size_ = 0;
   std::vector<Batch> parts_;

@@ -34,6 +34,21 @@ NextBatch split(const Dataset& batches, std::uint64_t epoch, const LocalReplicas
   };
 }
 
+/// Cuts the batches of a pass of which this worker has local_rows.
+NextBatch split_own(const Dataset& own_rows, std::uint64_t epoch, const LocalReplicas& replicas,
+                    const std::vector<double>& shares) {
+  struct Pass {
+    DatasetIterator batches;
+    std::int64_t number = 0;  // of the next batch
+  };
+  return [pass = std::make_shared<Pass>(Pass{own_rows.epoch(epoch)}), own_rows, replicas,
+          shares]() -> std::optional<DistributedBatch> {
+    const std::optional<Batch> own = pass->batches.next();
+    if (!own) return std::nullopt;
+    return DistributedBatch(*own, own_rows.batch_rows(pass->number++).value(), replicas, shares);
+  };
+}
+
 /// Gives each replica the next batch: of its own set, or in turn of the one that there is. No batch is lost when there
 /// are fewer than replicas at the end.
 NextBatch deal(const std::vector<Dataset>& sets, std::uint64_t epoch, int replicas) {
@@ -88,12 +103,12 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
 std::optional<DistributedBatch> DistributedIterator::next() {
   require<LogicError>(!current_context().in_replica(), "a distributed data set is iterated outside replicas");
   const PhaseTimer timer(Phase::input);
-  Cluster* const workers = recipe_->own_batches_of ? recipe_->own_batches_of->cluster() : nullptr;
-  return workers ? next_of_all(*workers) : next_here();
+  Cluster* const workers = recipe_->own_data_of ? recipe_->own_data_of->cluster() : nullptr;
+  return workers && recipe_->until_none_has_any ? next_of_all(*workers) : next_here(workers);
 }
 
 std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& workers) {
-  std::optional<DistributedBatch> batch = next_here();
+  std::optional<DistributedBatch> batch = next_here(&workers);
   const double rows = sum_over(workers, "the next batch", batch ? static_cast<double>(batch->global_size()) : 0);
   if (rows == 0) return std::nullopt;
   if (batch) no_rows_ = batch->without_rows();
@@ -103,11 +118,17 @@ std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& worker
   return batch;
 }
 
-std::optional<DistributedBatch> DistributedIterator::next_here() {
+std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) {
   // Empty while the call runs: what fails is at its end.
   NextBatch pass = std::exchange(pass_, nullptr);
   if (!pass) return std::nullopt;
-  std::optional<DistributedBatch> batch = pass();
+  std::optional<DistributedBatch> batch;
+  try {
+    batch = pass();
+  } catch (const std::exception& error) {
+    if (others) others->fail_all(error.what());  // they have made theirs, and wait for this worker's step
+    throw;
+  }
   if (!batch) return std::nullopt;
   pass_ = std::move(pass);
   if (const auto& measurement = recipe_->measurement) {
@@ -154,13 +175,20 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
   require<Unsupported>(options.measure_steps == 0 || !state()->cluster(),
                        "the speeds of replicas of several workers are not measured: give their shares");
   warn_of_dropped(batches.dropped_rows());
-  DistributionRecipe recipe{.open = [batches, local = local_replicas(*this), shares = options.shares](
-                                        std::uint64_t epoch) { return split(batches, epoch, local, shares); },
-                            .size = batches.size(),
-                            .dropped_rows = batches.dropped_rows(),
-                            .devices = state()->devices(),
-                            .per_replica_buffer_size = options.per_replica_buffer_size,
-                            .shares = options.shares};
+  const LocalReplicas local = local_replicas(*this);
+  std::optional<Dataset> own;
+  if (state()->cluster())
+    own = batches.rows_of_batches(
+        [local, shares = options.shares](std::int64_t rows) { return local_rows(rows, local, shares); });
+  DistributionRecipe recipe{
+      .open = [local, shares = options.shares, data = own.value_or(batches),
+               cut = own ? split_own : split](std::uint64_t epoch) { return cut(data, epoch, local, shares); },
+      .size = batches.size(),
+      .dropped_rows = batches.dropped_rows(),
+      .devices = state()->devices(),
+      .per_replica_buffer_size = options.per_replica_buffer_size,
+      .shares = options.shares,
+      .own_data_of = own ? state() : nullptr};
   if (options.measure_steps > 0 && replicas > 1)
     recipe.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);
   return DistributedDataset(std::move(recipe));
@@ -190,7 +218,8 @@ DistributedDataset Strategy::distribute_from_function(
                              .dropped_rows = dropped_rows,
                              .devices = state()->devices(),
                              .per_replica_buffer_size = options.per_replica_buffer_size,
-                             .own_batches_of = state()});
+                             .own_data_of = state(),
+                             .until_none_has_any = true});
 }
 
 }  // namespace lockstep

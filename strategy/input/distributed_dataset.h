@@ -26,8 +26,9 @@ struct DistributionRecipe {
   std::int64_t per_replica_buffer_size = 0;            ///< as in DistributeOptions
   std::vector<double> shares{};                        ///< given ones
   std::shared_ptr<ShareMeasurement> measurement{};     ///< null when shares are not measured
-  /// Where each worker has batches of its own: the strategy whose workers go on until none has any. Else null.
-  std::shared_ptr<StrategyState> own_batches_of{};
+  /// Where each worker makes data that the others do not make: the strategy of all of them. Else null.
+  std::shared_ptr<StrategyState> own_data_of{};
+  bool until_none_has_any = false;  ///< whether workers have batches of their own, and go on until all are at their end
 };
 
 /// Goes over a distributed data set, pass by pass; may be dropped at any batch.
@@ -55,8 +56,8 @@ class DistributedIterator {
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  /// This worker's next batch.
-  std::optional<DistributedBatch> next_here();
+  /// This worker's next batch. The others, if there are any who do not make it, too, are told when that fails.
+  std::optional<DistributedBatch> next_here(Cluster* others);
   /// That of all workers: one of no rows while others have some.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 

@@ -82,6 +82,14 @@ Rows data_rows() {
                               [] {
                                 Dataset::from_tensors(zeros({2, 1}), zeros({2}), zeros({1}));
                               }),
+      misuse<InvalidArgument>("Dataset::from_rows", "no function", "from_rows() needs a function that reads rows",
+                              [] { Dataset::from_rows(nullptr, 1); }),
+      misuse<InvalidArgument>("Dataset::from_rows", "fewer rows than were asked for",
+                              "reading of element 0: 2 row(s) were to be read, got x f32 (1)",
+                              [] {
+                                const auto one = [](std::int64_t, std::int64_t) { return Batch{.x = zeros({1})}; };
+                                Dataset::from_rows(one, 2).batch(2).epoch().next();
+                              }),
       misuse<InvalidArgument>("Dataset::from_generator", "no function", "needs a function that makes a generator",
                               [] { Dataset::from_generator(nullptr); }),
       misuse<InvalidArgument>("Dataset::epoch", "a generator that is null", "made no generator for pass 0",
@@ -91,6 +99,10 @@ Rows data_rows() {
                               }),
       misuse<InvalidArgument>("Dataset::map", "no function", "map() needs a function",
                               [] { ten().map(std::function<Example(const Example&)>()); }),
+      misuse<InvalidArgument>("RowTransform", "no function", "a RowTransform needs a function",
+                              [] { RowTransform(nullptr); }),
+      misuse<InvalidArgument>("Dataset::rows_of_batches", "no function", "rows_of_batches() needs a function",
+                              [] { (void)ten().batch(2).rows_of_batches(nullptr); }),
       misuse<InvalidArgument>("Dataset::batch", "no rows", "the batch size must be at least 1, got 0",
                               [] { ten().batch(0); }),
       misuse<InvalidArgument>("Dataset::batch", "examples of unequal shape", "need an x of one shape and dtype",

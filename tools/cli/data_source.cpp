@@ -26,10 +26,8 @@ constexpr std::int64_t batches_ahead = 2;
 constexpr double largest_shift = 0.1;  ///< of --augment: a share of the width, and of the height
 const ExampleForm small_images{{32, 32, 3}, 10};
 
-using Transform = std::function<Example(const Example&)>;
-
 /// The order of the stages of training: mixing and changing examples before they are batched, preparing whole batches.
-Dataset training_batches(Dataset data, const Transform& prepare, const DataOptions& options) {
+Dataset training_batches(Dataset data, const std::optional<RowTransform>& prepare, const DataOptions& options) {
   if (options.shuffle) data = data.shuffle({.seed = options.seed});
   if (options.augment)
     data = data.map(image_augmentation({.width_shift_range = largest_shift,
@@ -37,15 +35,15 @@ Dataset training_batches(Dataset data, const Transform& prepare, const DataOptio
                                         .horizontal_flip = true,
                                         .seed = options.seed}));
   data = data.batch(options.batch_size, options.drop_remainder);
-  return prepare ? data.map(prepare).prefetch(batches_ahead) : data;
+  return prepare ? data.map(*prepare).prefetch(batches_ahead) : data;
 }
 
-Dataset test_batches(const Dataset& data, const Transform& prepare, const DataOptions& options) {
+Dataset test_batches(const Dataset& data, const RowTransform& prepare, const DataOptions& options) {
   return data.batch(options.batch_size).map(prepare).prefetch(batches_ahead);
 }
 
 /// Images of bytes in memory, prepared batch by batch.
-TrainingData image_data(std::string name, const Example& train, const Example& test, const Transform& prepare,
+TrainingData image_data(std::string name, const Example& train, const Example& test, const RowTransform& prepare,
                         const DataOptions& options) {
   return {std::move(name),
           small_images,
@@ -112,8 +110,8 @@ Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit) {
 std::int64_t count_of(const Dataset& data) { return data.size().value_or(0); }
 
 /// Values of 0 to 255, or bytes, as numbers of 0 to 1; others stay.
-Transform scaling_of(const Shape& shape, DType dtype) {
-  if (dtype != DType::u8) return [](const Example& example) { return example; };
+RowTransform scaling_of(const Shape& shape, DType dtype) {
+  if (dtype != DType::u8) return RowTransform([](const Example& rows) { return rows; });
   return mean_subtraction(Tensor::zeros(shape));
 }
 
@@ -146,7 +144,7 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
   require(usual.inputs == 1 && fits, "--data hdf5:{}: x_train has examples of {}, this --model takes {}{}", file, shape,
           usual.inputs == 1 ? "" : "pairs of ", usual.shape);
-  const Transform prepare = scaling_of(shape, first->x.dtype());
+  const RowTransform prepare = scaling_of(shape, first->x.dtype());
   TrainingData data{.name = std::filesystem::path(file).filename().string(),
                     .form = {shape, model.any_size ? classes_of(file) : usual.classes},
                     .train = training_batches(train, prepare, options),
@@ -172,7 +170,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   const ImageDirectory train = image_dataset_from_directory(parted ? root / "train" : root, files);
   // -1 to 1, as the models of Keras' zoo were trained.
   const Tensor half = Tensor::full({shape[2]}, 127.5F);
-  const Transform prepare =
+  const RowTransform prepare =
       channel_normalization({.mean = half, .variance = Tensor::full({shape[2]}, 127.5F * 127.5F)});
   const Dataset train_set = limited(train.dataset, options.limit);
   DataOptions read_in_order = options;  // the files come in another order already

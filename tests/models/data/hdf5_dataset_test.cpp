@@ -13,6 +13,8 @@
 #include <lockstep/models/data/hdf5_dataset.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 
+#include "row_parts.h"
+
 namespace lockstep {
 namespace {
 
@@ -77,6 +79,13 @@ TEST_F(Hdf5Dataset, ReadsInBlocks) {
     for (std::int64_t i = 0; i < batch.size(); ++i, ++row)
       ASSERT_EQ(batch.x.data<float>()[i * 1024], static_cast<float>(row * 1024));
   EXPECT_EQ(row, static_cast<std::int64_t>(rows));
+}
+
+TEST_F(Hdf5Dataset, GivesThePartOfEachBatchThatIsWanted) {
+  add("x", H5T_IEEE_F32LE, {5000, 1024});
+  add("y", H5T_STD_I32LE, {5000});
+  test::expect_parts_like_the_whole(hdf5_dataset(path_, "x", "y").batch(1700).prefetch());
+  test::expect_parts_like_the_whole(hdf5_dataset(path_, "x", "y").batch(70));
 }
 
 TEST_F(Hdf5Dataset, KeepsIntegersAndMakesOtherNumbersF32) {

@@ -11,6 +11,8 @@
 #include <lockstep/models/data/image_augmentation.h>
 #include <lockstep/runtime/thread/parallel.h>
 
+#include "row_parts.h"
+
 namespace lockstep {
 namespace {
 
@@ -35,6 +37,13 @@ std::vector<std::vector<float>> read(const Dataset& set, std::uint64_t epoch = 0
   std::vector<std::vector<float>> values;
   for (const Example& example : set.epoch(epoch)) values.push_back(example.x.to_vector<float>());
   return values;
+}
+
+TEST(ImageAugmentation, DrawsTheSameForAPartOfABatch) {
+  const Dataset set = Dataset::from_tensors(test::random_tensor({23, 6, 5}, 1), Tensor::zeros({23})).shuffle();
+  test::expect_parts_like_the_whole(
+      set.map(image_augmentation({.width_shift_range = 0.3, .horizontal_flip = true})).repeat(2).batch(9));
+  test::expect_parts_like_the_whole(set.map(random_crop({.size = {3, 3}, .padding = 1})).batch(9).repeat(2));
 }
 
 TEST(ImageAugmentation, FlipsHalfOfTheImages) {

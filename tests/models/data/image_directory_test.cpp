@@ -100,6 +100,14 @@ TEST_F(ImageDirectoryTest, NamesTheFileThatIsDamaged) {
   }
 }
 
+TEST_F(ImageDirectoryTest, OpensOnlyTheFilesOfTheRowsThatAreWanted) {
+  const Dataset batches = open({.shuffle = false}).dataset.batch(3);
+  for (const char* file : {"cats/b.PNG", "dogs/a.png", "dogs/z.jpg"}) write_text(folder / file, "no image");
+  const Dataset first_rows = batches.rows_of_batches([](std::int64_t) { return RowRange{0, 1}; }).value();
+  EXPECT_THAT(colors(first_rows), ElementsAre(1, 4));
+  EXPECT_THROW((void)batches.epoch().next(), InputError);
+}
+
 TEST_F(ImageDirectoryTest, RefusesWhatItCannotRead) {
   const auto refused = [&](const char* name, const char* complaint) {
     EXPECT_THAT([&] { image_dataset_from_directory(folder.path() / name); },

@@ -7,6 +7,8 @@
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/runtime/thread/parallel.h>
 
+#include "row_parts.h"
+
 namespace lockstep {
 namespace {
 
@@ -77,6 +79,14 @@ TEST(ImagePreparation, TurnsFashionMnistIntoWhatMiniGoogLeNetReads) {
   std::vector<Shape> shapes;
   for (const Batch& batch : set.epoch()) shapes.push_back(batch.x.shape());
   EXPECT_EQ(shapes, (std::vector<Shape>{{4, 32, 32, 3}, {3, 32, 32, 3}}));
+}
+
+TEST(ImagePreparation, OfAPartOfTheRowsIsThatPart) {
+  const Tensor x = images(23, 5, 3);
+  test::expect_parts_like_the_whole(Dataset::from_tensors(x, Tensor::zeros({23}))
+                                        .batch(9)
+                                        .map(image_preparation({.mean = mean_image(x)}))
+                                        .prefetch());
 }
 
 TEST(ImagePreparation, RejectsOptionsThatMakeNoSense) {

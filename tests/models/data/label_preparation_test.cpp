@@ -10,6 +10,8 @@
 #include <lockstep/models/data/label_preparation.h>
 #include <lockstep/runtime/thread/parallel.h>
 
+#include "row_parts.h"
+
 namespace lockstep {
 namespace {
 
@@ -29,6 +31,11 @@ TEST(OneHot, IsOneAtTheLabel) {
     EXPECT_EQ(batch.x.id(), x.id());
   }
   EXPECT_EQ(encode({x, Tensor::scalar<std::int32_t>(1)}).y.shape(), Shape{3}) << "of one example";
+}
+
+TEST(OneHot, OfAPartOfTheRowsIsThatPart) {
+  const Tensor labels = Tensor::from(std::vector<std::int32_t>{2, 0, 1, 1, 2}, {5});
+  test::expect_parts_like_the_whole(Dataset::from_tensors(labels, labels).batch(3).map(one_hot(3)));
 }
 
 TEST(OneHot, RefusesOtherLabels) {

@@ -9,6 +9,8 @@
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/runtime/thread/parallel.h>
 
+#include "row_parts.h"
+
 namespace lockstep {
 namespace {
 
@@ -45,6 +47,13 @@ TEST(ChannelNormalization, SubtractsTheMeanAndDividesByTheDeviation) {
   EXPECT_THAT(normalize({Tensor::from(std::vector<float>{3, 6}, {1, 1, 2})}).x.to_vector<float>(),
               ElementsAre(0, 1 / 1e-7F))
       << "a channel without variance";
+}
+
+TEST(Normalizations, OfAPartOfTheRowsAreThatPart) {
+  const Tensor x = test::random_tensor({23, 3, 2}, 1);
+  const Dataset batches = Dataset::from_tensors(x, x).batch(9);
+  test::expect_parts_like_the_whole(batches.map(channel_normalization(channel_statistics(x))));
+  test::expect_parts_like_the_whole(batches.map(mean_subtraction(test::random_tensor({3, 2}, 2))));
 }
 
 TEST(ChannelNormalization, RefusesOtherChannels) {

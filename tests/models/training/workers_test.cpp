@@ -7,6 +7,8 @@
 #include <support/small_problem.h>
 #include <support/workers.h>
 
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/data/element_draws.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
@@ -85,6 +87,28 @@ TEST_F(TrainingByWorkers, GivesWhatOneProcessGives) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       ASSERT_NEAR(outputs[i], expected_outputs[i], 16 * close) << i;  // each is a sum over 16 weights
   }
+}
+
+TEST_F(TrainingByWorkers, GivesTheSameBitsWhenEachMakesItsOwnRowsAlone) {
+  const auto noisy = [](const Example& example, const ElementId& id) {
+    ElementDraws draws(3, DrawStream::augmentation, id);
+    return example.with_x(example.x + 0.01 * draws.uniform());
+  };
+  const RowTransform scaled([](const Batch& batch) { return batch.with_x(batch.x * 1.5); });
+  const Dataset own = problem_.dataset().shuffle({.seed = 4}).map(noisy).batch(36).map(scaled).prefetch();
+  const Dataset whole = own.map([](const Batch& batch) { return batch; });  // which might look at all rows
+  Model by_rows = difficult_model(strategy_);
+  Model by_batches = difficult_model(strategy_);
+  const History history = by_rows.fit(own, {.epochs = 2, .validation = own});
+  const History expected = by_batches.fit(whole, {.epochs = 2, .validation = whole});
+  for (const char* name : {"loss", "accuracy", "val_loss", "val_accuracy"})
+    EXPECT_EQ(history.values.at(name), expected.values.at(name)) << name;
+  EXPECT_EQ(test::weights_of(by_rows), test::weights_of(by_batches));
+  test::expect_same_bits(by_rows.predict(own), by_batches.predict(whole));
+  Model alone = difficult_model(one_process_);
+  const History in_one_process = alone.fit(own, {.epochs = 2});
+  for (std::size_t epoch = 0; epoch < 2; ++epoch)
+    EXPECT_NEAR(history.values.at("loss").at(epoch), in_one_process.values.at("loss").at(epoch), close);
 }
 
 TEST_F(TrainingByWorkers, StopsEverywhereWhenOneAsksForIt) {

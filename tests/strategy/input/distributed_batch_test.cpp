@@ -45,6 +45,25 @@ TEST(DistributedBatch, CutsAllInputsAndTargets) {
   }
 }
 
+TEST(DistributedBatch, OfOwnRowsIsTheOneOfTheWholeBatch) {
+  const std::vector<double> unequal{1, 0.5, 3, 2};
+  for (const std::int64_t rows : {1, 2, 3, 4, 11})
+    for (const std::vector<double>& shares : {std::vector<double>{}, unequal})
+      for (const LocalReplicas at : {LocalReplicas{4, 0, 2}, LocalReplicas{4, 2, 2}, LocalReplicas{4, 3, 1}}) {
+        const Batch whole = test::range(rows).batch(rows).epoch().next().value();
+        const RowRange own = local_rows(rows, at, shares);
+        EXPECT_LT(own.begin, own.end) << "a row also where it has none";
+        const DistributedBatch batch({.x = whole.x.slice_view(0, own.begin, own.end)}, rows, at, shares);
+        EXPECT_EQ(batch.global_size(), rows);
+        EXPECT_EQ(test::parts_of(batch), test::parts_of(DistributedBatch(whole, at, shares)));
+      }
+}
+
+TEST(DistributedBatch, NeedsAllOfItsOwnRows) {
+  EXPECT_ERROR(InvalidArgument, "3 row(s) of a batch of 6 became 2",
+               DistributedBatch({.x = Tensor::zeros({2})}, 6, LocalReplicas{.in_sync = 2, .first = 1, .count = 1}));
+}
+
 TEST(DistributedBatch, RefusesWhatIsNoBatch) {
   EXPECT_ERROR(InvalidArgument, "inputs of a batch must have equally many rows",
                DistributedBatch({.x = Tensor::zeros({3}), .more_x = {Tensor::zeros({2})}}, 2));

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 #include <support/tensors.h>
 #include <support/workers.h>
 
+#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/reduction.h>
@@ -282,6 +284,106 @@ TEST_F(MultiWorker, WorkersTakeTheirRowsOfEachGlobalBatch) {
   }
   EXPECT_EQ(seen, expected);  // the order of one process
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{7, 7, 7, 2}));
+}
+
+/// What workers do with each other's rows.
+class MultiWorkerInput : public MultiWorker {
+ protected:
+  /// Counts the elements that it is called for.
+  Example count(const Example& example, const ElementId& id) {
+    ++elements_;
+    const std::vector<std::int64_t> place{example.x.item<std::int64_t>(), static_cast<std::int64_t>(id.epoch),
+                                          id.number};
+    return {.x = Tensor::from(place, {3}), .y = example.x};
+  }
+  /// 23 numbers, shuffled, then with their places.
+  Dataset placed() {
+    std::vector<std::int64_t> numbers(23);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return Dataset::from_tensors(Tensor::from(numbers, {23}))
+        .shuffle({.seed = 3})
+        .map([this](const Example& example, const ElementId& id) { return count(example, id); });
+  }
+  RowTransform count_rows() {
+    return RowTransform([this](const Batch& batch) {
+      rows_ += batch.size();
+      return batch;
+    });
+  }
+
+  /// Expects of a pass what is cut from whole batches; gives the number of elements that this worker has of it, and
+  /// takes a row for none where it has none.
+  std::int64_t expect_the_rows_of(const Dataset& batches, const DistributeOptions& options = {}) {
+    const LocalReplicas at{.in_sync = all_, .first = first_, .count = local_};
+    std::vector<DistributedBatch> expected;
+    elements_ = 0;
+    for (const Batch& whole : batches.epoch(2)) expected.emplace_back(whole, at, options.shares);
+    all_elements_ = elements_.exchange(0);
+    rows_ = 0;
+    std::int64_t own_rows = 0;
+    std::size_t step = 0;
+    for (const DistributedBatch& batch : strategy_.distribute(batches, options).epoch(2)) {
+      const DistributedBatch& whole = expected.at(step++);
+      EXPECT_EQ(batch.global_size(), whole.global_size());
+      std::int64_t rows = 0;
+      for (int replica = 0; replica < local_; ++replica) {
+        test::expect_same_bits(value_for_replica(batch, replica).x, value_for_replica(whole, replica).x);
+        test::expect_same_bits(value_for_replica(batch, replica).y, value_for_replica(whole, replica).y);
+        rows += value_for_replica(batch, replica).size();
+      }
+      own_rows += std::max<std::int64_t>(1, rows);
+    }
+    EXPECT_EQ(step, expected.size());
+    return own_rows;
+  }
+
+  std::atomic<std::int64_t> elements_{0};
+  std::atomic<std::int64_t> rows_{0};
+  std::int64_t all_elements_ = 0;  ///< of the pass
+};
+
+TEST_F(MultiWorkerInput, IsOnlyMadeForTheRowsOfTheWorker) {
+  std::vector<double> shares(static_cast<std::size_t>(all_), 1.0);
+  shares.back() = 3.5;
+  for (const std::vector<double>& split : {std::vector<double>{}, shares}) {
+    const Dataset batches = placed().batch(7).map(count_rows());
+    for (const Dataset& set : {batches, batches.prefetch(), batches.skip(1).repeat(2), placed().repeat(2).batch(7),
+                               placed().batch(7, true), placed().batch(11).take(2).prefetch(), placed().batch(22)}) {
+      const std::int64_t own_rows = expect_the_rows_of(set, {.shares = split});
+      EXPECT_EQ(elements_, own_rows);
+      EXPECT_LT(own_rows, all_elements_);
+    }
+    const std::int64_t own_rows = expect_the_rows_of(batches.prefetch());
+    EXPECT_EQ(rows_, own_rows);
+  }
+}
+
+TEST_F(MultiWorkerInput, IsMadeAsAWholeWhereAMapNeedsIt) {
+  const auto reversed = [](const Batch& batch) {
+    return batch.with_x(concat(std::vector{batch.x.slice_view(0, 1, batch.size()), batch.x.slice_view(0, 0, 1)}, 0));
+  };
+  expect_the_rows_of(placed().batch(7).map(reversed).prefetch());
+  EXPECT_EQ(elements_, 23);
+  expect_the_rows_of(placed().batch(7).shuffle({.seed = 1}));
+  EXPECT_EQ(elements_, 23);
+}
+
+TEST_F(MultiWorkerInput, ThatFailsOnOneWorkerEndsTheTrainingOnAll) {
+  const auto fails_at_the_end = [](const Example& example, const ElementId& id) {
+    require<InputError>(id.number != 15, "the picture is torn");
+    return example;
+  };
+  const Dataset batches = placed().map(fails_at_the_end).batch(8);  // the last worker has the last row
+  const auto train = [&] {
+    for (const DistributedBatch& batch : strategy_.distribute(batches).epoch())
+      strategy_.run([](const Batch&) { return get_replica_context().all_reduce(ReduceOp::sum, 1.0); }, batch);
+  };
+  const int last = cluster_->size() - 1;
+  if (cluster_->rank() == last)
+    EXPECT_ERROR(InputError, "map of element 15: the picture is torn", train());
+  else
+    EXPECT_THAT(test::error_of<WorkerFailed>(train), AllOf(HasSubstr(fmt::format("worker {} (host ", last)),
+                                                           HasSubstr("map of element 15: the picture is torn")));
 }
 
 // semantics 10.4: all workers go on until every one is at its end

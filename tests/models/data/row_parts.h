@@ -1,0 +1,26 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <support/tensors.h>
+
+#include <lockstep/runtime/data/dataset.h>
+
+// Parts of batches, as several workers make them.
+
+namespace lockstep::test {
+
+/// The second half of each batch, made alone, has the bits that it has within the whole batch.
+inline void expect_parts_like_the_whole(const Dataset& batches) {
+  const Dataset halves = batches.rows_of_batches([](std::int64_t rows) { return RowRange{rows / 2, rows}; }).value();
+  DatasetIterator pass = halves.epoch();
+  std::int64_t rows = 0;
+  for (const Batch& whole : batches.epoch()) {
+    const Batch half = pass.next().value();
+    expect_same_bits(half.x, whole.x.slice_view(0, whole.size() / 2, whole.size()));
+    expect_same_bits(half.y, whole.y.slice_view(0, whole.size() / 2, whole.size()));
+    rows += half.size();
+  }
+  EXPECT_GT(rows, 0);
+}
+
+}  // namespace lockstep::test

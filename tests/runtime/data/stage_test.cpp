@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/data/stage.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+// What each stage's cursor gives one by one is what it gives in batches, and what is left when elements are skipped.
+
+namespace lockstep {
+namespace {
+
+using detail::Cursor;
+using detail::StagePtr;
+
+std::vector<float> values_of(const Example& example) { return example.x.to_vector<float>(); }
+
+Example counting(std::int64_t begin, std::int64_t end) {
+  std::vector<float> x;
+  for (std::int64_t i = begin; i < end; ++i) x.push_back(static_cast<float>(i));
+  return {.x = Tensor::from(x, {end - begin})};
+}
+
+StagePtr tensors(std::int64_t n) { return detail::make_tensor_source(counting(0, n)); }
+
+StagePtr generator(std::int64_t n, std::optional<std::int64_t> size) {
+  const auto make = [n](std::uint64_t epoch) -> Generator {
+    return [n, epoch, i = std::int64_t{0}]() mutable -> std::optional<Example> {
+      if (i == n) return std::nullopt;
+      return Example{.x = Tensor::scalar(static_cast<float>(100 * epoch) + static_cast<float>(i++))};
+    };
+  };
+  return detail::make_generator(make, size);
+}
+
+/// Of rows of a megabyte, so that a pass reads several blocks.
+StagePtr large_rows(std::int64_t n) {
+  const auto read = [](std::int64_t begin, std::int64_t end) {
+    const Tensor x = Tensor::zeros({end - begin, 1 << 18});
+    for (std::int64_t row = begin; row < end; ++row)
+      x.data<float>()[(row - begin) * (1 << 18)] = static_cast<float>(row);
+    return Batch{.x = x};
+  };
+  const auto first = [](const Example& e, const ElementId&) {
+    return Example{.x = Tensor::scalar(e.x.data<float>()[0])};
+  };
+  return detail::make_map(detail::make_row_source(read, n), first, false);
+}
+
+/// Values that tell epoch and number.
+StagePtr placed(StagePtr input) {
+  const auto transform = [](const Example& e, const ElementId& id) {
+    const auto place = static_cast<float>(1000 * id.epoch) + static_cast<float>(id.number);
+    return Example{.x = Tensor::from(std::vector{e.x.item<float>(), place}, {2})};
+  };
+  return detail::make_map(std::move(input), transform, false);
+}
+
+struct Case {
+  std::string name;
+  StagePtr stage;
+};
+
+void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+
+std::vector<Case> all_stages() {
+  using namespace detail;
+  return {
+      {"tensors", tensors(40)},
+      {"shuffledTensors", tensors(40)->shuffled(3)},
+      {"rows", make_row_source(counting, 40)},
+      {"largeRows", large_rows(40)},
+      {"generator", generator(40, 40)},
+      {"generatorWithoutSize", generator(40, std::nullopt)},
+      {"map", placed(tensors(40))},
+      {"mapOfMap", placed(make_map(
+                       tensors(40), [](const Example& e, const ElementId&) { return e; }, false))},
+      {"shuffle", make_shuffle(generator(40, 40), {.seed = 2, .buffer = 7})},
+      {"shuffleOfMap", make_shuffle(placed(tensors(40)), {.seed = 2})},
+      {"batch", make_batch(tensors(40), 4, false)},
+      {"batchOfMap", make_batch(placed(tensors(40)), 4, false)},
+      {"batchThatDrops", make_batch(generator(40, std::nullopt), 3, true)},
+      {"batchOfRows", make_batch(make_row_source(counting, 40), 3, true)},
+      {"repeat", make_repeat(tensors(11)->shuffled(1), 4)},
+      {"repeatOfMap", make_repeat(placed(tensors(11)), 4)},
+      {"repeatOfGenerator", make_repeat(generator(11, std::nullopt), 4)},
+      {"endless", make_take(make_repeat(tensors(7), std::nullopt), 40)},
+      {"repeatOfNothing", make_repeat(tensors(0), std::nullopt)},
+      {"take", make_take(placed(tensors(40)), 23)},
+      {"takeOfTooFew", make_take(generator(40, std::nullopt), 50)},
+      {"skip", make_skip(placed(tensors(40)), 5)},
+      {"skipOfAll", make_skip(generator(40, 40), 50)},
+      {"prefetch", make_prefetch(placed(tensors(40)), 3)},
+  };
+}
+
+constexpr std::uint64_t epoch = 2;
+
+std::vector<std::vector<float>> elements_of(const StagePtr& stage) {
+  std::vector<std::vector<float>> elements;
+  const auto cursor = stage->open(epoch);
+  while (const std::optional<Example> element = cursor->next()) elements.push_back(values_of(*element));
+  return elements;
+}
+
+/// A pass in steps of all kinds, each held against the elements one by one.
+class Walk {
+ public:
+  Walk(const StagePtr& stage, const std::vector<std::vector<float>>& elements)
+      : cursor_(stage->open(epoch)), elements_(elements) {}
+
+  void next() {
+    const std::optional<Example> element = cursor_->next();
+    ASSERT_EQ(element.has_value(), left() > 0);
+    if (element) expect_next(*element, 1);
+  }
+  void next_batch(std::int64_t rows) {
+    const std::int64_t there = std::min(rows, left());
+    const std::optional<Batch> batch = cursor_->next_batch(rows);
+    ASSERT_EQ(batch.has_value(), there > 0);
+    if (!batch) return;
+    ASSERT_EQ(batch->size(), there);
+    expect_next(*batch, there);
+  }
+  void skip(std::int64_t count) {
+    const std::int64_t there = std::min(count, left());
+    ASSERT_EQ(cursor_->skip(count), there);
+    at_ += static_cast<std::size_t>(there);
+  }
+
+ private:
+  std::int64_t left() const { return static_cast<std::int64_t>(elements_.size() - at_); }
+  void expect_next(const Example& found, std::int64_t count) {
+    std::vector<float> expected;
+    for (; count > 0; --count, ++at_) expected.insert(expected.end(), elements_[at_].begin(), elements_[at_].end());
+    ASSERT_EQ(values_of(found), expected);
+  }
+
+  std::unique_ptr<Cursor> cursor_;
+  const std::vector<std::vector<float>>& elements_;
+  std::size_t at_ = 0;
+};
+
+class EachStage : public testing::TestWithParam<Case> {
+ protected:
+  const StagePtr stage_ = GetParam().stage;
+  const ComputeThreadsScope threads_{4};  // what maps make ahead
+};
+
+TEST_P(EachStage, LeavesTheSameAfterSkippingAndAfterBatches) {
+  const std::vector<std::vector<float>> elements = elements_of(stage_);
+  for (unsigned seed = 0; seed < 60 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 draws(seed);
+    Walk walk(stage_, elements);
+    for (int i = 0; i < 12; ++i) {
+      const unsigned kind = draws() % 3;
+      const std::int64_t count = 1 + draws() % 8;
+      if (kind == 0) walk.skip(count - 1);
+      if (kind == 1) walk.next_batch(count);
+      if (kind == 2) walk.next();
+    }
+  }
+}
+
+TEST_P(EachStage, HasAsManyElementsAsItsExtentSays) {
+  const auto count = static_cast<std::int64_t>(elements_of(stage_).size());
+  const detail::Extent extent = stage_->extent();
+  EXPECT_LE(count, extent.most);
+  EXPECT_TRUE(!extent.exact || count == extent.most);
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Data, EachStage, testing::ValuesIn(all_stages()), name_of);
+
+TEST(StageOfBatches, CountsTheLastPartialOneAmongThoseSkipped) {
+  EXPECT_EQ(detail::make_batch(tensors(23), 7, false)->open(0)->skip(9), 4);
+  EXPECT_EQ(detail::make_batch(tensors(23), 7, true)->open(0)->skip(9), 3);
+  EXPECT_EQ(detail::make_batch(tensors(23), 1L << 40, false)->open(0)->skip(1L << 40), 1);
+}
+
+TEST(StageOfAMap, SkipsWhatItHasNotTransformed) {
+  const auto fails = [](const Example& e, const ElementId& id) {
+    require<InputError>(id.number != 5, "not this one");
+    return e;
+  };
+  const StagePtr stage = detail::make_map(tensors(9), fails, false);
+  EXPECT_EQ(stage->open(0)->skip(9), 9) << "what is skipped is not transformed";
+  const auto begun = stage->open(0);
+  const ComputeThreadsScope eight(8);
+  (void)begun->next();  // which transforms the failing one, too
+  EXPECT_THROW(begun->skip(8), InputError);
+  EXPECT_THROW(detail::make_prefetch(stage, 1)->open(0)->skip(9), InputError);
+}
+
+TEST(StageExtent, TellsWhatIsKnownBeforehand) {
+  const auto extent_of = [](const StagePtr& stage) { return stage->extent(); };
+  EXPECT_FALSE(extent_of(generator(4, std::nullopt)).exact);
+  EXPECT_FALSE(extent_of(detail::make_take(generator(4, std::nullopt), 9)).exact);
+  EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).size(), 9);
+  EXPECT_TRUE(extent_of(detail::make_take(generator(4, std::nullopt), 0)).exact);
+  const detail::Extent endless = extent_of(detail::make_repeat(tensors(4), std::nullopt));
+  EXPECT_TRUE(endless.exact);
+  EXPECT_EQ(endless.size(), std::nullopt);
+  EXPECT_EQ(extent_of(detail::make_repeat(tensors(0), std::nullopt)).size(), 0);
+}
+
+}  // namespace
+}  // namespace lockstep
