@@ -9,6 +9,7 @@
 #include <lockstep/kernels/random_key.h>
 #include <lockstep/kernels/reduce.h>
 #include <lockstep/kernels/update.h>
+#include <lockstep/kernels/whole_recurrence.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -156,6 +157,9 @@ class Backend {
   virtual void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) = 0;
   virtual void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) = 0;
   ///@}
+
+  /// What runs recurrent layers over all their steps at once; null where the ops take a step at a time.
+  virtual WholeRecurrence* whole_recurrence() { return nullptr; }
 
   // One time step of an LSTM, cpu/lstm.cpp. gates, recurrent and dsums are (n, 4 units), the gates i, f, c, o side by
   // side; the others (n, units).

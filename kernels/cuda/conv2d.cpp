@@ -6,8 +6,8 @@
 
 #include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/cudnn_graphs.h>
+#include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/operands.h>
-#include <lockstep/runtime/device/cuda/gpu.h>
 
 namespace lockstep {
 namespace {
@@ -15,35 +15,6 @@ namespace {
 using cudnn::Convolution;
 using cudnn::ConvolutionPass;
 using cudnn::ConvolutionPlan;
-
-void check_cudnn(cudnnStatus_t status, const char* call) {
-  require<DeviceError>(status == CUDNN_STATUS_SUCCESS, "{} failed on {}: {}", call, current_context().device.name(),
-                       cudnnGetErrorString(status));
-}
-
-/// cuDNN's state for one thread's work on one logical GPU.
-class Handle {
- public:
-  explicit Handle(const Gpu& gpu) {
-    check_cudnn(cudnnCreate(&handle_), "cudnnCreate");
-    const cudnnStatus_t status = cudnnSetStream(handle_, gpu.stream());
-    if (status != CUDNN_STATUS_SUCCESS) cudnnDestroy(handle_);
-    check_cudnn(status, "cudnnSetStream");
-  }
-  ~Handle() { cudnnDestroy(handle_); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-
-  cudnnHandle_t get() const { return handle_; }
-
- private:
-  cudnnHandle_t handle_ = nullptr;
-};
-
-cudnnHandle_t handle_of(const Gpu& gpu) {
-  thread_local std::map<int, Handle> handles;
-  return handles.try_emplace(gpu.device().index, gpu).first->second.get();
-}
 
 /// The calling thread's plan for a physical GPU, made at first use.
 const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
@@ -58,7 +29,7 @@ const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, c
 
 void run(const Convolution& convolution, const ConvolutionPlan::Operands& operands) {
   const Gpu& gpu = current_gpu();
-  const cudnnHandle_t handle = handle_of(gpu);
+  const cudnnHandle_t handle = cudnn::handle_of(gpu);
   const ConvolutionPlan& plan = plan_of(convolution, gpu, handle);
   const Tensor workspace = Tensor::empty({plan.workspace_bytes()}, DType::u8);
   plan.run(handle, operands, workspace.raw_data());

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/cuda/whole_recurrence.h>
 
 namespace lockstep {
 
 /// The op table of GPUs. Its functions enqueue on the stream of the calling thread's GPU and return without waiting,
-/// but for squared_norm. Convolutions are cuDNN's, matrix products cuBLASLt's, the others the project's own, written in
-/// kernels/grid and compiled by the source files of this folder.
+/// but for squared_norm. Convolutions and whole recurrent layers are cuDNN's, matrix products cuBLASLt's, the others
+/// the project's own, written in kernels/grid and compiled by the source files of this folder.
 class CudaBackend final : public Backend {
  public:
   // elementwise.cu
@@ -79,6 +80,9 @@ class CudaBackend final : public Backend {
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
 
+  // whole_recurrence.cpp
+  WholeRecurrence* whole_recurrence() override;
+
   // recurrence.cu
   void lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
                  const Tensor& h) override;
@@ -96,6 +100,9 @@ class CudaBackend final : public Backend {
   void reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) override;
   void update(const OptimizerStep& step, const UpdateViews& views) override;
   double squared_norm(const float* x, std::int64_t count) override;
+
+ private:
+  CudnnRecurrence recurrence_;
 };
 
 }  // namespace lockstep

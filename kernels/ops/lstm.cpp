@@ -3,6 +3,7 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/recurrence.h>
+#include <lockstep/kernels/ops/whole_recurrence.h>
 
 namespace lockstep {
 namespace {
@@ -94,6 +95,10 @@ Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kerne
   const Tensor weights = dense_copy(kernel);
   const Tensor recurrent = dense_copy(recurrent_kernel);
   const Tensor shift = dense_copy(bias);
+  if (const Tensor y =
+          recurrence::run_whole("lstm", RecurrentCell::lstm, input, {weights, recurrent, shift}, return_sequences);
+      y.defined())
+    return y;
   const Saved saved = run(input, weights, recurrent, shift);
   const Tensor y = recurrence::result_of(saved.h, return_sequences);
   if (recording({input, weights, recurrent, shift}))

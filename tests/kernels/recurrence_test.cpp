@@ -202,6 +202,20 @@ TEST_P(Recurrent, EachInputAloneMayBeTrained) {
   }
 }
 
+// What is kept for the gradient may serve twice.
+TEST_P(Recurrent, TwoTapesOfOneRunGiveTheSameGradients) {
+  const Case c{3, 4, 5, 2, true};
+  const std::vector<Tensor> in = inputs_of(c);
+  GradientTape outer;
+  GradientTape inner;
+  for (const Tensor& input : in) {
+    outer.watch(input);
+    inner.watch(input);
+  }
+  const Tensor loss = sum(square(run(c, in)));
+  expect_same(inner.gradient(loss, in), outer.gradient(loss, in));
+}
+
 TEST_P(Recurrent, NoRowsGiveZeroGradients) {
   const Case c{0, 5, 3, 2, true};
   const std::vector<Tensor> in = inputs_of(c);

@@ -279,6 +279,19 @@ void PretendGpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d
   kernels_.average_pool2d_gradient(dy, window, dx);
 }
 
+Tensor PretendGpuBackend::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                              const Tensor& y) {
+  const DeviceMemory::Access access(memory_);
+  check(x, weights, y);
+  return recurrence_.run(layer, x, weights, keep, y);
+}
+
+void PretendGpuBackend::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+  const DeviceMemory::Access access(memory_);
+  check(ran.x, ran.weights, ran.y, ran.kept, dy, dx, dweights);
+  recurrence_.gradient(ran, dy, dx, dweights);
+}
+
 void PretendGpuBackend::lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
                                   const Tensor& h) {
   const DeviceMemory::Access access(memory_);

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <support/pretend_gpu/platform.h>
+#include <support/pretend_gpu/recurrence.h>
 
 #include <lockstep/kernels/backend.h>
 
 namespace lockstep::test {
 
 /// The op table of the pretended GPUs: each function of another table, with the GPUs' memory open while it runs.
-class PretendGpuBackend final : public Backend {
+class PretendGpuBackend final : public Backend, WholeRecurrence {
  public:
-  /// `kernels` do all but the convolutions and matrix products, which `library` does.
+  /// `kernels` do all but the convolutions and matrix products, which `library` does, and whole recurrent layers.
   PretendGpuBackend(PretendGpuPlatform& platform, Backend& kernels, Backend& library)
       : platform_(platform), memory_(platform.memory()), kernels_(kernels), library_(library) {}
 
@@ -65,6 +66,7 @@ class PretendGpuBackend final : public Backend {
   void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
+  WholeRecurrence* whole_recurrence() override { return this; }
   void lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
                  const Tensor& h) override;
   void lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
@@ -81,10 +83,17 @@ class PretendGpuBackend final : public Backend {
   double squared_norm(const float* x, std::int64_t count) override;
 
  private:
+  // WholeRecurrence
+  bool runs(const RecurrentLayer& layer) const override { return recurrence_.runs(layer); }
+  Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+             const Tensor& y) override;
+  void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+
   // What kernels are given has to be in the GPUs' memory.
   void check_address(const void* address) const;
   void check_one(const Tensor& tensor) const;
   void check_one(const UpdateViews& views) const;
+  void check_one(const RecurrentWeights& w) const { check(w.kernel, w.recurrent_kernel, w.bias); }
   void check_one(const float* address) const { check_address(address); }
   template <class T>
   void check_one(const ReduceViews<T>& views) const {
@@ -104,6 +113,7 @@ class PretendGpuBackend final : public Backend {
   DeviceMemory& memory_;
   Backend& kernels_;
   Backend& library_;
+  PretendGpuRecurrence recurrence_;
 };
 
 }  // namespace lockstep::test

@@ -1,0 +1,101 @@
+// Recurrent layers on cuDNN. Weights are copied between Keras' matrices and cuDNN's weight space on each call.
+
+#include "lockstep/kernels/cuda/whole_recurrence.h"
+
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <lockstep/kernels/cuda/cuda_backend.h>
+#include <lockstep/kernels/cuda/cudnn_handle.h>
+#include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/cuda/recurrence_plan.h>
+
+namespace lockstep {
+namespace {
+
+using cudnn::RecurrencePlan;
+
+/// The calling thread's plan for a physical GPU, made at first use.
+const RecurrencePlan& plan_of(const RecurrentLayer& layer, const Gpu& gpu) {
+  thread_local std::map<std::pair<int, RecurrentLayer>, RecurrencePlan> plans;
+  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
+  constexpr std::size_t limit = 256;
+  const std::pair key(gpu.ordinal(), layer);
+  if (const auto found = plans.find(key); found != plans.end()) return found->second;
+  if (plans.size() >= limit) plans.clear();
+  RecurrencePlan plan(layer);
+  plan.lay_out(cudnn::handle_of(gpu));
+  return plans.emplace(key, std::move(plan)).first->second;
+}
+
+Tensor bytes(std::int64_t size) { return Tensor::empty({size}, DType::u8); }
+
+Tensor weight_space(const RecurrencePlan& plan) {
+  return Tensor::empty({plan.weight_bytes() / std::int64_t{sizeof(float)}});
+}
+
+Tensor packed(const RecurrencePlan& plan, const RecurrentLayer& layer, const RecurrentWeights& weights) {
+  const Tensor space = weight_space(plan);
+  cudnn::pack(layer, plan.places(), weights, space);
+  return space;
+}
+
+}  // namespace
+
+bool CudnnRecurrence::runs(const RecurrentLayer& layer) const {
+  // cuDNN's sizes are of type int, those of a step's states too.
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  return layer.n > 0 && layer.time <= RecurrencePlan::longest && layer.features <= most &&
+         layer.units <= most / layer.gates() / layer.n;
+}
+
+Tensor CudnnRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                            const Tensor& y) {
+  const Gpu& gpu = current_gpu();
+  const RecurrencePlan& plan = plan_of(layer, gpu);
+  const Tensor input = aligned(x);
+  const Tensor space = packed(plan, layer, weights);
+  const Tensor work = bytes(plan.work_bytes(keep ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE));
+  const Tensor reserve = keep ? bytes(plan.reserve_bytes()) : Tensor();
+  const LibraryResult result(y);
+  plan.forward(cudnn::handle_of(gpu), {.x = input.raw_data(),
+                                       .y = result.tensor().raw_data(),
+                                       .weights = space.raw_data(),
+                                       .work = work.raw_data(),
+                                       .reserve = keep ? reserve.raw_data() : nullptr});
+  result.finish();
+  return reserve;
+}
+
+void CudnnRecurrence::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+  const Gpu& gpu = current_gpu();
+  const RecurrencePlan& plan = plan_of(ran.layer, gpu);
+  const cudnnHandle_t handle = cudnn::handle_of(gpu);
+  const Tensor space = packed(plan, ran.layer, ran.weights);
+  const Tensor work = bytes(plan.work_bytes(CUDNN_FWD_MODE_TRAINING));
+  // cuDNN changes it, but another tape may have recorded the same layer.
+  const Tensor reserve = bytes(plan.reserve_bytes());
+  copy(ran.kept, reserve);
+  const Tensor x = aligned(ran.x);
+  const Tensor y = aligned(ran.y);
+  const Tensor gradient = aligned(dy);
+  const LibraryResult result(dx.defined() ? dx : Tensor::empty(x.shape()));
+  RecurrencePlan::Operands operands{.x = x.raw_data(),
+                                    .y = y.raw_data(),
+                                    .weights = space.raw_data(),
+                                    .work = work.raw_data(),
+                                    .reserve = reserve.raw_data()};
+  plan.gradient_x(handle, operands, gradient.raw_data(), result.tensor().raw_data());
+  result.finish();
+  if (!dweights.kernel.defined() && !dweights.recurrent_kernel.defined() && !dweights.bias.defined()) return;
+  const Tensor sums = weight_space(plan);
+  current_backend().fill(sums, 0);
+  operands.weights = sums.raw_data();
+  plan.gradient_weights(handle, operands);
+  cudnn::unpack(ran.layer, plan.places(), sums, dweights);
+}
+
+WholeRecurrence* CudaBackend::whole_recurrence() { return &recurrence_; }
+
+}  // namespace lockstep

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Recurrent layers over all steps at once, where a device has a library for that.
+
+namespace lockstep {
+
+/// The kinds of recurrent layers, as ops/lstm.h and ops/gru.h say.
+enum class RecurrentCell { lstm, gru };
+
+/// A recurrent layer and what it is run on: x (n, time, features).
+struct RecurrentLayer {
+  RecurrentCell cell;  ///< the formula
+  ///@{
+  /// Sizes, at least 1 but for n.
+  std::int64_t n, time, features, units;
+  ///@}
+
+  /// Gates that a kernel has side by side.
+  std::int64_t gates() const { return cell == RecurrentCell::lstm ? 4 : 3; }
+  /// By all of it.
+  friend auto operator<=>(const RecurrentLayer&, const RecurrentLayer&) = default;
+};
+
+/// A layer's weights, or their gradients, in the shapes of ops/lstm.h and ops/gru.h; dense.
+struct RecurrentWeights {
+  ///@{
+  /// As the ops take them.
+  Tensor kernel, recurrent_kernel, bias;
+  ///@}
+};
+
+/// What runs recurrent layers as a whole. Tensors are dense f32 unless said.
+class WholeRecurrence {
+ public:
+  virtual ~WholeRecurrence() = default;
+
+  /// Whether it takes this layer; the ops take others a step at a time.
+  virtual bool runs(const RecurrentLayer& layer) const = 0;
+  /// y (n, time, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`.
+  virtual Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                     const Tensor& y) = 0;
+  /// What a layer was run on and what came of it.
+  struct Ran {
+    RecurrentLayer layer;      ///< the layer
+    Tensor x;                  ///< its input
+    RecurrentWeights weights;  ///< its weights
+    Tensor y;                  ///< its result
+    Tensor kept;               ///< what `run` returned; left as it is
+  };
+  /// dx and dweights from dy (n, time, units); those that are undefined are not wanted.
+  virtual void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) = 0;
+};
+
+}  // namespace lockstep
