@@ -13,6 +13,7 @@
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/graph/summary.h>
+#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
 
@@ -31,6 +32,13 @@ std::vector<const Symbol::Node*> ancestors(const std::vector<Symbol>& outputs) {
       if (seen.insert(&input.node()).second) nodes.push_back(&input.node());
   std::ranges::sort(nodes, {}, &Symbol::Node::number);
   return nodes;
+}
+
+/// For workers to compare: "mixed_bfloat16 in 57 of 58 layers".
+std::string policies_of(const std::vector<Layer>& layers) {
+  const auto mixed = std::ranges::count_if(
+      layers, [](const Layer& layer) { return layer.impl().dtype_policy() == DTypePolicy::mixed_bfloat16; });
+  return fmt::format("{} in {} of {} layers", name(DTypePolicy::mixed_bfloat16), mixed, layers.size());
 }
 
 Shape batched(std::int64_t rows, const Shape& shape) {
@@ -163,6 +171,7 @@ std::vector<std::string> Network::output_names() const {
 }
 
 void Network::build_layers(std::uint64_t seed) {
+  bool made_variables = false;  // which all workers do together
   for (const GraphCall& call : calls_) {
     LayerImpl& layer = layers_[call.layer].impl();
     std::vector<Shape> inputs;
@@ -171,6 +180,7 @@ void Network::build_layers(std::uint64_t seed) {
       std::optional<DeviceScope> there;
       if (call.device) there.emplace(*call.device);
       layer.build(inputs, {.seed = seed, .stream = static_cast<std::uint32_t>(call.layer)});
+      made_variables = made_variables || !layer.variables().empty();
     }
     layer.output_shape(inputs);  // throws when a layer that is shared was built for other inputs
     for (const Variable& variable : layer.variables())
@@ -178,6 +188,8 @@ void Network::build_layers(std::uint64_t seed) {
               "layer '{}' was built under another strategy, with {} copies of its weights instead of {}", layer.name(),
               variable.state().copies().size(), strategy_.devices().size());
   }
+  if (Cluster* const workers = strategy_.state()->cluster(); workers && made_variables)
+    workers->agree("the making of a model", "the dtype policy is", policies_of(layers_));
 }
 
 struct Network::Run {

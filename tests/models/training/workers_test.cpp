@@ -181,6 +181,13 @@ TEST_F(TrainingByWorkers, AnotherNumberOfReplicasGoesOnFromABackup) {
   if (cluster_->is_chief()) std::filesystem::remove_all(folder);
 }
 
+TEST_F(TrainingByWorkers, WorkersThatComputeInDifferentDtypesAreRefused) {
+  const DTypePolicyScope policy(cluster_->rank() == 1 ? DTypePolicy::mixed_bfloat16 : DTypePolicy::float32);
+  EXPECT_THAT(test::error_of<InvalidArgument>([&] { small_model(strategy_); }),
+              testing::AllOf(testing::HasSubstr("the dtype policy is mixed_bfloat16 in 0 of 2 layers on worker 0"),
+                             testing::HasSubstr("mixed_bfloat16 in 2 of 2 layers on worker 1")));
+}
+
 TEST_F(TrainingByWorkers, WorkersThatSeeDifferentBackupsAreRefused) {
   const std::filesystem::path folder = shared_folder();
   const std::filesystem::path own = folder / std::to_string(cluster_->rank());
