@@ -4,7 +4,7 @@
         subprocess.run(["mpirun", *hosts.mpirun_options(slots=2), "-np", "4", "hostname"])
 
 Each host has a name, an address and a network of its own, and shares all else with the machine: files, processors,
-memory. Needs root. Only the rate of a link can be set: the latency of netem is not in every kernel.
+memory. Needs root. Rates are set by tc; latencies by a relay (delay.py), for tc's own is not in every kernel.
 """
 
 import contextlib
@@ -16,12 +16,15 @@ import subprocess
 import sys
 import tempfile
 
+from delay import Delay
+
 PROGRAMS = ("ip", "tc", "unshare", "hostname")
 NETWORKS = 4096  # of 16 addresses, in 10.77.0.0/16
 MOST_HOSTS = 13  # beside the network's own address, the bridge's and the broadcast's
 # tc's token bucket filter lets so much through at once. It fills the bucket when a timer ends, which takes its time.
 BURST_S = 0.5e-3
 LEAST_BURST = 128 << 10  # more than the largest segment that TCP hands over
+LARGEST_FRAME = 32 << 10  # on links with a latency: the relay's work is by frame
 QUEUE = 4 << 20  # bytes that wait for the link before it drops some, as in a switch
 
 AGENT = """#!/bin/sh
@@ -51,15 +54,17 @@ def run(*command):
 
 class Hosts(contextlib.AbstractContextManager):
     """Makes `count` hosts when entered and removes them, and what still runs in them, at the end of the block: also
-    after an exception and SIGTERM. `rate_mbit` is what each host can send, and can receive at the same time. Throws
-    NotAllowed when entered where this cannot be done."""
+    after an exception and SIGTERM. `rate_mbit` is what each host can send, and can receive at the same time;
+    `latency_ms` is added to the way of each packet from one host to another. Throws NotAllowed when entered where this
+    cannot be done."""
 
     interface = "eth0"  # of each host
 
-    def __init__(self, count, rate_mbit=None):
+    def __init__(self, count, rate_mbit=None, latency_ms=None):
         if not 1 <= count <= MOST_HOSTS:
             raise ValueError(f"1 to {MOST_HOSTS} hosts, not {count}")
         self.rate_mbit = rate_mbit
+        self.latency_ms = latency_ms
         self.names = [f"host{number}" for number in range(count)]
         self.network = self.addresses = self.agent = None
         self._number = None
@@ -109,8 +114,11 @@ class Hosts(contextlib.AbstractContextManager):
         run("ip", "netns", "add", space)
         made.callback(remove, "ip", "netns", "del", space)
         made.callback(end_all_in, space)
-        run("ip", "link", "add", link, "type", "veth", "peer", "name", self.interface, "netns", space)
-        made.callback(remove, "ip", "link", "del", link)
+        if self.latency_ms:
+            self._make_delayed_link(number, made)
+        else:
+            run("ip", "link", "add", link, "type", "veth", "peer", "name", self.interface, "netns", space)
+            made.callback(remove, "ip", "link", "del", link)
         run("ip", "link", "set", link, "master", f"lockstep{self._number}", "up")
         inside = ("ip", "-n", space)
         run(*inside, "address", "add", self.addresses[number] + "/28", "dev", self.interface)
@@ -121,6 +129,16 @@ class Hosts(contextlib.AbstractContextManager):
                      max(LEAST_BURST, int(self.rate_mbit * 1e6 / 8 * BURST_S)))
             run("tc", "qdisc", "add", "dev", link, *limit)
             run("tc", "-n", space, "qdisc", "add", "dev", self.interface, *limit)
+
+    def _make_delayed_link(self, number, made):
+        link, end = self._link(number), f"lockend{self._number}-{number}"
+        try:
+            made.enter_context(Delay(end, link, self.latency_ms / 1e3))
+        except OSError as error:
+            raise NotAllowed(f"/dev/net/tun: {error.strerror}") from error
+        for name in end, link:
+            run("ip", "link", "set", name, "mtu", LARGEST_FRAME)
+        run("ip", "link", "set", end, "netns", self.namespace(number), "name", self.interface)
 
     def _link(self, number):
         return f"lockstep{self._number}-{number}"
@@ -175,7 +193,7 @@ def allowed():
     if missing:
         return False, f"not installed: {', '.join(missing)}"
     try:
-        with Hosts(1, rate_mbit=1000) as hosts:
+        with Hosts(1, rate_mbit=1000, latency_ms=1) as hosts:
             run(hosts.agent, hosts.addresses[0], "true")
     except NotAllowed as error:
         return False, str(error)

@@ -13,19 +13,34 @@ from workers_test import PROGRAM, SMALL, TRAIN, Case, command
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bench" / "workers"))
 from hosts import Hosts, allowed  # noqa: E402
 
+LINK = [sys.executable, "-B", pathlib.Path(__file__).parents[2] / "bench" / "workers" / "link.py"]
 SKIPPED = 77  # as CMakeLists.txt tells ctest
 
 
 class HostsCase(Case):
-    def make_hosts(self, count, rate_mbit=None):
-        hosts = Hosts(count, rate_mbit)
+    def make_hosts(self, count, **network):
+        hosts = Hosts(count, **network)
         self.addCleanup(hosts.__exit__)
         return hosts.__enter__()
 
 
+class Network(HostsCase):
+    def test_takes_the_time_and_has_the_rate_that_it_is_told(self):
+        for latency_ms in (3, 12):
+            hosts = self.make_hosts(2, rate_mbit=100, latency_ms=latency_ms)
+            with subprocess.Popen(hosts.command_in(0, [*LINK, "listen", hosts.addresses[0]]), text=True,
+                                  stdout=subprocess.PIPE) as listener:
+                asked = [*LINK, "connect", hosts.addresses[0], listener.stdout.readline().strip(), "4"]
+                done = subprocess.run(hosts.command_in(1, asked), check=True, capture_output=True, text=True,
+                                      timeout=100)
+            found = json.loads(done.stdout)
+            self.assertGreaterEqual(found["half_round_trip_us"], latency_ms * 1e3)
+            self.assertLess(found["bytes_per_s"], 100e6 / 8 * 1.1)
+
+
 class Train(HostsCase):
     def test_gives_what_one_process_gives(self):
-        hosts = self.make_hosts(2, rate_mbit=1000)
+        hosts = self.make_hosts(2, rate_mbit=1000, latency_ms=2)
         arguments = ["--epochs", "2", "--history"]
         done = self.run_workers(command(2, "--replicas", "2", *arguments, self.path / "hosts.json",
                                         options=hosts.mpirun_options()))
