@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 #include <vector>
 
 #include <support/pretend_gpu/recurrence.h>
@@ -120,7 +120,7 @@ class Row {
   float lstm(std::int64_t s, std::int64_t u, const Sums& sums) const {
     const auto of = [&](std::int64_t gate) { return sums.of_input[sum(gate, u)] + sums.of_state[sum(gate, u)]; };
     const LstmUnit unit = lstm_unit(of(0), of(1), of(2), of(3), c_before(s, u));
-    std::ranges::copy(std::initializer_list{unit.input, unit.forget, unit.candidate, unit.output, unit.c}, kept(s, u));
+    std::ranges::copy(std::array{unit.input, unit.forget, unit.candidate, unit.output, unit.c}, kept(s, u));
     return unit.h;
   }
 
@@ -141,7 +141,7 @@ class Row {
     const auto x = [&](std::int64_t gate) { return sums.of_input[sum(gate, u)]; };
     const auto state = [&](std::int64_t gate) { return sums.of_state[sum(gate, u)]; };
     const GruUnit unit = gru_unit(x(0), x(1), x(2), state(0), state(1), state(2), h_before(s)[u]);
-    std::ranges::copy(std::initializer_list{unit.update, unit.reset, unit.candidate, state(2)}, kept(s, u));
+    std::ranges::copy(std::array{unit.update, unit.reset, unit.candidate, state(2)}, kept(s, u));
     return unit.h;
   }
 
