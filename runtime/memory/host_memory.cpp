@@ -13,7 +13,6 @@
 namespace lockstep {
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 constexpr std::size_t most_addresses = std::size_t{1} << 36;
 
@@ -36,9 +35,11 @@ struct Unmap {
   void operator()(std::byte* begin) const { munmap(begin, size); }
 };
 
+/// With the whole of the huge pages that it begins: the kernel gives small ones where not all of a huge one is usable.
 bool make_usable(void* begin, std::size_t bytes) {
-  const std::size_t within = reinterpret_cast<std::uintptr_t>(begin) % page;
-  return mprotect(static_cast<std::byte*>(begin) - within, within + bytes, PROT_READ | PROT_WRITE) == 0;
+  const std::size_t within = reinterpret_cast<std::uintptr_t>(begin) % huge_page;
+  const std::size_t size = rounded_up(within + bytes, huge_page);
+  return mprotect(static_cast<std::byte*>(begin) - within, size, PROT_READ | PROT_WRITE) == 0;
 }
 
 }  // namespace
