@@ -4,7 +4,7 @@
         subprocess.run(["mpirun", *hosts.mpirun_options(slots=2), "-np", "4", "hostname"])
 
 Each host has a name, an address and a network of its own, and shares all else with the machine: files, processors,
-memory. Needs root. Rates are set by tc; latencies by a relay (delay.py), for tc's own is not in every kernel.
+memory. Needs root. Rates and latencies are set by tc; where the kernel lacks tc's latency (netem) by a relay (delay.py).
 """
 
 import contextlib
@@ -26,6 +26,7 @@ BURST_S = 0.5e-3
 LEAST_BURST = 128 << 10  # more than the largest segment that TCP hands over
 LARGEST_FRAME = 32 << 10  # on links with a latency: the relay's work is by frame
 QUEUE = 4 << 20  # bytes that wait for the link before it drops some, as in a switch
+MOST_DELAYED = 10000  # packets that are on their way at once
 
 AGENT = """#!/bin/sh
 # Stands in for ssh: HOST COMMAND...
@@ -68,6 +69,7 @@ class Hosts(contextlib.AbstractContextManager):
         self.names = [f"host{number}" for number in range(count)]
         self.network = self.addresses = self.agent = None
         self._number = None
+        self._has_netem = False
         self._made = contextlib.ExitStack()
 
     def __enter__(self):
@@ -108,13 +110,14 @@ class Hosts(contextlib.AbstractContextManager):
         self.addresses = [f"10.77.{third}.{fourth + 2 + host}" for host in range(len(self.names))]
         run("ip", "address", "add", f"10.77.{third}.{fourth + 1}/28", "dev", bridge)
         run("ip", "link", "set", bridge, "up")
+        self._has_netem = bool(self.latency_ms) and has_netem(bridge)
 
     def _make_host(self, number, made):
         space, link = self.namespace(number), self._link(number)
         run("ip", "netns", "add", space)
         made.callback(remove, "ip", "netns", "del", space)
         made.callback(end_all_in, space)
-        if self.latency_ms:
+        if self.latency_ms and not self._has_netem:
             self._make_delayed_link(number, made)
         else:
             run("ip", "link", "add", link, "type", "veth", "peer", "name", self.interface, "netns", space)
@@ -124,11 +127,19 @@ class Hosts(contextlib.AbstractContextManager):
         run(*inside, "address", "add", self.addresses[number] + "/28", "dev", self.interface)
         run(*inside, "link", "set", self.interface, "up")
         run(*inside, "link", "set", "lo", "up")
+        self._shape(number)
+
+    def _shape(self, number):
+        """Sets the rate of both directions, and the latency of what the host sends."""
+        on_link = ("tc", "qdisc", "add", "dev", self._link(number))
+        in_host = ("tc", "-n", self.namespace(number), "qdisc", "add", "dev", self.interface)
+        if self._has_netem:
+            run(*in_host, "root", "handle", "1:", "netem", "delay", f"{self.latency_ms}ms", "limit", MOST_DELAYED)
         if self.rate_mbit:
-            limit = ("root", "tbf", "rate", f"{self.rate_mbit}mbit", "limit", QUEUE, "burst",
+            limit = ("tbf", "rate", f"{self.rate_mbit}mbit", "limit", QUEUE, "burst",
                      max(LEAST_BURST, int(self.rate_mbit * 1e6 / 8 * BURST_S)))
-            run("tc", "qdisc", "add", "dev", link, *limit)
-            run("tc", "-n", space, "qdisc", "add", "dev", self.interface, *limit)
+            run(*on_link, "root", *limit)
+            run(*in_host, *(["parent", "1:1"] if self._has_netem else ["root"]), *limit)
 
     def _make_delayed_link(self, number, made):
         link, end = self._link(number), f"lockend{self._number}-{number}"
@@ -169,6 +180,18 @@ class Hosts(contextlib.AbstractContextManager):
                    "btl": "tcp,self", "btl_tcp_if_include": self.network}
         listed = [part for name, value in options.items() for part in ("--mca", name, str(value))]
         return [*listed, "-H", ",".join(f"{address}:{slots}" for address in self.addresses)]
+
+
+def has_netem(interface):
+    """Whether tc can delay what is sent; tries it on an interface, which has no queue of its own after that."""
+    try:
+        run("tc", "qdisc", "add", "dev", interface, "root", "netem", "delay", "1ms")
+    except NotAllowed as error:
+        if "qdisc kind is unknown" in str(error):
+            return False
+        raise
+    run("tc", "qdisc", "del", "dev", interface, "root")
+    return True
 
 
 def remove(*command):
