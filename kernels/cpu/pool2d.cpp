@@ -159,13 +159,10 @@ class ImageSums {
 
   /// Zeros.
   float* start(T* image) {
-    float* sums = nullptr;
     if constexpr (in_place)
-      sums = image;
+      return zeros(image);
     else
-      sums = buffer_.data();
-    std::fill_n(sums, elements_, 0.0F);
-    return sums;
+      return zeros(buffer_.data());
   }
   void finish(T* image) const {
     if constexpr (!in_place) std::ranges::transform(buffer_, image, [](float sum) { return T(sum); });
@@ -173,6 +170,11 @@ class ImageSums {
 
  private:
   static constexpr bool in_place = std::is_same_v<T, float>;
+  float* zeros(float* sums) const {
+    std::fill_n(sums, elements_, 0.0F);
+    return sums;
+  }
+
   Index elements_;
   std::vector<float> buffer_{};
 };

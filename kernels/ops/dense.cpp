@@ -5,6 +5,7 @@
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep {
 namespace {
@@ -17,14 +18,6 @@ void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
           "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);
   require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
           "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(1), bias);
-}
-
-/// The kernel as it is multiplied with x: what training learns is f32, products of bf16 take both as bf16.
-Tensor in_dtype_of(const Tensor& x, const Tensor& kernel) {
-  if (x.dtype() == kernel.dtype()) return kernel;
-  const Tensor rounded = Tensor::empty(kernel.shape(), x.dtype());
-  current_backend().convert(kernel, rounded);
-  return rounded;
 }
 
 void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
@@ -50,7 +43,8 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
   if (!is_fusable(activation)) return activate(dense(x, kernel, bias), activation);
   const Tensor input = dense_copy(x);
   const Tensor parameters = dense_copy(kernel);
-  const Tensor weights = in_dtype_of(x, parameters);
+  // What training learns is f32, products of bf16 take both as bf16.
+  const Tensor weights = in_dtype(x.dtype(), parameters);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
   const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)}, x.dtype());
   current_backend().dense(input, weights, shift, activation, y);

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/ops/sum_axes.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/kernels/ops/unary.h>
@@ -184,8 +185,7 @@ Tensor cast(const Tensor& operand, DType dtype) {
   require(operand.defined(), "cast takes a tensor, got an undefined one");
   if (operand.dtype() == dtype) return operand;
   const Tensor x = to_current_device(operand);
-  const Tensor y = Tensor::empty(x.shape(), dtype);
-  current_backend().convert(x, y);
+  const Tensor y = in_dtype(dtype, x);
   if (is_real(x.dtype()) && is_real(dtype) && recording({x})) {
     record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);

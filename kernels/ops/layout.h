@@ -2,7 +2,7 @@
 
 #include <lockstep/kernels/backend.h>
 
-// Memory layouts that kernels ask for. These helpers record nothing on tapes.
+// Memory layouts and dtypes that kernels ask for. These helpers record nothing on tapes.
 
 namespace lockstep {
 
@@ -10,6 +10,14 @@ namespace lockstep {
 inline Tensor make_dense(const Tensor& x) {
   if (x.is_dense()) return x;
   Tensor copy = Tensor::empty(x.shape(), x.dtype());
+  current_backend().convert(x, copy);
+  return copy;
+}
+
+/// `x` itself when it is of `dtype`, else a dense copy that is.
+inline Tensor in_dtype(DType dtype, const Tensor& x) {
+  if (x.dtype() == dtype) return x;
+  Tensor copy = Tensor::empty(x.shape(), dtype);
   current_backend().convert(x, copy);
   return copy;
 }

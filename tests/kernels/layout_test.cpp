@@ -40,5 +40,16 @@ TEST(Layout, CopiesOnlyWhatIsLaidOutOtherwise) {
   expect_same_bits(make_dense(channels), channels);
 }
 
+TEST(Layout, CopiesOnlyWhatIsOfAnotherDtype) {
+  const Tensor x = random_tensor({2, 3}, 1);
+  EXPECT_EQ(in_dtype(DType::f32, x).id(), x.id());
+  const Tensor part = x.slice_view(1, 1, 3);
+  EXPECT_EQ(in_dtype(DType::f32, part).id(), part.id());
+  const Tensor rounded = in_dtype(DType::bf16, part);
+  EXPECT_EQ(rounded.dtype(), DType::bf16);
+  EXPECT_TRUE(rounded.is_dense());
+  expect_close(rounded, part.to_vector<double>());
+}
+
 }  // namespace
 }  // namespace lockstep::test
