@@ -2,8 +2,8 @@
 
 #include <lockstep/kernels/common/batch_norm.h>
 #include <lockstep/kernels/grid/channels.h>
-#include <lockstep/kernels/grid/fours.h>
 #include <lockstep/kernels/grid/middle_axis.h>
+#include <lockstep/kernels/grid/packs.h>
 
 // Batch normalization over rows of channels.
 
@@ -41,42 +41,36 @@ struct MakeChannelTerms {
 };
 
 /// `pack` neighboring channels of a row.
-template <bool relu, int pack>
+template <class T, bool relu, int pack>
 struct Normalize {
   ChannelTerms terms;
-  Rows x, y;
+  Rows<T> x, y;
   Index channels;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const Index row = i * pack / channels;
     const Index k = i * pack - row * channels;
     float values[pack];
-    if constexpr (pack == 4)
-      load_four(x.at(row, k), values);
-    else
-      values[0] = *x.at(row, k);
+    load_pack(x.at(row, k), values);
     for (int c = 0; c < pack; ++c)
       values[c] = normalized<relu>(values[c] - terms.mean[k + c], terms.scale[k + c], terms.beta[k + c]);
-    if constexpr (pack == 4)
-      store_four(values, y.at(row, k));
-    else
-      *y.at(row, k) = values[0];
+    store_pack(values, y.at(row, k));
   }
 };
 
 /// Sums over rows of g and of g * (x - mean), where g is dy, or 0 where the ReLU was not active.
-template <bool relu>
+template <class T, bool relu>
 struct GradientSums : SumOf<TwoSums> {
   ChannelTerms terms;
-  Rows x, dy;
+  Rows<T> x, dy;
   const float* variance;
   float epsilon;
   float* dgamma;
   float* dbeta;
 
   LOCKSTEP_HOST_DEVICE TwoSums load(Index, Index row, Index k) const {
-    const float deviation = *x.at(row, k) - terms.mean[k];
-    const float g = active<relu>(deviation, terms.scale[k], terms.beta[k], *dy.at(row, k));
+    const float deviation = static_cast<float>(*x.at(row, k)) - terms.mean[k];
+    const float g = active<relu>(deviation, terms.scale[k], terms.beta[k], static_cast<float>(*dy.at(row, k)));
     return {static_cast<double>(g), static_cast<double>(g * deviation)};
   }
   LOCKSTEP_HOST_DEVICE void finish(Index, Index k, const TwoSums& sums) const {
@@ -85,10 +79,10 @@ struct GradientSums : SumOf<TwoSums> {
   }
 };
 
-template <bool relu, int pack>
+template <class T, bool relu, int pack>
 struct GradientX {
   ChannelTerms terms;
-  Rows x, dy, dx;
+  Rows<T> x, dy, dx;
   Index channels;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
@@ -96,23 +90,15 @@ struct GradientX {
     const Index k = i * pack - row * channels;
     float from[pack];
     float upper[pack];
-    if constexpr (pack == 4) {
-      load_four(x.at(row, k), from);
-      load_four(dy.at(row, k), upper);
-    } else {
-      from[0] = *x.at(row, k);
-      upper[0] = *dy.at(row, k);
-    }
+    load_pack(x.at(row, k), from);
+    load_pack(dy.at(row, k), upper);
     for (int c = 0; c < pack; ++c) {
       const float scale = terms.scale[k + c];
       const float deviation = from[c] - terms.mean[k + c];
       const float g = active<relu>(deviation, scale, terms.beta[k + c], upper[c]);
       from[c] = MomentsGradient(terms.offset[k + c], terms.slope[k + c])(scale, g, deviation);
     }
-    if constexpr (pack == 4)
-      store_four(from, dx.at(row, k));
-    else
-      *dx.at(row, k) = from[0];
+    store_pack(from, dx.at(row, k));
   }
 };
 
@@ -131,13 +117,34 @@ ChannelTerms channel_terms(Executor& on, const Tensor& scratch, const Tensor& ga
   return terms;
 }
 
-/// Calls run.operator()<relu, pack>().
-template <class Run>
-void visit_pass(bool relu, bool fours, const Run& run) {
+/// Calls run.operator()<relu, pack>() for rows of T.
+template <class T, class Run>
+void visit_pass(bool relu, bool packed, const Run& run) {
+  constexpr int pack = pack_of<T>;
   if (relu)
-    fours ? run.template operator()<true, 4>() : run.template operator()<true, 1>();
+    packed ? run.template operator()<true, pack>() : run.template operator()<true, 1>();
   else
-    fours ? run.template operator()<false, 4>() : run.template operator()<false, 1>();
+    packed ? run.template operator()<false, pack>() : run.template operator()<false, 1>();
+}
+
+template <class T, class Executor>
+void normalize(Executor& on, const ChannelTerms& terms, Index channels, bool relu, const Tensor& x, const Tensor& y) {
+  const Rows<T> from(x);
+  const Rows<T> to(y);
+  visit_pass<T>(relu, channels_in_packs<T>(channels, {from, to}), [&]<bool with_relu, int pack>() {
+    on.for_each(x.elements() / pack, Normalize<T, with_relu, pack>{terms, from, to, channels});
+  });
+}
+
+template <class T, class Executor>
+void gradient_x(Executor& on, const ChannelTerms& terms, Index channels, bool relu, const Tensor& x, const Tensor& dy,
+                const Tensor& dx) {
+  const Rows<T> from(x);
+  const Rows<T> upper(dy);
+  const Rows<T> to(dx);
+  visit_pass<T>(relu, channels_in_packs<T>(channels, {from, upper, to}), [&]<bool with_relu, int pack>() {
+    on.for_each(x.elements() / pack, GradientX<T, with_relu, pack>{terms, from, upper, to, channels});
+  });
 }
 
 }  // namespace detail
@@ -148,11 +155,7 @@ void batch_norm(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor
   const Index channels = gamma.elements();
   const Tensor scratch = Tensor::empty({3, channels});
   const auto terms = detail::channel_terms(on, scratch, gamma, beta, mean, variance, epsilon);
-  const detail::Rows from(x);
-  const detail::Rows to(y);
-  detail::visit_pass(relu, detail::channels_in_fours(channels, {from, to}), [&]<bool with_relu, int pack>() {
-    on.for_each(x.elements() / pack, detail::Normalize<with_relu, pack>{terms, from, to, channels});
-  });
+  visit_real(x.dtype(), [&]<class T>() { detail::normalize<T>(on, terms, channels, relu, x, y); });
 }
 
 template <class Executor>
@@ -162,18 +165,19 @@ void batch_norm_gradient_sums(Executor& on, const Tensor& x, const Tensor& gamma
   const Index channels = gamma.elements();
   const Tensor scratch = Tensor::empty({3, channels});
   const auto terms = detail::channel_terms(on, scratch, gamma, beta, mean, variance, epsilon);
-  const auto sums = [&]<bool with_relu>() {
-    const detail::GradientSums<with_relu> f{{},
-                                            terms,
-                                            detail::Rows(x),
-                                            detail::Rows(dy),
-                                            variance.data<float>(),
-                                            epsilon,
-                                            dgamma.data<float>(),
-                                            dbeta.data<float>()};
+  const auto sums = [&]<class T, bool with_relu>() {
+    const detail::GradientSums<T, with_relu> f{{},
+                                               terms,
+                                               detail::Rows<T>(x),
+                                               detail::Rows<T>(dy),
+                                               variance.data<float>(),
+                                               epsilon,
+                                               dgamma.data<float>(),
+                                               dbeta.data<float>()};
     reduce_middle(on, 1, detail::row_count(x), channels, f);
   };
-  relu ? sums.template operator()<true>() : sums.template operator()<false>();
+  visit_real(x.dtype(),
+             [&]<class T>() { relu ? sums.template operator()<T, true>() : sums.template operator()<T, false>(); });
 }
 
 template <class Executor>
@@ -183,12 +187,7 @@ void batch_norm_gradient_x(Executor& on, const Tensor& x, const Tensor& gamma, c
   const Index channels = gamma.elements();
   const Tensor scratch = Tensor::empty({3, channels});
   const auto terms = detail::channel_terms(on, scratch, gamma, beta, mean, variance, epsilon, &dgamma, &dbeta, count);
-  const detail::Rows from(x);
-  const detail::Rows upper(dy);
-  const detail::Rows to(dx);
-  detail::visit_pass(relu, detail::channels_in_fours(channels, {from, upper, to}), [&]<bool with_relu, int pack>() {
-    on.for_each(x.elements() / pack, detail::GradientX<with_relu, pack>{terms, from, upper, to, channels});
-  });
+  visit_real(x.dtype(), [&]<class T>() { detail::gradient_x<T>(on, terms, channels, relu, x, dy, dx); });
 }
 
 }  // namespace lockstep::grid

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <lockstep/kernels/common/cross_entropy.h>
 #include <lockstep/kernels/common/dropout.h>
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/common/philox.h>
-#include <lockstep/kernels/grid/fours.h>
+#include <lockstep/kernels/grid/packs.h>
 #include <lockstep/kernels/grid/strided.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -16,37 +18,41 @@ namespace lockstep::grid {
 
 namespace detail {
 
-/// y[i] = f(x[0][i], x[1][i], ...), four elements at a time; y may be one of the x.
-template <int N, class F>
+/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, a pack of elements at a time; y may be one of the x.
+template <int N, class To, class From, class F>
 struct Map {
-  F f;
-  const float* x[N];
-  float* y;
-  Index n;
-  bool fours;
+  static constexpr int pack = std::min(pack_of<To>, pack_of<From>);
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index four) const { run(four * 4, std::make_index_sequence<N>()); }
+  F f;
+  const From* x[N];
+  To* y;
+  Index n;
+  bool packed;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index number) const { run(number * pack, std::make_index_sequence<N>()); }
 
   template <std::size_t... K>
   LOCKSTEP_HOST_DEVICE void run(Index first, std::index_sequence<K...>) const {
-    if (fours && first + 4 <= n) {
-      float in[N][4];
-      float out[4];
-      (load_four(x[K] + first, in[K]), ...);
-      for (int l = 0; l < 4; ++l) out[l] = f(in[K][l]...);
-      store_four(out, y + first);
+    if (packed && first + pack <= n) {
+      float in[N][pack];
+      float out[pack];
+      (load_pack(x[K] + first, in[K]), ...);
+      for (int l = 0; l < pack; ++l) out[l] = f(in[K][l]...);
+      store_pack(out, y + first);
     } else {
-      for (Index i = first; i < n && i < first + 4; ++i) y[i] = f(x[K][i]...);
+      for (Index i = first; i < n && i < first + pack; ++i) y[i] = static_cast<To>(f(static_cast<float>(x[K][i])...));
     }
   }
 };
 
-template <class Executor, class F, class... X>
+template <class To, class From = To, class Executor, class F, class... X>
 void map(Executor& on, const F& f, const Tensor& y, const X&... x) {
-  float* const to = y.data<float>();
+  using Kernel = Map<sizeof...(X), To, From, F>;
+  constexpr int pack = Kernel::pack;
+  To* const to = y.data<To>();
   const Index n = y.elements();
-  const bool fours = in_fours({to, x.template data<float>()...});
-  on.for_each((n + 3) / 4, Map<sizeof...(X), F>{f, {x.template data<float>()...}, to, n, fours});
+  const bool packed = in_packs<pack, To>({to}) && in_packs<pack, From>({x.template data<From>()...});
+  on.for_each((n + pack - 1) / pack, Kernel{f, {x.template data<From>()...}, to, n, packed});
 }
 
 /// f.gradient as a function.
@@ -56,6 +62,15 @@ struct Gradient {
   template <class... X>
   LOCKSTEP_HOST_DEVICE float operator()(X... x) const {
     return f.gradient(x...);
+  }
+};
+
+/// f, which is of f32, as a function of T.
+template <class T, class F>
+struct InF32 {
+  F f;
+  LOCKSTEP_HOST_DEVICE T operator()(T a, T b) const {
+    return static_cast<T>(f(static_cast<float>(a), static_cast<float>(b)));
   }
 };
 
@@ -92,18 +107,31 @@ struct Conversion {
   }
 };
 
+struct Same {
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x; }
+};
+
+template <class T>
+struct Filled {
+  T* x;
+  T value;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { x[i] = value; }
+};
+
 /// Four elements from one block of random words.
+template <class T>
 struct Dropout {
   DropoutRule rule;
   RandomSequence sequence;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   Index n;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index four) const {
     const PhiloxBlock random = sequence.block(static_cast<std::uint64_t>(four));
     for (int l = 0; l < 4; ++l)
-      if (const Index i = four * 4 + l; i < n) y[i] = rule(x[i], random.word[l]);
+      if (const Index i = four * 4 + l; i < n) y[i] = static_cast<T>(rule(static_cast<float>(x[i]), random.word[l]));
   }
 };
 
@@ -111,33 +139,38 @@ struct Dropout {
 
 template <class Executor>
 void unary(Executor& on, const UnaryFunction& function, const Tensor& x, const Tensor& y) {
-  visit_unary(function, [&](auto f) { detail::map(on, f, y, x); });
+  visit_real(y.dtype(), [&]<class T>() { visit_unary(function, [&](auto f) { detail::map<T>(on, f, y, x); }); });
 }
 
 template <class Executor>
 void unary_gradient(Executor& on, const UnaryFunction& function, const Tensor& kept, const Tensor& dy,
                     const Tensor& dx) {
-  visit_unary(function, [&](auto f) { detail::map(on, detail::Gradient<decltype(f)>{f}, dx, kept, dy); });
+  visit_real(dx.dtype(), [&]<class T>() {
+    visit_unary(function, [&](auto f) { detail::map<T>(on, detail::Gradient<decltype(f)>{f}, dx, kept, dy); });
+  });
 }
 
 template <class Executor>
 void binary(Executor& on, BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
-  visit_binary(op, [&](auto f) {
-    if (a.is_dense() && b.is_dense() && out.is_dense())
-      detail::map(on, f, out, a, b);
-    else
-      detail::strided_binary<float>(on, f, a, b, out);
+  const bool dense = a.is_dense() && b.is_dense() && out.is_dense();
+  visit_real(out.dtype(), [&]<class T>() {
+    visit_binary(op, [&](auto f) {
+      if (dense)
+        detail::map<T>(on, f, out, a, b);
+      else
+        detail::strided_binary<T>(on, detail::InF32<T, decltype(f)>{f}, a, b, out);
+    });
   });
 }
 
 template <class Executor>
 void affine(Executor& on, const Tensor& x, float scale, float shift, const Tensor& y) {
-  detail::map(on, functor::Affine{.scale = scale, .shift = shift}, y, x);
+  visit_real(y.dtype(), [&]<class T>() { detail::map<T>(on, functor::Affine{.scale = scale, .shift = shift}, y, x); });
 }
 
 template <class Executor>
 void accumulate(Executor& on, const Tensor& x, int sign, const Tensor& out) {
-  if (out.dtype() == DType::f32) return binary(on, sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
+  if (is_real(out.dtype())) return binary(on, sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
   visit_dtype(out.dtype(), [&]<class T>() {
     detail::strided_binary<T>(on, functor::Accumulate<T>{.subtract = sign < 0}, out, x, out);
   });
@@ -148,6 +181,9 @@ void convert(Executor& on, const Tensor& x, const Tensor& y) {
   const StridedIndex<2> index(StridedLoop<2>(y.shape(), {x.strides(), y.strides()}));
   visit_dtype(x.dtype(), [&]<class From>() {
     visit_dtype(y.dtype(), [&]<class To>() {
+      // What lies between layers of two dtype policies is dense.
+      if constexpr (is_real(dtype_of<From>) && is_real(dtype_of<To>) && !std::is_same_v<From, To>)
+        if (x.is_dense() && y.is_dense()) return detail::map<To, From>(on, detail::Same{}, y, x);
       on.for_each(y.elements(), detail::Conversion<To, From>{index, x.data<From>(), y.data<To>()});
     });
   });
@@ -155,37 +191,39 @@ void convert(Executor& on, const Tensor& x, const Tensor& y) {
 
 template <class Executor>
 void fill(Executor& on, const Tensor& x, float value) {
-  float* const to = x.data<float>();
-  on.for_each(x.elements(), [=] LOCKSTEP_HOST_DEVICE(Index i) { to[i] = value; });
+  visit_real(x.dtype(), [&]<class T>() {
+    on.for_each(x.elements(), detail::Filled<T>{x.data<T>(), static_cast<T>(value)});
+  });
 }
 
 template <class Executor>
 void moving_average(Executor& on, const Tensor& average, const Tensor& value, float momentum) {
-  detail::map(on, functor::MovingAverage{.momentum = momentum}, average, average, value);
+  detail::map<float>(on, functor::MovingAverage{.momentum = momentum}, average, average, value);
 }
 
 template <class Executor>
 void dropout(Executor& on, const Tensor& x, float rate, const RandomKey& key, const Tensor& y) {
   const Index n = y.elements();
-  on.for_each((n + 3) / 4,
-              detail::Dropout{DropoutRule(rate), RandomSequence(key), x.data<float>(), y.data<float>(), n});
+  visit_real(y.dtype(), [&]<class T>() {
+    on.for_each((n + 3) / 4, detail::Dropout<T>{DropoutRule(rate), RandomSequence(key), x.data<T>(), y.data<T>(), n});
+  });
 }
 
 template <class Executor>
 void binary_cross_entropy(Executor& on, bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& loss) {
   if (from_logits)
-    detail::map(on, BinaryCrossEntropyFromLogits{}, loss, x, targets);
+    detail::map<float>(on, BinaryCrossEntropyFromLogits{}, loss, x, targets);
   else
-    detail::map(on, BinaryCrossEntropyFromProbabilities{}, loss, x, targets);
+    detail::map<float>(on, BinaryCrossEntropyFromProbabilities{}, loss, x, targets);
 }
 
 template <class Executor>
 void binary_cross_entropy_gradient(Executor& on, bool from_logits, const Tensor& x, const Tensor& targets,
                                    const Tensor& dloss, const Tensor& dx) {
   if (from_logits)
-    detail::map(on, detail::Gradient<BinaryCrossEntropyFromLogits>{}, dx, x, targets, dloss);
+    detail::map<float>(on, detail::Gradient<BinaryCrossEntropyFromLogits>{}, dx, x, targets, dloss);
   else
-    detail::map(on, detail::Gradient<BinaryCrossEntropyFromProbabilities>{}, dx, x, targets, dloss);
+    detail::map<float>(on, detail::Gradient<BinaryCrossEntropyFromProbabilities>{}, dx, x, targets, dloss);
 }
 
 }  // namespace lockstep::grid

@@ -12,14 +12,15 @@ namespace detail {
 
 /// Sums of distances from the first row, and of their squares. The first row is no further from the mean than
 /// sqrt(rows) standard deviations, so that in f64 little is lost by cancellation, however large the mean is.
+template <class T>
 struct ChannelMoments : SumOf<TwoSums> {
-  Rows x;
+  Rows<T> x;
   Index rows;
   float* mean;
   float* variance;
 
   LOCKSTEP_HOST_DEVICE TwoSums load(Index, Index row, Index k) const {
-    const auto distance = static_cast<double>(*x.at(row, k)) - static_cast<double>(*x.at(0, k));
+    const double distance = value(row, k) - value(0, k);
     return {distance, distance * distance};
   }
   LOCKSTEP_HOST_DEVICE void finish(Index, Index k, const TwoSums& sums) const {
@@ -31,9 +32,10 @@ struct ChannelMoments : SumOf<TwoSums> {
     const double share = 1.0 / static_cast<double>(rows);
     const double distance = sums.first * share;
     const double spread = sums.second * share - distance * distance;
-    mean[k] = static_cast<float>(static_cast<double>(*x.at(0, k)) + distance);
+    mean[k] = static_cast<float>(value(0, k) + distance);
     variance[k] = static_cast<float>(spread < 0 ? 0 : spread);
   }
+  LOCKSTEP_HOST_DEVICE double value(Index row, Index k) const { return static_cast<float>(*x.at(row, k)); }
 };
 
 /// One channel of all parts.
@@ -64,8 +66,10 @@ struct MergedMoments {
 template <class Executor>
 void channel_moments(Executor& on, const Tensor& x, const Tensor& mean, const Tensor& variance) {
   const Index rows = detail::row_count(x);
-  reduce_middle(on, 1, rows, mean.elements(),
-                detail::ChannelMoments{{}, detail::Rows(x), rows, mean.data<float>(), variance.data<float>()});
+  visit_real(x.dtype(), [&]<class T>() {
+    const detail::ChannelMoments<T> f{{}, detail::Rows<T>(x), rows, mean.data<float>(), variance.data<float>()};
+    reduce_middle(on, 1, rows, mean.elements(), f);
+  });
 }
 
 template <class Executor>

@@ -50,15 +50,16 @@ struct LargestOfWindow {
   float value;
   Index place;  ///< of those of the window inside the image, in row-major order
 
-  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry& g, const float* x, const PixelChannel& at) {
+  template <class T>
+  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry& g, const T* x, const PixelChannel& at) {
     const IndexRange rows = g.rows.covered(at.row);
     const IndexRange columns = g.columns.covered(at.column);
-    value = x[g.x_at(at.image, rows.begin, columns.begin, at.channel)];
+    value = static_cast<float>(x[g.x_at(at.image, rows.begin, columns.begin, at.channel)]);
     place = 0;
     Index next = 0;
     for (Index r = rows.begin; r < rows.end; ++r)
       for (Index c = columns.begin; c < columns.end; ++c, ++next) {
-        const float candidate = x[g.x_at(at.image, r, c, at.channel)];
+        const auto candidate = static_cast<float>(x[g.x_at(at.image, r, c, at.channel)]);
         if (!(value < candidate)) continue;
         value = candidate;
         place = next;
@@ -66,28 +67,28 @@ struct LargestOfWindow {
   }
 };
 
-template <class Place>
+template <class T, class Place>
 struct MaxPool {
   PoolGeometry g;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   Place* places;  ///< null: nobody wants to know
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_y(i);
     const LargestOfWindow largest(g, x, at);
-    y[g.y_at(at.image, at.row, at.column, at.channel)] = largest.value;
+    y[g.y_at(at.image, at.row, at.column, at.channel)] = static_cast<T>(largest.value);
     if (places) places[i] = static_cast<Place>(largest.place);
   }
 };
 
 /// Each window's gradient goes to the place where its largest element was.
-template <class Place>
+template <class T, class Place>
 struct MaxPoolGradient {
   PoolGeometry g;
   const Place* places;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_x(i);
@@ -102,16 +103,17 @@ struct MaxPoolGradient {
             (at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) + at.column - tap_columns.begin;
         const Index window = (at.image * g.rows.out + r) * g.columns.out + c;
         const bool hit = places[window * g.channels + at.channel] == static_cast<Place>(place);
-        sum += hit ? dy[window * g.y_stride + at.channel] : 0.0F;
+        sum += hit ? static_cast<float>(dy[window * g.y_stride + at.channel]) : 0.0F;
       }
-    dx[i] = sum;
+    dx[i] = static_cast<T>(sum);
   }
 };
 
+template <class T>
 struct AveragePool {
   PoolGeometry g;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_y(i);
@@ -119,16 +121,18 @@ struct AveragePool {
     const IndexRange columns = g.columns.covered(at.column);
     float sum = 0;
     for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c) sum += x[g.x_at(at.image, r, c, at.channel)];
+      for (Index c = columns.begin; c < columns.end; ++c)
+        sum += static_cast<float>(x[g.x_at(at.image, r, c, at.channel)]);
     const Index count = (rows.end - rows.begin) * (columns.end - columns.begin);
-    y[g.y_at(at.image, at.row, at.column, at.channel)] = sum / static_cast<float>(count);
+    y[g.y_at(at.image, at.row, at.column, at.channel)] = static_cast<T>(sum / static_cast<float>(count));
   }
 };
 
+template <class T>
 struct AveragePoolGradient {
   PoolGeometry g;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_x(i);
@@ -140,9 +144,9 @@ struct AveragePoolGradient {
         const IndexRange tap_rows = g.rows.covered(r);
         const IndexRange tap_columns = g.columns.covered(c);
         const Index count = (tap_rows.end - tap_rows.begin) * (tap_columns.end - tap_columns.begin);
-        sum += dy[g.y_at(at.image, r, c, at.channel)] / static_cast<float>(count);
+        sum += static_cast<float>(dy[g.y_at(at.image, r, c, at.channel)]) / static_cast<float>(count);
       }
-    dx[i] = sum;
+    dx[i] = static_cast<T>(sum);
   }
 };
 
@@ -150,31 +154,39 @@ struct AveragePoolGradient {
 
 template <class Executor>
 void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
-  const auto run = [&]<class Place>(Place* to) {
-    on.for_each(y.elements(), detail::MaxPool<Place>{{x, window, y}, x.data<float>(), y.data<float>(), to});
-  };
-  if (!places.defined()) return run(static_cast<std::uint8_t*>(nullptr));
-  places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
+  visit_real(x.dtype(), [&]<class T>() {
+    const auto run = [&]<class Place>(Place* to) {
+      on.for_each(y.elements(), detail::MaxPool<T, Place>{{x, window, y}, x.data<T>(), y.data<T>(), to});
+    };
+    if (!places.defined()) return run(static_cast<std::uint8_t*>(nullptr));
+    places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
+  });
 }
 
 template <class Executor>
 void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& window, const Tensor& dy,
                          const Tensor& dx) {
-  const auto run = [&]<class Place>(const Place* from) {
-    on.for_each(dx.elements(),
-                detail::MaxPoolGradient<Place>{{dx, window, dy}, from, dy.data<float>(), dx.data<float>()});
-  };
-  places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
+  visit_real(dx.dtype(), [&]<class T>() {
+    const auto run = [&]<class Place>(const Place* from) {
+      const detail::MaxPoolGradient<T, Place> f{{dx, window, dy}, from, dy.data<T>(), dx.data<T>()};
+      on.for_each(dx.elements(), f);
+    };
+    places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
+  });
 }
 
 template <class Executor>
 void average_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y) {
-  on.for_each(y.elements(), detail::AveragePool{{x, window, y}, x.data<float>(), y.data<float>()});
+  visit_real(x.dtype(), [&]<class T>() {
+    on.for_each(y.elements(), detail::AveragePool<T>{{x, window, y}, x.data<T>(), y.data<T>()});
+  });
 }
 
 template <class Executor>
 void average_pool2d_gradient(Executor& on, const Tensor& dy, const Window2d& window, const Tensor& dx) {
-  on.for_each(dx.elements(), detail::AveragePoolGradient{{dx, window, dy}, dy.data<float>(), dx.data<float>()});
+  visit_real(dx.dtype(), [&]<class T>() {
+    on.for_each(dx.elements(), detail::AveragePoolGradient<T>{{dx, window, dy}, dy.data<T>(), dx.data<T>()});
+  });
 }
 
 }  // namespace lockstep::grid

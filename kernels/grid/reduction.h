@@ -9,33 +9,37 @@ namespace lockstep::grid {
 
 namespace detail {
 
+template <class From, class To>
 struct MiddleSum : SumOf<double> {
-  const float* x;
-  float* y;
+  const From* x;
+  To* y;
   Index n, inner;
 
   LOCKSTEP_HOST_DEVICE double load(Index o, Index i, Index k) const {
-    return static_cast<double>(x[(o * n + i) * inner + k]);
+    return static_cast<float>(x[(o * n + i) * inner + k]);
   }
-  LOCKSTEP_HOST_DEVICE void finish(Index o, Index k, double sum) const { y[o * inner + k] = static_cast<float>(sum); }
+  LOCKSTEP_HOST_DEVICE void finish(Index o, Index k, double sum) const {
+    y[o * inner + k] = static_cast<To>(static_cast<float>(sum));
+  }
 };
 
+template <class T>
 struct Argmax {
-  const float* x;
+  const T* x;
   std::int64_t* y;
   Index n;
 
   template <class Team>
   LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row) const {
-    const float* const from = x + row * n;
+    const T* const from = x + row * n;
     const auto later = [](Largest a, const Largest& b) {
       a.offer(b);
       return a;
     };
     const Largest largest = team.reduce(
-        n, Largest{from[0], 0},
+        n, Largest{static_cast<float>(from[0]), 0},
         [=](Index i) {
-          return Largest{from[i], i};
+          return Largest{static_cast<float>(from[i]), i};
         },
         later);
     team.once([&] { y[row] = largest.index; });
@@ -58,13 +62,20 @@ template <class Executor>
 void sum_middle(Executor& on, const Tensor& x, const Tensor& y) {
   const Index n = x.dim(1);
   const Index inner = x.dim(2);
-  reduce_middle(on, x.dim(0), n, inner, detail::MiddleSum{{}, x.data<float>(), y.data<float>(), n, inner});
+  visit_real(x.dtype(), [&]<class From>() {
+    visit_real(y.dtype(), [&]<class To>() {
+      const detail::MiddleSum<From, To> f{{}, x.data<From>(), y.data<To>(), n, inner};
+      reduce_middle(on, x.dim(0), n, inner, f);
+    });
+  });
 }
 
 template <class Executor>
 void argmax(Executor& on, const Tensor& x, const Tensor& y) {
   const Index n = x.dim(1);
-  on.teams(x.dim(0), n, detail::Argmax{x.data<float>(), y.data<std::int64_t>(), n});
+  visit_real(x.dtype(), [&]<class T>() {
+    on.teams(x.dim(0), n, detail::Argmax<T>{x.data<T>(), y.data<std::int64_t>(), n});
+  });
 }
 
 template <class Executor>

@@ -21,8 +21,8 @@ inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, 
   return Tensor::from(values, shape);
 }
 
-/// The same elements as a slice of a tensor that is wider by `before` and `after` along `axis`, and filled with NaN
-/// there.
+/// The same elements, f32 or bf16, as a slice of a tensor that is wider by `before` and `after` along `axis`, and
+/// filled with NaN there.
 inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before = 2, std::int64_t after = 3) {
   Shape wide = x.shape();
   axis = wide.normalize_axis(axis);
@@ -34,7 +34,10 @@ inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before =
   detail::for_each_offset(x.shape(), strides, [&](std::int64_t at) {
     whole[static_cast<std::size_t>(at + before * strides[axis])] = values[i++];
   });
-  return Tensor::from(whole, wide).slice_view(axis, before, before + x.dim(axis));
+  return visit_real(x.dtype(), [&]<class T>() {
+    return Tensor::from(std::vector<T>(whole.begin(), whole.end()), wide)
+        .slice_view(axis, before, before + x.dim(axis));
+  });
 }
 
 /// Every element within tolerance(dtype, length, magnitude) of `expected` (row-major). Magnitude 0 stands

@@ -23,19 +23,31 @@ struct Case {
   Tensor variance = Tensor::empty({channels});
 };
 
-// One channel; channels in fours and not; a row axis that is cut; slices that are in fours and that are not.
-std::vector<Case> cases() {
+// One channel; channels in packs of four f32 and eight bf16 and not; a row axis that is cut; slices likewise.
+std::vector<Case> cases(DType dtype) {
   std::vector<Case> result;
   for (const Shape& shape : {Shape{1, 1}, Shape{7, 1}, Shape{9000, 1}, Shape{2, 3, 4, 5}, Shape{5, 8},
                              Shape{3, 5, 5, 36}, Shape{700, 3}, Shape{1, 64}})
-    result.emplace_back(random_tensor(shape, 1, -1, 3));
-  result.emplace_back(strided_copy(random_tensor({4, 3, 3, 8}, 1), -1, 2, 3));
-  result.emplace_back(strided_copy(random_tensor({4, 3, 3, 8}, 1), -1, 4, 4));
+    result.emplace_back(in_dtype(dtype, random_tensor(shape, 1, -1, 3)));
+  const Tensor rows = in_dtype(dtype, random_tensor({4, 3, 3, 8}, 1));
+  result.emplace_back(strided_copy(rows, -1, 2, 3));
+  result.emplace_back(strided_copy(rows, -1, 4, 4));
+  result.emplace_back(strided_copy(rows, -1, 8, 16));
   return result;
 }
 
-TEST(GridBatchNorm, Moments) {
-  for (const Case& c : cases()) {
+class GridBatchNormOf : public testing::TestWithParam<DType> {
+ protected:
+  const DType dtype_ = GetParam();
+
+  Tensor numbers(const Shape& shape, unsigned seed) const { return in_dtype(dtype_, random_tensor(shape, seed)); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Real, GridBatchNormOf, testing::ValuesIn(real_dtypes),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST_P(GridBatchNormOf, Moments) {
+  for (const Case& c : cases(dtype_)) {
     SCOPED_TRACE(c.x.text());
     expect_near({{c.channels}, {c.channels}}, c.row_count(),
                 [&](Backend& b, const Results& out) { b.channel_moments(c.x, out[0], out[1]); });
@@ -74,49 +86,54 @@ TEST(GridBatchNorm, MergedMoments) {
                       [&](Backend& b, const Results& out) { b.merge_moments(parts, out[0], out[1]); });
 }
 
-TEST(GridBatchNorm, Normalization) {
-  for (const Case& c : cases())
+TEST_P(GridBatchNormOf, Normalization) {
+  for (const Case& c : cases(dtype_))
     for (const bool relu : {false, true}) {
       SCOPED_TRACE(c.x.text());
-      expect_same_results({c.shape}, [&](Backend& b, const Results& out) {
+      expect_same_results(dtype_, {c.shape}, [&](Backend& b, const Results& out) {
         b.batch_norm(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, out[0]);
       });
     }
 }
 
-TEST(GridBatchNorm, WritesToASlice) {
-  const Case c(random_tensor({6, 8}, 1));
-  expect_same_results({{6, 20}}, [&](Backend& b, const Results& out) {
+TEST_P(GridBatchNormOf, WritesToASlice) {
+  const Case c(numbers({6, 8}, 1));
+  expect_same_results(dtype_, {{6, 20}}, [&](Backend& b, const Results& out) {
     b.batch_norm(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, true, out[0].slice_view(1, 4, 12));
   });
 }
 
-TEST(GridBatchNorm, Gradients) {
-  for (const Case& c : cases())
+/// Both gradients from dy, with statistics that do and that do not depend on x.
+void expect_same_gradients(const Case& c, bool relu, const Tensor& dy) {
+  expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](Backend& b, const Results& out) {
+    b.batch_norm_gradient_sums(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, out[0], out[1]);
+  });
+  const Tensor dgamma = random_tensor({c.channels}, 5);
+  const Tensor dbeta = random_tensor({c.channels}, 6);
+  for (const std::int64_t count : {std::int64_t{0}, c.row_count()})
+    expect_same_results(c.x.dtype(), {c.shape}, [&](Backend& b, const Results& out) {
+      b.batch_norm_gradient_x(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, dgamma, dbeta, count,
+                              out[0]);
+    });
+}
+
+TEST_P(GridBatchNormOf, Gradients) {
+  for (const Case& c : cases(dtype_))
     for (const bool relu : {false, true}) {
       SCOPED_TRACE(c.x.text());
-      for (const Tensor& dy : {random_tensor(c.shape, 4), strided_copy(random_tensor(c.shape, 4))}) {
-        expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](Backend& b, const Results& out) {
-          b.batch_norm_gradient_sums(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, out[0], out[1]);
-        });
-        const Tensor dgamma = random_tensor({c.channels}, 5);
-        const Tensor dbeta = random_tensor({c.channels}, 6);
-        for (const std::int64_t count : {std::int64_t{0}, c.row_count()})
-          expect_same_results({c.shape}, [&](Backend& b, const Results& out) {
-            b.batch_norm_gradient_x(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, dgamma, dbeta, count,
-                                    out[0]);
-          });
-      }
+      const Tensor dy = numbers(c.shape, 4);
+      expect_same_gradients(c, relu, dy);
+      expect_same_gradients(c, relu, strided_copy(dy));
     }
 }
 
-TEST(GridBatchNorm, GradientSumsMissNoRow) {
+TEST_P(GridBatchNormOf, GradientSumsMissNoRow) {
   for (const Shape& shape :
        {Shape{1, 3}, Shape{255, 33}, Shape{257, 5}, Shape{2001, 1}, Shape{9001, 1}, Shape{1001, 40}})
     for (const bool relu : {false, true}) {
       SCOPED_TRACE(shape.text());
-      const Tensor x = whole_numbers(shape, 1);
-      const Tensor dy = whole_numbers(shape, 2);
+      const Tensor x = in_dtype(dtype_, whole_numbers(shape, 1));
+      const Tensor dy = in_dtype(dtype_, whole_numbers(shape, 2));
       const Tensor zero = Tensor::zeros({shape[1]});
       const Tensor one = Tensor::full({shape[1]}, 1);
       expect_same_results({{shape[1]}, {shape[1]}}, [&](Backend& b, const Results& out) {
@@ -125,9 +142,9 @@ TEST(GridBatchNorm, GradientSumsMissNoRow) {
     }
 }
 
-TEST(GridBatchNorm, GradientInPlaceOfX) {
-  const Case c(random_tensor({6, 8}, 1));
-  const Tensor dy = random_tensor({6, 8}, 2);
+TEST_P(GridBatchNormOf, GradientInPlaceOfX) {
+  const Case c(numbers({6, 8}, 1));
+  const Tensor dy = numbers({6, 8}, 2);
   expect_same(Results{c.x}, [&](Backend& b, const Results& out) {
     b.batch_norm_gradient_x(out[0], c.gamma, c.beta, c.mean, c.variance, epsilon, true, dy, c.gamma, c.beta, 6, out[0]);
   });

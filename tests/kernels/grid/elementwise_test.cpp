@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "parity.h"
@@ -5,7 +8,7 @@
 namespace lockstep::test {
 namespace {
 
-// Of the loops over four elements: none, a part of one, whole ones and a rest.
+// Of the loops over packs of four f32 or eight bf16: none, a part of one, whole ones and a rest.
 const std::vector<std::int64_t> sizes{0, 1, 3, 4, 7, 1000, 1027};
 
 std::vector<UnaryFunction> unary_functions() {
@@ -14,70 +17,87 @@ std::vector<UnaryFunction> unary_functions() {
   return result;
 }
 
-/// Dense, but not where four elements can be read at once.
+/// Dense, but not where packs can be read.
 Tensor off_by_one(const Tensor& x) {
-  const Tensor wide = Tensor::zeros({x.elements() + 1});
+  const Tensor wide = Tensor::zeros({x.elements() + 1}, x.dtype());
   const Tensor part = wide.slice_view(0, 1, x.elements() + 1);
   copy(x, part);
   return part;
 }
 
-TEST(GridElementwise, UnaryFunctionsAndGradients) {
+class GridElementwiseOf : public testing::TestWithParam<DType> {
+ protected:
+  const DType dtype_ = GetParam();
+
+  Tensor numbers(const Shape& shape, unsigned seed, double low = -1, double high = 1) const {
+    return in_dtype(dtype_, random_tensor(shape, seed, low, high));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Real, GridElementwiseOf, testing::ValuesIn(real_dtypes),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST_P(GridElementwiseOf, UnaryFunctionsAndGradients) {
   for (const std::int64_t n : sizes)
     for (const UnaryFunction& f : unary_functions()) {
       SCOPED_TRACE(fmt::format("op {} of {} elements", static_cast<int>(f.op), n));
-      const Tensor x = random_tensor({n}, 1, 0.1, 3);
-      const Tensor dy = random_tensor({n}, 2);
-      expect_same_results({{n}}, [&](Backend& b, const Results& out) { b.unary(f, x, out[0]); });
-      expect_same_results({{n}}, [&](Backend& b, const Results& out) { b.unary_gradient(f, x, dy, out[0]); });
+      const Tensor x = numbers({n}, 1, 0.1, 3);
+      const Tensor dy = numbers({n}, 2);
+      expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.unary(f, x, out[0]); });
+      expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.unary_gradient(f, x, dy, out[0]); });
     }
 }
 
-TEST(GridElementwise, OperandsThatAreNotAligned) {
-  const Tensor a = off_by_one(random_tensor({131}, 1));
-  const Tensor b = random_tensor({131}, 2);
-  expect_same_results({{131}}, [&](Backend& table, const Results& out) { table.unary(UnaryOp::exp, a, out[0]); });
-  expect_same_results({{131}},
+TEST_P(GridElementwiseOf, OperandsThatAreNotAligned) {
+  const Tensor a = off_by_one(numbers({131}, 1));
+  const Tensor b = numbers({131}, 2);
+  expect_same_results(dtype_, {{131}},
+                      [&](Backend& table, const Results& out) { table.unary(UnaryOp::exp, a, out[0]); });
+  expect_same_results(dtype_, {{131}},
                       [&](Backend& table, const Results& out) { table.binary(BinaryOp::subtract, b, a, out[0]); });
 }
 
-TEST(GridElementwise, BinaryOfAnyStrides) {
+TEST_P(GridElementwiseOf, BinaryOfAnyStrides) {
   const Shape shape{3, 1, 5, 4};
-  const std::vector<Tensor> operands{random_tensor(shape, 1, 1, 2),
-                                     strided_copy(random_tensor(shape, 2, 1, 2)),
-                                     strided_copy(random_tensor(shape, 3, 1, 2), 2),
-                                     random_tensor({4}, 4, 1, 2).broadcast_view(shape),
-                                     random_tensor({3, 1, 1, 1}, 5, 1, 2).broadcast_view(shape),
-                                     random_tensor({1}, 6, 1, 2).broadcast_view(shape)};
+  const std::vector<Tensor> operands{numbers(shape, 1, 1, 2),
+                                     strided_copy(numbers(shape, 2, 1, 2)),
+                                     strided_copy(numbers(shape, 3, 1, 2), 2),
+                                     numbers({4}, 4, 1, 2).broadcast_view(shape),
+                                     numbers({3, 1, 1, 1}, 5, 1, 2).broadcast_view(shape),
+                                     numbers({1}, 6, 1, 2).broadcast_view(shape)};
   for (int op = 0; op <= static_cast<int>(BinaryOp::divide); ++op)
     for (const Tensor& a : operands)
       for (const Tensor& b : operands)
-        expect_same_results({shape}, [&](Backend& table, const Results& out) {
+        expect_same_results(dtype_, {shape}, [&](Backend& table, const Results& out) {
           table.binary(static_cast<BinaryOp>(op), a, b, out[0]);
         });
-  const Tensor none = Tensor::empty({3, 0});
-  expect_same_results({{3, 0}},
-                      [&](Backend& table, const Results& out) { table.binary(BinaryOp::add, none, none, out[0]); });
-  const Tensor one = Tensor::scalar(2.0F);
-  expect_same_results({Shape{}},
-                      [&](Backend& table, const Results& out) { table.binary(BinaryOp::add, one, one, out[0]); });
+  for (const Tensor& x : {Tensor::empty({3, 0}, dtype_), Tensor::full({}, 2, dtype_)})
+    expect_same_results(dtype_, {x.shape()},
+                        [&](Backend& table, const Results& out) { table.binary(BinaryOp::add, x, x, out[0]); });
 }
 
-TEST(GridElementwise, AffineFillMovingAverage) {
+TEST_P(GridElementwiseOf, AffineAndFill) {
   for (const std::int64_t n : sizes) {
-    const Tensor x = random_tensor({n}, 1);
-    expect_same_results({{n}}, [&](Backend& b, const Results& out) { b.affine(x, 1.7F, -0.3F, out[0]); });
-    expect_same_results({{n}}, [&](Backend& b, const Results& out) { b.fill(out[0], 4.5F); });
-    expect_same(Results{random_tensor({n}, 2)},
-                [&](Backend& b, const Results& out) { b.moving_average(out[0], x, 0.9F); });
+    const Tensor x = numbers({n}, 1);
+    expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.affine(x, 1.7F, -0.3F, out[0]); });
+    expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.fill(out[0], 4.7F); });
   }
 }
 
-/// x in another dtype, by the CPU's table.
-Tensor as(DType dtype, const Tensor& x) {
-  const Tensor y = Tensor::empty(x.shape(), dtype);
-  CpuBackend().convert(x, y);
-  return y;
+TEST_P(GridElementwiseOf, Dropout) {
+  for (const std::int64_t n : sizes) {
+    const Tensor x = numbers({n}, 1, 1, 2);
+    const RandomKey key{.seed = 3, .stream = 5, .replica = 1, .step = 7};
+    expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.dropout(x, 0.4F, key, out[0]); });
+  }
+}
+
+TEST(GridElementwise, MovingAverage) {
+  for (const std::int64_t n : sizes) {
+    const Tensor x = random_tensor({n}, 1);
+    expect_same(Results{random_tensor({n}, 2)},
+                [&](Backend& b, const Results& out) { b.moving_average(out[0], x, 0.9F); });
+  }
 }
 
 const std::vector<DType> dtypes{DType::f32, DType::bf16, DType::i32, DType::i64, DType::u8};
@@ -87,7 +107,7 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
   for (const DType from : dtypes)
     for (const DType to : dtypes) {
       SCOPED_TRACE(fmt::format("{} to {}", name(from), name(to)));
-      const Tensor source = as(from, x);
+      const Tensor source = in_dtype(from, x);
       const Results before{Tensor::full({6, 3}, 1, to)};
       for (const Tensor& view : {source.slice_view(1, 1, 4), source.slice_view(0, 2, 3).slice_view(1, 0, 3)})
         expect_same(before, [&](Backend& b, const Results& out) { b.convert(view.broadcast_view({6, 3}), out[0]); });
@@ -96,25 +116,44 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
     }
 }
 
+TEST(GridElementwise, ConvertsAllTypesWhereAllIsDense) {
+  for (const std::int64_t n : sizes)
+    for (const DType from : dtypes)
+      for (const DType to : dtypes) {
+        SCOPED_TRACE(fmt::format("{} {} to {}", n, name(from), name(to)));
+        const Tensor x = in_dtype(from, random_tensor({n}, 1, 0, 200));
+        for (const Tensor& source : {x, off_by_one(x)})
+          expect_same(Results{Tensor::full({n}, 1, to)},
+                      [&](Backend& b, const Results& out) { b.convert(source, out[0]); });
+      }
+}
+
+// The largest f32 are infinite in bf16, and what is no number stays so.
+TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
+  const float most = std::numeric_limits<float>::max();
+  const Tensor x = Tensor::from(std::vector<float>{most, -most, std::nanf(""), 1.00390625F, 1.01171875F, 1e-40F}, {6});
+  const Results before{Tensor::full({6}, 1, DType::bf16)};
+  expect_same(before, [&](Backend& b, const Results& out) { b.convert(x, out[0]); });
+  const Tensor y = Tensor::empty({6}, DType::bf16);
+  HostGridBackend().convert(x, y);
+  const std::vector<float> rounded = y.to_vector<float>();
+  EXPECT_EQ(rounded[0], std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(rounded[2]));
+  EXPECT_EQ(rounded[3], 1.0F);       // halfway: to the even one
+  EXPECT_EQ(rounded[4], 1.015625F);  // likewise
+}
+
 TEST(GridElementwise, AccumulatesTypesThatCanBeSummed) {
   const Tensor x = random_tensor({6, 5}, 1, -100, 100);
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32, DType::i64})
     for (const int sign : {1, -1}) {
       SCOPED_TRACE(fmt::format("{} {}", sign, name(dtype)));
-      const Tensor terms = as(dtype, x);
-      const Results before{as(dtype, random_tensor({6, 5}, 2, -100, 100))};
+      const Tensor terms = in_dtype(dtype, x);
+      const Results before{in_dtype(dtype, random_tensor({6, 5}, 2, -100, 100))};
       expect_same(before, [&](Backend& b, const Results& out) { b.accumulate(terms, sign, out[0]); });
       const Tensor row = terms.slice_view(0, 3, 4).broadcast_view({6, 5});
       expect_same(before, [&](Backend& b, const Results& out) { b.accumulate(row, sign, out[0]); });
     }
-}
-
-TEST(GridElementwise, Dropout) {
-  for (const std::int64_t n : sizes) {
-    const Tensor x = random_tensor({n}, 1, 1, 2);
-    const RandomKey key{.seed = 3, .stream = 5, .replica = 1, .step = 7};
-    expect_same_results({{n}}, [&](Backend& b, const Results& out) { b.dropout(x, 0.4F, key, out[0]); });
-  }
 }
 
 TEST(GridElementwise, BinaryCrossEntropy) {

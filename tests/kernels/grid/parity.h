@@ -7,6 +7,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/ops/layout.h>
 
 #include "host_grid_backend.h"
 
@@ -27,10 +28,13 @@ inline Results copies(const Results& of) {
   return result;
 }
 
-/// f32 of these shapes, NaN, so that what is not written shows.
-inline Results unwritten(const std::vector<Shape>& shapes) {
+/// Of the data of the families that backend.h marks "real".
+inline constexpr DType real_dtypes[] = {DType::f32, DType::bf16};
+
+/// Of these shapes, NaN, so that what is not written shows.
+inline Results unwritten(const std::vector<Shape>& shapes, DType dtype = DType::f32) {
   Results result;
-  for (const Shape& shape : shapes) result.push_back(Tensor::full(shape, std::nan("")));
+  for (const Shape& shape : shapes) result.push_back(Tensor::full(shape, std::nan(""), dtype));
   return result;
 }
 
@@ -58,16 +62,22 @@ void expect_same(const Results& before, const Op& op) {
   }
 }
 
-/// The same of shapes whose elements the op all writes.
+///@{
+/// The same of shapes whose elements the op all writes, f32 or of `dtype`.
+template <class Op>
+void expect_same_results(DType dtype, const std::vector<Shape>& shapes, const Op& op) {
+  expect_same(unwritten(shapes, dtype), op);
+}
 template <class Op>
 void expect_same_results(const std::vector<Shape>& shapes, const Op& op) {
-  expect_same(unwritten(shapes), op);
+  expect_same_results(DType::f32, shapes, op);
 }
+///@}
 
-/// Equal up to the rounding of sums of `length` terms; 1 where both tables add in f64.
+/// Equal up to the rounding of sums of `length` terms; 1 where both tables add in f64. Results of `dtype`.
 template <class Op>
-void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op) {
-  const BothTables both(unwritten(shapes), op);
+void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
+  const BothTables both(unwritten(shapes, dtype), op);
   for (std::size_t i = 0; i < both.cpu.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
     expect_close(both.grid[i], both.cpu[i].to_vector<double>(), length);

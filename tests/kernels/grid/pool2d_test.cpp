@@ -43,18 +43,27 @@ TEST(GridPool2d, WindowsThatCoverAnElement) {
 
 /// Few different values, so that windows have several largest ones.
 Tensor tied(const Shape& shape, unsigned seed) {
-  const Tensor x = Tensor::empty(shape);
-  const Tensor values = random_indices(shape.elements(), 3, seed);
-  for (std::int64_t i = 0; i < shape.elements(); ++i)
-    x.data<float>()[i] = static_cast<float>(values.data<std::int64_t>()[i]);
-  return x;
+  return in_dtype(DType::f32, random_indices(shape.elements(), 3, seed).view(shape));
 }
+
+class GridPool2dOf : public testing::TestWithParam<DType> {
+ protected:
+  const DType dtype_ = GetParam();
+
+  Tensor numbers(const Shape& shape, unsigned seed) const { return in_dtype(dtype_, random_tensor(shape, seed)); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Real, GridPool2dOf, testing::ValuesIn(real_dtypes),
+                         [](const auto& info) { return std::string(name(info.param)); });
 
 /// Results, places in the windows and, from these, gradients.
 void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
-  expect_same_results({c.y()}, [&](Backend& b, const Results& out) { b.max_pool2d(x, c.window, out[0], Tensor()); });
+  expect_same_results(x.dtype(), {c.y()},
+                      [&](Backend& b, const Results& out) { b.max_pool2d(x, c.window, out[0], Tensor()); });
   const DType dtype = c.window.height * c.window.width <= 256 ? DType::u8 : DType::i32;
-  expect_same_results({c.y(), c.y(), c.x()}, [&](Backend& b, const Results& out) {
+  Results before = unwritten({c.y(), c.y(), c.x()}, x.dtype());
+  before[1] = Tensor::full(c.y(), -1);
+  expect_same(before, [&](Backend& b, const Results& out) {
     const Tensor places = Tensor::empty(c.y(), dtype);
     b.max_pool2d(x, c.window, out[0], places);
     b.max_pool2d_gradient(places, c.window, dy, out[2]);
@@ -62,44 +71,45 @@ void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
   });
 }
 
-TEST(GridPool2d, MaxPool) {
+TEST_P(GridPool2dOf, MaxPool) {
   for (const Case& c : cases)
-    for (const Tensor& x : {random_tensor(c.x(), 1), tied(c.x(), 2)}) {
+    for (const Tensor& x : {numbers(c.x(), 1), in_dtype(dtype_, tied(c.x(), 2))}) {
       SCOPED_TRACE(c.x().text());
-      const Tensor dy = random_tensor(c.y(), 3);
+      const Tensor dy = numbers(c.y(), 3);
       expect_same_max_pool(c, x, dy);
       expect_same_max_pool(c, x, strided_copy(dy));
     }
 }
 
-TEST(GridPool2d, MaxPoolOfWhatIsNoNumber) {
+TEST_P(GridPool2dOf, MaxPoolOfWhatIsNoNumber) {
   const Case& c = cases[2];
   const Tensor x = random_tensor(c.x(), 1);
   for (const std::int64_t at : {0, 30, 31, 77, 150}) x.data<float>()[at] = std::nanf("");
-  expect_same_max_pool(c, x, random_tensor(c.y(), 3));
+  expect_same_max_pool(c, in_dtype(dtype_, x), numbers(c.y(), 3));
 }
 
-TEST(GridPool2d, AveragePool) {
+TEST_P(GridPool2dOf, AveragePool) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.x().text());
-    const Tensor x = random_tensor(c.x(), 1);
-    const Tensor dy = random_tensor(c.y(), 2);
-    expect_same_results({c.y()}, [&](Backend& b, const Results& out) { b.average_pool2d(x, c.window, out[0]); });
+    const Tensor x = numbers(c.x(), 1);
+    const Tensor dy = numbers(c.y(), 2);
+    expect_same_results(dtype_, {c.y()},
+                        [&](Backend& b, const Results& out) { b.average_pool2d(x, c.window, out[0]); });
     for (const Tensor& upper : {dy, strided_copy(dy)})
-      expect_same_results({c.x()},
+      expect_same_results(dtype_, {c.x()},
                           [&](Backend& b, const Results& out) { b.average_pool2d_gradient(upper, c.window, out[0]); });
   }
 }
 
-TEST(GridPool2d, WritesToAChannelSlice) {
+TEST_P(GridPool2dOf, WritesToAChannelSlice) {
   const Case& c = cases[1];
-  const Tensor x = random_tensor(c.x(), 1);
+  const Tensor x = numbers(c.x(), 1);
   Shape wide = c.y();
   wide[3] += 5;
-  expect_same_results({wide}, [&](Backend& b, const Results& out) {
+  expect_same_results(dtype_, {wide}, [&](Backend& b, const Results& out) {
     b.max_pool2d(x, c.window, out[0].slice_view(3, 2, 2 + c.channels), Tensor());
   });
-  expect_same_results({wide}, [&](Backend& b, const Results& out) {
+  expect_same_results(dtype_, {wide}, [&](Backend& b, const Results& out) {
     b.average_pool2d(x, c.window, out[0].slice_view(3, 2, 2 + c.channels));
   });
 }

@@ -23,27 +23,36 @@ TEST(GridReduction, SumMiddle) {
   for (const Shape& shape : {Shape{1, 1, 1}, Shape{5, 37, 1}, Shape{3, 1500, 1}, Shape{1, 20011, 1}, Shape{2, 8192, 1},
                              Shape{2, 7, 3}, Shape{1, 100, 64}, Shape{3, 33, 70}, Shape{1, 1001, 3}, Shape{2, 700, 40},
                              Shape{2, 0, 3}, Shape{4, 0, 1}, Shape{0, 5, 3}, Shape{3, 5, 0}}) {
-    SCOPED_TRACE(shape.text());
-    const Tensor x = random_tensor(shape, 1, -1, 2);
-    expect_near({{shape[0], shape[2]}}, 1, [&](Backend& b, const Results& out) { b.sum_middle(x, out[0]); });
+    for (const DType from : real_dtypes)
+      for (const DType to : real_dtypes) {
+        SCOPED_TRACE(fmt::format("{} {} to {}", shape, name(from), name(to)));
+        const Tensor x = in_dtype(from, random_tensor(shape, 1, -1, 2));
+        expect_near(
+            {{shape[0], shape[2]}}, 1, [&](Backend& b, const Results& out) { b.sum_middle(x, out[0]); }, to);
+      }
+  }
+}
+
+void expect_same_argmax(const Tensor& values) {
+  for (const DType dtype : real_dtypes) {
+    const Tensor x = in_dtype(dtype, values);
+    const Results before{Tensor::full({x.dim(0)}, -1, DType::i64)};
+    expect_same(before, [&](Backend& b, const Results& out) { b.argmax(x, out[0]); });
   }
 }
 
 TEST(GridReduction, ArgmaxTakesTheFirstOfEquals) {
   for (const Shape& shape : {Shape{1, 1}, Shape{4, 7}, Shape{3, 1000}, Shape{2, 2500}}) {
     SCOPED_TRACE(shape.text());
-    // Few different values: the largest stands in many places.
+    // Few different values, all negative: the largest stands in many places.
     const Tensor x = Tensor::empty(shape);
     const Tensor indices = random_indices(shape.elements(), 3, 1);
     for (std::int64_t i = 0; i < shape.elements(); ++i)
       x.data<float>()[i] = static_cast<float>(indices.data<std::int64_t>()[i]) - 5;
-    const Results before{Tensor::full({shape[0]}, -1, DType::i64)};
-    expect_same(before, [&](Backend& b, const Results& out) { b.argmax(x, out[0]); });
+    expect_same_argmax(x);
   }
   const float nan = std::nanf("");
-  const Tensor odd = Tensor::from(std::vector<float>{nan, 1, 2, 1, nan, 3, nan, nan, nan}, {3, 3});
-  const Results before{Tensor::full({3}, -1, DType::i64)};
-  expect_same(before, [&](Backend& b, const Results& out) { b.argmax(odd, out[0]); });
+  expect_same_argmax(Tensor::from(std::vector<float>{nan, 1, 2, 1, nan, 3, nan, nan, nan}, {3, 3}));
 }
 
 TEST(GridReduction, SquaredNorm) {

@@ -16,14 +16,12 @@ TEST(GridRows, Gather) {
 }
 
 TEST(GridRows, ScatterAddsInTheOrderOfPlaces) {
-  for (const DType dtype : {DType::f32, DType::bf16})
+  for (const DType dtype : real_dtypes)
     for (const auto& [rows, width, n] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
              {1, 1, 1}, {1, 3, 500}, {7, 5, 300}, {1000, 8, 40}, {4, 3, 0}, {4, 0, 3}}) {
       SCOPED_TRACE(fmt::format("{} into {} rows of {}, {}", n, rows, width, name(dtype)));
-      const Tensor values = Tensor::empty({n, width}, dtype);
-      const Tensor before = Tensor::empty({rows, width}, dtype);
-      CpuBackend().convert(random_tensor({n, width}, 1), values);
-      CpuBackend().convert(random_tensor({rows, width}, 2), before);
+      const Tensor values = in_dtype(dtype, random_tensor({n, width}, 1));
+      const Tensor before = in_dtype(dtype, random_tensor({rows, width}, 2));
       const Tensor indices = random_indices(n, rows, 3);
       expect_same(Results{before},
                   [&](Backend& b, const Results& out) { EXPECT_EQ(b.scatter_add_rows(values, indices, out[0]), -1); });
