@@ -1,5 +1,6 @@
 // Convolutions on cuDNN. Images stay in plain NHWC; kernels are transposed between plain HWIO and filter by filter on
-// each call, since that is the order that all of cuDNN's algorithms for NHWC take.
+// each call, since that is the order that all of cuDNN's algorithms for NHWC take, and in the same pass brought to the
+// images' dtype.
 
 #include <map>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <lockstep/kernels/cuda/cudnn_graphs.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep {
 namespace {
@@ -40,13 +42,13 @@ void run(const Convolution& convolution, const ConvolutionPlan::Operands& operan
 void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                          Activation activation, const Tensor& y) {
   if (y.elements() == 0) return;
-  Convolution convolution(ConvolutionPass::forward, x.shape(), kernel.shape(), y.shape(), window);
+  Convolution convolution(ConvolutionPass::forward, x.dtype(), x.shape(), kernel.shape(), y.shape(), window);
   convolution.bias = bias.defined();
   // Without a bias, cuDNN has a relu only in kernels that it compiles while the program runs.
   convolution.relu = bias.defined() && activation == Activation::relu;
   const Tensor images = aligned(x);
-  const Tensor filters = cudnn::filters_first(kernel);
-  const Tensor shift = aligned(bias);
+  const Tensor filters = cudnn::filters_first(kernel, x.dtype());
+  const Tensor shift = bias.defined() ? aligned(in_dtype(x.dtype(), bias)) : bias;
   const LibraryResult result(y, convolution.relu ? Activation::linear : activation);
   run(convolution, {.x = images.raw_data(),
                     .kernel = filters.raw_data(),
@@ -57,9 +59,10 @@ void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bi
 
 void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
   if (dx.elements() == 0) return;
-  const Convolution convolution(ConvolutionPass::gradient_x, dx.shape(), kernel.shape(), dy.shape(), window);
+  const Convolution convolution(ConvolutionPass::gradient_x, dx.dtype(), dx.shape(), kernel.shape(), dy.shape(),
+                                window);
   const Tensor gradient = aligned(dy);
-  const Tensor filters = cudnn::filters_first(kernel);
+  const Tensor filters = cudnn::filters_first(kernel, dx.dtype());
   const LibraryResult result(dx);
   run(convolution, {.x = result.tensor().raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   result.finish();
@@ -72,10 +75,11 @@ void CudaBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, cons
     if (dbias.defined()) fill(dbias, 0);
     return;
   }
-  const Convolution convolution(ConvolutionPass::gradient_kernel, x.shape(), dkernel.shape(), dy.shape(), window);
+  const Convolution convolution(ConvolutionPass::gradient_kernel, x.dtype(), x.shape(), dkernel.shape(), dy.shape(),
+                                window);
   const Tensor images = aligned(x);
   const Tensor gradient = aligned(dy);
-  const Tensor filters = cudnn::empty_filters_first(dkernel.shape());
+  const Tensor filters = cudnn::empty_filters_first(dkernel.shape(), x.dtype());
   run(convolution, {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   cudnn::filters_last(filters, dkernel);
   if (dbias.defined()) sum_middle(dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1}));

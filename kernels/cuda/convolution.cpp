@@ -11,9 +11,10 @@ Layout channels_last(std::int64_t a, std::int64_t b, const Pair& size) {
 
 }  // namespace
 
-Convolution::Convolution(ConvolutionPass of, const Shape& x, const Shape& kernel, const Shape& y,
+Convolution::Convolution(ConvolutionPass of, DType dtype_of_all, const Shape& x, const Shape& kernel, const Shape& y,
                          const Window2d& window)
     : pass(of),
+      dtype(dtype_of_all),
       n(x[0]),
       channels(x[3]),
       filters(kernel[3]),
@@ -36,17 +37,17 @@ std::string Convolution::text() const {
   const Shape x{n, x_size[0], x_size[1], channels};
   const Shape kernel{kernel_size[0], kernel_size[1], channels / groups, filters};
   const auto pair = [](const Pair& p) { return Shape{p[0], p[1]}; };
-  return fmt::format("{} of x {} with kernel {}, strides {}, padding {} and {}, dilation {}{}{}",
-                     what.at(static_cast<std::size_t>(pass)), x, kernel, pair(strides), pair(pads_before),
+  return fmt::format("{} of {} x {} with kernel {}, strides {}, padding {} and {}, dilation {}{}{}",
+                     what.at(static_cast<std::size_t>(pass)), name(dtype), x, kernel, pair(strides), pair(pads_before),
                      pair(pads_after), pair(dilation), bias ? ", bias" : "", relu ? ", relu" : "");
 }
 
-Tensor empty_filters_first(const Shape& kernel) {
-  return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]});
+Tensor empty_filters_first(const Shape& kernel, DType dtype) {
+  return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]}, dtype);
 }
 
-Tensor filters_first(const Tensor& kernel) {
-  const Tensor filters = empty_filters_first(kernel.shape());
+Tensor filters_first(const Tensor& kernel, DType dtype) {
+  const Tensor filters = empty_filters_first(kernel.shape(), dtype);
   current_backend().convert(kernel.view({-1, kernel.dim(3)}).transposed_view(), filters);
   return filters;
 }

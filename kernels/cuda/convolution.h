@@ -33,12 +33,16 @@ struct Layout {
 /// Rows and columns.
 using Pair = std::array<std::int64_t, 2>;
 
-/// Everything that the plan of an f32 convolution depends on, but for the GPU; also the plan's key.
+/// Everything that the plan of a convolution depends on, but for the GPU; also the plan's key.
 struct Convolution {
-  /// From the shapes of Backend::conv2d: x and y NHWC, the kernel HWIO.
-  Convolution(ConvolutionPass pass, const Shape& x, const Shape& kernel, const Shape& y, const Window2d& window);
+  /// From the shapes of Backend::conv2d: x and y NHWC and of `dtype`, the kernel HWIO.
+  Convolution(ConvolutionPass pass, DType dtype, const Shape& x, const Shape& kernel, const Shape& y,
+              const Window2d& window);
 
-  ConvolutionPass pass;   ///< which of the three
+  ConvolutionPass pass;  ///< which of the three
+  /// Of all operands and the result, f32 or bf16; sums are f32. cuDNN 9 has no algorithm for bf16 with a result or a
+  /// bias of f32.
+  DType dtype;
   std::int64_t n;         ///< images
   std::int64_t channels;  ///< of x
   std::int64_t filters;   ///< channels of y
@@ -59,18 +63,18 @@ struct Convolution {
   Layout y() const;
   /// One element per filter.
   Layout bias_layout() const;
-  /// "convolution of x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
+  /// "convolution of f32 x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
   std::string text() const;
 
   /// By all of it.
   friend auto operator<=>(const Convolution&, const Convolution&) = default;
 };
 
-/// A kernel HWIO in the memory order of Convolution::kernel(): as a matrix, its transpose.
-Tensor filters_first(const Tensor& kernel);
+/// A kernel HWIO in the memory order of Convolution::kernel(), as a matrix its transpose, and in `dtype`.
+Tensor filters_first(const Tensor& kernel, DType dtype);
 /// Uninitialized memory for what filters_first gives of a kernel of this shape.
-Tensor empty_filters_first(const Shape& kernel);
-/// The way back: into a dense kernel HWIO.
+Tensor empty_filters_first(const Shape& kernel, DType dtype);
+/// The way back: into a dense kernel HWIO of any dtype.
 void filters_last(const Tensor& filters, const Tensor& kernel);
 
 }  // namespace lockstep::cudnn

@@ -12,9 +12,11 @@ namespace {
 /// Of scratch memory, which NVIDIA advises for Hopper.
 constexpr std::uint64_t workspace_limit = std::uint64_t{32} << 20;
 
-MatrixLayout layout(std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+cudaDataType data_type(DType dtype) { return dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+MatrixLayout layout(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
   cublasLtMatrixLayout_t made = nullptr;
-  check(functions().layout_create(&made, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+  check(functions().layout_create(&made, data_type(dtype), static_cast<std::uint64_t>(rows),
                                   static_cast<std::uint64_t>(columns), stride),
         "cublasLtMatrixLayoutCreate");
   return MatrixLayout(made);
@@ -43,7 +45,7 @@ Product describe(const MatrixProduct& product) {
   return description;
 }
 
-Preference preferences() {
+Preference preferences_for(const MatrixProduct& product) {
   cublasLtMatmulPreference_t made = nullptr;
   check(functions().preference_create(&made), "cublasLtMatmulPreferenceCreate");
   Preference result(made);
@@ -51,8 +53,9 @@ Preference preferences() {
   // Partial sums either not at all or side by side in scratch memory, added in a step of their own.
   const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   set(result, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
+  // On tensor cores f32 would be rounded first.
   const std::uint64_t without_tensor_cores = ~std::uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK};
-  set(result, CUBLASLT_MATMUL_PREF_IMPL_MASK, without_tensor_cores);
+  if (product.operands == DType::f32) set(result, CUBLASLT_MATMUL_PREF_IMPL_MASK, without_tensor_cores);
   const auto alignment = static_cast<std::uint32_t>(operand_alignment);
   for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                              CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -61,8 +64,9 @@ Preference preferences() {
 }
 
 std::string text(const MatrixProduct& p) {
-  return fmt::format("matrix product ({}, {}){} x ({}, {}){}{}", p.n, p.k, p.transpose_b ? " transposed" : "", p.k, p.m,
-                     p.transpose_a ? " transposed" : "", p.bias ? " + bias" : "");
+  return fmt::format("{} matrix product ({}, {}){} x ({}, {}){}{}", name(p.operands), p.n, p.k,
+                     p.transpose_b ? " transposed" : "", p.k, p.m, p.transpose_a ? " transposed" : "",
+                     p.bias ? " + bias" : "");
 }
 
 }  // namespace
@@ -104,9 +108,11 @@ void check(cublasStatus_t status, const char* call) {
 ProductPlan::ProductPlan(const MatrixProduct& product)
     : product_(product),
       description_(describe(product)),
-      a_(product.transpose_a ? layout(product.k, product.m, product.lda) : layout(product.m, product.k, product.lda)),
-      b_(product.transpose_b ? layout(product.n, product.k, product.ldb) : layout(product.k, product.n, product.ldb)),
-      d_(layout(product.m, product.n, product.ldd)) {}
+      a_(product.transpose_a ? layout(product.operands, product.k, product.m, product.lda)
+                             : layout(product.operands, product.m, product.k, product.lda)),
+      b_(product.transpose_b ? layout(product.operands, product.n, product.k, product.ldb)
+                             : layout(product.operands, product.k, product.n, product.ldb)),
+      d_(layout(product.result, product.m, product.n, product.ldd)) {}
 
 void ProductPlan::set_bias(const void* bias) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
 
@@ -114,8 +120,9 @@ void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
   // The bias' address tells of its alignment; the choice must hold for any.
   if (product_.bias) set_bias(reinterpret_cast<const void*>(operand_alignment));
   int found = 0;
-  const cublasStatus_t status = functions().heuristic(handle, description_.get(), a_.get(), b_.get(), d_.get(),
-                                                      d_.get(), preferences().get(), 1, &algorithm_, &found);
+  const cublasStatus_t status =
+      functions().heuristic(handle, description_.get(), a_.get(), b_.get(), d_.get(), d_.get(),
+                            preferences_for(product_).get(), 1, &algorithm_, &found);
   require<Unsupported>(status == CUBLAS_STATUS_SUCCESS && found == 1 && algorithm_.state == CUBLAS_STATUS_SUCCESS,
                        "cuBLASLt has no algorithm on {} for the {}: {}", current_context().device.name(),
                        text(product_), functions().status_string(status));

@@ -58,8 +58,8 @@ using MatrixLayout = Owner<cublasLtMatrixLayoutOpaque_t, &Functions::layout_dest
 using Preference = Owner<cublasLtMatmulPreferenceOpaque_t, &Functions::preference_destroy>;
 ///@}
 
-/// How a product is computed: in f32 without tensor cores, by an algorithm that gives the same bits every time. Of
-/// those it is the one that the library's heuristics put first.
+/// How a product is computed: with sums in f32, products of f32 without tensor cores, by an algorithm that gives the
+/// same bits every time. Of those it is the one that the library's heuristics put first.
 class ProductPlan {
  public:
   /// Describes the product; this needs no GPU.

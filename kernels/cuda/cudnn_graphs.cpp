@@ -100,7 +100,8 @@ struct ConvolutionPlan::Graph {
   frontend::graph::Graph graph;
 
   explicit Graph(const Convolution& of) : convolution(of) {
-    graph.set_io_data_type(frontend::DataType_t::FLOAT)
+    const auto io = of.dtype == DType::bf16 ? frontend::DataType_t::BFLOAT16 : frontend::DataType_t::FLOAT;
+    graph.set_io_data_type(io)
         .set_intermediate_data_type(frontend::DataType_t::FLOAT)
         .set_compute_data_type(frontend::DataType_t::FLOAT);
     switch (of.pass) {
@@ -140,9 +141,10 @@ void ConvolutionPlan::build(cudnnHandle_t handle) {
   check_plan(graph.validate(), convolution);
   check_plan(graph.build_operation_graph(handle), convolution);
   check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), convolution);
-  graph
-      .deselect_numeric_notes({Note::NONDETERMINISTIC, Note::TENSOR_CORE, Note::DOWN_CONVERT_INPUTS,
-                               Note::REDUCED_PRECISION_REDUCTION, Note::FFT, Note::WINOGRAD})
+  std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
+                            Note::FFT, Note::WINOGRAD};
+  if (convolution.dtype == DType::f32) refused.push_back(Note::TENSOR_CORE);  // where f32 would be rounded first
+  graph.deselect_numeric_notes(refused)
       .deselect_behavior_notes({frontend::BehaviorNote_t::RUNTIME_COMPILATION})
       .deselect_workspace_greater_than(workspace_limit);
   check_plan(graph.check_support(), convolution);

@@ -17,7 +17,7 @@ struct DescribedGpu {
   int compute_capability;  ///< 90 is 9.0
 };
 
-/// A convolution as cuDNN runs it on one kind of GPU: in f32 throughout, without tensor cores and without transforms
+/// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms
 /// that round differently, by an algorithm that comes compiled and gives the same bits every time. Of those it is the
 /// one that cuDNN's heuristics put first: nothing is timed, so that the choice is the same in every run.
 class ConvolutionPlan {

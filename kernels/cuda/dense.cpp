@@ -7,6 +7,7 @@
 #include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
 namespace lockstep {
@@ -55,9 +56,9 @@ void CudaBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bia
   if (y.elements() == 0) return;
   const Tensor rows = aligned(x);
   const Tensor weights = aligned(kernel);
-  const Tensor shift = aligned(bias);
+  const Tensor shift = bias.defined() ? aligned(in_dtype(y.dtype(), bias)) : bias;
   const LibraryResult result(y, activation);
-  run(cublas::dense_product(x.dim(0), x.dim(1), y.dim(1), bias.defined()),
+  run(cublas::dense_product(x.dim(0), x.dim(1), y.dim(1), bias.defined(), x.dtype()),
       {.a = weights.raw_data(),
        .b = rows.raw_data(),
        .d = result.tensor().raw_data(),
@@ -70,7 +71,7 @@ void CudaBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const
   const Tensor gradient = aligned(dy);
   const Tensor weights = aligned(kernel);
   const LibraryResult result(dx);
-  run(cublas::dense_gradient_x_product(dx.dim(0), dx.dim(1), dy.dim(1)),
+  run(cublas::dense_gradient_x_product(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype()),
       {.a = weights.raw_data(), .b = gradient.raw_data(), .d = result.tensor().raw_data()});
   result.finish();
 }
@@ -84,7 +85,7 @@ void CudaBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const
   const Tensor rows = aligned(x);
   const Tensor gradient = aligned(dy);
   const LibraryResult result(dkernel);
-  run(cublas::dense_gradient_kernel_product(x.dim(0), x.dim(1), dy.dim(1)),
+  run(cublas::dense_gradient_kernel_product(x.dim(0), x.dim(1), dy.dim(1), x.dtype()),
       {.a = gradient.raw_data(), .b = rows.raw_data(), .d = result.tensor().raw_data()});
   result.finish();
   // The library's own sums (CUBLASLT_EPILOGUE_BGRADA) are not said to be added in a fixed order.

@@ -3,11 +3,13 @@
 #include <compare>
 #include <cstdint>
 
+#include <lockstep/runtime/core/dtype.h>
+
 namespace lockstep::cublas {
 
-/// D (m, n) = op(A) (m, k) op(B) (k, n) of f32 matrices whose columns lie one behind the other, as BLAS has them. A
-/// tensor (rows, columns) is to BLAS its transpose, a matrix of `columns` rows: the products below are the transposed
-/// ones. Also the key of the product's plan.
+/// D (m, n) = op(A) (m, k) op(B) (k, n) of matrices whose columns lie one behind the other, as BLAS has them, summed in
+/// f32. A tensor (rows, columns) is to BLAS its transpose, a matrix of `columns` rows: the products below are the
+/// transposed ones. Also the key of the product's plan.
 struct MatrixProduct {
   std::int64_t m, n, k;  ///< rows and columns of D, and the length of the sums
   ///@{
@@ -19,24 +21,37 @@ struct MatrixProduct {
   std::int64_t lda, ldb, ldd;
   ///@}
   bool bias = false;  ///< a vector (m) is added to every column
+  ///@{
+  /// f32 or bf16: of A and B; of D and, as cuBLASLt wants it, of the bias.
+  DType operands = DType::f32, result = DType::f32;
+  ///@}
 
   /// By all of it.
   friend auto operator<=>(const MatrixProduct&, const MatrixProduct&) = default;
 };
 
-/// y (n, out) from A = kernel (in, out) and B = x (n, in); a bias (out).
-constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int64_t out, bool bias) {
-  return {.m = out, .n = n, .k = in, .lda = out, .ldb = in, .ldd = out, .bias = bias};
+/// y (n, out) from A = kernel (in, out) and B = x (n, in); a bias (out). All of `dtype`.
+constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int64_t out, bool bias, DType dtype) {
+  return {
+      .m = out, .n = n, .k = in, .lda = out, .ldb = in, .ldd = out, .bias = bias, .operands = dtype, .result = dtype};
 }
 
-/// dx (n, in) from A = kernel (in, out) and B = dy (n, out).
-constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in, std::int64_t out) {
-  return {.m = in, .n = n, .k = out, .transpose_a = true, .lda = out, .ldb = out, .ldd = in};
+/// dx (n, in) from A = kernel (in, out) and B = dy (n, out). All of `dtype`.
+constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in, std::int64_t out, DType dtype) {
+  return {.m = in,
+          .n = n,
+          .k = out,
+          .transpose_a = true,
+          .lda = out,
+          .ldb = out,
+          .ldd = in,
+          .operands = dtype,
+          .result = dtype};
 }
 
-/// dkernel (in, out) from A = dy (n, out) and B = x (n, in).
-constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out) {
-  return {.m = out, .n = in, .k = n, .transpose_b = true, .lda = out, .ldb = in, .ldd = out};
+/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`.
+constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out, DType dtype) {
+  return {.m = out, .n = in, .k = n, .transpose_b = true, .lda = out, .ldb = in, .ldd = out, .operands = dtype};
 }
 
 }  // namespace lockstep::cublas

@@ -20,7 +20,8 @@ Tensor aligned(const Tensor& x) {
 
 LibraryResult::LibraryResult(const Tensor& wanted, Activation rest)
     : wanted_(wanted),
-      written_(is_aligned(wanted) && rest == Activation::linear ? wanted : Tensor::empty(wanted.shape())),
+      written_(is_aligned(wanted) && rest == Activation::linear ? wanted
+                                                                : Tensor::empty(wanted.shape(), wanted.dtype())),
       rest_(rest) {}
 
 void LibraryResult::finish() const {

@@ -21,7 +21,7 @@ class LibraryResult {
  public:
   /// Of `wanted`, dense; `rest` is what is still to be applied to what the library writes.
   explicit LibraryResult(const Tensor& wanted, Activation rest = Activation::linear);
-  /// What the library is to fill: `wanted` itself or scratch memory of its shape.
+  /// What the library is to fill: `wanted` itself or scratch memory of its shape and dtype.
   const Tensor& tensor() const { return written_; }
   /// Enqueues what is left to do behind the library's work.
   void finish() const;

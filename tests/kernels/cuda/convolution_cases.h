@@ -105,8 +105,9 @@ inline Shape result_shape(const ConvolutionCase& c) {
   return {c.x[0], size.height, size.width, c.kernel[3]};
 }
 
-inline cudnn::Convolution convolution_of(const ConvolutionCase& c, cudnn::ConvolutionPass pass) {
-  return {pass, c.x, c.kernel, result_shape(c), sliding(c).window};
+inline cudnn::Convolution convolution_of(const ConvolutionCase& c, cudnn::ConvolutionPass pass,
+                                         DType dtype = DType::f32) {
+  return {pass, dtype, c.x, c.kernel, result_shape(c), sliding(c).window};
 }
 
 }  // namespace lockstep::test

@@ -4,6 +4,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep::test {
 namespace {
@@ -42,6 +43,7 @@ TEST(Convolution, IsAKeyOfAllThatAPlanDependsOn) {
   const Convolution c = convolution_of(base, ConvolutionPass::forward);
   EXPECT_EQ(c, convolution_of(base, ConvolutionPass::forward));
   EXPECT_NE(c, convolution_of(base, ConvolutionPass::gradient_x));
+  EXPECT_NE(c, convolution_of(base, ConvolutionPass::forward, DType::bf16));
   Convolution biased = c;
   biased.bias = true;
   EXPECT_NE(c, biased);
@@ -51,13 +53,13 @@ TEST(Convolution, IsAKeyOfAllThatAPlanDependsOn) {
   // The same sizes of all tensors, but shifted by one row.
   Window2d moved = sliding(base).window;
   moved.pad_top = 1;
-  EXPECT_NE(c, Convolution(ConvolutionPass::forward, base.x, base.kernel, result_shape(base), moved));
+  EXPECT_NE(c, Convolution(ConvolutionPass::forward, DType::f32, base.x, base.kernel, result_shape(base), moved));
 }
 
 TEST(Convolution, SaysItsShapesInOneLine) {
-  const Convolution c = convolution_of({{2, 8, 8, 4}, {3, 3, 2, 8}}, ConvolutionPass::gradient_kernel);
+  const Convolution c = convolution_of({{2, 8, 8, 4}, {3, 3, 2, 8}}, ConvolutionPass::gradient_kernel, DType::bf16);
   EXPECT_EQ(c.text(),
-            "kernel gradient of a convolution of x (2, 8, 8, 4) with kernel (3, 3, 2, 8), strides (1, 1), padding "
+            "kernel gradient of a convolution of bf16 x (2, 8, 8, 4) with kernel (3, 3, 2, 8), strides (1, 1), padding "
             "(0, 0) and (0, 0), dilation (1, 1)");
 }
 
@@ -94,71 +96,85 @@ std::int64_t length(const Convolution& c) {
   return std::max(taps, c.n * c.y_size[0] * c.y_size[1]);
 }
 
-Tensor from(const std::vector<double>& values, const Shape& shape) {
-  return Tensor::from(std::vector<float>(values.begin(), values.end()), shape);
+/// Within the rounding of sums in f32 and of results in the convolution's dtype.
+void expect_sums(const Convolution& c, const Tensor& actual, const std::vector<double>& expected) {
+  if (c.dtype == DType::f32) return expect_close(actual, expected, length(c));
+  const double allowed = tolerance(DType::bf16, 1, unsigned_sum(expected, 1));
+  EXPECT_THAT(actual.to_vector<double>(), testing::Pointwise(testing::DoubleNear(allowed), expected));
 }
 
-class ConvolutionMapping : public ::testing::TestWithParam<ConvolutionCase> {};
+class ConvolutionMapping : public ::testing::TestWithParam<std::tuple<ConvolutionCase, DType>> {
+ protected:
+  const ConvolutionCase& c_ = std::get<0>(GetParam());
+  const DType dtype_ = std::get<1>(GetParam());
+
+  Convolution convolution(ConvolutionPass pass) const { return convolution_of(c_, pass, dtype_); }
+  Tensor numbers(const Shape& shape, unsigned seed) const { return in_dtype(dtype_, random_tensor(shape, seed)); }
+};
 
 TEST_P(ConvolutionMapping, GivesTheCpusResult) {
-  const ConvolutionCase& c = GetParam();
-  const Convolution convolution = convolution_of(c, ConvolutionPass::forward);
-  const Tensor x = random_tensor(c.x, 1);
-  const Tensor kernel = random_tensor(c.kernel, 2);
+  const Convolution c = convolution(ConvolutionPass::forward);
+  const Tensor x = numbers(c_.x, 1);
+  const Tensor kernel = random_tensor(c_.kernel, 2);
   const auto images = x.to_vector<double>();
-  const auto filters = cudnn::filters_first(kernel).to_vector<double>();
-  std::vector<double> expected(static_cast<std::size_t>(result_shape(c).elements()));
-  for_each_product(convolution, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
+  const auto filters = cudnn::filters_first(kernel, dtype_).to_vector<double>();
+  std::vector<double> expected(static_cast<std::size_t>(result_shape(c_).elements()));
+  for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
     expected[at_y] += images[at_x] * filters[at_kernel];
   });
-  const Tensor y = Tensor::empty(result_shape(c));
-  current_backend().conv2d(x, kernel, {}, sliding(c).window, Activation::linear, y);
-  expect_close(y, expected, length(convolution));
+  const Tensor y = Tensor::empty(result_shape(c_), dtype_);
+  current_backend().conv2d(x, kernel, {}, sliding(c_).window, Activation::linear, y);
+  expect_sums(c, y, expected);
 }
 
 TEST_P(ConvolutionMapping, GivesTheCpusGradientOfX) {
-  const ConvolutionCase& c = GetParam();
-  const Convolution convolution = convolution_of(c, ConvolutionPass::gradient_x);
-  const Tensor dy = random_tensor(result_shape(c), 1);
-  const Tensor kernel = random_tensor(c.kernel, 2);
+  const Convolution c = convolution(ConvolutionPass::gradient_x);
+  const Tensor dy = numbers(result_shape(c_), 1);
+  const Tensor kernel = random_tensor(c_.kernel, 2);
   const auto gradient = dy.to_vector<double>();
-  const auto filters = cudnn::filters_first(kernel).to_vector<double>();
-  std::vector<double> expected(static_cast<std::size_t>(c.x.elements()));
-  for_each_product(convolution, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
+  const auto filters = cudnn::filters_first(kernel, dtype_).to_vector<double>();
+  std::vector<double> expected(static_cast<std::size_t>(c_.x.elements()));
+  for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
     expected[at_x] += gradient[at_y] * filters[at_kernel];
   });
-  const Tensor dx = Tensor::empty(c.x);
-  current_backend().conv2d_gradient_x(dy, kernel, sliding(c).window, dx);
-  expect_close(dx, expected, length(convolution));
+  const Tensor dx = Tensor::empty(c_.x, dtype_);
+  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, dx);
+  expect_sums(c, dx, expected);
 }
 
 TEST_P(ConvolutionMapping, GivesTheCpusGradientOfTheKernel) {
-  const ConvolutionCase& c = GetParam();
-  const Convolution convolution = convolution_of(c, ConvolutionPass::gradient_kernel);
-  const Tensor dy = random_tensor(result_shape(c), 1);
-  const Tensor x = random_tensor(c.x, 2);
+  const Convolution c = convolution(ConvolutionPass::gradient_kernel);
+  const Tensor dy = numbers(result_shape(c_), 1);
+  const Tensor x = numbers(c_.x, 2);
   const auto gradient = dy.to_vector<double>();
   const auto images = x.to_vector<double>();
-  std::vector<double> filters(static_cast<std::size_t>(c.kernel.elements()));
-  for_each_product(convolution, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
-    filters[at_kernel] += gradient[at_y] * images[at_x];
+  std::vector<double> sums(static_cast<std::size_t>(c_.kernel.elements()));
+  for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
+    sums[at_kernel] += gradient[at_y] * images[at_x];
   });
-  const Tensor expected = Tensor::empty(c.kernel);
-  cudnn::filters_last(from(filters, cudnn::empty_filters_first(c.kernel).shape()), expected);
-  const Tensor dkernel = Tensor::empty(c.kernel);
-  current_backend().conv2d_gradient_kernel(x, dy, sliding(c).window, dkernel, {});
-  expect_close(dkernel, expected.to_vector<double>(), length(convolution));
+  const Tensor filters = cudnn::empty_filters_first(c_.kernel, dtype_);
+  copy(in_dtype(dtype_, Tensor::from(std::vector<float>(sums.begin(), sums.end()), filters.shape())), filters);
+  const Tensor expected = Tensor::empty(c_.kernel);
+  cudnn::filters_last(filters, expected);
+  const Tensor dkernel = Tensor::empty(c_.kernel);
+  current_backend().conv2d_gradient_kernel(x, dy, sliding(c_).window, dkernel, {});
+  expect_sums(c, dkernel, expected.to_vector<double>());
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, ConvolutionMapping, ::testing::ValuesIn(small_convolutions()));
+INSTANTIATE_TEST_SUITE_P(Small, ConvolutionMapping,
+                         ::testing::Combine(::testing::ValuesIn(small_convolutions()),
+                                            ::testing::Values(DType::f32, DType::bf16)));
 
 TEST(FiltersFirst, IsTheKernelFilterByFilter) {
   const Tensor kernel = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {1, 2, 2, 3});
-  const Tensor filters = cudnn::filters_first(kernel);
-  EXPECT_THAT(filters.to_vector<float>(), ::testing::ElementsAre(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11));
-  const Tensor back = Tensor::empty(kernel.shape());
-  cudnn::filters_last(filters, back);
-  expect_same_bits(back, kernel);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Tensor filters = cudnn::filters_first(kernel, dtype);
+    EXPECT_EQ(filters.dtype(), dtype);
+    EXPECT_THAT(filters.to_vector<float>(), ::testing::ElementsAre(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11));
+    const Tensor back = Tensor::empty(kernel.shape());
+    cudnn::filters_last(filters, back);
+    expect_same_bits(back, kernel);
+  }
 }
 
 }  // namespace

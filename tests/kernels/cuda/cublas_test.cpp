@@ -27,17 +27,22 @@ TEST(Cublas, NamesAMissingFunction) {
 }
 
 TEST(Cublas, AcceptsTheDescriptionsOfAllProducts) {
-  for (const auto& product :
-       {cublas::dense_product(32, 240, 10, true), cublas::dense_product(1, 1, 1, false),
-        cublas::dense_gradient_x_product(32, 240, 10), cublas::dense_gradient_kernel_product(32, 240, 10)})
-    EXPECT_NO_THROW(const cublas::ProductPlan plan(product));
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const auto& product :
+         {cublas::dense_product(32, 240, 10, true, dtype), cublas::dense_product(1, 1, 1, false, dtype),
+          cublas::dense_gradient_x_product(32, 240, 10, dtype),
+          cublas::dense_gradient_kernel_product(32, 240, 10, dtype)})
+      EXPECT_NO_THROW(const cublas::ProductPlan plan(product));
 }
 
 // What the algorithm is asked for is accepted; then there is no GPU to ask.
 TEST(Cublas, NamesTheProductThatHasNoAlgorithm) {
-  cublas::ProductPlan plan(cublas::dense_gradient_x_product(32, 240, 10));
-  EXPECT_THAT(error_of<Unsupported>([&] { plan.choose_algorithm(nullptr); }),
-              HasSubstr("no algorithm on CPU:0 for the matrix product (32, 10) x (10, 240) transposed"));
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    cublas::ProductPlan plan(cublas::dense_gradient_x_product(32, 240, 10, dtype));
+    EXPECT_THAT(error_of<Unsupported>([&] { plan.choose_algorithm(nullptr); }),
+                HasSubstr(fmt::format("no algorithm on CPU:0 for the {} matrix product (32, 10) x (10, 240) transposed",
+                                      name(dtype))));
+  }
 }
 
 TEST(Cublas, NamesTheFunctionThatFailed) {

@@ -16,25 +16,28 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<Convolution> passes_of(const ConvolutionCase& c) {
-  Convolution biased = convolution_of(c, ConvolutionPass::forward);
+std::vector<Convolution> passes_of(const ConvolutionCase& c, DType dtype) {
+  Convolution biased = convolution_of(c, ConvolutionPass::forward, dtype);
   biased.bias = true;
   Convolution rectified = biased;
   rectified.relu = true;
-  return {convolution_of(c, ConvolutionPass::forward), biased, rectified,
-          convolution_of(c, ConvolutionPass::gradient_x), convolution_of(c, ConvolutionPass::gradient_kernel)};
+  return {convolution_of(c, ConvolutionPass::forward, dtype), biased, rectified,
+          convolution_of(c, ConvolutionPass::gradient_x, dtype),
+          convolution_of(c, ConvolutionPass::gradient_kernel, dtype)};
 }
 
-class CudnnPlans : public ::testing::TestWithParam<GpuFigures> {
+class CudnnPlans : public ::testing::TestWithParam<std::tuple<GpuFigures, DType>> {
  protected:
+  static cudnn::DescribedGpu gpu() { return described(std::get<0>(GetParam())); }
+  static DType dtype() { return std::get<1>(GetParam()); }
+
   /// Every pass of every case has an algorithm that fits into the scratch memory it may take.
   static void plan(const std::vector<ConvolutionCase>& cases) {
-    const cudnn::DescribedGpu gpu = described(GetParam());
     for (const ConvolutionCase& c : cases)
-      for (const Convolution& convolution : passes_of(c)) {
+      for (const Convolution& convolution : passes_of(c, dtype())) {
         SCOPED_TRACE(convolution.text());
         try {
-          const ConvolutionPlan plan(convolution, gpu);
+          const ConvolutionPlan plan(convolution, gpu());
           EXPECT_FALSE(plan.engine().empty());
           EXPECT_LE(plan.workspace_bytes(), std::int64_t{1} << 30);
         } catch (const Error& error) {
@@ -50,30 +53,35 @@ TEST_P(CudnnPlans, ExistForResNet50) { plan(resnet50_convolutions()); }
 TEST_P(CudnnPlans, ExistForXception) { plan(xception_convolutions()); }
 
 TEST_P(CudnnPlans, AreTheSameAgain) {
-  const cudnn::DescribedGpu gpu = described(GetParam());
-  for (const Convolution& convolution : passes_of(mini_googlenet_convolutions().front())) {
-    const ConvolutionPlan first(convolution, gpu);
-    const ConvolutionPlan second(convolution, gpu);
+  for (const Convolution& convolution : passes_of(mini_googlenet_convolutions().front(), dtype())) {
+    const ConvolutionPlan first(convolution, gpu());
+    const ConvolutionPlan second(convolution, gpu());
     EXPECT_EQ(first.engine(), second.engine());
     EXPECT_EQ(first.workspace_bytes(), second.workspace_bytes());
   }
 }
 
 TEST_P(CudnnPlans, AreRefusedForTensorsThatDoNotFit) {
-  const cudnn::DescribedGpu gpu = described(GetParam());
-  Convolution wrong = convolution_of({{2, 8, 8, 4}, {3, 3, 4, 8}}, ConvolutionPass::forward);
+  Convolution wrong = convolution_of({{2, 8, 8, 4}, {3, 3, 4, 8}}, ConvolutionPass::forward, dtype());
   ++wrong.y_size[0];
-  EXPECT_THAT(error_of<Unsupported>([&] { const ConvolutionPlan plan(wrong, gpu); }),
-              AllOf(HasSubstr("cuDNN cannot run the convolution of x (2, 8, 8, 4) with kernel (3, 3, 4, 8)"),
+  EXPECT_THAT(error_of<Unsupported>([&] { const ConvolutionPlan plan(wrong, gpu()); }),
+              AllOf(HasSubstr(fmt::format("cuDNN cannot run the convolution of {} x (2, 8, 8, 4) with kernel "
+                                          "(3, 3, 4, 8)",
+                                          name(dtype()))),
                     Not(HasSubstr("\n"))));
-  const Convolution uneven = convolution_of({{2, 8, 8, 4}, {3, 3, 1, 6}}, ConvolutionPass::gradient_x);
-  EXPECT_THAT(error_of<Unsupported>([&] { const ConvolutionPlan plan(uneven, gpu); }),
-              HasSubstr("data gradient of a convolution of x (2, 8, 8, 4) with kernel (3, 3, 1, 6)"));
+  const Convolution uneven = convolution_of({{2, 8, 8, 4}, {3, 3, 1, 6}}, ConvolutionPass::gradient_x, dtype());
+  EXPECT_THAT(error_of<Unsupported>([&] { const ConvolutionPlan plan(uneven, gpu()); }),
+              HasSubstr(fmt::format("data gradient of a convolution of {} x (2, 8, 8, 4) with kernel (3, 3, 1, 6)",
+                                    name(dtype()))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans, ::testing::ValuesIn(gpu_figures()), [](const auto& info) {
-  return fmt::format("ComputeCapability{}", info.param.compute_capability);
-});
+INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans,
+                         ::testing::Combine(::testing::ValuesIn(gpu_figures()),
+                                            ::testing::Values(DType::f32, DType::bf16)),
+                         [](const auto& info) {
+                           return fmt::format("ComputeCapability{}_{}", std::get<0>(info.param).compute_capability,
+                                              name(std::get<1>(info.param)));
+                         });
 
 TEST(CudnnPlan, NamesWhatADescriptionOfAGpuLacks) {
   const Convolution convolution = convolution_of({{2, 8, 8, 4}, {3, 3, 4, 8}}, ConvolutionPass::forward);

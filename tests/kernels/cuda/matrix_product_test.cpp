@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/cuda/matrix_product.h>
+#include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep::test {
 namespace {
@@ -35,50 +36,71 @@ struct Sizes {
   std::int64_t n, in, out;
 };
 
-class MatrixProducts : public ::testing::TestWithParam<Sizes> {
+class MatrixProducts : public ::testing::TestWithParam<std::tuple<Sizes, DType>> {
  protected:
-  const Sizes& sizes() const { return GetParam(); }
-  Tensor x = random_tensor({sizes().n, sizes().in}, 1);
-  Tensor kernel = random_tensor({sizes().in, sizes().out}, 2);
+  const Sizes& sizes() const { return std::get<0>(GetParam()); }
+  Tensor numbers(const Shape& shape, unsigned seed) const { return in_dtype(dtype, random_tensor(shape, seed)); }
+
+  const DType dtype = std::get<1>(GetParam());
+  Tensor x = numbers({sizes().n, sizes().in}, 1);
+  Tensor kernel = numbers({sizes().in, sizes().out}, 2);
   Tensor bias = random_tensor({sizes().out}, 3);
-  Tensor dy = random_tensor({sizes().n, sizes().out}, 4);
+  Tensor dy = numbers({sizes().n, sizes().out}, 4);
 };
+
+/// Within the rounding of a sum of `length` terms in f32 and of the result, which may be bf16.
+void expect_sums(const Tensor& actual, const std::vector<double>& expected, std::int64_t length) {
+  expect_close(actual, expected, actual.dtype() == DType::f32 ? length : 1);
+}
 
 TEST_P(MatrixProducts, GiveTheCpusDense) {
   const auto [n, in, out] = sizes();
   for (const Tensor& added : {bias, Tensor()}) {
-    const Tensor y = Tensor::empty({n, out});
+    const Tensor y = Tensor::empty({n, out}, dtype);
     current_backend().dense(x, kernel, added, Activation::linear, y);
-    expect_close(y, multiply(cublas::dense_product(n, in, out, added.defined()), kernel, x, added), in + 1);
+    expect_sums(y, multiply(cublas::dense_product(n, in, out, added.defined(), dtype), kernel, x, added), in + 1);
   }
 }
 
 TEST_P(MatrixProducts, GiveTheCpusGradientOfX) {
   const auto [n, in, out] = sizes();
-  const Tensor dx = Tensor::empty({n, in});
+  const Tensor dx = Tensor::empty({n, in}, dtype);
   current_backend().dense_gradient_x(dy, kernel, dx);
-  expect_close(dx, multiply(cublas::dense_gradient_x_product(n, in, out), kernel, dy, {}), out);
+  expect_sums(dx, multiply(cublas::dense_gradient_x_product(n, in, out, dtype), kernel, dy, {}), out);
 }
 
 TEST_P(MatrixProducts, GiveTheCpusGradientOfTheKernel) {
   const auto [n, in, out] = sizes();
   const Tensor dkernel = Tensor::empty({in, out});
   current_backend().dense_gradient_kernel(x, dy, dkernel, {});
-  expect_close(dkernel, multiply(cublas::dense_gradient_kernel_product(n, in, out), dy, x, {}), n);
+  expect_sums(dkernel, multiply(cublas::dense_gradient_kernel_product(n, in, out, dtype), dy, x, {}), n);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MatrixProducts,
-                         ::testing::Values(Sizes{3, 4, 5}, Sizes{5, 3, 2}, Sizes{1, 7, 1}, Sizes{1, 1, 6},
-                                           Sizes{17, 33, 9}, Sizes{64, 32, 10}));
+                         ::testing::Combine(::testing::Values(Sizes{3, 4, 5}, Sizes{5, 3, 2}, Sizes{1, 7, 1},
+                                                              Sizes{1, 1, 6}, Sizes{17, 33, 9}, Sizes{64, 32, 10}),
+                                            ::testing::Values(DType::f32, DType::bf16)));
 
 TEST(MatrixProduct, HasTheSizesOfTheTransposedTensors) {
-  const MatrixProduct forward = cublas::dense_product(2, 3, 5, true);
+  const MatrixProduct forward = cublas::dense_product(2, 3, 5, true, DType::f32);
   EXPECT_EQ(forward, (MatrixProduct{.m = 5, .n = 2, .k = 3, .lda = 5, .ldb = 3, .ldd = 5, .bias = true}));
-  EXPECT_NE(forward, cublas::dense_product(2, 3, 5, false));
-  EXPECT_EQ(cublas::dense_gradient_x_product(2, 3, 5),
+  EXPECT_NE(forward, cublas::dense_product(2, 3, 5, false, DType::f32));
+  EXPECT_EQ(cublas::dense_gradient_x_product(2, 3, 5, DType::f32),
             (MatrixProduct{.m = 3, .n = 2, .k = 5, .transpose_a = true, .lda = 5, .ldb = 5, .ldd = 3}));
-  EXPECT_EQ(cublas::dense_gradient_kernel_product(2, 3, 5),
+  EXPECT_EQ(cublas::dense_gradient_kernel_product(2, 3, 5, DType::f32),
             (MatrixProduct{.m = 5, .n = 3, .k = 2, .transpose_b = true, .lda = 5, .ldb = 3, .ldd = 5}));
+}
+
+TEST(MatrixProduct, OfBf16GivesBf16ButForTheGradientOfParameters) {
+  const MatrixProduct forward = cublas::dense_product(2, 3, 5, true, DType::bf16);
+  EXPECT_NE(forward, cublas::dense_product(2, 3, 5, true, DType::f32));
+  for (const MatrixProduct& product : {forward, cublas::dense_gradient_x_product(2, 3, 5, DType::bf16)}) {
+    EXPECT_EQ(product.operands, DType::bf16);
+    EXPECT_EQ(product.result, DType::bf16);
+  }
+  const MatrixProduct gradient = cublas::dense_gradient_kernel_product(2, 3, 5, DType::bf16);
+  EXPECT_EQ(gradient.operands, DType::bf16);
+  EXPECT_EQ(gradient.result, DType::f32);
 }
 
 }  // namespace

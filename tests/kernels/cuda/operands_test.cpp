@@ -4,13 +4,14 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep::test {
 namespace {
 
 /// Dense, but not at an aligned address.
 Tensor misaligned(const Tensor& x) {
-  const Tensor whole = Tensor::full({x.elements() + 1}, -1);
+  const Tensor whole = Tensor::full({x.elements() + 1}, -1, x.dtype());
   const Tensor view = whole.slice_view(0, 1, x.elements() + 1).view(x.shape());
   copy(x, view);
   return view;
@@ -45,12 +46,14 @@ TEST(LibraryResult, ComesIntoAMisalignedTensor) {
 }
 
 TEST(LibraryResult, AppliesTheActivation) {
-  for (const Tensor& y : {Tensor::zeros({2}), misaligned(Tensor::zeros({2}))}) {
-    const LibraryResult result(y, Activation::relu6);
-    copy(Tensor::from(std::vector<float>{-2, 7}, {2}), result.tensor());
-    result.finish();
-    EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 6}));
-  }
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const Tensor& y : {Tensor::zeros({2}, dtype), misaligned(Tensor::zeros({2}, dtype))}) {
+      const LibraryResult result(y, Activation::relu6);
+      EXPECT_EQ(result.tensor().dtype(), dtype);
+      copy(in_dtype(dtype, Tensor::from(std::vector<float>{-2, 7}, {2})), result.tensor());
+      result.finish();
+      EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 6}));
+    }
 }
 
 }  // namespace
