@@ -31,7 +31,7 @@ inline constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::min();
 /// The op table: what each kind of device must be able to do. Arguments have been checked and results allocated by the
 /// ops (kernels/ops), which compose everything else from these. Tensors are dense f32 unless said; "rows" means that
 /// all axes but the last are dense among themselves and only the row stride may be wider than the last axis, as in a
-/// channel slice. On CPUs the families marked "real" also take bf16 for everything but parameters, statistics and their
+/// channel slice. The families marked "real" also take bf16 for everything but parameters, statistics and their
 /// gradients, all of one dtype; they compute in f32 and round results.
 class Backend {
  public:

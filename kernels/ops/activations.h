@@ -3,8 +3,8 @@
 #include <lockstep/kernels/op_kinds.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activation functions as Keras defines them, of every element of a tensor of f32 or, on CPUs, bf16 (softmax and
-// log_softmax: f32). All are differentiable.
+// Activation functions as Keras defines them, of every element of a tensor of f32 or bf16 (softmax and log_softmax:
+// f32). All are differentiable.
 
 namespace lockstep {
 

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 
@@ -118,7 +117,6 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
 Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) {
   require(operand.defined() && operand.rank() == 4 && is_real(operand.dtype()),
           "zero_pad2d: x must be f32 or bf16 (n, height, width, channels), got {}", operand);
-  require_f32_on_gpus("zero_pad2d", operand);
   const auto [top, bottom, left, right] = borders;
   require(top >= 0 && bottom >= 0 && left >= 0 && right >= 0,
           "zero_pad2d takes borders of at least 0, got {}, {}, {} and {}", top, bottom, left, right);

@@ -1,7 +1,6 @@
 #include "lockstep/kernels/ops/batch_norm.h"
 
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 
@@ -16,7 +15,6 @@ void check_vector(const char* op, const char* what, const Tensor& value, const T
 void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& out) {
   require(x.defined() && x.rank() >= 1 && is_real(x.dtype()), "{}: x must be f32 or bf16 (..., channels), got {}", op,
           x);
-  require_f32_on_gpus(op, x);
   check_vector(op, "gamma", gamma, x);
   check_vector(op, "beta", beta, x);
   require(!out.defined() || (out.shape() == x.shape() && out.dtype() == x.dtype() && is_rows(out)),

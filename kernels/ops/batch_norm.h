@@ -32,7 +32,7 @@ struct BatchNormResult {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis with the batch's own statistics
 /// (Ioffe and Szegedy 2015). Differentiable in x, gamma, beta. x may have zero rows: then the statistics are 0. x and y
-/// are f32 or, on CPUs, bf16; all else is f32.
+/// are f32 or bf16; all else is f32.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 

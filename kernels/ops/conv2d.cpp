@@ -2,7 +2,6 @@
 
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/kept_input.h>
@@ -14,7 +13,6 @@ namespace {
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
   require(x.defined() && x.rank() == 4 && is_real(x.dtype()) && x.dim(3) >= 1,
           "conv2d: x must be f32 or bf16 (n, height, width, channels), got {}", x);
-  require_f32_on_gpus("conv2d", x);
   require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
           x.shape(), groups);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 &&

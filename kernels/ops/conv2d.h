@@ -26,8 +26,8 @@ struct Conv2dOptions {
 };
 
 /// activation(x (n, h, w, c_in) * kernel (k_h, k_w, c_in / groups, c_out) + bias (c_out)) -> (n, h', w', c_out); the
-/// bias may be undefined. Cross-correlation, as in Keras. Zero rows (n == 0) are allowed. x and the result are f32 or,
-/// on CPUs, bf16; kernel and bias f32. Throws InvalidArgument naming the shapes.
+/// bias may be undefined. Cross-correlation, as in Keras. Zero rows (n == 0) are allowed. x and the result are f32 or
+/// bf16; kernel and bias f32. Throws InvalidArgument naming the shapes.
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options = {});
 
 /// Each channel of x (n, h, w, c) convolved with filters of its own, kernel (k_h, k_w, c, multiplier), + bias

@@ -2,7 +2,6 @@
 
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/layout.h>
@@ -12,7 +11,6 @@ namespace {
 
 void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
   require(x.defined() && x.rank() == 2 && is_real(x.dtype()), "dense: x must be f32 or bf16 (n, inputs), got {}", x);
-  require_f32_on_gpus("dense", x);
   require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(1) &&
               kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
           "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);

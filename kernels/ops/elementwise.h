@@ -5,7 +5,7 @@
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise ops on f32 or, on CPUs, bf16, both operands of one dtype; the activations stand in activations.h. All
+// Element-wise ops on f32 or bf16, both operands of one dtype; the activations stand in activations.h. All
 // are differentiable.
 
 namespace lockstep {

@@ -1,7 +1,6 @@
 #include "lockstep/kernels/ops/pool2d.h"
 
 #include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/window2d.h>
 
@@ -17,7 +16,6 @@ struct Pooling {
 Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
   require(x.defined() && x.rank() == 4 && is_real(x.dtype()),
           "{}: x must be f32 or bf16 (n, height, width, channels), got {}", op, x);
-  require_f32_on_gpus(op, x);
   const auto [window, size] = slide_window(op, x.shape(), options.window, options.strides, options.padding);
   const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
   const Tensor& out = options.out;

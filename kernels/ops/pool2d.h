@@ -14,9 +14,9 @@ struct Pool2dOptions {
 };
 
 /// Largest element of each window, (n, h, w, c) -> (n, h', w', c). Padding never wins. The gradient goes to the first
-/// largest element. f32 or, on CPUs, bf16.
+/// largest element. f32 or bf16.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
-/// Mean of each window; padding is not counted. f32 or, on CPUs, bf16.
+/// Mean of each window; padding is not counted. f32 or bf16.
 Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options = {});
 
 }  // namespace lockstep

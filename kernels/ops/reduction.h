@@ -4,7 +4,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions of f32 or, on CPUs, bf16. The order of addition is fixed: the same input gives the same bits. An empty sum
+// Reductions of f32 or bf16. The order of addition is fixed: the same input gives the same bits. An empty sum
 // is 0.
 
 namespace lockstep {

@@ -10,7 +10,7 @@ namespace lockstep {
 /// Whether the gradient of f is computed from f(x) and not from x.
 bool gradient_from_result(const UnaryFunction& f);
 
-/// f of every element of an f32 tensor, differentiable.
+/// f of every element of a tensor of f32 or bf16, differentiable.
 Tensor unary(const UnaryFunction& f, const Tensor& x);
 
 }  // namespace lockstep

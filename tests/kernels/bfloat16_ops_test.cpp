@@ -21,6 +21,7 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -51,9 +52,9 @@ struct Results {
 };
 
 Results run(const Case& c, DType dtype) {
-  Inputs inputs;
-  for (const Tensor& x : c.data) inputs.push_back(cast(x, dtype));
-  inputs.insert(inputs.end(), c.parameters.begin(), c.parameters.end());
+  Inputs inputs;  // where the ops compute: the cases were made before any device was chosen
+  for (const Tensor& x : c.data) inputs.push_back(cast(to_current_device(x), dtype));
+  for (const Tensor& x : c.parameters) inputs.push_back(to_current_device(x));
   GradientTape tape;
   for (const Tensor& input : inputs) tape.watch(input);
   const Tensor y = c.op(inputs);

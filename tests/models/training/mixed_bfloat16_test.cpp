@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/devices.h>
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
@@ -97,8 +98,9 @@ struct Trained {
   friend bool operator==(const Trained&, const Trained&) = default;
 };
 
-Trained train(int replicas, DTypePolicy policy, const Options& options, const Dataset& data, int epochs = 1) {
-  const MirroredStrategy strategy(logical_cpus(replicas));
+Trained train(const std::vector<LogicalDevice>& on, DTypePolicy policy, const Options& options, const Dataset& data,
+              int epochs = 1) {
+  const MirroredStrategy strategy(on);
   Model model = strategy.scope([&] { return make_model(policy, options); });
   Trained run;
   const auto note = [&](Model&, const StepReport& report) { run.losses.push_back(report.loss); };
@@ -121,24 +123,38 @@ TEST(MixedTraining, VariablesAndOptimizerStayF32) {
 
 TEST(MixedTraining, TheSameSeedGivesTheSameBitsAndEqualCopies) {
   const Dataset data = batches(40, 16);  // with a smaller last batch
-  const Trained first = train(2, DTypePolicy::mixed_bfloat16, {}, data);
-  EXPECT_TRUE(train(2, DTypePolicy::mixed_bfloat16, {}, data) == first);
-  EXPECT_FALSE(train(2, DTypePolicy::float32, {}, data) == first) << "what is no different proves nothing";
+  const Trained first = train(devices(2), DTypePolicy::mixed_bfloat16, {}, data);
+  EXPECT_TRUE(train(devices(2), DTypePolicy::mixed_bfloat16, {}, data) == first);
+  EXPECT_FALSE(train(devices(2), DTypePolicy::float32, {}, data) == first) << "what is no different proves nothing";
 }
 
+/// Of the same model on other devices: weights by their first copy.
+void expect_near(const Trained& run, std::size_t replicas, const Trained& expected) {
+  ASSERT_EQ(run.losses.size(), expected.losses.size());
+  for (std::size_t step = 0; step < expected.losses.size(); ++step)
+    EXPECT_NEAR(run.losses[step], expected.losses[step], tolerance(DType::bf16, 1, expected.losses[step])) << step;
+  ASSERT_EQ(run.copies.size(), expected.copies.size() * replicas);
+  for (std::size_t v = 0; v < expected.copies.size(); ++v)
+    EXPECT_THAT(run.copies[v * replicas], testing::Pointwise(testing::FloatNear(0.01F), expected.copies[v])) << v;
+}
+
+// On GPUs: replicas there what one CPU does.
 TEST(MixedTraining, ReplicasDoWhatOneDoesWithTheGlobalBatch) {
   const Options options{.normalizes_batches = false, .dropout = 0};
   const Dataset data = batches(48, 12);
-  const Trained one = train(1, DTypePolicy::mixed_bfloat16, options, data);
+  const Trained one = train(logical_cpus(1), DTypePolicy::mixed_bfloat16, options, data);
   for (const int replicas : {2, 3}) {
-    const Trained several = train(replicas, DTypePolicy::mixed_bfloat16, options, data);
-    for (std::size_t step = 0; step < one.losses.size(); ++step)
-      EXPECT_NEAR(several.losses[step], one.losses[step], tolerance(DType::bf16, 1, one.losses[step])) << replicas;
-    for (std::size_t v = 0; v < one.copies.size(); ++v) {
-      const std::vector<float>& values = several.copies[v * static_cast<std::size_t>(replicas)];
-      EXPECT_THAT(values, testing::Pointwise(testing::FloatNear(0.01F), one.copies[v])) << replicas << ", " << v;
-    }
+    SCOPED_TRACE(replicas);
+    expect_near(train(devices(replicas), DTypePolicy::mixed_bfloat16, options, data),
+                static_cast<std::size_t>(replicas), one);
   }
+}
+
+// Batches of one replica are normalized alike on every device, and the same elements are dropped.
+TEST(MixedTraining, AnyDeviceDoesWhatACpuDoes) {
+  const Dataset data = batches(48, 12);
+  const Trained cpu = train(logical_cpus(1), DTypePolicy::mixed_bfloat16, {}, data);
+  expect_near(train(devices(1), DTypePolicy::mixed_bfloat16, {}, data), 1, cpu);
 }
 
 double mean_of(const std::vector<double>& values, std::size_t begin, std::size_t end) {
@@ -151,8 +167,8 @@ double mean_of(const std::vector<double>& values, std::size_t begin, std::size_t
 TEST(MixedTraining, TheLossFallsAsInF32) {
   const Options options{.dropout = 0};
   const Dataset data = batches(200, 20);
-  const std::vector<double> exact = train(1, DTypePolicy::float32, options, data, 10).losses;
-  const std::vector<double> mixed = train(1, DTypePolicy::mixed_bfloat16, options, data, 10).losses;
+  const std::vector<double> exact = train(devices(1), DTypePolicy::float32, options, data, 10).losses;
+  const std::vector<double> mixed = train(devices(1), DTypePolicy::mixed_bfloat16, options, data, 10).losses;
   ASSERT_EQ(exact.size(), 100U);
   ASSERT_EQ(mixed.size(), 100U);
   const double learned = mean_of(exact, 0, 10) - mean_of(exact, 90, 100);
@@ -166,7 +182,7 @@ TEST(MixedTraining, ARunThatWasStoppedGoesOnToTheSameBits) {
   const TemporaryFolder folder;
   const Dataset data = batches(40, 8);
   const auto run = [&](const std::string& name, std::int64_t stop_at) {
-    const MirroredStrategy strategy(logical_cpus(2));
+    const MirroredStrategy strategy(devices(2));
     Model model = strategy.scope([] { return make_model(DTypePolicy::mixed_bfloat16); });
     const auto stop = [=](Model& running, const StepReport& report) {
       if (report.step == stop_at) running.stop_training();
@@ -201,7 +217,7 @@ TEST(MixedTraining, LossesMetricsAndPredictionsAreF32) {
 }
 
 TEST(MixedTraining, ALoopOfOnesOwnCastsTheLogits) {
-  const MirroredStrategy strategy(logical_cpus(2));
+  const MirroredStrategy strategy(devices(2));
   const auto scope = strategy.scope();
   const Model model = make_model(DTypePolicy::mixed_bfloat16, {.last = DTypePolicy::mixed_bfloat16});
   const SGD optimizer({.learning_rate = 0.05});
