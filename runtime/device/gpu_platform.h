@@ -16,18 +16,27 @@ struct GpuReport {
   std::string why_none{};         ///< one line; empty when there are devices
 };
 
-/// How much work a logical GPU had been given at some time.
+/// What a logical GPU does side by side. The work of one queue is done in the order in which it was enqueued, that of
+/// different queues in any order that marks leave.
+enum class GpuQueue {
+  compute,        ///< all that is not said to be in another queue
+  communication,  ///< what replicas exchange beside their computing
+  input,          ///< copies of batches from the host
+};
+
+/// How much work a queue of a logical GPU had been given at some time.
 class GpuMark {
  public:
   virtual ~GpuMark() = default;
   /// Notes how much it is now.
   virtual void set() = 0;
-  /// What `gpu` is given from now on, it does after all that was noted last. Does not wait on the host.
-  virtual void order_before(const LogicalDevice& gpu) const = 0;
+  /// What this queue of `gpu` is given from now on, it does after all that was noted last. Does not wait on the host.
+  virtual void order_before(const LogicalDevice& gpu, GpuQueue queue) const = 0;
+  /// Waits on the host until what was noted last is done. Throws DeviceError for work that failed.
+  virtual void wait() const = 0;
 };
 
-/// What the runtime asks of GPUs. Work on a logical GPU is done in the order in which it was enqueued; nothing here
-/// waits for it but what says so. Thread-safe.
+/// What the runtime asks of GPUs; nothing here waits for their work but what says so. Thread-safe.
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
@@ -37,17 +46,23 @@ class GpuPlatform {
   virtual int count() = 0;
   /// The memory of a logical GPU. Throws Unsupported when it cannot be used.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
+  /// Memory of the host that GPUs copy from by themselves, while the host goes on. Throws Unsupported in a build
+  /// without GPUs.
+  virtual MemoryResource& pinned_memory() = 0;
   /// Copies between two GPUs, or a GPU and the host: in the order of both GPUs' work, and done when it returns where
   /// one side is the host's. Throws DeviceError.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;
+  /// Enqueues a copy from pinned memory in the GPU's input queue; until that is done, `from` has to stay as it is.
+  /// Throws DeviceError.
+  virtual void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) = 0;
   /// Sets bytes of a GPU's memory to 0.
   virtual void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) = 0;
-  /// Waits for all work of a logical GPU. Throws DeviceError for work that failed, InvalidArgument for indices outside
-  /// their range that it met.
+  /// Waits for all work of a logical GPU, in all of its queues. Throws DeviceError for work that failed,
+  /// InvalidArgument for indices outside their range that it met.
   virtual void synchronize(const LogicalDevice& gpu) = 0;
-  /// A mark of a logical GPU, which notes nothing yet.
-  virtual std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu) = 0;
+  /// A mark of a queue of a logical GPU, which notes nothing yet.
+  virtual std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) = 0;
 };
 
 /// The platform of this build: CUDA's, or one that has no GPUs and says why.

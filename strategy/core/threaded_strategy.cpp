@@ -118,9 +118,9 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
     if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
-    let_gpus_end();
-    meetings_.collective->abandon_step();
+    meetings_.collective->abandon_step();  // first: other workers may not come with their part of what is under way
     meetings_.merge_point.abandon_step();
+    let_gpus_end();
   }
   const auto released = std::exchange(released_, nullptr);
   if (const auto error = std::exchange(first_error_, nullptr)) std::rethrow_exception(error);

@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <kernels/grid/host_grid_backend.h>
@@ -22,18 +24,11 @@ std::string setting(const char* variable, const char* otherwise) {
 
 std::string wanted() { return setting("LOCKSTEP_TEST_DEVICES", "cpu"); }
 
-/// It is there until the program's end, as tensors in static storage may be.
-void install_pretended_gpu() {
-  auto& platform = *new PretendGpuPlatform;
-  auto& kernels = *new HostGridBackend;
-  new GpuPlatformScope(platform);
-  new GpuBackendScope(*new PretendGpuBackend(platform, kernels, backend(DeviceKind::cpu)));
-}
-
 class Devices : public testing::Environment {
  public:
   void SetUp() override {
-    if (wanted() == "pretend_gpu") install_pretended_gpu();
+    if (wanted() == "pretend_gpu") install_pretended_gpus(1);
+    if (wanted() == "pretend_gpus") install_pretended_gpus(8);
     if (wanted() == "gpu" && !why_no_gpu().empty()) {
       std::puts("no GPU: every test is skipped");  // what ctest looks for
       GTEST_SKIP() << why_no_gpu();
@@ -45,6 +40,19 @@ class Devices : public testing::Environment {
 [[maybe_unused]] const testing::Environment* const environment = testing::AddGlobalTestEnvironment(new Devices);
 
 }  // namespace
+
+PretendGpuPlatform& install_pretended_gpus(int count) {
+  std::vector<std::vector<int>> peers(static_cast<std::size_t>(count));
+  for (int gpu = 0; gpu < count; ++gpu)
+    for (int peer = 0; peer < count; ++peer)
+      if (peer != gpu) peers[static_cast<std::size_t>(gpu)].push_back(peer);
+  // There until the program's end, as tensors in static storage may be.
+  auto& platform = *new PretendGpuPlatform(std::move(peers));
+  auto& kernels = *new HostGridBackend;
+  new GpuPlatformScope(platform);
+  new GpuBackendScope(*new PretendGpuBackend(platform, kernels, backend(DeviceKind::cpu)));
+  return platform;
+}
 
 std::vector<LogicalDevice> devices(int count) { return wanted() == "cpu" ? logical_cpus(count) : logical_gpus(count); }
 

@@ -70,12 +70,13 @@ endfunction()
 
 # lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test. Target
 # tests_LABEL builds all programs of a label. With DEVICES, whose tests take their replicas' devices from
-# support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME.
-# These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and the second those that match
-# NOT_PRETENDED, too much for kernels that run element by element: with *, all. With ON_DEVICE, tests also run in the context of
-# the first device, where what they call makes tensors and computes.
+# support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME;
+# with GPU_EACH also pretend_gpus.NAME, where each replica has a GPU of its own. These leave out the tests that match
+# NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that
+# run element by element: with *, all. With ON_DEVICE, tests also run in the context of the first device, where what they
+# call makes tensors and computes.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
@@ -98,10 +99,15 @@ function(lockstep_test name)
   if(ARG_DEVICES OR ARG_ON_DEVICE)
     target_link_libraries(${name} PRIVATE lockstep_test_devices)
   endif()
+  set(kinds gpu pretend_gpu)
+  if(ARG_GPU_EACH)
+    list(APPEND kinds pretend_gpus)
+    target_link_libraries(${name} PRIVATE lockstep_test_communicators)
+  endif()
   if((ARG_DEVICES OR ARG_ON_DEVICE) AND NOT LOCKSTEP_SANITIZE)
-    foreach(devices gpu pretend_gpu)
+    foreach(devices ${kinds})
       set(left_out ${ARG_NOT_ON_GPUS})
-      if(devices STREQUAL pretend_gpu)
+      if(NOT devices STREQUAL gpu)
         if(ARG_NOT_PRETENDED STREQUAL "*")
           continue()
         endif()

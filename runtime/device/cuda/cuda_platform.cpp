@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/built_in_gpu_platform.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/cuda/gpu_memory.h>
@@ -13,15 +14,17 @@ namespace {
 
 class CudaMark final : public GpuMark {
  public:
-  explicit CudaMark(const Gpu& gpu) : gpu_(gpu), reached_(gpu) {}
-  void set() override { reached_.record(gpu_); }
-  void order_before(const LogicalDevice& gpu) const override {
+  CudaMark(const Gpu& gpu, GpuQueue queue) : gpu_(gpu), queue_(queue), reached_(gpu) {}
+  void set() override { reached_.record(gpu_, queue_); }
+  void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
     const Gpu& later = lockstep::gpu(gpu);
-    if (&later != &gpu_) reached_.order_before(later);
+    if (&later != &gpu_ || queue != queue_) reached_.order_before(later, queue);
   }
+  void wait() const override { reached_.wait(); }
 
  private:
   const Gpu& gpu_;
+  GpuQueue queue_;
   CudaEvent reached_;
 };
 
@@ -51,6 +54,21 @@ void copy_between(void* to, const Gpu& destination, const void* from, const Gpu&
   source.wait_for(destination);  // before it writes to `from` again
 }
 
+class PinnedMemory final : public MemoryResource {
+ public:
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "cudaHostAlloc");
+    return memory;
+  }
+  void release(void* memory, std::size_t) noexcept override {
+    const cudaError_t freed = cudaFreeHost(memory);
+    if (freed == cudaSuccess) return;
+    static_cast<void>(cudaGetLastError());
+    log_warning("cudaFreeHost failed: {}", cudaGetErrorString(freed));
+  }
+};
+
 class CudaPlatform final : public GpuPlatform {
  public:
   GpuReport report() override { return report_gpus(); }
@@ -63,6 +81,8 @@ class CudaPlatform final : public GpuPlatform {
     return *found;
   }
 
+  MemoryResource& pinned_memory() override { return pinned_memory_; }
+
   void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
             std::size_t bytes) override {
     if (bytes == 0) return;
@@ -74,18 +94,26 @@ class CudaPlatform final : public GpuPlatform {
       copy_between(to, gpu(destination), from, gpu(source), bytes);
   }
 
+  void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) override {
+    const Gpu& here = lockstep::gpu(gpu);
+    here.make_current();
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, here.stream(GpuQueue::input)),
+               "cudaMemcpyAsync");
+  }
+
   void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) override {
     const Gpu& here = lockstep::gpu(gpu);
     here.make_current();
     check_cuda(cudaMemsetAsync(memory, 0, bytes, here.stream()), "cudaMemsetAsync");
   }
 
-  void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize(); }
-  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu) override {
-    return std::make_unique<CudaMark>(lockstep::gpu(gpu));
+  void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize_queues(); }
+  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) override {
+    return std::make_unique<CudaMark>(lockstep::gpu(gpu), queue);
   }
 
  private:
+  PinnedMemory pinned_memory_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<GpuMemory>> memories_;  ///< by index of the logical GPU
 };

@@ -21,14 +21,27 @@ void check_cuda(cudaError_t status, const char* call) {
 
 Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(physical_gpu(device)) {
   make_current();
-  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  int lowest = 0;
+  int highest = 0;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+  // All GPUs wait for the one whose part of an exchange has to queue up behind what it computes.
+  for (const GpuQueue queue : {GpuQueue::compute, GpuQueue::communication, GpuQueue::input})
+    check_cuda(cudaStreamCreateWithPriority(&streams_[static_cast<std::size_t>(queue)], cudaStreamNonBlocking,
+                                            queue == GpuQueue::communication ? highest : lowest),
+               "cudaStreamCreateWithPriority");
 }
 
 void Gpu::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 
 void Gpu::synchronize() {
   make_current();
-  check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  throw_errors();
+}
+
+void Gpu::synchronize_queues() {
+  make_current();
+  for (cudaStream_t const queue : streams_) check_cuda(cudaStreamSynchronize(queue), "cudaStreamSynchronize");
   throw_errors();
 }
 
@@ -69,20 +82,24 @@ void Gpu::wait_for(const Gpu& other) const {
 
 CudaEvent::CudaEvent(const Gpu& gpu) {
   gpu.make_current();
-  check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  // Who waits on the host sleeps: the cores belong to the replicas.
+  check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync),
+             "cudaEventCreateWithFlags");
 }
 
 CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
 
-void CudaEvent::record(const Gpu& gpu) {
+void CudaEvent::record(const Gpu& gpu, GpuQueue queue) {
   gpu.make_current();
-  check_cuda(cudaEventRecord(event_, gpu.stream()), "cudaEventRecord");
+  check_cuda(cudaEventRecord(event_, gpu.stream(queue)), "cudaEventRecord");
 }
 
-void CudaEvent::order_before(const Gpu& later) const {
+void CudaEvent::order_before(const Gpu& later, GpuQueue queue) const {
   later.make_current();
-  check_cuda(cudaStreamWaitEvent(later.stream(), event_), "cudaStreamWaitEvent");
+  check_cuda(cudaStreamWaitEvent(later.stream(queue), event_), "cudaStreamWaitEvent");
 }
+
+void CudaEvent::wait() const { check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
 
 Gpu& gpu(const LogicalDevice& device) {
   thread_local Gpu* last = nullptr;  // most threads work on one

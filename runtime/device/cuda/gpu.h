@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <string>
@@ -7,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <lockstep/runtime/device/device.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 
 // What a logical GPU computes with. Only files in folders named cuda/ include this.
 
@@ -23,11 +26,11 @@ struct IndexFault {
   unsigned long long first = none;  ///< the place in the list of indices
 };
 
-/// A logical GPU: a share of a physical one with a stream of its own. Several of them on one physical GPU run side by
-/// side. Thread-safe; the work of one is done in the order in which it was enqueued.
+/// A logical GPU: a share of a physical one with streams of its own, one for each queue. Several of them on one
+/// physical GPU run side by side. Thread-safe.
 class Gpu {
  public:
-  /// The stream is made here. Throws DeviceError, and Unsupported without a GPU.
+  /// The streams are made here. Throws DeviceError, and Unsupported without a GPU.
   explicit Gpu(const LogicalDevice& device);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -36,12 +39,14 @@ class Gpu {
   const LogicalDevice& device() const { return device_; }
   /// CUDA's number of the physical GPU.
   int ordinal() const { return ordinal_; }
-  /// Where all of its work is enqueued.
-  cudaStream_t stream() const { return stream_; }
+  /// Where the work of a queue is enqueued.
+  cudaStream_t stream(GpuQueue queue = GpuQueue::compute) const { return streams_[static_cast<std::size_t>(queue)]; }
   /// Makes it the GPU that CUDA's calls of this thread are for.
   void make_current() const;
-  /// As GpuPlatform::synchronize.
+  /// Waits for all that it has been given to compute. Throws as GpuPlatform::synchronize.
   void synchronize();
+  /// Waits for the work of all queues. Throws as GpuPlatform::synchronize.
+  void synchronize_queues();
   /// Where kernels report indices outside their range, in memory that both sides see; `what` names the indices in the
   /// error that synchronize() then throws. One for each `what`, made at its first use.
   IndexFault* index_fault(const std::string& what);
@@ -49,7 +54,7 @@ class Gpu {
   /// What has been computed on it cannot be trusted: the next synchronize() throws DeviceError with this message.
   void set_error(std::string message);
 
-  /// Work enqueued from now on is done after all that `other` has been given so far. The host does not wait.
+  /// What it computes from now on, it does after all that `other` has been given to compute. The host does not wait.
   void wait_for(const Gpu& other) const;
 
  private:
@@ -57,13 +62,13 @@ class Gpu {
 
   LogicalDevice device_;
   int ordinal_;
-  cudaStream_t stream_ = nullptr;
-  std::mutex mutex_;  ///< of the faults and the error
+  std::array<cudaStream_t, 3> streams_{};  ///< by GpuQueue
+  std::mutex mutex_;                       ///< of the faults and the error
   std::map<std::string, IndexFault*> faults_;
   std::string error_;
 };
 
-/// A place in the work of a GPU that another one's can be put after.
+/// A place in the work of a GPU's queue that other work can be put after.
 class CudaEvent {
  public:
   /// For work of `gpu`. Throws DeviceError.
@@ -71,10 +76,12 @@ class CudaEvent {
   ~CudaEvent();
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
-  /// After all that `gpu` has been given so far.
-  void record(const Gpu& gpu);
-  /// What `later` is given from now on, it does after what was recorded last.
-  void order_before(const Gpu& later) const;
+  /// After all that the queue of `gpu` has been given so far.
+  void record(const Gpu& gpu, GpuQueue queue = GpuQueue::compute);
+  /// What the queue of `later` is given from now on, it does after what was recorded last.
+  void order_before(const Gpu& later, GpuQueue queue = GpuQueue::compute) const;
+  /// Waits on the host for what was recorded last. Throws DeviceError.
+  void wait() const;
   /// Whether the work before it is done: success, cudaErrorNotReady, or why it failed.
   cudaError_t state() const { return cudaEventQuery(event_); }
 

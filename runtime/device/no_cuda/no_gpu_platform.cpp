@@ -9,12 +9,14 @@ class NoGpus final : public GpuPlatform {
   GpuReport report() override { return {.why_none = why}; }
   int count() override { return 0; }
   MemoryResource& memory(const LogicalDevice& gpu) override { refuse(gpu); }
+  MemoryResource& pinned_memory() override { fail<Unsupported>("pinned memory cannot be had: {}", why); }
   void copy(void*, const LogicalDevice& destination, const void*, const LogicalDevice& source, std::size_t) override {
     refuse(destination.kind == DeviceKind::gpu ? destination : source);
   }
+  void copy_from_pinned(void*, const LogicalDevice& gpu, const void*, std::size_t) override { refuse(gpu); }
   void clear(const LogicalDevice& gpu, void*, std::size_t) override { refuse(gpu); }
   void synchronize(const LogicalDevice& gpu) override { refuse(gpu); }
-  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu) override { refuse(gpu); }
+  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue) override { refuse(gpu); }
 
  private:
   static constexpr const char* why = "this build has no CUDA (configure with LOCKSTEP_CUDA=ON and a CUDA toolkit)";

@@ -7,8 +7,9 @@
 
 namespace lockstep {
 
-/// GPUs that are each a physical one combine their values with NCCL, called by each replica's own thread, one
-/// communicator for each. Values are added in the order of NCCL's algorithm, the same on every call of one size. Throws
+/// GPUs that are each a physical one combine their values with NCCL, one communicator for each. Values are added in the
+/// order of NCCL's algorithm, the same on every call of one size. Gradients are exchanged beside backward, bucket by
+/// bucket, from the second step on: the first one lets NCCL connect the GPUs while nothing else is under way. Throws
 /// Unsupported for several replicas on one physical GPU, and in a build without CUDA; DeviceError when the
 /// communicators cannot be made. With a cluster, `gpus` are those of this worker, and NCCL connects the GPUs of all.
 std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus,

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include <support/pretend_gpu/platform.h>
@@ -12,20 +13,67 @@ void check(const LogicalDevice& gpu) {
   require<BrokenInvariant>(gpu.kind == DeviceKind::gpu, "{} is asked to be a GPU", gpu.name());
 }
 
-/// All work is done when it is given.
+}  // namespace
+
+/// What is computed is done when it is given.
 class PretendGpuMark final : public GpuMark {
  public:
-  void set() override { is_set_ = true; }
-  void order_before(const LogicalDevice& gpu) const override {
+  /// Of the compute queue without a `queue`.
+  PretendGpuMark(PretendGpuPlatform& platform, PretendGpuQueue* queue) : platform_(platform), queue_(queue) {}
+  void set() override {
+    given_ = queue_ ? queue_->given() : 0;
+    is_set_ = true;
+  }
+  void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
     check(gpu);
     require<BrokenInvariant>(is_set_, "{} waits for a mark that nobody has set", gpu.name());
+    if (queue == GpuQueue::compute) return wait();
+    PretendGpuPlatform::SideQueue& later = platform_.side_queue(gpu, queue);
+    if (queue_) return later.work.enqueue([this_queue = queue_, count = given_.load()] { this_queue->finish(count); });
+    const std::lock_guard lock(platform_.mutex_);
+    ++later.waits;
+  }
+  void wait() const override {
+    if (queue_) queue_->finish(given_);
   }
 
  private:
+  PretendGpuPlatform& platform_;
+  PretendGpuQueue* queue_;
   std::atomic<bool> is_set_ = false;
+  std::atomic<std::size_t> given_ = 0;
 };
 
-}  // namespace
+void* PretendPinnedMemory::allocate(std::size_t bytes) {
+  void* const memory = std::malloc(bytes);
+  require<OutOfMemory>(memory != nullptr, "{} bytes of pinned memory are not to be had", bytes);
+  const std::lock_guard lock(mutex_);
+  pieces_[static_cast<const std::byte*>(memory)] = bytes;
+  ++allocations_;
+  return memory;
+}
+
+void PretendPinnedMemory::release(void* memory, std::size_t) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    pieces_.erase(static_cast<const std::byte*>(memory));
+  }
+  std::free(memory);
+}
+
+bool PretendPinnedMemory::contains(const void* address, std::size_t bytes) const {
+  const auto* const first = static_cast<const std::byte*>(address);
+  const std::lock_guard lock(mutex_);
+  const auto after = pieces_.upper_bound(first);
+  if (after == pieces_.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return first + bytes <= begin + size;
+}
+
+std::size_t PretendPinnedMemory::allocations() const {
+  const std::lock_guard lock(mutex_);
+  return allocations_;
+}
 
 GpuReport PretendGpuPlatform::report() {
   constexpr std::size_t gib = std::size_t{1} << 30;
@@ -58,6 +106,16 @@ void PretendGpuPlatform::copy(void* to, const LogicalDevice& destination, const 
   std::memcpy(to, from, bytes);
 }
 
+void PretendGpuPlatform::copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) {
+  check(gpu);
+  require<BrokenInvariant>(memory_.contains(to) && pinned_memory_.contains(from, bytes),
+                           "a copy from pinned memory to {} has addresses of others", gpu.name());
+  queue(gpu, GpuQueue::input).enqueue([this, to, from, bytes] {
+    const DeviceMemory::Access access(memory_);
+    std::memcpy(to, from, bytes);
+  });
+}
+
 void PretendGpuPlatform::clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) {
   check(gpu);
   const DeviceMemory::Access access(memory_);
@@ -66,12 +124,41 @@ void PretendGpuPlatform::clear(const LogicalDevice& gpu, void* memory, std::size
 
 void PretendGpuPlatform::synchronize(const LogicalDevice& gpu) {
   check(gpu);
+  for (const GpuQueue side : {GpuQueue::communication, GpuQueue::input})
+    queue(gpu, side).finish(queue(gpu, side).given());
   throw_fault();
 }
 
-std::unique_ptr<GpuMark> PretendGpuPlatform::make_mark(const LogicalDevice& gpu) {
+std::unique_ptr<GpuMark> PretendGpuPlatform::make_mark(const LogicalDevice& gpu, GpuQueue queue) {
   check(gpu);
-  return std::make_unique<PretendGpuMark>();
+  return std::make_unique<PretendGpuMark>(*this, queue == GpuQueue::compute ? nullptr : &this->queue(gpu, queue));
+}
+
+PretendGpuQueue& PretendGpuPlatform::queue(const LogicalDevice& gpu, GpuQueue queue) {
+  return side_queue(gpu, queue).work;
+}
+
+PretendGpuPlatform::SideQueue& PretendGpuPlatform::side_queue(const LogicalDevice& gpu, GpuQueue queue) {
+  require<BrokenInvariant>(queue != GpuQueue::compute, "what {} computes waits in no queue", gpu.name());
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<SideQueue>& found = queues_[{gpu.index, queue}];
+  if (!found) {
+    found = std::make_unique<SideQueue>();
+    found->work.hurry(hurries_);
+  }
+  return *found;
+}
+
+std::size_t PretendGpuPlatform::waits_for_computing(const LogicalDevice& gpu, GpuQueue queue) {
+  const SideQueue& found = side_queue(gpu, queue);
+  const std::lock_guard lock(mutex_);
+  return found.waits;
+}
+
+void PretendGpuPlatform::hurry(bool on) {
+  const std::lock_guard lock(mutex_);
+  hurries_ = on;
+  for (const auto& [of, queue] : queues_) queue->work.hurry(on);
 }
 
 void PretendGpuPlatform::set_fault(const std::string& what) {

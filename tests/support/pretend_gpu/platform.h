@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -7,12 +9,30 @@
 #include <vector>
 
 #include <support/pretend_gpu/device_memory.h>
+#include <support/pretend_gpu/queue.h>
 
 #include <lockstep/runtime/device/gpu_platform.h>
 
 namespace lockstep::test {
 
-/// A machine with GPUs whose work is done when it is enqueued.
+/// The host's memory, counted.
+class PretendPinnedMemory final : public MemoryResource {
+ public:
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory, std::size_t bytes) noexcept override;
+  /// Whether [address, address + bytes) is in a piece of it that has not been released.
+  bool contains(const void* address, std::size_t bytes) const;
+  /// How often memory has been asked for.
+  std::size_t allocations() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<const std::byte*, std::size_t> pieces_;  ///< bytes by address
+  std::size_t allocations_ = 0;
+};
+
+/// A machine with GPUs that compute when they are given something. Their other queues do their work as late as they
+/// can, when something waits for it, or, once told to hurry, at once.
 class PretendGpuPlatform final : public GpuPlatform {
  public:
   /// `peers`: of each GPU those whose memory it can address. Without any, one GPU, which all logical ones share.
@@ -20,25 +40,42 @@ class PretendGpuPlatform final : public GpuPlatform {
   GpuReport report() override;
   int count() override { return static_cast<int>(peers_.size()); }
   MemoryResource& memory(const LogicalDevice& gpu) override;
+  PretendPinnedMemory& pinned_memory() override { return pinned_memory_; }
   void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
             std::size_t bytes) override;
+  void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) override;
   void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) override;
   void synchronize(const LogicalDevice& gpu) override;
-  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu) override;
+  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) override;
 
   /// A kernel has met a bad index: as on a GPU, whoever waits for its work next is told.
   void set_fault(const std::string& what);
 
   /// Of all GPUs.
   DeviceMemory& memory() { return memory_; }
+  /// One that is not the compute queue.
+  PretendGpuQueue& queue(const LogicalDevice& gpu, GpuQueue queue);
+  /// How often this queue has been put after what the GPU had been given to compute.
+  std::size_t waits_for_computing(const LogicalDevice& gpu, GpuQueue queue);
+  /// Whether the queues of all GPUs do their work at once, which they do not at first. Not while they have some.
+  void hurry(bool on);
 
  private:
+  friend class PretendGpuMark;
+  struct SideQueue {
+    PretendGpuQueue work;
+    std::size_t waits = 0;
+  };
   void throw_fault();
+  SideQueue& side_queue(const LogicalDevice& gpu, GpuQueue queue);
 
   std::vector<std::vector<int>> peers_;
-  std::mutex mutex_;
-  std::string fault_;
+  PretendPinnedMemory pinned_memory_;
   DeviceMemory memory_;
+  std::mutex mutex_;  ///< of what follows
+  std::string fault_;
+  bool hurries_ = false;
+  std::map<std::pair<int, GpuQueue>, std::unique_ptr<SideQueue>> queues_;
 };
 
 }  // namespace lockstep::test

@@ -11,6 +11,13 @@
 namespace lockstep {
 namespace {
 
+/// Throws DeviceError unless `status` is success or, of a communicator that does not block, in progress.
+void check_nccl(ncclResult_t status, const char* call) {
+  if (status == ncclSuccess || status == ncclInProgress) [[likely]]
+    return;
+  fail<DeviceError>("{} failed: {}; {}", call, ncclGetErrorString(status), ncclGetLastError(nullptr));
+}
+
 constexpr std::chrono::milliseconds polling_interval{200};
 constexpr std::chrono::hours longest_timeout{24 * 365};  // a time point that many later can still be told
 
@@ -34,27 +41,44 @@ class NcclGroup {
   bool open_ = true;
 };
 
-/// Says since when a call is under way, for as long as it is.
-class CallTime {
- public:
-  explicit CallTime(std::atomic<std::chrono::steady_clock::rep>& since) : since_(since) {
-    since_ = std::chrono::steady_clock::now().time_since_epoch().count();
+ncclDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return ncclFloat32;
+    case DType::i32:
+      return ncclInt32;
+    case DType::i64:
+      return ncclInt64;
+    default:
+      fail<BrokenInvariant>("NCCL is given {} values", name(dtype));
   }
-  ~CallTime() { since_ = 0; }
-  CallTime(const CallTime&) = delete;
-  CallTime& operator=(const CallTime&) = delete;
+}
 
- private:
-  std::atomic<std::chrono::steady_clock::rep>& since_;
-};
+void enqueue_part(const GpuPart& part, ncclComm_t communicator, cudaStream_t stream) {
+  const ncclDataType_t type = type_of(part.dtype);
+  if (part.kind == GpuPart::Kind::gather)
+    return check_nccl(ncclAllGather(part.from, part.to, part.elements, type, communicator, stream), "ncclAllGather");
+  const ncclRedOp_t operation = part.kind == GpuPart::Kind::product ? ncclProd : ncclSum;
+  check_nccl(ncclAllReduce(part.from, part.to, part.elements, type, operation, communicator, stream), "ncclAllReduce");
+}
 
 }  // namespace
 
-void check_nccl(ncclResult_t status, const char* call) {
-  if (status == ncclSuccess || status == ncclInProgress) [[likely]]
-    return;
-  fail<DeviceError>("{} failed: {}; {}", call, ncclGetErrorString(status), ncclGetLastError(nullptr));
-}
+/// While it lives, a member's communicator is the calling thread's; the watchdog knows since when.
+class NcclCommunicators::Call {
+ public:
+  explicit Call(Member& member) : lock_(member.mutex), since_(member.called_since) {
+    require<DeviceError>(member.aborted.empty(), "NCCL's communicators were aborted: {}", member.aborted);
+    since_ = Clock::now().time_since_epoch().count();
+  }
+  ~Call() { since_ = 0; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  std::atomic<Clock::rep>& since_;
+};
 
 NcclCommunicators::NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout,
                                      Cluster* cluster)
@@ -108,25 +132,36 @@ void NcclCommunicators::settle(const Member& member, const char* what) const {
   }
 }
 
-void NcclCommunicators::run(int replica, const char* what,
-                            const std::function<void(ncclComm_t, cudaStream_t)>& enqueue) {
+void NcclCommunicators::enqueue(int replica, const char* what, std::span<const GpuPart> parts) {
   Member& member = *members_[static_cast<std::size_t>(replica)];
-  const std::lock_guard lock(member.mutex);
-  const CallTime call(member.called_since);
-  require<DeviceError>(member.aborted.empty(), "NCCL's communicators were aborted: {}", member.aborted);
+  const Call call(member);
   member.gpu.make_current();
   NcclGroup group;
-  enqueue(member.communicator, member.gpu.stream());
+  for (const GpuPart& part : parts) enqueue_part(part, member.communicator, member.gpu.stream());
   group.end();
   settle(member, what);
-  watch(member, what);
+  watch(member, GpuQueue::compute, what);
 }
 
-void NcclCommunicators::watch(Member& member, const char* what) {
+void NcclCommunicators::enqueue_for_all(const char* what, std::span<const GpuPart> parts) {
+  std::deque<Call> calls;
+  for (const auto& member : members_) calls.emplace_back(*member);
+  NcclGroup group;  // one thread may give parts to several GPUs only as one group
+  for (std::size_t replica = 0; replica < members_.size(); ++replica) {
+    const Member& member = *members_[replica];
+    member.gpu.make_current();
+    enqueue_part(parts[replica], member.communicator, member.gpu.stream(GpuQueue::communication));
+  }
+  group.end();
+  for (const auto& member : members_) settle(*member, what);
+  for (const auto& member : members_) watch(*member, GpuQueue::communication, what);
+}
+
+void NcclCommunicators::watch(Member& member, GpuQueue queue, const char* what) {
   if (member.spare.empty()) member.spare.push_back(std::make_unique<CudaEvent>(member.gpu));
   std::unique_ptr<CudaEvent> end = std::move(member.spare.back());
   member.spare.pop_back();
-  end->record(member.gpu);
+  end->record(member.gpu, queue);
   member.under_way.push_back({std::move(end), what, Clock::now()});
 }
 
@@ -195,6 +230,11 @@ void NcclCommunicators::finish_all() noexcept {
     log_warning("NCCL's communicators are aborted, as they do not end: {}", error.what());
     abort_all("they did not end", false);
   }
+}
+
+std::unique_ptr<GpuCommunicators> make_nccl_communicators(const std::vector<LogicalDevice>& gpus,
+                                                          std::chrono::milliseconds timeout, Cluster* cluster) {
+  return std::make_unique<NcclCommunicators>(gpus, timeout, cluster);
 }
 
 }  // namespace lockstep

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,32 +15,29 @@
 
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
+#include <lockstep/strategy/collective/nccl/gpu_communicators.h>
 
 // Only files in this folder include this.
 
 namespace lockstep {
 
-/// Throws DeviceError unless `status` is success or, of a communicator that does not block, in progress.
-void check_nccl(ncclResult_t status, const char* call);
-
 /// NCCL's communicators of the GPUs of this process, connected with those of other workers where there are any, made
 /// together, and a watchdog over what they do: a collective that does not end within the timeout, and an error that
 /// NCCL reports, abort all of them. The error is then thrown by whoever uses them next, and by the next
 /// Gpu::synchronize of each GPU.
-class NcclCommunicators {
+class NcclCommunicators final : public GpuCommunicators {
  public:
   /// `timeout` is the longest time of the making, and of one collective. A failure of the cluster, which outlives this,
   /// aborts them too; null: all GPUs are in this process. Throws DeviceError, Timeout, and what the cluster throws.
   NcclCommunicators(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster);
   /// Waits for what has been enqueued, up to the timeout.
-  ~NcclCommunicators();
+  ~NcclCommunicators() override;
   NcclCommunicators(const NcclCommunicators&) = delete;
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
 
-  /// On replica `replica`'s thread: calls `enqueue(communicator, stream)`, which enqueues collectives as one group; the
-  /// watchdog sees to it that they end in time, and `what` names them in the error. Throws DeviceError, once the
-  /// communicators have been aborted too.
-  void run(int replica, const char* what, const std::function<void(ncclComm_t, cudaStream_t)>& enqueue);
+  /// The watchdog sees to it that these end in time. Throws DeviceError once the communicators have been aborted, too.
+  void enqueue(int replica, const char* what, std::span<const GpuPart> parts) override;
+  void enqueue_for_all(const char* what, std::span<const GpuPart> parts) override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,15 +54,17 @@ class NcclCommunicators {
     ncclComm_t communicator = nullptr;
     std::string aborted;  ///< why; empty while all is well
     std::deque<Watched> under_way;
-    std::atomic<Clock::rep> called_since = 0;  ///< when run() took the mutex; 0 while nobody is in it
+    std::atomic<Clock::rep> called_since = 0;  ///< when a Call took the mutex; 0 while there is none
     std::vector<std::unique_ptr<CudaEvent>> spare;
   };
+
+  class Call;
 
   void make_all();
   /// Polls until NCCL has done what was asked of the communicator. Precondition: its mutex is held, or it is not in
   /// use.
   void settle(const Member& member, const char* what) const;
-  void watch(Member& member, const char* what);
+  void watch(Member& member, GpuQueue queue, const char* what);
   void watch_all(const std::stop_token& stop);
   /// What is wrong with a member's collectives; empty when nothing is.
   std::string trouble_of(Member& member) const;

@@ -1,3 +1,6 @@
+#include "lockstep/strategy/collective/nccl/nccl_collective.h"
+
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -10,52 +13,47 @@
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/host_collective.h>
-#include <lockstep/strategy/collective/nccl/cuda/communicators.h>
-#include <lockstep/strategy/collective/nccl/nccl_collective.h>
+#include <lockstep/strategy/collective/nccl/bucket_exchange.h>
+#include <lockstep/strategy/collective/nccl/gpu_communicators.h>
 #include <lockstep/strategy/collective/workers/worker_gather.h>
 
 namespace lockstep {
 namespace {
 
-ncclDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return ncclFloat32;
-    case DType::i32:
-      return ncclInt32;
-    case DType::i64:
-      return ncclInt64;
-    default:
-      fail<BrokenInvariant>("NCCL is given {} values", name(dtype));
-  }
+constexpr const char* gradients_place = "the reduction of gradients";
+
+/// What NCCL is asked for. All parts are gathered and combined here for the largest and the smallest, which are not NaN
+/// where a part is in NCCL's own; a mean is divided after it.
+GpuPart::Kind kind_of(ReduceOp op) {
+  if (op == ReduceOp::max || op == ReduceOp::min) return GpuPart::Kind::gather;
+  return op == ReduceOp::prod ? GpuPart::Kind::product : GpuPart::Kind::sum;
 }
-
-/// What NCCL adds up, or multiplies; a mean is divided after it.
-ncclRedOp_t operation_of(ReduceOp op) { return op == ReduceOp::prod ? ncclProd : ncclSum; }
-
-/// Whether all parts are gathered and combined here: NCCL's largest and smallest are not NaN where a part is.
-bool is_gathered(ReduceOp op) { return op == ReduceOp::max || op == ReduceOp::min; }
 
 class NcclCollective final : public HostCollective {
  public:
   NcclCollective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, const CollectiveOptions& options)
       : HostCollective(group, options.bytes_per_pack),
         cluster_(options.cluster.get()),
-        communicators_(gpus, group.timeout(), cluster_) {
+        communicators_(make_gpu_communicators(gpus, group.timeout(), cluster_)),
+        exchange_(gpus, *communicators_) {
     if (cluster_) gather_.emplace(group, *cluster_);
   }
 
   bool updates_own_copy() const override { return true; }
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
+  void gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
+                       std::size_t range) override;
+  void abandon_step() override;
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                          const UpdateFn& update) override;
 
  private:
+  void sum_gradients(int replica, float* gradients, std::span<const FlatRange> ranges);
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
   /// Enqueues collectives, and returns when all replicas have: nothing that a replica enqueues after them, and nothing
   /// that CUDA does at a first use, may come before another replica's part of them.
-  void run(int replica, const char* what, const std::function<void(ncclComm_t, cudaStream_t)>& enqueue) {
-    communicators_.run(replica, what, enqueue);
+  void run(int replica, const char* what, std::span<const GpuPart> parts) {
+    communicators_->enqueue(replica, what, parts);
     group().meet_on_host(replica, what);
   }
 
@@ -69,7 +67,9 @@ class NcclCollective final : public HostCollective {
 
   Cluster* cluster_;  ///< null when all GPUs are in this process
   std::optional<WorkerGather> gather_{};
-  NcclCommunicators communicators_;
+  std::unique_ptr<GpuCommunicators> communicators_;
+  BucketExchange exchange_;
+  std::atomic<bool> connected_ = false;  ///< NCCL has summed gradients before; set while all replicas are in a step
 };
 
 std::vector<Gathered> NcclCollective::all_gather(int replica, std::span<const Tensor> values, int axis) {
@@ -90,20 +90,17 @@ Transfer transfer_of(ReduceOp op, const Tensor& value, int replicas) {
     transfer.in = Tensor::empty(value.shape());
     current_backend().convert(value, transfer.in);
   }
-  const std::int64_t parts = is_gathered(op) ? replicas : 1;
+  const std::int64_t parts = kind_of(op) == GpuPart::Kind::gather ? replicas : 1;
   transfer.out = Tensor::empty({parts, value.elements()}, transfer.in.dtype());
   return transfer;
 }
 
-void enqueue(ReduceOp op, const Transfer& transfer, ncclComm_t communicator, cudaStream_t stream) {
-  const auto count = static_cast<std::size_t>(transfer.in.elements());
-  const ncclDataType_t type = type_of(transfer.in.dtype());
-  const void* const from = transfer.in.raw_data();
-  void* const to = transfer.out.raw_data();
-  if (is_gathered(op))
-    check_nccl(ncclAllGather(from, to, count, type, communicator, stream), "ncclAllGather");
-  else
-    check_nccl(ncclAllReduce(from, to, count, type, operation_of(op), communicator, stream), "ncclAllReduce");
+GpuPart part_of(ReduceOp op, const Transfer& transfer) {
+  return {.kind = kind_of(op),
+          .dtype = transfer.in.dtype(),
+          .from = transfer.in.raw_data(),
+          .to = transfer.out.raw_data(),
+          .elements = static_cast<std::size_t>(transfer.in.elements())};
 }
 
 /// What NCCL has brought, into `out`: combined, divided or rounded as is left to do.
@@ -112,7 +109,8 @@ void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& o
   std::vector<Tensor> parts;
   for (std::int64_t part = 0; part < transfer.out.dim(0); ++part)
     parts.push_back(transfer.out.slice_view(0, part, part + 1));
-  const ReduceOp left = is_gathered(op) || op == ReduceOp::mean ? op : ReduceOp::sum;
+  const bool is_combined = kind_of(op) != GpuPart::Kind::gather && op != ReduceOp::mean;
+  const ReduceOp left = is_combined ? ReduceOp::sum : op;
   reduce_range(left, parts, std::span(&result, 1), {0, out.elements()}, replicas);
   if (result.dtype() != out.dtype()) current_backend().convert(result, out);
 }
@@ -120,35 +118,51 @@ void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& o
 void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {
   const auto own = static_cast<std::size_t>(replica);
   std::vector<Transfer> transfers;
+  std::vector<GpuPart> parts;
   std::string texts;
   for (const PackViews& pack : packs) {
     transfers.push_back(transfer_of(op, pack.in[own], replicas_in_sync()));
+    parts.push_back(part_of(op, transfers.back()));
     if (cluster_) texts += fmt::format("{}{} of {}", texts.empty() ? "" : ", ", name(op), pack.in[own]);
   }
+  // In backward, gradients may have been exchanged before it: that has to be so on all workers.
+  if (const std::size_t ranges = exchange_.enqueued(); cluster_ && ranges > 0)
+    texts += fmt::format(" after {} range(s) of gradients", ranges);
   agree(replica, "all_reduce", "the value to combine is", texts);
-  run(replica, "all_reduce", [&](ncclComm_t communicator, cudaStream_t stream) {
-    for (const Transfer& transfer : transfers) enqueue(op, transfer, communicator, stream);
-  });
+  run(replica, "all_reduce", parts);
   for (std::size_t i = 0; i < packs.size(); ++i) finish(op, transfers[i], replicas_in_sync(), packs[i].out[own]);
+}
+
+void NcclCollective::gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
+                                     std::size_t range) {
+  if (connected_) exchange_.add(replica, views.gradients, ranges, range);
+}
+
+void NcclCollective::abandon_step() {
+  if (cluster_ && exchange_.begun()) cluster_->fail_all("a step failed while its gradients were on their way");
+  exchange_.abandon();
+}
+
+void NcclCollective::sum_gradients(int replica, float* gradients, std::span<const FlatRange> ranges) {
+  for (const FlatRange& range : ranges) {
+    // One by one, as beside backward: NCCL chooses its algorithm by the size of all that it is given in one go.
+    float* const own = gradients + range.begin;
+    const GpuPart part{.from = own, .to = own, .elements = static_cast<std::size_t>(range.end - range.begin)};
+    communicators_->enqueue(replica, gradients_place, std::span(&part, 1));
+  }
+  group().meet_on_host(replica, gradients_place);
+  if (replica == 0) connected_ = true;  // before the step's end, where all replicas meet
 }
 
 void NcclCollective::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                        const UpdateFn& update) {
   const auto own = static_cast<std::size_t>(replica);
-  float* const gradients = views.gradients[own];
   {
     const PhaseTimer timer(Phase::reduce);
-    group().meet_on_host(replica, "the reduction of gradients");
-    agree(replica, "the reduction of gradients", "the number of gradients is",
+    group().meet_on_host(replica, gradients_place);
+    agree(replica, gradients_place, "the number of gradients is",
           fmt::format("{}", ranges.empty() ? 0 : ranges.back().end));
-    run(replica, "the reduction of gradients", [&](ncclComm_t communicator, cudaStream_t stream) {
-      for (const FlatRange& range : ranges) {
-        float* const bucket = gradients + range.begin;
-        check_nccl(ncclAllReduce(bucket, bucket, static_cast<std::size_t>(range.end - range.begin), ncclFloat32,
-                                 ncclSum, communicator, stream),
-                   "ncclAllReduce");
-      }
-    });
+    if (!exchange_.join(replica)) sum_gradients(replica, views.gradients[own], ranges);
   }
   {
     const PhaseTimer timer(Phase::update);

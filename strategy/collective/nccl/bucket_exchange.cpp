@@ -1,0 +1,70 @@
+#include "lockstep/strategy/collective/nccl/bucket_exchange.h"
+
+namespace lockstep {
+
+BucketExchange::BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCommunicators& communicators)
+    : communicators_(communicators) {
+  for (const LogicalDevice& gpu : gpus)
+    members_.push_back({.gpu = gpu, .summed = gpu_platform().make_mark(gpu, GpuQueue::communication)});
+}
+
+void BucketExchange::add(int replica, std::span<float* const> gradients, std::span<const FlatRange> ranges,
+                         std::size_t range) {
+  const std::lock_guard lock(mutex_);
+  if (!begun_) begin(ranges.size());
+  members_[static_cast<std::size_t>(replica)].final[range]->set();
+  ++came_[range];
+  while (enqueued_ < ranges.size() && came_[enqueued_] == members_.size()) enqueue(gradients, ranges, enqueued_++);
+}
+
+void BucketExchange::begin(std::size_t ranges) {
+  for (Member& member : members_)
+    while (member.final.size() < ranges)
+      member.final.push_back(gpu_platform().make_mark(member.gpu, GpuQueue::compute));
+  came_.assign(ranges, 0);
+  enqueued_ = 0;
+  joined_ = 0;
+  begun_ = true;
+}
+
+void BucketExchange::enqueue(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range) {
+  const FlatRange& elements = ranges[range];
+  parts_.clear();
+  for (std::size_t replica = 0; replica < members_.size(); ++replica) {
+    const Member& member = members_[replica];
+    member.final[range]->order_before(member.gpu, GpuQueue::communication);
+    float* const own = gradients[replica] + elements.begin;
+    parts_.push_back({.from = own, .to = own, .elements = static_cast<std::size_t>(elements.end - elements.begin)});
+  }
+  communicators_.enqueue_for_all("the reduction of gradients", parts_);
+  if (range + 1 == ranges.size())
+    for (Member& member : members_) member.summed->set();
+}
+
+bool BucketExchange::begun() const {
+  const std::lock_guard lock(mutex_);
+  return begun_;
+}
+
+std::size_t BucketExchange::enqueued() const {
+  const std::lock_guard lock(mutex_);
+  return begun_ ? enqueued_ : 0;
+}
+
+bool BucketExchange::join(int replica) {
+  const std::lock_guard lock(mutex_);
+  if (!begun_) return false;
+  require<BrokenInvariant>(enqueued_ == came_.size(), "{} of {} ranges of gradients were exchanged when they are used",
+                           enqueued_, came_.size());
+  const Member& member = members_[static_cast<std::size_t>(replica)];
+  member.summed->order_before(member.gpu, GpuQueue::compute);
+  if (++joined_ == members_.size()) begun_ = false;
+  return true;
+}
+
+void BucketExchange::abandon() {
+  const std::lock_guard lock(mutex_);
+  begun_ = false;
+}
+
+}  // namespace lockstep

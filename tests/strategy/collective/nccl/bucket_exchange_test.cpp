@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/pretend_gpu/communicators.h>
+#include <support/tensors.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/collective/nccl/bucket_exchange.h>
+
+namespace lockstep {
+namespace {
+
+using test::PretendGpuCommunicators;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Three ranges of the gradients of `replicas` GPUs: 1 on the first of them, 2 on the second, ...
+class Exchange {
+ public:
+  explicit Exchange(int replicas) : gpus_(logical_gpus(replicas)) {
+    for (const LogicalDevice& gpu : gpus_) {
+      gradients_.push_back(Tensor::empty({64}, DType::f32, gpu));
+      pointers_.push_back(gradients_.back().data<float>());
+    }
+    compute();
+    PretendGpuCommunicators::take_enqueued_for_all();
+  }
+  void compute() const {
+    for (std::size_t replica = 0; replica < gpus_.size(); ++replica) compute(replica);
+  }
+  void compute(std::size_t replica) const {
+    copy(Tensor::full({64}, static_cast<double>(replica + 1)), gradients_[replica]);
+  }
+  void add(int replica, std::size_t range) { exchange.add(replica, pointers_, ranges_, range); }
+  std::vector<float> gradients(int replica) const {
+    return gradients_[static_cast<std::size_t>(replica)].to_vector<float>();
+  }
+  std::size_t waits(int replica) const {
+    return platform().waits_for_computing(gpus_[static_cast<std::size_t>(replica)], GpuQueue::communication);
+  }
+
+ private:
+  static test::PretendGpuPlatform& platform() { return dynamic_cast<test::PretendGpuPlatform&>(gpu_platform()); }
+
+  std::vector<LogicalDevice> gpus_;
+  std::vector<Tensor> gradients_{};
+  std::vector<float*> pointers_{};
+  const std::vector<FlatRange> ranges_{{0, 16}, {16, 48}, {48, 64}};
+  PretendGpuCommunicators communicators_{platform(), gpus_};
+
+ public:
+  BucketExchange exchange{gpus_, communicators_};
+};
+
+TEST(BucketExchange, EnqueuesRangesInTheirOrderOnceAllReplicasHaveCome) {
+  Exchange two(2);
+  for (const std::size_t range : {2U, 0U, 1U}) two.add(0, range);
+  two.add(1, 1);
+  EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), IsEmpty());
+  EXPECT_EQ(two.exchange.enqueued(), 0U);
+  two.add(1, 0);
+  EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), ElementsAre(16, 32));
+  EXPECT_EQ(two.exchange.enqueued(), 2U);
+  two.add(1, 2);
+  EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), ElementsAre(16));
+}
+
+TEST(BucketExchange, SumsBesideWhatIsComputedUntilAReplicaJoins) {
+  Exchange three(3);
+  for (const int replica : {0, 1, 2})
+    for (const std::size_t range : {0U, 1U, 2U}) three.add(replica, range);
+  EXPECT_EQ(three.gradients(1), std::vector<float>(64, 2)) << "nothing has waited for the sums";
+  for (const int replica : {0, 1, 2}) {
+    EXPECT_TRUE(three.exchange.begun());
+    EXPECT_TRUE(three.exchange.join(replica));
+    EXPECT_EQ(three.gradients(replica), std::vector<float>(64, 6));
+  }
+  EXPECT_FALSE(three.exchange.begun());
+  EXPECT_FALSE(three.exchange.join(0)) << "of the next step";
+}
+
+TEST(BucketExchange, EachRangeComesAfterWhatItsReplicasHaveComputed) {
+  Exchange two(2);
+  const std::size_t before[] = {two.waits(0), two.waits(1)};
+  two.add(0, 0);
+  EXPECT_EQ(two.waits(0), before[0]) << "it is not exchanged yet";
+  two.add(1, 0);
+  for (const int replica : {0, 1}) EXPECT_EQ(two.waits(replica), before[replica] + 1);
+  for (const int replica : {0, 1})
+    for (const std::size_t range : {1U, 2U}) two.add(replica, range);
+  for (const int replica : {0, 1}) EXPECT_EQ(two.waits(replica), before[replica] + 3);
+}
+
+TEST(BucketExchange, AStepAfterAnAbandonedOneIsWhole) {
+  Exchange two(2);
+  for (const int replica : {0, 1}) two.add(replica, 0);
+  two.add(0, 2);
+  two.exchange.abandon();
+  EXPECT_FALSE(two.exchange.join(0));
+  for (const LogicalDevice& gpu : logical_gpus(2)) synchronize(gpu);
+  two.compute();
+  for (const int replica : {0, 1})
+    for (const std::size_t range : {0U, 1U, 2U}) two.add(replica, range);
+  for (const int replica : {0, 1}) EXPECT_TRUE(two.exchange.join(replica));
+  EXPECT_EQ(two.gradients(0), std::vector<float>(64, 3));
+}
+
+TEST(BucketExchange, RangesThatNobodyCameWithAreABrokenInvariant) {
+  Exchange two(2);
+  for (const int replica : {0, 1}) two.add(replica, 0);
+  EXPECT_THROW(two.exchange.join(0), BrokenInvariant);
+}
+
+TEST(BucketExchange, SumsWhateverTheThreadsDo) {
+  constexpr int replicas = 4;
+  Exchange four(replicas);
+  for (unsigned step = 0; step < 50; ++step) {
+    std::vector<std::jthread> threads;
+    for (int replica = 0; replica < replicas; ++replica)
+      threads.emplace_back([&four, replica, step] {
+        four.compute(static_cast<std::size_t>(replica));
+        std::vector<std::size_t> order{0, 1, 2};
+        std::shuffle(order.begin(), order.end(), std::mt19937(step * replicas + static_cast<unsigned>(replica)));
+        for (const std::size_t range : order) four.add(replica, range);
+      });
+    threads.clear();
+    EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), ElementsAre(16, 32, 16));
+    for (int replica = 0; replica < replicas; ++replica) {
+      EXPECT_TRUE(four.exchange.join(replica));
+      EXPECT_EQ(four.gradients(replica), std::vector<float>(64, 10));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

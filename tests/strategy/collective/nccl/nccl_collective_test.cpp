@@ -1,0 +1,237 @@
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/pretend_gpu/communicators.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/activations.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/strategy/reduce/reducer.h>
+
+// Replicas on GPUs of their own. NCCL's part is pretended.
+
+namespace lockstep {
+namespace {
+
+using test::PretendGpuCommunicators;
+using test::this_replica;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+MirroredStrategy on_gpus(int replicas) { return MirroredStrategy(logical_gpus(replicas)); }
+
+/// x; calls `at_backward` when backward comes to it.
+Tensor probed(const Tensor& x, const std::function<void()>& at_backward) {
+  const Tensor y = x.view(x.shape());
+  record("probe", {x}, y, [at_backward](BackwardContext& c) {
+    at_backward();
+    pass_on(c, 0, c.gradient(0));
+  });
+  return y;
+}
+
+/// The way of one step's gradients.
+using Then = GradientReducer::Then;
+
+/// Two variables in a bucket each: backward ends with the gradients of the first one, which lies last.
+class Training {
+ public:
+  static constexpr std::int64_t large = 1 << 18;  // elements of 1 MiB
+  static constexpr std::int64_t small = 48;
+
+  explicit Training(int replicas) : strategy_(on_gpus(replicas)) { PretendGpuCommunicators::take_enqueued_for_all(); }
+
+  /// What the loss of a step is made of.
+  struct Step {
+    Then then = Then::apply;
+    std::function<bool(int)> uses_first = [](int) { return true; };  ///< by replica
+    std::function<bool(int)> uses_last = [](int) { return true; };   ///< by replica
+    /// Called when backward has passed the last variable and comes to the first.
+    std::function<void()> between = [] {};
+  };
+  void run(int number, const Step& step) {
+    strategy_.run([&] {
+      const ReplicaContext context = get_replica_context();
+      const double factor = 1 + 0.1 * this_replica() + 0.01 * number;
+      GradientTape tape;
+      Tensor loss = Tensor::full({}, 0);
+      if (step.uses_first(this_replica())) loss = loss + sum(tanh(probed(first_.value(), step.between) * factor));
+      if (step.uses_last(this_replica())) loss = loss + sum(square(last_.value() * factor));
+      reducer_.backward(context, tape, loss, step.then);
+      reducer_.apply(context, [](const UpdateViews& views) {
+        current_backend().update(SgdStep{.learning_rate = 0.01F, .momentum = 0.9F}, views);
+      });
+    });
+  }
+  const MirroredStrategy& strategy() const { return strategy_; }
+  /// Of both variables, of which all copies have to be equal.
+  std::vector<std::vector<float>> values() const {
+    std::vector<std::vector<float>> values;
+    for (const Variable& variable : {first_, last_}) {
+      values.push_back(variable.state().copies().front().to_vector<float>());
+      for (const Tensor& copy : variable.state().copies()) EXPECT_EQ(copy.to_vector<float>(), values.back());
+    }
+    return values;
+  }
+
+ private:
+  MirroredStrategy strategy_;
+  Variable first_ = strategy_.scope([] { return test::variable_of("first", test::random_tensor({small}, 1)); });
+  Variable last_ = strategy_.scope([] { return test::variable_of("last", test::random_tensor({large}, 2)); });
+  GradientReducer reducer_{{first_, last_}, strategy_.devices(), {.slots = {0}, .own_copies = true}};
+};
+
+TEST(NcclCollective, IsWhatReplicasOnGpusOfTheirOwnGet) {
+  EXPECT_TRUE(on_gpus(2).state()->collective().updates_own_copy());
+  EXPECT_FALSE(on_gpus(1).state()->collective().updates_own_copy());
+}
+
+TEST(NcclCollective, ExchangesABucketBeforeBackwardHasEnded) {
+  Training training(3);
+  training.run(0, {});  // connects the GPUs
+  EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), IsEmpty());
+  for (int number = 1; number < 4; ++number) {
+    std::mutex mutex;
+    std::vector<std::size_t> before_the_end;
+    training.run(number, {.between = [&] {
+                   get_replica_context().meet("the middle of backward");
+                   const std::lock_guard lock(mutex);
+                   for (const std::size_t elements : PretendGpuCommunicators::take_enqueued_for_all())
+                     before_the_end.push_back(elements);
+                 }});
+    EXPECT_THAT(before_the_end, ElementsAre(Training::large));
+    EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), ElementsAre(Training::small));
+  }
+}
+
+TEST(NcclCollective, GivesTheSameBitsAsAfterBackward) {
+  for (const int replicas : {2, 3, 8}) {
+    Training beside(replicas);
+    Training after(replicas);
+    for (int number = 0; number < 4; ++number) {
+      beside.run(number, {});
+      PretendGpuCommunicators::take_enqueued_for_all();
+      after.run(number, {.then = Then::more});
+      EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), IsEmpty());
+    }
+    EXPECT_EQ(beside.values(), after.values());
+  }
+}
+
+TEST(NcclCollective, GivesTheSameBitsHoweverSoonGpusExchange) {
+  auto& gpus = dynamic_cast<test::PretendGpuPlatform&>(gpu_platform());
+  std::array<std::vector<std::vector<float>>, 2> values;
+  for (const bool soon : {false, true}) {
+    gpus.hurry(soon);
+    Training training(4);
+    for (int number = 0; number < 3; ++number) training.run(number, {});
+    values[soon ? 1 : 0] = training.values();
+  }
+  gpus.hurry(false);
+  EXPECT_EQ(values[0], values[1]);
+}
+
+TEST(NcclCollective, KeepsTheOrderOfBucketsWhereReplicasUseOtherVariables) {
+  const Training::Step differing{.uses_first = [](int replica) { return replica != 1; },
+                                 .uses_last = [](int replica) { return replica != 0; }};
+  Training training(4);
+  Training after(4);
+  for (int number = 0; number < 4; ++number) {
+    Training::Step step = differing;
+    step.then = Then::more;
+    after.run(number, step);
+    EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), IsEmpty());
+    training.run(number, differing);
+    if (number > 0) {
+      EXPECT_THAT(PretendGpuCommunicators::take_enqueued_for_all(), ElementsAre(Training::large, Training::small));
+    }
+  }
+  EXPECT_EQ(training.values(), after.values());
+}
+
+// Replica 1 has come with the large bucket before backward begins, replica 0 comes with it before the other collective,
+// replica 2 after that.
+TEST(NcclCollective, KeepsTheOrderOfBucketsAndOtherCollectivesInBackward) {
+  const MirroredStrategy strategy = on_gpus(3);
+  const auto make = [&](const char* name, std::int64_t elements) {
+    return strategy.scope([&] { return test::variable_of(name, test::random_tensor({elements}, 3)); });
+  };
+  const Variable small = make("small", 16);
+  const Variable large = make("large", Training::large);
+  GradientReducer reducer({small, large}, strategy.devices(), {.own_copies = true});
+  for (int number = 0; number < 3; ++number)
+    strategy.run([&] {
+      const ReplicaContext context = get_replica_context();
+      GradientTape tape;
+      const Tensor early = this_replica() == 2 ? sum(large.value()) : Tensor::full({}, 0);
+      Tensor loss = sum(context.all_reduce(ReduceOp::sum, small.value())) + early;
+      if (this_replica() == 0) loss = loss + sum(large.value());
+      reducer.backward(context, tape, loss, Then::apply);
+      test::expect_same_bits(reducer.own_gradient(context, 0), Tensor::full({16}, 3));
+      reducer.apply(context,
+                    [](const UpdateViews& views) { current_backend().update(SgdStep{.learning_rate = 1}, views); });
+    });
+  const std::vector<float> start = test::random_tensor({16}, 3).to_vector<float>();
+  for (const Tensor& copy : small.state().copies())
+    for (std::size_t i = 0; i < start.size(); ++i)
+      EXPECT_EQ(copy.to_vector<float>()[i], ((start[i] - 9) - 9) - 9) << "the gradients of three replicas are 3 each";
+}
+
+TEST(NcclCollective, AStepAfterOneThatFailedInBackwardIsWhole) {
+  Training failing(3);
+  Training well(3);
+  for (int number = 0; number < 4; ++number) {
+    well.run(number, {});
+    if (number == 2) {
+      const auto fail_once = [] {
+        get_replica_context().meet("the large bucket is on its way");
+        require(this_replica() != 1, "no more of this");
+      };
+      EXPECT_ERROR(InvalidArgument, "no more of this", failing.run(number, {.between = fail_once}));
+    }
+    failing.run(number, {});
+  }
+  EXPECT_EQ(failing.values(), well.values());
+}
+
+TEST(NcclCollective, GivesEveryReplicaWhatAllReduceIsDefinedToBe) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto reduced = [](ReduceOp op, const std::vector<Tensor>& values) {
+    const auto parts = test::per_replica(static_cast<int>(values.size()),
+                                         [&](int replica) { return values[static_cast<std::size_t>(replica)]; });
+    const auto results = on_gpus(static_cast<int>(values.size()))
+                             .run([&](const Tensor& own) { return get_replica_context().all_reduce(op, own); }, parts);
+    for (const Tensor& result : results.local_results()) test::expect_same_bits(result, results[0]);
+    return results[0];
+  };
+  const std::vector<Tensor> floats{Tensor::from(std::vector<float>{1, -2, nan}, {3}),
+                                   Tensor::from(std::vector<float>{4, 3, 1}, {3}),
+                                   Tensor::from(std::vector<float>{-3, 5, 2}, {3})};
+  EXPECT_THAT(reduced(ReduceOp::sum, floats).to_vector<float>(), ElementsAre(2, 6, testing::IsNan()));
+  EXPECT_THAT(reduced(ReduceOp::mean, floats).to_vector<float>(), ElementsAre(2.0F / 3, 2, testing::IsNan()));
+  EXPECT_THAT(reduced(ReduceOp::prod, floats).to_vector<float>(), ElementsAre(-12, -30, testing::IsNan()));
+  EXPECT_THAT(reduced(ReduceOp::max, floats).to_vector<float>(), ElementsAre(4, 5, testing::IsNan()));
+  EXPECT_THAT(reduced(ReduceOp::min, floats).to_vector<float>(), ElementsAre(-3, -2, testing::IsNan()));
+  const std::vector<Tensor> integers{Tensor::from(std::vector<std::int64_t>{std::int64_t{1} << 40}, {1}),
+                                     Tensor::from(std::vector<std::int64_t>{3}, {1})};
+  EXPECT_THAT(reduced(ReduceOp::sum, integers).to_vector<std::int64_t>(), ElementsAre((std::int64_t{1} << 40) + 3));
+}
+
+TEST(NcclCollective, RefusesReplicasThatShareAGpu) {
+  EXPECT_ERROR(Unsupported, "are on 8: use shared-memory",
+               MirroredStrategy(logical_gpus(9), {.cross_device_ops = CrossDeviceOps::nccl}));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,130 @@
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <support/pretend_gpu/communicators.h>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep::test {
+namespace {
+
+std::mutex enqueued_mutex;
+std::vector<std::size_t> enqueued_for_all;
+
+/// In replica order; the result may be one of the parts.
+template <class T>
+void combine_as(std::span<const GpuPart> parts) {
+  const std::size_t elements = parts.front().elements;
+  std::vector<T> result;
+  for (const GpuPart& part : parts) {
+    const T* const from = static_cast<const T*>(part.from);
+    if (part.kind == GpuPart::Kind::gather || result.empty()) {
+      result.insert(result.end(), from, from + elements);
+      continue;
+    }
+    for (std::size_t i = 0; i < elements; ++i)
+      result[i] = part.kind == GpuPart::Kind::sum ? result[i] + from[i] : result[i] * from[i];
+  }
+  for (const GpuPart& part : parts) std::memcpy(part.to, result.data(), result.size() * sizeof(T));
+}
+
+/// For programs whose replicas have a pretended GPU each.
+class Communicators : public testing::Environment {
+  void SetUp() override {
+    const char* const devices = std::getenv("LOCKSTEP_TEST_DEVICES");
+    if (devices != nullptr && std::string_view(devices) == "pretend_gpus")
+      new GpuCommunicatorsScope(make_pretend_communicators);  // until the program's end, as the GPUs
+  }
+};
+
+[[maybe_unused]] const testing::Environment* const environment = testing::AddGlobalTestEnvironment(new Communicators);
+
+}  // namespace
+
+PretendGpuCommunicators::PretendGpuCommunicators(PretendGpuPlatform& platform, std::vector<LogicalDevice> gpus)
+    : platform_(platform), gpus_(std::move(gpus)), calls_(gpus_.size()) {}
+
+PretendGpuCommunicators::~PretendGpuCommunicators() {
+  for (const LogicalDevice& gpu : gpus_) {
+    PretendGpuQueue& queue = platform_.queue(gpu, GpuQueue::communication);
+    queue.finish(queue.given());
+  }
+}
+
+void PretendGpuCommunicators::combine(std::span<const GpuPart> parts) {
+  const GpuPart& first = parts.front();
+  for (const GpuPart& part : parts) {
+    require<BrokenInvariant>(part.kind == first.kind && part.dtype == first.dtype && part.elements == first.elements,
+                             "GPUs come to a collective with {} elements of {} and {} of {}", first.elements,
+                             name(first.dtype), part.elements, name(part.dtype));
+    require<BrokenInvariant>(
+        part.elements == 0 || (platform_.memory().contains(part.from) && platform_.memory().contains(part.to)),
+        "a collective of GPUs is given the host's memory");
+  }
+  const DeviceMemory::Access access(platform_.memory());
+  switch (first.dtype) {
+    case DType::f32:
+      return combine_as<float>(parts);
+    case DType::i32:
+      return combine_as<std::int32_t>(parts);
+    case DType::i64:
+      return combine_as<std::int64_t>(parts);
+    default:
+      fail<BrokenInvariant>("GPUs combine {} values", name(first.dtype));
+  }
+}
+
+void PretendGpuCommunicators::enqueue(int replica, const char* /*what*/, std::span<const GpuPart> parts) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t call = calls_[static_cast<std::size_t>(replica)]++;
+  std::vector<std::vector<GpuPart>>& all = waiting_[call];
+  all.resize(gpus_.size());
+  all[static_cast<std::size_t>(replica)] = {parts.begin(), parts.end()};
+  for (const std::size_t calls : calls_)
+    if (calls <= call) return;  // not the last one
+  for (std::size_t place = 0; place < parts.size(); ++place) {
+    std::vector<GpuPart> at_place;
+    for (const std::vector<GpuPart>& own : all) at_place.push_back(own.at(place));
+    combine(at_place);
+  }
+  waiting_.erase(call);
+}
+
+void PretendGpuCommunicators::enqueue_for_all(const char* /*what*/, std::span<const GpuPart> parts) {
+  require<BrokenInvariant>(parts.size() == gpus_.size(), "{} parts for {} GPUs", parts.size(), gpus_.size());
+  {
+    const std::lock_guard lock(mutex_);
+    require<BrokenInvariant>(waiting_.empty(), "GPUs come to two collectives in different orders");
+  }
+  {
+    const std::lock_guard lock(enqueued_mutex);
+    enqueued_for_all.push_back(parts.front().elements);
+  }
+  struct Work {
+    std::vector<GpuPart> parts;
+    std::once_flag once{};
+  };
+  const auto work = std::make_shared<Work>();
+  work->parts.assign(parts.begin(), parts.end());
+  for (const LogicalDevice& gpu : gpus_)
+    platform_.queue(gpu, GpuQueue::communication).enqueue([this, work] {
+      std::call_once(work->once, [&] { combine(work->parts); });
+    });
+}
+
+std::vector<std::size_t> PretendGpuCommunicators::take_enqueued_for_all() {
+  const std::lock_guard lock(enqueued_mutex);
+  return std::exchange(enqueued_for_all, {});
+}
+
+std::unique_ptr<GpuCommunicators> make_pretend_communicators(const std::vector<LogicalDevice>& gpus,
+                                                             std::chrono::milliseconds /*timeout*/,
+                                                             Cluster* /*cluster*/) {
+  return std::make_unique<PretendGpuCommunicators>(dynamic_cast<PretendGpuPlatform&>(gpu_platform()), gpus);
+}
+
+}  // namespace lockstep::test
