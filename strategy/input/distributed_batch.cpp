@@ -88,9 +88,28 @@ DistributedBatch::DistributedBatch(const std::vector<std::optional<Batch>>& part
 }
 
 void DistributedBatch::move_to(const std::vector<LogicalDevice>& devices) {
-  for (std::size_t replica = 0; replica < parts_.size(); ++replica)
-    parts_[replica] =
-        parts_[replica].each([&](const Tensor& tensor) { return reachable_from(devices[replica], tensor); });
+  uploads_.clear();
+  for (std::size_t replica = 0; replica < parts_.size(); ++replica) {
+    if (devices[replica].kind == DeviceKind::cpu) {
+      parts_[replica] =
+          parts_[replica].each([&](const Tensor& tensor) { return reachable_from(devices[replica], tensor); });
+      continue;
+    }
+    uploads_.resize(parts_.size());
+    uploads_[replica] = std::make_shared<const UploadedBatch>(parts_[replica], devices[replica]);
+    parts_[replica] = uploads_[replica]->batch();
+  }
+}
+
+const std::vector<Batch>& DistributedBatch::local_results() const {
+  for (int replica = 0; replica < parts(); ++replica) part(replica);
+  return parts_;
+}
+
+const Batch& DistributedBatch::part(int replica) const {
+  const auto own = static_cast<std::size_t>(replica);
+  if (own < uploads_.size()) uploads_[own]->await();
+  return parts_.at(own);
 }
 
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group) {

@@ -10,6 +10,7 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/input/share_measurement.h>
+#include <lockstep/strategy/input/uploaded_batch.h>
 
 namespace lockstep {
 
@@ -40,7 +41,8 @@ class DistributedBatch {
   /// InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
-  /// Moves each replica's part to where its device reads it.
+  /// Moves each replica's part to where its device reads it. GPUs may still be at it when this returns: reading a part
+  /// puts what they compute after it.
   void move_to(const std::vector<LogicalDevice>& devices);
 
   /// A batch of no rows for each replica, in the form of this one's.
@@ -51,7 +53,11 @@ class DistributedBatch {
   /// Rows of all replicas together, also of those of other workers: what the losses' sum is divided by.
   std::int64_t global_size() const { return global_size_; }
   /// The parts of this process's replicas, in replica order.
-  const std::vector<Batch>& local_results() const { return parts_; }
+  const std::vector<Batch>& local_results() const;
+  /// The part of one of them. Throws std::out_of_range when there is no such replica.
+  const Batch& part(int replica) const;
+  /// How many replicas of this process it was cut for.
+  int parts() const { return static_cast<int>(parts_.size()); }
 
   /// The batch it was cut from; without x when it was not.
   const Batch& global() const { return global_; }
@@ -67,15 +73,14 @@ class DistributedBatch {
   Batch global_{};
   std::int64_t global_size_ = 0;
   std::vector<Batch> parts_;
+  std::vector<std::shared_ptr<const UploadedBatch>> uploads_{};  ///< by replica, where parts are on GPUs
   std::shared_ptr<ShareMeasurement> measurement_{};
 };
 
 /// The replica's part. Throws std::out_of_range when there is no such replica.
-inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) {
-  return batch.local_results().at(static_cast<std::size_t>(replica));
-}
+inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) { return batch.part(replica); }
 /// How many replicas it was cut for.
-inline int replicas_of(const DistributedBatch& batch) { return static_cast<int>(batch.local_results().size()); }
+inline int replicas_of(const DistributedBatch& batch) { return batch.parts(); }
 /// Tells the measurement, if there is one, what the step took.
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group);
 

@@ -1,0 +1,79 @@
+#include "lockstep/runtime/memory/uploads.h"
+
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace lockstep {
+namespace {
+
+/// Copies begin where GPUs read fastest.
+constexpr std::size_t alignment = 512;
+std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(gpu_platform().make_mark(gpu, GpuQueue::compute)) {}
+
+std::shared_ptr<const GpuMark> Uploads::begin(std::span<const Upload> copies) {
+  std::size_t bytes = 0;
+  for (const Upload& copy : copies) bytes += padded(copy.bytes);
+  const std::lock_guard lock(mutex_);
+  Staging& staging = next_staging(bytes);
+  computed_->set();
+  computed_->order_before(gpu_, GpuQueue::input);
+  const std::shared_ptr<GpuMark> done = take_mark();
+  std::byte* place = staging.memory;
+  for (const Upload& copy : copies) {
+    std::memcpy(place, copy.from, copy.bytes);
+    gpu_platform().copy_from_pinned(copy.to, gpu_, place, copy.bytes);
+    place += padded(copy.bytes);
+  }
+  done->set();
+  staging.read = done;
+  return done;
+}
+
+Uploads::Staging& Uploads::next_staging(std::size_t bytes) {
+  Staging& staging = stagings_[calls_ % stagings_.size()];
+  if (staging.read) staging.read->wait();
+  if (staging.bytes < bytes) {
+    MemoryResource& pinned = gpu_platform().pinned_memory();
+    if (staging.memory != nullptr)
+      pinned.release(std::exchange(staging.memory, nullptr), std::exchange(staging.bytes, 0));
+    staging.memory = static_cast<std::byte*>(pinned.allocate(bytes));
+    staging.bytes = bytes;
+  }
+  ++calls_;
+  return staging;
+}
+
+std::shared_ptr<GpuMark> Uploads::take_mark() {
+  std::unique_ptr<GpuMark> mark;
+  {
+    const std::lock_guard lock(spare_mutex_);
+    if (spare_.empty()) {
+      mark = gpu_platform().make_mark(gpu_, GpuQueue::input);
+      spare_.reserve(++marks_);  // giving back needs no memory
+    } else {
+      mark = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  return {mark.release(), [this](GpuMark* used) {
+            const std::lock_guard lock(spare_mutex_);
+            spare_.emplace_back(used);
+          }};
+}
+
+Uploads& uploads(const LogicalDevice& gpu) {
+  // Never destroyed: batches in static storage give their marks back until the very end of the program.
+  static auto& mutex = *new std::mutex;
+  static auto& all = *new std::map<int, std::unique_ptr<Uploads>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Uploads>& found = all[gpu.index];
+  if (!found) found = std::make_unique<Uploads>(gpu);
+  return *found;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,45 @@
+#include "lockstep/strategy/input/uploaded_batch.h"
+
+#include <vector>
+
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/memory/uploads.h>
+#include <lockstep/runtime/thread/context.h>
+
+namespace lockstep {
+
+UploadedBatch::UploadedBatch(const Batch& host, const LogicalDevice& gpu) : gpu_(gpu) {
+  const ContextScope there(context_on(gpu));  // which errors name
+  std::vector<Tensor> sources;                // packed ones, too, until they have been copied
+  std::vector<Upload> copies;
+  batch_ = host.each([&](const Tensor& tensor) {
+    if (tensor.device().kind == DeviceKind::gpu) return reachable_from(gpu, tensor);
+    {
+      const ContextScope here(context_on(tensor.device()));
+      sources.push_back(make_dense(tensor));
+    }
+    const Tensor arrived = Tensor::empty(tensor.shape(), tensor.dtype(), gpu);
+    const auto bytes = static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype());
+    if (bytes > 0) copies.push_back({arrived.raw_data(), sources.back().raw_data(), bytes});
+    return arrived;
+  });
+  if (!copies.empty()) arrival_ = uploads(gpu).begin(copies);
+}
+
+UploadedBatch::~UploadedBatch() {
+  try {
+    await();
+  } catch (const Error& error) {  // of a GPU that does nothing any more
+    log_warning("a batch is given up: {}", error.what());
+  }
+}
+
+void UploadedBatch::await() const {
+  if (!arrival_ || awaited_) return;
+  arrival_->order_before(gpu_, GpuQueue::compute);
+  awaited_ = true;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <support/pretend_gpu/platform.h>
+
+#include <lockstep/runtime/memory/copy.h>
+#include <lockstep/runtime/memory/uploads.h>
+
+namespace lockstep {
+namespace {
+
+const LogicalDevice gpu{DeviceKind::gpu, 0};
+
+class UploadsToAGpu : public testing::Test {
+ protected:
+  test::PretendGpuPlatform platform_;
+  const GpuPlatformScope scope_{platform_};
+  Uploads uploads_{gpu};
+  test::PretendGpuQueue& input_ = platform_.queue(gpu, GpuQueue::input);
+
+  /// Memory of the GPU for some integers.
+  int* room(std::size_t count) { return static_cast<int*>(platform_.memory().allocate(count * sizeof(int))); }
+  std::shared_ptr<const GpuMark> begin(int* to, const std::vector<int>& values) {
+    const Upload upload{to, values.data(), values.size() * sizeof(int)};
+    return uploads_.begin(std::span(&upload, 1));
+  }
+  std::vector<int> on_gpu(const int* from, std::size_t count) {
+    std::vector<int> values(count);
+    platform_.copy(values.data(), {}, from, gpu, count * sizeof(int));
+    return values;
+  }
+};
+
+TEST_F(UploadsToAGpu, AreDoneBesideWhatItComputesUntilThatWaits) {
+  int* const to = room(3);
+  std::vector<int> values{1, 2, 3};
+  const auto done = begin(to, values);
+  values = {7, 8, 9};  // the host's memory may change at once
+  EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{0, 0, 0}));
+  done->order_before(gpu, GpuQueue::compute);
+  EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(UploadsToAGpu, ComeAfterWhatItHasBeenGivenToCompute) {
+  int* const to = room(1);
+  for (std::size_t calls = 1; calls <= 3; ++calls) {
+    begin(to, {1});
+    EXPECT_EQ(platform_.waits_for_computing(gpu, GpuQueue::input), calls);
+  }
+}
+
+TEST_F(UploadsToAGpu, OfOneCallLieSideBySideInPinnedMemory) {
+  std::vector<int> first(1000);
+  std::iota(first.begin(), first.end(), 0);
+  const std::vector<char> second{'a', 'b', 'c'};
+  int* const to_first = room(first.size());
+  int* const to_second = room(1);
+  const Upload both[] = {{to_first, first.data(), first.size() * sizeof(int)}, {to_second, second.data(), 3}};
+  uploads_.begin(both)->wait();
+  EXPECT_EQ(on_gpu(to_first, first.size()), first);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(on_gpu(to_second, 1).data()), 3), "abc");
+  EXPECT_EQ(platform_.pinned_memory().allocations(), 1U);
+}
+
+TEST_F(UploadsToAGpu, UseTwoBuffersAndWaitForTheOneTheyFill) {
+  std::vector<int*> places;
+  for (int call = 0; call < 6; ++call) {
+    places.push_back(room(500));
+    const auto done_before = input_.done();
+    begin(places.back(), std::vector<int>(500, call));
+    EXPECT_EQ(input_.done(), call < 2 ? 0U : done_before + 1) << "the last call but one was waited for";
+  }
+  platform_.synchronize(gpu);
+  for (int call = 0; call < 6; ++call)
+    EXPECT_EQ(on_gpu(places[static_cast<std::size_t>(call)], 500), std::vector<int>(500, call));
+  EXPECT_EQ(platform_.pinned_memory().allocations(), 2U);
+}
+
+TEST_F(UploadsToAGpu, TakeLargerBuffersWhenNeededOnly) {
+  int* const to = room(4000);
+  for (const std::size_t size : {1000U, 1000U, 4000U, 4000U, 10U, 10U, 4000U, 4000U})
+    begin(to, std::vector<int>(size, static_cast<int>(size)));
+  EXPECT_EQ(platform_.pinned_memory().allocations(), 4U);
+  platform_.synchronize(gpu);
+  EXPECT_EQ(on_gpu(to, 4000), std::vector<int>(4000, 4000));
+}
+
+TEST_F(UploadsToAGpu, MarksAreUsedAgainOnceNobodyHasThem) {
+  int* const to = room(1);
+  const GpuMark* const kept = begin(to, {1}).get();
+  const auto held = begin(to, {2});
+  EXPECT_NE(held.get(), kept) << "the buffer still needs it";
+  std::vector<const GpuMark*> later;
+  for (int call = 0; call < 4; ++call) later.push_back(begin(to, {3}).get());
+  EXPECT_NE(std::find(later.begin(), later.end(), kept), later.end());
+  EXPECT_EQ(std::find(later.begin(), later.end(), held.get()), later.end());
+}
+
+}  // namespace
+}  // namespace lockstep

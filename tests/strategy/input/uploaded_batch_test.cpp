@@ -1,0 +1,138 @@
+#include <optional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/pretend_gpu/platform.h>
+#include <support/replicas.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/strategy/input/uploaded_batch.h>
+
+#include "input_testing.h"
+
+// Batches of replicas on GPUs.
+
+namespace lockstep {
+namespace {
+
+test::PretendGpuPlatform& platform() { return dynamic_cast<test::PretendGpuPlatform&>(gpu_platform()); }
+test::PretendGpuQueue& input_of(const LogicalDevice& gpu) { return platform().queue(gpu, GpuQueue::input); }
+
+class UploadedBatchOn : public testing::Test {
+ protected:
+  const LogicalDevice gpu_ = logical_gpus(1).front();
+  test::PretendGpuQueue& input_ = input_of(gpu_);
+  const std::size_t given_before_ = input_.given();
+};
+
+TEST_F(UploadedBatchOn, IsThereForWhatIsComputedAfterAwait) {
+  const Tensor x = test::random_tensor({6, 5}, 1);
+  const Tensor y = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {6});
+  const UploadedBatch uploaded({.x = x, .y = y}, gpu_);
+  EXPECT_EQ(input_.given(), given_before_ + 2);
+  EXPECT_EQ(input_.done(), given_before_) << "nobody has waited for it";
+  for (int time = 0; time < 2; ++time) {
+    uploaded.await();
+    EXPECT_EQ(input_.done(), given_before_ + 2);
+    test::expect_same_bits(uploaded.batch().x, x);
+    test::expect_same_bits(uploaded.batch().y, y);
+    EXPECT_EQ(uploaded.batch().x.device(), gpu_);
+  }
+  EXPECT_FALSE(uploaded.batch().sample_weight.defined());
+}
+
+TEST_F(UploadedBatchOn, PacksRowsThatAreNotAndSkipsThoseThatAreNone) {
+  const Tensor x = test::strided_copy(test::random_tensor({4, 3}, 2));
+  const UploadedBatch uploaded({.x = x, .y = Tensor::zeros({0, 2})}, gpu_);
+  uploaded.await();
+  test::expect_same_bits(uploaded.batch().x, x);
+  EXPECT_EQ(uploaded.batch().y.shape(), (Shape{0, 2}));
+}
+
+TEST_F(UploadedBatchOn, TakesWhatTheGpuHasAsItIs) {
+  const Tensor there = to_device(test::random_tensor({2}, 3), gpu_);
+  const UploadedBatch uploaded({.x = there}, gpu_);
+  EXPECT_EQ(uploaded.batch().x.raw_data(), there.raw_data());
+  EXPECT_EQ(input_.given(), given_before_);
+}
+
+TEST_F(UploadedBatchOn, GivesUpNoMemoryThatIsStillToBeWritten) {
+  std::optional<UploadedBatch> unread(std::in_place, Batch{.x = Tensor::full({1000}, 1)}, gpu_);
+  const void* const memory = unread->batch().x.raw_data();
+  unread.reset();
+  const ContextScope there({.device = gpu_});
+  const Tensor next = Tensor::full({1000}, 2);
+  ASSERT_EQ(next.raw_data(), memory) << "the allocator takes another block";
+  synchronize(gpu_);
+  EXPECT_EQ(next.to_vector<float>(), std::vector<float>(1000, 2));
+}
+
+TEST_F(UploadedBatchOn, ErrorsNameTheGpu) {
+  LogicalDevice small = logical_gpus(8).back();
+  small.memory_limit = 4096;
+  EXPECT_ERROR(OutOfMemory, "GPU:7 has no room", UploadedBatch({.x = Tensor::zeros({2000})}, small));
+}
+
+class BatchesOnGpus : public testing::TestWithParam<int> {
+ protected:
+  const MirroredStrategy strategy_{logical_gpus(GetParam())};
+};
+
+TEST_P(BatchesOnGpus, HaveTheRowsOfThoseOnCpus) {
+  const MirroredStrategy cpus(logical_cpus(GetParam()));
+  const Dataset batches = test::range(103).batch(10);
+  for (const std::int64_t ahead : {0, 1, 2, 3}) {
+    const DistributeOptions options{.per_replica_buffer_size = ahead};
+    for (const std::uint64_t epoch : {0U, 1U})
+      EXPECT_EQ(test::steps_of(strategy_.distribute(batches, options), epoch),
+                test::steps_of(cpus.distribute(batches, options), epoch));
+  }
+}
+
+TEST_P(BatchesOnGpus, OfTheNextStepsAreOnTheirWayWhileOneIsComputed) {
+  const DistributedDataset data = strategy_.distribute(test::range(50).batch(10), {.per_replica_buffer_size = 0});
+  DistributedIterator pass = data.epoch();
+  const DistributedBatch now = *pass.next();
+  const DistributedBatch next = *pass.next();
+  const auto sums = strategy_.run(
+      [&](const Batch& own) {
+        const Tensor twice = own.x * 2.0;
+        test::PretendGpuQueue& input = input_of(strategy_.devices()[static_cast<std::size_t>(test::this_replica())]);
+        EXPECT_EQ(input.done() + 1, input.given()) << "of the batch of this step, but not the next";
+        return twice;
+      },
+      now);
+  EXPECT_EQ(sums[0].to_vector<float>().front(), 0);
+  EXPECT_EQ(next.local_results().front().x.to_vector<float>().front(), 10);
+}
+
+TEST_P(BatchesOnGpus, TakeNoMemoryAfterWarmUp) {
+  const DistributedDataset data = strategy_.distribute(test::range(400).batch(20), {.per_replica_buffer_size = 0});
+  const auto allocations = [&] {
+    std::uint64_t all = platform().pinned_memory().allocations();
+    for (const LogicalDevice& gpu : strategy_.devices()) all += allocator(gpu).stats().system_allocations;
+    return all;
+  };
+  test::steps_of(data);
+  const std::uint64_t after_warm_up = allocations();
+  for (const std::uint64_t epoch : {1U, 2U}) test::steps_of(data, epoch);
+  EXPECT_EQ(allocations(), after_warm_up);
+}
+
+TEST_P(BatchesOnGpus, MayBeLeftAtAnyStep) {
+  for (int steps = 0; steps < 4; ++steps) {
+    DistributedIterator pass = strategy_.distribute(test::range(100).batch(10)).epoch();
+    for (int step = 0; step < steps; ++step) {
+      const std::optional<DistributedBatch> batch = pass.next();
+      EXPECT_EQ(batch->local_results().front().x.to_vector<float>().front(), 10.0F * static_cast<float>(step));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, BatchesOnGpus, testing::Values(1, 2, 3, 8));
+
+}  // namespace
+}  // namespace lockstep
