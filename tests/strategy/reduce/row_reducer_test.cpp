@@ -52,7 +52,7 @@ class Tables : public testing::TestWithParam<int> {
                             {.slots = std::vector<float>(state_slots),
                              .by_rows = {by_rows, false},
                              .every_row = every_row,
-                             .own_copies = own_copies});
+                             .own_copies = own_copies || strategy.state()->collective().updates_own_copy()});
     for (std::uint64_t number = 0; number < 3; ++number) {
       strategy.run([&] {
         const ReplicaContext context = get_replica_context();
