@@ -56,16 +56,18 @@ def run(*command):
 class Hosts(contextlib.AbstractContextManager):
     """Makes `count` hosts when entered and removes them, and what still runs in them, at the end of the block: also
     after an exception and SIGTERM. `rate_mbit` is what each host can send, and can receive at the same time;
-    `latency_ms` is added to the way of each packet from one host to another. Throws NotAllowed when entered where this
-    cannot be done."""
+    `latency_ms` is added to the way of each packet from one host to another; `congestion_control` is TCP's by Linux'
+    name ("reno" is on every machine), the machine's own if None. Throws NotAllowed when entered where this cannot be
+    done."""
 
     interface = "eth0"  # of each host
 
-    def __init__(self, count, rate_mbit=None, latency_ms=None):
+    def __init__(self, count, rate_mbit=None, latency_ms=None, congestion_control=None):
         if not 1 <= count <= MOST_HOSTS:
             raise ValueError(f"1 to {MOST_HOSTS} hosts, not {count}")
         self.rate_mbit = rate_mbit
         self.latency_ms = latency_ms
+        self.congestion_control = congestion_control
         self.names = [f"host{number}" for number in range(count)]
         self.network = self.addresses = self.agent = None
         self._number = None
@@ -127,6 +129,9 @@ class Hosts(contextlib.AbstractContextManager):
         run(*inside, "address", "add", self.addresses[number] + "/28", "dev", self.interface)
         run(*inside, "link", "set", self.interface, "up")
         run(*inside, "link", "set", "lo", "up")
+        if self.congestion_control:
+            setting = "/proc/sys/net/ipv4/tcp_congestion_control"
+            run("ip", "netns", "exec", space, "sh", "-c", f"echo {self.congestion_control} > {setting}")
         self._shape(number)
 
     def _shape(self, number):
@@ -216,7 +221,7 @@ def allowed():
     if missing:
         return False, f"not installed: {', '.join(missing)}"
     try:
-        with Hosts(1, rate_mbit=1000, latency_ms=1) as hosts:
+        with Hosts(1, rate_mbit=1000, latency_ms=1, congestion_control="reno") as hosts:
             run(hosts.agent, hosts.addresses[0], "true")
     except NotAllowed as error:
         return False, str(error)

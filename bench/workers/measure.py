@@ -81,6 +81,10 @@ def mpirun(hosts, command):
     return report_of(run_together([[*MPIRUN, *hosts.mpirun_options(), "-np", count, *pinned]])[0])
 
 
+def mpirun_version():
+    return subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+
+
 def steps_options(options):
     return ["--steps", options.steps, "--warmup", options.warmup, "--json"]
 
@@ -106,6 +110,12 @@ def exchange_alone(hosts, options, blocks):
     """The gradients of the blocks, in the order of backward, summed over the processes with nothing beside it."""
     elements = ",".join(str(params) for _, _, params in reversed(blocks) if params)
     return mpirun(hosts, [options.exchange, "--elements", elements, "--times", options.steps])
+
+
+def waiting_step(hosts, options, step, replicas):
+    """The step of a step file, with that many replicas on each host."""
+    return mpirun(hosts, [options.waiting_step, "--step", step, "--replicas", replicas, "--steps", options.steps,
+                          "--warmup", options.warmup])
 
 
 def step_alone(options, model, batch, count):

@@ -11,6 +11,7 @@ from derive import Net, resnet  # noqa: E402
 TCP_SHARE = 0.94  # of a link's rate: the rest are headers
 MESSAGE_US = 5  # of a processor's time for a message: assumed, as in bench/simulator/machines/ethernet-1gbit.json
 BUCKET_MB = 25  # lockstep's
+SHARED_MEMORY = {"latency_us": 10, "gigabytes_per_s": 5}  # assumed: as nothing beside networks of 1 Gbit/s and less
 
 
 def mlp():
@@ -44,8 +45,15 @@ def step_of(model, report):
     }
 
 
-def machine_of(name, bytes_per_s, latency_us):
-    return {"name": name, "source": "bench/workers/run", "devices_per_node": 1,
+def rate_bytes_per_s(rate_mbit):
+    """What TCP reaches on a link of that rate."""
+    return TCP_SHARE * rate_mbit * 1e6 / 8
+
+
+def machine_of(name, bytes_per_s, latency_us, replicas=1):
+    """Hosts of so many replicas each, which sum in shared memory."""
+    inside = {"inside": SHARED_MEMORY} if replicas > 1 else {}
+    return {"name": name, "source": "bench/workers", "devices_per_node": replicas, **inside,
             "network": {"latency_us": latency_us, "gigabytes_per_s": bytes_per_s / 1e9}, "message_us": MESSAGE_US}
 
 
@@ -64,6 +72,6 @@ def predict_links(simulator, folder, model, alone, link, rate_mbit, processes):
     """By the link that the rate gives and by the one that was measured."""
     step = step_of(model, alone)
     latency = link["half_round_trip_us"]
-    links = {"rate": TCP_SHARE * rate_mbit * 1e6 / 8, "measured": link["bytes_per_s"]}
+    links = {"rate": rate_bytes_per_s(rate_mbit), "measured": link["bytes_per_s"]}
     return {name: predict(simulator, folder, step, machine_of(name, bytes_per_s, latency), processes)
             for name, bytes_per_s in links.items()}
