@@ -14,6 +14,7 @@
 
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/activations.h>
+#include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/reduction.h>
@@ -67,7 +68,7 @@ class Training {
       GradientTape tape;
       Tensor loss = Tensor::full({}, 0);
       if (step.uses_first(this_replica())) loss = loss + sum(tanh(probed(first_.value(), step.between) * factor));
-      if (step.uses_last(this_replica())) loss = loss + sum(square(last_.value() * factor));
+      if (step.uses_last(this_replica())) loss = loss + sum(square(slice(last_.value(), 0, 7, 1007) * factor));
       reducer_.backward(context, tape, loss, step.then);
       reducer_.apply(context, [](const UpdateViews& views) {
         current_backend().update(SgdStep{.learning_rate = 0.01F, .momentum = 0.9F}, views);
@@ -116,10 +117,10 @@ TEST(NcclCollective, ExchangesABucketBeforeBackwardHasEnded) {
 }
 
 TEST(NcclCollective, GivesTheSameBitsAsAfterBackward) {
-  for (const int replicas : {2, 3, 8}) {
+  for (const int replicas : {2, 3}) {
     Training beside(replicas);
     Training after(replicas);
-    for (int number = 0; number < 4; ++number) {
+    for (int number = 0; number < 3; ++number) {
       beside.run(number, {});
       PretendGpuCommunicators::take_enqueued_for_all();
       after.run(number, {.then = Then::more});
@@ -134,7 +135,7 @@ TEST(NcclCollective, GivesTheSameBitsHoweverSoonGpusExchange) {
   std::array<std::vector<std::vector<float>>, 2> values;
   for (const bool soon : {false, true}) {
     gpus.hurry(soon);
-    Training training(4);
+    Training training(2);
     for (int number = 0; number < 3; ++number) training.run(number, {});
     values[soon ? 1 : 0] = training.values();
   }
@@ -145,9 +146,9 @@ TEST(NcclCollective, GivesTheSameBitsHoweverSoonGpusExchange) {
 TEST(NcclCollective, KeepsTheOrderOfBucketsWhereReplicasUseOtherVariables) {
   const Training::Step differing{.uses_first = [](int replica) { return replica != 1; },
                                  .uses_last = [](int replica) { return replica != 0; }};
-  Training training(4);
-  Training after(4);
-  for (int number = 0; number < 4; ++number) {
+  Training training(3);
+  Training after(3);
+  for (int number = 0; number < 3; ++number) {
     Training::Step step = differing;
     step.then = Then::more;
     after.run(number, step);
