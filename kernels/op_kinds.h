@@ -20,6 +20,7 @@ enum class UnaryOp {
   gelu,
   gelu_tanh,
   sigmoid,
+  hard_sigmoid,
   silu,
   softplus,
   softsign,
@@ -34,13 +35,14 @@ struct UnaryFunction {
   UnaryFunction(UnaryOp kind, float parameter = 0) : op(kind), alpha(parameter) {}  // NOLINT: implicit
 
   UnaryOp op;  ///< which function
-  /// maximum's and minimum's other value; leaky_relu's slope and elu's factor below 0, not negative; the others take
-  /// none.
+  /// maximum's and minimum's other value; leaky_relu's slope and elu's factor below 0, not negative; hard_sigmoid's
+  /// slope; the others take none.
   float alpha;
 };
 
 /// What a layer may apply to its result, by Keras' names; leaky_relu has the slope 0.2, elu the factor 1. gelu_tanh is
-/// Keras' gelu with approximate=True, silu is also called swish.
+/// Keras' gelu with approximate=True, silu is also called swish; hard_sigmoid has Keras 3's slope of 1/6,
+/// keras_2_hard_sigmoid that of 0.2.
 enum class Activation {
   linear,
   relu,
@@ -51,6 +53,8 @@ enum class Activation {
   gelu,
   gelu_tanh,
   sigmoid,
+  hard_sigmoid,
+  keras_2_hard_sigmoid,
   silu,
   softplus,
   softsign,

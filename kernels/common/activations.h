@@ -44,6 +44,16 @@ struct Sigmoid {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return sigmoid_f32(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * y * (1.0F - y); }
 };
+/// A straight line through (0, 0.5), from 0 to 1. NaN stays NaN.
+struct HardSigmoid {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    const float y = slope * x + 0.5F;
+    return y < 0.0F ? 0.0F : y > 1.0F ? 1.0F : y;
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F && y < 1.0F ? slope * dy : 0.0F; }
+  float slope;
+};
 struct Tanh {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return tanh_f32(x); }

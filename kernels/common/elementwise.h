@@ -135,6 +135,8 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
       return visit(functor::GeluTanh{});
     case UnaryOp::sigmoid:
       return visit(functor::Sigmoid{});
+    case UnaryOp::hard_sigmoid:
+      return visit(functor::HardSigmoid{function.alpha});
     case UnaryOp::silu:
       return visit(functor::Silu{});
     case UnaryOp::softplus:

@@ -54,6 +54,7 @@ Tensor elu(const Tensor& x, double alpha) {
 Tensor selu(const Tensor& x) { return unary(UnaryOp::selu, x); }
 Tensor gelu(const Tensor& x, bool approximate) { return unary(approximate ? UnaryOp::gelu_tanh : UnaryOp::gelu, x); }
 Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x); }
+Tensor hard_sigmoid(const Tensor& x) { return activate(x, Activation::hard_sigmoid); }
 Tensor silu(const Tensor& x) { return unary(UnaryOp::silu, x); }
 Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
 Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
@@ -92,6 +93,10 @@ std::optional<UnaryFunction> function_of(Activation activation) {
       return UnaryOp::gelu_tanh;
     case Activation::sigmoid:
       return UnaryOp::sigmoid;
+    case Activation::hard_sigmoid:
+      return UnaryFunction(UnaryOp::hard_sigmoid, 1.0F / 6.0F);
+    case Activation::keras_2_hard_sigmoid:
+      return UnaryFunction(UnaryOp::hard_sigmoid, 0.2F);
     case Activation::silu:
       return UnaryOp::silu;
     case Activation::softplus:

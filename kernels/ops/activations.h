@@ -22,6 +22,8 @@ Tensor selu(const Tensor& x);
 Tensor gelu(const Tensor& x, bool approximate = false);
 /// 1 / (1 + exp(-x)).
 Tensor sigmoid(const Tensor& x);
+/// x / 6 + 0.5, but not below 0 nor above 1.
+Tensor hard_sigmoid(const Tensor& x);
 /// x * sigmoid(x) (Elfwing et al. 2017), also called swish.
 Tensor silu(const Tensor& x);
 /// log(1 + exp(x)), in a form that no x overflows.

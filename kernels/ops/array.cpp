@@ -114,6 +114,29 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   return y;
 }
 
+std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
+  require(x.defined(), "split takes a tensor, got an undefined one");
+  axis = x.shape().normalize_axis(axis);
+  require(parts >= 1 && x.dim(axis) % parts == 0, "split: axis {} of {} has no {} equal parts", axis, x, parts);
+  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), x.dim(axis) / parts);
+  std::vector<Tensor> ys;
+  for_each_part(sizes,
+                [&](int, std::int64_t begin, std::int64_t end) { ys.push_back(x.slice_view(axis, begin, end)); });
+  if (recording({x})) {
+    record("split", std::span(&x, 1), ys, [shape = x.shape(), dtype = x.dtype(), axis, sizes](BackwardContext& c) {
+      const auto write = [&](const Tensor& out) {
+        current_backend().fill(out, 0);
+        for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+          if (const Tensor& gradient = c.gradient(i); gradient.defined())
+            current_backend().convert(gradient, out.slice_view(axis, begin, end));
+        });
+      };
+      contribute(c, 0, shape, write, dtype);
+    });
+  }
+  return ys;
+}
+
 Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) {
   require(operand.defined() && operand.rank() == 4 && is_real(operand.dtype()),
           "zero_pad2d: x must be f32 or bf16 (n, height, width, channels), got {}", operand);

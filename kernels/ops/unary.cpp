@@ -9,9 +9,10 @@ namespace lockstep {
 namespace {
 
 const char* name_of(UnaryOp op) {
-  constexpr const char* names[] = {"negative",  "exp",     "log",   "sqrt",       "square",   "abs",  "maximum",
-                                   "minimum",   "relu",    "relu6", "leaky_relu", "elu",      "selu", "gelu",
-                                   "gelu_tanh", "sigmoid", "silu",  "softplus",   "softsign", "tanh"};
+  constexpr const char* names[] = {"negative", "exp",      "log",       "sqrt",    "square",       "abs",
+                                   "maximum",  "minimum",  "relu",      "relu6",   "leaky_relu",   "elu",
+                                   "selu",     "gelu",     "gelu_tanh", "sigmoid", "hard_sigmoid", "silu",
+                                   "softplus", "softsign", "tanh"};
   return names[static_cast<int>(op)];
 }
 

@@ -6,7 +6,9 @@
 namespace lockstep {
 
 GRU::GRU(const GruOptions& options)
-    : Layer(std::make_shared<RecurrentImpl<GruOptions>>("GRU", gru, 3, Shape{2, 3 * options.units}, options)) {}
+    : Layer(std::make_shared<RecurrentImpl<GruOptions>>(
+          "GRU", RecurrentOps{gru, gru}, 3,
+          options.reset_after ? Shape{2, 3 * options.units} : Shape{3 * options.units}, options)) {}
 
 GRU GRU::from_config(LayerConfig& config) { return GRU(read_options(config, list_recurrent<GruOptions>)); }
 

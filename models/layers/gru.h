@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
@@ -14,6 +15,11 @@ struct GruOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;  ///< h of every time step instead of the last one's
+  bool go_backwards = false;      ///< from the last time step to the first
+  Activation activation = Activation::tanh;
+  Activation recurrent_activation = Activation::sigmoid;
+  bool use_bias = true;
+  bool reset_after = true;
   SeededInitializer kernel_initializer = glorot_uniform;
   SeededInitializer recurrent_initializer = orthogonal;
   SeededInitializer bias_initializer = zeros;
@@ -27,9 +33,10 @@ struct GruOptions {
   ///@}
 };
 
-/// Keras' GRU with its default activations and reset_after: (time, features) -> (units) or, with `return_sequences`,
-/// (time, units). Weights, with the gates in the order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3
-/// units), which starts orthogonal, and bias (2, 3 units), the input's and the state's.
+/// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
+/// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), which starts orthogonal, and bias (2,
+/// 3 units), the input's and the state's; (3 units) without `reset_after`. Options that are Keras' defaults from
+/// go_backwards to reset_after are the fast ones, cuDNN's on GPUs.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit GRU(const GruOptions& options);

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using KeyedInitializer = Initializer (*)(const RandomKey&);
 
-constexpr std::array<std::pair<std::string_view, Activation>, 15> activations{
+constexpr std::array<std::pair<std::string_view, Activation>, 16> activations{
     {{"linear", Activation::linear},
      {"relu", Activation::relu},
      {"relu6", Activation::relu6},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<std::string_view, Activation>, 15> activations{
      {"selu", Activation::selu},
      {"gelu", Activation::gelu},
      {"sigmoid", Activation::sigmoid},
+     {"hard_sigmoid", Activation::hard_sigmoid},
      {"silu", Activation::silu},
      {"softplus", Activation::softplus},
      {"softsign", Activation::softsign},
@@ -116,6 +117,7 @@ std::optional<Activation> find_activation(const Json& value) {
   // Some versions of Keras 3 write {"class_name": "function", "config": "relu"}.
   const Json& name = value.is_object() && value.contains("config") ? value["config"] : value;
   if (name == "swish") return Activation::silu;
+  if (name == keras_2_hard_sigmoid) return Activation::keras_2_hard_sigmoid;
   for (const auto& [known, activation] : activations)
     if (name == known) return activation;
   return {};

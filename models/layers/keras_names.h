@@ -19,7 +19,10 @@ namespace lockstep {
 /// Keras 3's form of an object: {"module", "class_name", "config": {}, "registered_name": null}.
 nlohmann::ordered_json keras_object(std::string_view module, std::string_view class_name);
 
-/// "relu"; nothing for gelu_tanh, which is a call of Keras' gelu.
+/// What files of Keras 2 call hard_sigmoid, which is another function than Keras 3's, where they have been read.
+inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 2";
+
+/// "relu"; nothing for gelu_tanh, which is a call of Keras' gelu, and for the hard_sigmoid of Keras 2.
 std::optional<std::string_view> activation_name(Activation activation);
 /// By such a name, or from the object that Keras writes for one.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);

@@ -60,7 +60,7 @@ class LayerConfig {
   void option(const char* key, Borders2d& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);
-  /// Throws Unsupported when written for gelu_tanh, which Keras has no name for.
+  /// Throws Unsupported when written for gelu_tanh and Keras 2's hard_sigmoid, which Keras 3 has no name for.
   void option(const char* key, Activation& value);
   /// Null for no penalty.
   void option(const char* key, Regularizer& value);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 
@@ -14,7 +15,11 @@ struct LstmOptions {
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
   bool return_sequences = false;  ///< h of every time step instead of the last one's
-  bool unit_forget_bias = true;   ///< the forget gate's bias starts at 1 (Jozefowicz et al. 2015)
+  bool go_backwards = false;      ///< from the last time step to the first
+  Activation activation = Activation::tanh;
+  Activation recurrent_activation = Activation::sigmoid;
+  bool use_bias = true;
+  bool unit_forget_bias = true;  ///< the forget gate's bias starts at 1 (Jozefowicz et al. 2015)
   SeededInitializer kernel_initializer = glorot_uniform;
   SeededInitializer recurrent_initializer = orthogonal;
   SeededInitializer bias_initializer = zeros;
@@ -28,9 +33,9 @@ struct LstmOptions {
   ///@}
 };
 
-/// Keras' LSTM with its default activations: (time, features) -> (units) or, with `return_sequences`, (time, units).
-/// Weights, with the gates in the order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units),
-/// which starts orthogonal, and bias (4 units).
+/// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
+/// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), which starts orthogonal, and bias
+/// (4 units). Options that are Keras' defaults from go_backwards to use_bias are the fast ones, cuDNN's on GPUs.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit LSTM(const LstmOptions& options);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <lockstep/kernels/ops/composed_recurrence.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>
@@ -12,25 +13,31 @@
 
 namespace lockstep {
 
-/// The op of a recurrent layer: x, kernel, recurrent kernel, bias, whether all steps are wanted.
-using RecurrentOp = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
+/// The ops of a recurrent layer on x, kernel, recurrent kernel and bias.
+struct RecurrentOps {
+  /// With Keras' defaults; whether all steps are wanted.
+  Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
+  /// With any options.
+  Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
+};
 
 /// The options of a recurrent layer, and what Keras' layers can do otherwise.
 template <class Options>
 void list_recurrent(LayerConfig& config, Options& options) {
   config.option("return_sequences", options.return_sequences);
-  for (const char* key : {"return_state", "go_backwards", "stateful"}) config.fixed(key, false);
+  config.option("go_backwards", options.go_backwards);
+  for (const char* key : {"return_state", "stateful"}) config.fixed(key, false);
   config.option("units", options.units);
-  config.fixed("activation", "tanh");
-  config.fixed("recurrent_activation", "sigmoid");
-  config.fixed("use_bias", true);
+  config.option("activation", options.activation);
+  config.option("recurrent_activation", options.recurrent_activation);
+  config.option("use_bias", options.use_bias);
   config.option("kernel_initializer", options.kernel_initializer);
   config.option("recurrent_initializer", options.recurrent_initializer);
   config.option("bias_initializer", options.bias_initializer);
   if constexpr (requires { options.unit_forget_bias; })
     config.option("unit_forget_bias", options.unit_forget_bias);
   else
-    config.fixed("reset_after", true);
+    config.option("reset_after", options.reset_after);
   config.option("kernel_regularizer", options.kernel_regularizer);
   config.option("recurrent_regularizer", options.recurrent_regularizer);
   config.option("bias_regularizer", options.bias_regularizer);
@@ -49,10 +56,10 @@ template <class Options>
 class RecurrentImpl : public LayerImpl {
  public:
   /// Throws InvalidArgument for units below 1.
-  RecurrentImpl(const char* class_name, RecurrentOp op, int gates, const Shape& bias_shape, const Options& options)
+  RecurrentImpl(const char* class_name, RecurrentOps ops, int gates, const Shape& bias_shape, const Options& options)
       : LayerImpl(options.name),
         class_name_(class_name),
-        op_(op),
+        ops_(ops),
         gates_(gates),
         bias_shape_(bias_shape),
         options_(options) {
@@ -73,12 +80,25 @@ class RecurrentImpl : public LayerImpl {
 
   /// x (n, time, features) -> what the op gives.
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return op_(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias_.value(), options_.return_sequences);
+    const RecurrenceOptions options = formula();
+    if (options_.use_bias && options == RecurrenceOptions{.return_sequences = options.return_sequences})
+      return ops_.usual(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias_.value(), options.return_sequences);
+    const Tensor bias = options_.use_bias ? bias_.value() : Tensor();
+    return ops_.composed(inputs[0], kernel_.value(), recurrent_kernel_.value(), bias, options);
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list_recurrent<Options>, options_); }
 
  private:
+  RecurrenceOptions formula() const {
+    RecurrenceOptions formula{.activation = options_.activation,
+                              .recurrent_activation = options_.recurrent_activation,
+                              .go_backwards = options_.go_backwards,
+                              .return_sequences = options_.return_sequences};
+    if constexpr (requires { options_.reset_after; }) formula.reset_after = options_.reset_after;
+    return formula;
+  }
+
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
     const std::int64_t sums = gates_ * options_.units;
     kernel_ = add_weight(
@@ -88,12 +108,13 @@ class RecurrentImpl : public LayerImpl {
                                     .shape = {options_.units, sums},
                                     .initializer = options_.recurrent_initializer(seed.key(1))},
                                    options_.recurrent_regularizer, options_.recurrent_constraint);
+    if (!options_.use_bias) return;
     bias_ = add_weight({.name = "bias", .shape = bias_shape_, .initializer = options_.bias_initializer(seed.key(2))},
                        options_.bias_regularizer, options_.bias_constraint);
   }
 
   const char* class_name_;
-  RecurrentOp op_;
+  RecurrentOps ops_;
   int gates_;
   Shape bias_shape_;
   Options options_;

@@ -29,8 +29,10 @@ TIMES = 10
 def sequential():
     """A Sequential model with another one in it, and a layer that does not train."""
     inner = keras.Sequential([keras.Input((8,)), layers.Dense(6, activation="tanh"), layers.Dense(4)])
-    model = keras.Sequential([keras.Input((5, 2)), layers.GRU(8), layers.BatchNormalization(), inner])
-    model.layers[1].trainable = False
+    model = keras.Sequential([keras.Input((5, 2)), layers.LSTM(6, return_sequences=True, recurrent_activation="hard_sigmoid"),
+                              layers.GRU(8, reset_after=False, go_backwards=True),
+                              layers.BatchNormalization(), inner])
+    model.layers[2].trainable = False
     return model
 
 

@@ -57,7 +57,8 @@ inline Model all_activations_model() {
   for (const Activation activation :
        {Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu, Activation::selu,
         Activation::gelu, Activation::sigmoid, Activation::silu, Activation::softplus, Activation::softsign,
-        Activation::tanh, Activation::exponential, Activation::softmax, Activation::log_softmax, Activation::gelu_tanh})
+        Activation::tanh, Activation::hard_sigmoid, Activation::exponential, Activation::softmax,
+        Activation::log_softmax, Activation::gelu_tanh})
     results.push_back(ActivationLayer(activation)(Dense({.units = 3, .activation = activation})(vector)));
   results.push_back(Softmax()(Dense({.units = 3})(vector)));
   return {vector, Dense({.units = 6})(Concatenate()(results))};

@@ -62,6 +62,31 @@ TEST(Slice, IsAViewWhoseGradientIsZeroElsewhere) {
   EXPECT_EQ(slice(x, 1, 2, 2).elements(), 0);
 }
 
+TEST(Split, IsTheSlicesWithOneGradient) {
+  const Tensor x = random_tensor({4, 6, 2}, 1);
+  for (const int axis : {0, 1, -1}) {
+    const std::int64_t size = x.dim(axis) / 2;
+    const std::vector<Tensor> parts = split(x, 2, axis);
+    ASSERT_EQ(parts.size(), 2U);
+    for (std::int64_t i = 0; i < 2; ++i)
+      expect_same_bits(parts[static_cast<std::size_t>(i)], slice(x, axis, i * size, (i + 1) * size));
+  }
+  const Op swapped = [](std::span<const Tensor> in) {
+    const std::vector<Tensor> parts = split(in[0], 3, 1);
+    return concat(std::vector{parts[2], parts[0]}, 1);  // nothing depends on the middle one
+  };
+  check_gradients(swapped,
+                  [](const std::vector<std::vector<double>>& in) {
+                    std::vector<double> y;
+                    for (std::ptrdiff_t row = 0; row < 4; ++row)
+                      for (const std::ptrdiff_t part : {2, 0})
+                        y.insert(y.end(), in[0].begin() + row * 12 + part * 4, in[0].begin() + row * 12 + part * 4 + 4);
+                    return y;
+                  },
+                  {x});
+  EXPECT_ERROR(InvalidArgument, "has no 4 equal parts", split(x, 4, 1));
+}
+
 /// Parts of sizes 2, 0, 3 and 1 along `axis`.
 std::vector<Tensor> parts_along(int axis) {
   std::vector<Tensor> parts;

@@ -79,10 +79,11 @@ std::vector<Case> elementwise_cases() {
     return Case{std::move(name), [op](std::span<const Tensor> in) { return op(in[0]); }, {numbers({3, 37}, 1, low, 2)}};
   };
   std::vector<Case> cases{
-      unary("negative", negative), unary("exp", exp),         unary("log", log, 0.5), unary("sqrt", sqrt, 0.5),
-      unary("square", square),     unary("abs", abs),         unary("relu", relu),    unary("relu6", relu6),
-      unary("selu", selu),         unary("sigmoid", sigmoid), unary("silu", silu),    unary("softplus", softplus),
-      unary("softsign", softsign), unary("tanh", tanh),
+      unary("negative", negative), unary("exp", exp),       unary("log", log, 0.5),
+      unary("sqrt", sqrt, 0.5),    unary("square", square), unary("abs", abs),
+      unary("relu", relu),         unary("relu6", relu6),   unary("selu", selu),
+      unary("sigmoid", sigmoid),   unary("silu", silu),     unary("softplus", softplus),
+      unary("softsign", softsign), unary("tanh", tanh),     unary("hard_sigmoid", hard_sigmoid),
   };
   const auto binary = [](std::string name, Tensor (*op)(const Tensor&, const Tensor&), const Shape& b) {
     return Case{std::move(name),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ostream>
@@ -7,6 +8,8 @@
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/composed_recurrence.h>
 #include <lockstep/kernels/ops/gru.h>
 #include <lockstep/kernels/ops/lstm.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -102,6 +105,41 @@ class PlainGru final : public PlainRecurrence {
     const double reset = sigmoid(of_input(row, s, 1, u) + state(1));
     const double candidate = std::tanh(of_input(row, s, 2, u) + reset * state(2));
     return update * at(before, u) + (1 - update) * candidate;
+  }
+};
+
+double hard_sigmoid(double z) { return std::clamp(z / 6 + 0.5, 0.0, 1.0); }
+
+/// Keras' LSTM with recurrent_activation hard_sigmoid and activation softsign.
+class PlainHardLstm final : public PlainRecurrence {
+ public:
+  PlainHardLstm(const Case& c, const std::vector<std::vector<double>>& in) : PlainRecurrence(c, 4, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double& c) const override {
+    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(before, gate, u); };
+    const auto softsign = [](double z) { return z / (1 + std::abs(z)); };
+    c = hard_sigmoid(sum(1)) * c + hard_sigmoid(sum(0)) * softsign(sum(2));
+    return hard_sigmoid(sum(3)) * softsign(c);
+  }
+};
+
+/// Keras' GRU without reset_after, with recurrent_activation hard_sigmoid.
+class PlainResetBeforeGru final : public PlainRecurrence {
+ public:
+  PlainResetBeforeGru(const Case& c, const std::vector<std::vector<double>>& in) : PlainRecurrence(c, 3, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double&) const override {
+    const auto gate = [&](std::int64_t number, std::int64_t unit) {
+      return hard_sigmoid(of_input(row, s, number, unit) + of_state(before, number, unit));
+    };
+    std::vector<double> reset = before;
+    for (std::size_t k = 0; k < reset.size(); ++k) reset[k] *= gate(1, static_cast<std::int64_t>(k));
+    const double candidate = std::tanh(of_input(row, s, 2, u) + of_state(reset, 2, u));
+    return gate(0, u) * at(before, u) + (1 - gate(0, u)) * candidate;
   }
 };
 
@@ -242,16 +280,67 @@ TEST_P(Recurrent, NamesShapesThatDoNotFit) {
   EXPECT_THAT(error(3, Shape{7}), HasSubstr(fmt::format("must be f32 {}, got f32 (7)", kind_.bias_shape(2))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Recurrent,
-                         testing::Values(Kind{"lstm", 4, 1, &lstm,
-                                              [](const Case& c, const std::vector<std::vector<double>>& in) {
-                                                return PlainLstm(c, in).run();
-                                              }},
-                                         Kind{"gru", 3, 2, &gru,
-                                              [](const Case& c, const std::vector<std::vector<double>>& in) {
-                                                return PlainGru(c, in).run();
-                                              }}),
-                         [](const auto& info) { return info.param.name; });
+constexpr RecurrenceOptions hard_lstm{.activation = Activation::softsign,
+                                      .recurrent_activation = Activation::hard_sigmoid};
+constexpr RecurrenceOptions reset_before{.recurrent_activation = Activation::hard_sigmoid, .reset_after = false};
+
+template <auto op, const RecurrenceOptions& formula>
+Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                bool return_sequences) {
+  RecurrenceOptions options = formula;
+  options.return_sequences = return_sequences;
+  return op(x, kernel, recurrent_kernel, bias, options);
+}
+
+using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
+constexpr Composed composed_lstm = &lstm;
+constexpr Composed composed_gru = &gru;
+
+template <class Plain>
+std::vector<double> run_plain(const Case& c, const std::vector<std::vector<double>>& in) {
+  return Plain(c, in).run();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ops, Recurrent,
+    testing::Values(Kind{"lstm", 4, 1, &lstm, &run_plain<PlainLstm>}, Kind{"gru", 3, 2, &gru, &run_plain<PlainGru>},
+                    Kind{"hard_lstm", 4, 1, &composed<composed_lstm, hard_lstm>, &run_plain<PlainHardLstm>},
+                    Kind{"reset_before_gru", 3, 1, &composed<composed_gru, reset_before>,
+                         &run_plain<PlainResetBeforeGru>}),
+    [](const auto& info) { return info.param.name; });
+
+// Of one formula there are two implementations.
+TEST(ComposedRecurrence, GivesWhatTheOpsGive) {
+  for (const Kind& kind : {Kind{"lstm", 4, 1, &lstm, nullptr}, Kind{"gru", 3, 2, &gru, nullptr}}) {
+    const std::vector<Tensor> in{random_tensor({4, 5, 3}, 1), random_tensor({3, kind.gates * 2}, 2),
+                                 random_tensor({2, kind.gates * 2}, 3), random_tensor(kind.bias_shape(2), 4)};
+    const Composed op = kind.gates == 4 ? composed_lstm : composed_gru;
+    const auto results = [&](const auto& run) {
+      GradientTape tape;
+      for (const Tensor& input : in) tape.watch(input);
+      const Tensor y = run();
+      std::vector<Tensor> all = tape.gradient(sum(square(y)), in);
+      all.push_back(y);
+      return all;
+    };
+    const auto expected = results([&] { return kind.op(in[0], in[1], in[2], in[3], true); });
+    const auto found = results([&] { return op(in[0], in[1], in[2], in[3], {.return_sequences = true}); });
+    for (std::size_t i = 0; i < found.size(); ++i) expect_close(found[i], expected[i].to_vector<double>(), 20 * 5);
+    const Tensor none = op(in[0], in[1], in[2], {}, {});
+    expect_close(none, kind.op(in[0], in[1], in[2], Tensor::zeros(in[3].shape()), false).to_vector<double>(), 20);
+  }
+}
+
+TEST(ComposedRecurrence, GoesBackwards) {
+  const Tensor x = random_tensor({2, 3, 4}, 1);
+  std::vector<Tensor> steps = split(x, 3, 1);
+  std::ranges::reverse(steps);
+  const Tensor kernel = random_tensor({4, 8}, 2);
+  const Tensor recurrent = random_tensor({2, 8}, 3);
+  const Tensor bias = random_tensor({8}, 4);
+  expect_same_bits(lstm(x, kernel, recurrent, bias, {.go_backwards = true, .return_sequences = true}),
+                   lstm(concat(steps, 1), kernel, recurrent, bias, RecurrenceOptions{.return_sequences = true}));
+}
 
 }  // namespace
 }  // namespace lockstep::test
