@@ -46,6 +46,14 @@ std::size_t bucket_of(double prediction, int thresholds) {
   return static_cast<std::size_t>(std::max(0.0F, std::ceil(clipped * static_cast<float>(thresholds - 1)) - 1));
 }
 
+/// The same of these thresholds, sorted, before which one below 0 was added.
+std::size_t bucket_of(double prediction, const std::vector<double>& thresholds) {
+  const auto is_below = [&](double threshold) {
+    return static_cast<float>(threshold) < static_cast<float>(prediction);
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(thresholds, is_below));
+}
+
 /// True and false positives by threshold, from the weights of true and false targets by bucket.
 struct Positives {
   explicit Positives(const Metric::Sums& buckets) {
@@ -84,7 +92,19 @@ double area_under_pr(const Metric::Sums& buckets) {
   return area;
 }
 
-Metric::Rule area_under_curve(const AUCOptions& options) {
+ObjectConfig config_of(const AUCOptions& options) {
+  ObjectConfig config{"AUC",
+                      {{"num_thresholds", std::int64_t{options.num_thresholds}},
+                       {"curve", std::string(options.curve == AUCCurve::roc ? "ROC" : "PR")},
+                       {"from_logits", options.from_logits}}};
+  if (!options.thresholds.empty()) config.set("thresholds", options.thresholds);
+  return config;
+}
+
+Metric::Rule area_under_curve(AUCOptions options) {
+  for (const double threshold : options.thresholds)
+    require(threshold >= 0 && threshold <= 1, "AUC: a threshold lies in [0, 1], got {}", threshold);
+  if (!options.thresholds.empty()) options.num_thresholds = static_cast<int>(options.thresholds.size()) + 2;
   require(options.num_thresholds >= 2, "AUC needs at least 2 thresholds, got {}", options.num_thresholds);
   return {.update =
               [options](const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights) {
@@ -92,16 +112,15 @@ Metric::Rule area_under_curve(const AUCOptions& options) {
                 Metric::Sums buckets(2 * count);
                 const Tensor scores = options.from_logits ? sigmoid(y_pred) : y_pred;
                 for_each_element(y_true, scores, weights, [&](bool is_true, double prediction, double weight) {
-                  buckets[(is_true ? 0 : count) + bucket_of(prediction, options.num_thresholds)] += weight;
+                  const std::size_t bucket = options.thresholds.empty() ? bucket_of(prediction, options.num_thresholds)
+                                                                        : bucket_of(prediction, options.thresholds);
+                  buckets[(is_true ? 0 : count) + bucket] += weight;
                 });
                 return buckets;
               },
           .result = options.curve == AUCCurve::roc ? area_under_roc : area_under_pr,
           .direction = Direction::up,
-          .config = ObjectConfig{"AUC",
-                                 {{"num_thresholds", std::int64_t{options.num_thresholds}},
-                                  {"curve", std::string(options.curve == AUCCurve::roc ? "ROC" : "PR")},
-                                  {"from_logits", options.from_logits}}}};
+          .config = config_of(options)};
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <lockstep/models/metrics/metric.h>
 
 // Metrics of right and wrong positives. A prediction above a threshold is positive; a target other than 0 is truly so.
@@ -25,6 +28,8 @@ enum class AUCCurve { roc, pr };
 struct AUCOptions {
   /// At least 2.
   int num_thresholds = 200;
+  /// Between 0 and 1, to be used instead, with one below 0 and one above 1 added; empty: evenly spaced ones.
+  std::vector<double> thresholds{};
   /// Whose area.
   AUCCurve curve = AUCCurve::roc;
   bool from_logits = false;  ///< predictions go through the sigmoid first
@@ -32,11 +37,11 @@ struct AUCOptions {
   std::string name = "auc";
 };
 
-/// The area under a curve, of which evenly spaced thresholds in [0, 1] give points: trapezoids between them for ROC;
+/// The area under a curve, of which thresholds in [0, 1] give points: trapezoids between them for ROC;
 /// for PR true and false positives are interpolated and not their ratio (Davis and Goadrich 2006, section 4), as in
 /// Keras. Predictions outside [0, 1] count as 0 or 1.
 struct AUC : Metric {
-  /// Throws InvalidArgument for fewer than 2 thresholds.
+  /// Throws InvalidArgument for fewer than 2 thresholds, and for one outside [0, 1].
   explicit AUC(const AUCOptions& options = {});
 };
 

@@ -47,16 +47,26 @@ LearningRate learning_rate_from_json(const Json& value) {
   return schedule_from_config(object_from_json("schedule", value).object);
 }
 
+/// Takes the learning rate from the options. Keras 2 also called it lr, and had its decay apart.
+LearningRate take_learning_rate(Json& options, LearningRate rate) {
+  for (const char* key : {"lr", "learning_rate"}) {
+    if (options.contains(key)) rate = learning_rate_from_json(options[key]);
+    options.erase(key);
+  }
+  const double decay = options.value("decay", 0.0);
+  options.erase("decay");
+  if (decay == 0) return rate;
+  require<InputError>(!rate.is_schedule(), "the optimizer has a schedule and a decay of {}; it can have one", decay);
+  return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
+}
+
 Optimizer optimizer_from_json(Json json) {
   OptimizerConfig config;
-  if (json.is_object() && json.contains("config") && json["config"].is_object()) {
-    Json& options = json["config"];
-    for (const char* key : {"lr", "learning_rate"}) {  // the former in Keras 2
-      if (options.contains(key)) config.learning_rate = learning_rate_from_json(options[key]);
-      options.erase(key);
-    }
-  }
+  if (json.is_object() && json.contains("config") && json["config"].is_object())
+    config.learning_rate = take_learning_rate(json["config"], config.learning_rate);
   config.rule = object_from_json("optimizer", json).object;
+  constexpr std::string_view registered = "Custom>";  // as TensorFlow 2.11 begins the names of Keras' own
+  if (config.rule.class_name.starts_with(registered)) config.rule.class_name.erase(0, registered.size());
   if (config.rule.class_name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
   const ObjectConfig read = config.rule;
   ObjectOptions object("optimizer", read);

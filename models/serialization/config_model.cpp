@@ -167,6 +167,22 @@ ConfigModel read_sequential(const Json& config) {
   return model;
 }
 
+/// Whether a layer cuts one of so many parts from a batch, as multi_gpu_model's and make_parallel's do. Told by what it
+/// gives its function, which is never run.
+bool is_slice(const ConfigLayer& layer, std::size_t parts) {
+  if (layer.class_name != "Lambda" || !layer.values->is_object()) return false;
+  const Json arguments = layer.values->value("arguments", Json());
+  if (!arguments.is_object() || arguments.value("parts", Json()) != parts) return false;
+  const Json part = arguments.value("i", arguments.value("idx", Json()));
+  return part.is_number_integer() && part >= 0 && part < parts;
+}
+
+/// Whether it puts the parts of a batch together again.
+bool is_join(const ConfigLayer& layer, std::size_t parts) {
+  return layer.class_name == "Concatenate" && layer.values->value("axis", -1) == 0 && layer.calls.size() == 1 &&
+         layer.calls.front().size() == parts;
+}
+
 }  // namespace
 
 ConfigModel read_config_model(const Json& model) {
@@ -178,21 +194,23 @@ ConfigModel read_config_model(const Json& model) {
 }
 
 const ConfigLayer* template_of_replicas(const ConfigModel& model) {
-  const ConfigLayer* found = nullptr;
-  bool slices = false;
-  for (const ConfigLayer& layer : model.layers) {
-    if (layer.model) {
-      if (found != nullptr) return nullptr;
-      found = &layer;
-    } else if (layer.class_name == "Lambda") {
-      slices = true;
-    } else if (layer.class_name == "Concatenate") {
-      if (layer.values->value("axis", -1) != 0) return nullptr;
-    } else if (layer.class_name != "InputLayer") {
-      return nullptr;
-    }
-  }
-  return slices ? found : nullptr;
+  const auto found =
+      std::ranges::find_if(model.layers, [](const ConfigLayer& layer) { return layer.model != nullptr; });
+  if (found == model.layers.end() || found->calls.size() < 2) return nullptr;
+  const std::size_t parts = found->calls.size();
+  const auto reads = [&](const References& references, const auto& kind) {
+    return std::ranges::all_of(references, [&](const ConfigReference& reference) {
+      const auto layer = std::ranges::find(model.layers, reference.layer, &ConfigLayer::name);
+      return layer != model.layers.end() && kind(*layer, parts);
+    });
+  };
+  const auto reads_slices = [&](const References& call) { return reads(call, is_slice); };
+  const auto is_known = [&](const ConfigLayer& layer) {
+    return &layer == &*found || layer.class_name == "InputLayer" || is_slice(layer, parts) || is_join(layer, parts);
+  };
+  const bool parallel = std::ranges::all_of(model.layers, is_known) &&
+                        std::ranges::all_of(found->calls, reads_slices) && reads(model.outputs, is_join);
+  return parallel ? &*found : nullptr;
 }
 
 }  // namespace lockstep

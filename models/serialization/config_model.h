@@ -44,7 +44,8 @@ struct ConfigModel {
 /// other arguments than tensors; JSON's own exceptions for values of other types than Keras writes.
 ConfigModel read_config_model(const nlohmann::ordered_json& model);
 
-/// The one model that all replicas of an old multi_gpu_model run, as which layer of it; null for any other model.
+/// The one model that all replicas of an old multi_gpu_model or make_parallel run, as which layer of it; null for any
+/// other model.
 const ConfigLayer* template_of_replicas(const ConfigModel& model);
 
 }  // namespace lockstep

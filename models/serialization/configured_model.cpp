@@ -84,6 +84,15 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
   return result;
 }
 
+/// The model that an old multi_gpu_model nested, however often, and its place in that of the whole.
+const ConfigModel& without_replicas(const ConfigModel& model, Place& place) {
+  const ConfigLayer* const replicated = template_of_replicas(model);
+  if (replicated == nullptr) return model;
+  place.group += fmt::format("layers/{}/", snake_case(replicated->class_name));
+  if (place.top_level.empty()) place.top_level = replicated->name;
+  return without_replicas(*replicated->model, place);
+}
+
 ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place& place)
     : opening_(opening), config_(config) {
   std::map<std::string, int> used;
@@ -112,8 +121,9 @@ std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const st
       std::make_shared<Member>(Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level});
   if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);
   if (layer.model) {
-    member->model = std::make_shared<ModelGraph>(
-        opening_, *layer.model, Place{.group = group + "/", .top_level = top_level, .model = layer.name});
+    Place inner{.group = group + "/", .top_level = top_level, .model = layer.name};
+    const ConfigModel& model = without_replicas(*layer.model, inner);
+    member->model = std::make_shared<ModelGraph>(opening_, model, inner);
   } else {
     if (!place.model.empty()) member->name = name_in_network(opening_, layer.name, place.model);
     opening_.layers.push_back(member);
@@ -233,11 +243,8 @@ std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {
 
 ConfiguredModel open_model(const Json& model) {
   const ConfigModel whole = read_config_model(model);
-  const ConfigLayer* replicated = template_of_replicas(whole);
-  const ConfigModel& config = replicated == nullptr ? whole : *replicated->model;
   Place place;
-  if (replicated != nullptr)
-    place = {.group = fmt::format("layers/{}/", snake_case(replicated->class_name)), .top_level = replicated->name};
+  const ConfigModel& config = without_replicas(whole, place);
   Opening opening;
   for (const ConfigLayer& layer : config.layers)
     if (!layer.model) opening.taken.insert(layer.name);

@@ -73,8 +73,9 @@ void read_keras_weights(const std::string& path, const std::vector<ConfiguredMod
   const hdf5::Reader file(path, read_zip_entry(path, weights_entry));
   read_weights(file, groups);
   if (!training) return;
-  std::vector<std::string> datasets;
-  for (std::size_t i = 0; i < file.names_in(optimizer_group).size(); ++i) datasets.push_back(optimizer_dataset(i));
+  OptimizerDatasets datasets;
+  for (std::size_t i = 0; i < file.names_in(optimizer_group).size(); ++i)
+    datasets.names.push_back(optimizer_dataset(i));
   training->config.optimizer = read_optimizer(file, optimizer_group, datasets, *training);
 }
 

@@ -9,6 +9,7 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/json_text.h>
+#include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 
@@ -79,6 +80,26 @@ void read_holders(const hdf5::Reader& file, const std::vector<Holder>& holders) 
   for (const auto& [variable, value] : values) variable.assign(value);
 }
 
+std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
+  const std::string root = root_of_weights(file);
+  std::vector<std::string> groups;
+  for (const std::string& name : texts_of(file, root.empty() ? "/" : root, "layer_names")) {
+    const std::string group = root.empty() ? name : fmt::format("{}/{}", root, name);
+    if (!texts_of(file, group, "weight_names").empty()) groups.push_back(group);
+  }
+  return groups;
+}
+
+/// The layers as one holder where the file's only group has all their weights: an old multi_gpu_model saved them, whose
+/// layer with weights is the template. Else as they are.
+std::vector<Holder> joined_if_nested(const hdf5::Reader& file, const std::string& group,
+                                     const std::vector<Holder>& holders) {
+  Holder all{.group = group, .name = group};
+  for (const Holder& holder : holders) all.layers.insert(all.layers.end(), holder.layers.begin(), holder.layers.end());
+  if (texts_of(file, group, "weight_names").size() != all.variables().size()) return holders;
+  return {all};
+}
+
 void write_layer(hdf5::Writer& file, const Layer& layer) {
   const Holder holder{
       .group = fmt::format("{}/{}", weights_group, layer.name()), .name = layer.name(), .layers = {layer}};
@@ -109,22 +130,25 @@ void write_training(hdf5::Writer& file, const Training& training) {
   file.add_attribute(optimizer_group, "weight_names", names);
 }
 
-/// The data sets of the optimizer's variables; none when Keras 2 wrote them, whose names end in ":0".
-std::vector<std::string> optimizer_datasets(const hdf5::Reader& file) {
-  std::vector<std::string> datasets;
-  if (!file.has_group(optimizer_group)) return datasets;
-  for (const std::string& name : texts_of(file, optimizer_group, "weight_names")) {
-    if (name.ends_with(":0")) return {};
-    datasets.push_back(fmt::format("{}/{}", optimizer_group, name));
-  }
-  return datasets;
+/// The optimizer's variables, of whichever Keras: in TensorFlow the names of its variables end in ":0".
+OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
+  using enum OptimizerDatasets::Order;
+  OptimizerDatasets found;
+  if (!file.has_group(optimizer_group)) return found;
+  const std::vector<std::string> names = texts_of(file, optimizer_group, "weight_names");
+  for (const std::string& name : names) found.names.push_back(fmt::format("{}/{}", optimizer_group, name));
+  if (!names.empty() && names.front().ends_with(":0"))
+    found.order = names.front().ends_with("iteration:0") ? tensorflow_2_11 : keras_2;
+  found.counts_first = !names.empty() && names.front().ends_with("/iterations:0");
+  return found;
 }
+
+std::string first_of(const std::vector<std::string>& texts) { return texts.empty() ? "" : texts.front(); }
 
 /// Nothing when there is no such attribute.
 std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attribute) {
   if (!file.has_attribute("/", attribute)) return {};
-  const std::vector<std::string> texts = file.attribute("/", attribute);
-  return parse_json(texts.empty() ? "" : texts.front(), fmt::format("{}: {:?}", file.path(), attribute));
+  return parse_json(first_of(file.attribute("/", attribute)), fmt::format("{}: {:?}", file.path(), attribute));
 }
 
 }  // namespace
@@ -163,7 +187,8 @@ Json read_legacy_config(const std::string& path) {
                       holds_legacy_weights(file) ? "; load its weights into a model of your own" : "");
   if (const std::optional<Json> training = read_json(file, "training_config"); training && model->is_object())
     (*model)["compile_config"] = *training;
-  return *model;
+  if (!file.has_attribute("/", "keras_version")) return *model;
+  return in_terms_of_keras_3(*model, first_of(file.attribute("/", "keras_version")));
 }
 
 void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
@@ -188,17 +213,13 @@ bool holds_legacy_weights(const hdf5::Reader& file) {
 }
 
 void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
-  const std::string root = root_of_weights(file);
-  std::vector<std::string> groups;
-  for (const std::string& name : texts_of(file, root.empty() ? "/" : root, "layer_names")) {
-    const std::string group = root.empty() ? name : fmt::format("{}/{}", root, name);
-    if (!texts_of(file, group, "weight_names").empty()) groups.push_back(group);
-  }
+  const std::vector<std::string> groups = groups_with_weights(file);
   std::vector<Holder> holders;
   for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
     const Layer& layer = network.layers()[static_cast<std::size_t>(index)];
     if (!layer.impl().variables().empty()) holders.push_back({.group = {}, .name = layer.name(), .layers = {layer}});
   }
+  if (groups.size() == 1 && holders.size() > 1) holders = joined_if_nested(file, groups.front(), holders);
   require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
                       file.path(), holders.size(), groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) holders[i].group = groups[i];

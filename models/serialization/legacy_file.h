@@ -24,19 +24,20 @@ namespace lockstep {
 void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
                       const std::string& path);
 
-/// The model that the file describes, and as its "compile_config" how it was compiled, as read_keras_config gives them.
+/// The model that the file describes, and as its "compile_config" how it was compiled, as read_keras_config gives them,
+/// in terms of Keras 3.
 nlohmann::ordered_json read_legacy_config(const std::string& path);
 
 /// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit. Brings the
-/// training's optimizer, if there is one, to what the file knows of it, unless Keras 2 wrote the file: its optimizers
-/// keep other variables, which Keras 3 does not read either.
+/// training's optimizer, if there is one, to what the file knows of it.
 void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
                          std::optional<Training>& training);
 
 /// Whether the file is a legacy one of either kind.
 bool holds_legacy_weights(const hdf5::Reader& file);
 
-/// Sets the weights of a network from the layers of the file that have any, in their order.
+/// Sets the weights of a network from the layers of the file that have any, in their order; or from the one model in
+/// it that an old multi_gpu_model nested.
 void load_legacy_weights(const hdf5::Reader& file, const Network& network);
 
 }  // namespace lockstep

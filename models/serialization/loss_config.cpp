@@ -91,6 +91,7 @@ Metric make_auc(ObjectOptions& object) {
   AUCOptions options;
   std::string curve = "ROC";
   object.take("num_thresholds", options.num_thresholds);
+  object.take("thresholds", options.thresholds);
   object.take("from_logits", options.from_logits);
   object.take("curve", curve);
   object.take_fixed("summation_method", std::string("interpolation"));
@@ -175,7 +176,11 @@ Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {
 }
 
 Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
-  const NamedObject read = object_from_json("metric", value);
+  NamedObject read = object_from_json("metric", value);
+  // TensorFlow's Keras 2 says which function it is the mean of.
+  if (const auto function = read.object.options.extract("fn");
+      read.object.class_name == "MeanMetricWrapper" && function)
+    if (const auto* name = std::get_if<std::string>(&function.mapped())) read.object.class_name = *name;
   if (const Metric* found = find_own(own, read)) return *found;
   const std::string name = plain_name(read.object.class_name);
   const auto loss = losses().find(name == "logcosherror" ? "logcosh" : name);

@@ -83,16 +83,36 @@ double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, 
   return rate == static_cast<float>(configured) ? configured : static_cast<double>(rate);
 }
 
+/// What is kept for one variable, and where.
+struct Place {
+  std::string slot;
+  Variable variable;
+};
+
+/// In the order of a file, after the counts.
+std::vector<Place> places_of(const Layout& layout, const TrainedVariables& trained, OptimizerDatasets::Order order) {
+  std::vector<Place> places;
+  for (const std::vector<std::string>& slots : layout) {
+    if (order == OptimizerDatasets::Order::keras_2) {
+      for (const std::string& slot : slots)
+        for (const Variable& variable : trained.in_keras_order) places.push_back({slot, variable});
+    } else {
+      for (const Variable& variable : trained.in_keras_order)
+        for (const std::string& slot : slots) places.push_back({slot, variable});
+    }
+  }
+  return places;
+}
+
 /// The values of all slots by name, in the optimizer's order of variables.
 std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, std::span<const std::string> datasets,
-                                                      const Layout& layout, const TrainedVariables& trained) {
+                                                      const std::vector<Place>& places,
+                                                      const TrainedVariables& trained) {
   std::map<std::string, std::vector<Tensor>> values;
   auto dataset = datasets.begin();
-  for (const std::vector<std::string>& slots : layout) {
-    for (const std::string& slot : slots) values[slot].resize(trained.variables.size());
-    for (const Variable& variable : trained.in_keras_order)
-      for (const std::string& slot : slots)
-        values[slot][number_in(trained.variables, variable)] = read_value(file, *dataset++, variable);
+  for (const auto& [slot, variable] : places) {
+    values[slot].resize(trained.variables.size());
+    values[slot][number_in(trained.variables, variable)] = read_value(file, *dataset++, variable);
   }
   return values;
 }
@@ -162,24 +182,32 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
   return names;
 }
 
-Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const std::vector<std::string>& datasets,
+Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const OptimizerDatasets& datasets,
                          const Training& training) {
+  const auto& [names, order, counts_first] = datasets;
   const Optimizer optimizer = with_attributes(file, group, training.config.optimizer);
-  if (datasets.empty()) return optimizer;
+  if (names.empty()) return optimizer;
   const OptimizerConfig config = optimizer.config();
   const Layout layout = layout_of(config);
-  const std::size_t counts = config.learning_rate.is_schedule() ? 1 : 2;
-  std::size_t all = counts;
-  for (const std::vector<std::string>& slots : layout) all += slots.size() * training.trained.variables.size();
-  require<InputError>(datasets.size() == counts || datasets.size() == all,
+  const std::vector<Place> places = places_of(layout, training.trained, order);
+  // RMSprop and Adagrad did not count steps until Keras 2.3.
+  const bool counts_steps =
+      order != OptimizerDatasets::Order::keras_2 || names.front().find("/iter") != std::string::npos;
+  const bool has_rate = order == OptimizerDatasets::Order::keras_3 && !config.learning_rate.is_schedule();
+  const std::size_t counts = std::size_t{counts_steps} + std::size_t{has_rate};
+  const std::size_t all = counts + places.size();
+  // Keras 2 also keeps what an option would need that is off.
+  const bool is_whole = order == OptimizerDatasets::Order::keras_3 ? names.size() == all : names.size() >= all;
+  require<InputError>(names.size() == counts || is_whole,
                       "{}: the optimizer {} has {} variables for this model, the file has {}; with "
                       "LoadOptions::compile = false the model is loaded without it",
-                      file.path(), config.rule.class_name, all, datasets.size());
-  OptimizerState state{
-      .steps = file.read_integer(datasets[0]), .learning_rate = optimizer.learning_rate(), .slots = {}};
-  if (counts == 2) state.learning_rate = read_learning_rate(file, datasets[1], state.learning_rate);
-  if (datasets.size() == all)
-    state.slots = ordered(layout, read_slots(file, std::span(datasets).subspan(counts), layout, training.trained));
+                      file.path(), config.rule.class_name, all, names.size());
+  OptimizerState state{.steps = counts_steps ? file.read_integer(names[0]) + std::int64_t{counts_first} : 0,
+                       .learning_rate = optimizer.learning_rate(),
+                       .slots = {}};
+  if (has_rate) state.learning_rate = read_learning_rate(file, names[1], state.learning_rate);
+  if (is_whole)
+    state.slots = ordered(layout, read_slots(file, std::span(names).subspan(counts), places, training.trained));
   try {
     optimizer.load_state(state);
   } catch (const InvalidArgument& error) {

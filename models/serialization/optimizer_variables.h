@@ -36,9 +36,21 @@ std::size_t bytes_of_optimizer(const Training& training);
 std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& group, const Training& training,
                                          const std::function<std::string(std::size_t i, const std::string&)>& dataset);
 
+/// Where a file has an optimizer's variables.
+struct OptimizerDatasets {
+  /// Keras 2 keeps no learning rate among them; and it lists what it keeps for all variables one kind after the other,
+  /// until its optimizers of TensorFlow 2.11, which are as Keras 3's.
+  enum class Order { keras_3, tensorflow_2_11, keras_2 };
+  std::vector<std::string> names{};  ///< of data sets
+  Order order = Order::keras_3;      ///< of the names
+  /// Keras before it was TensorFlow's counted a step before its update used the count: each was one further than it is
+  /// here.
+  bool counts_first = false;
+};
+
 /// The training's optimizer with the group's attributes and in the state that these data sets hold; none stand for the
 /// first step to come. Throws InputError, naming data set and shapes, for those of another optimizer or model.
-Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const std::vector<std::string>& datasets,
+Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const OptimizerDatasets& datasets,
                          const Training& training);
 
 }  // namespace lockstep

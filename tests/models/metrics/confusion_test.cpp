@@ -100,6 +100,16 @@ TEST(Auc, OfLogitsIsThatOfTheirSigmoids) {
   EXPECT_DOUBLE_EQ(value(AUC({.from_logits = true}), y, logits), value(AUC(), y, floats(probabilities)));
 }
 
+TEST(Auc, TakesItsThresholds) {
+  const Tensor y = floats({0, 0, 1, 1});
+  const Tensor predictions = floats({0, 0.5F, 0.3F, 0.9F});
+  EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.5}}), y, predictions), 0.75);
+  // Above 0.8 is a true one, above 0.4 a false one more, above 0.2 the other true one: (0, 1/2), (1/2, 1/2), (1/2, 1).
+  EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.8, 0.2, 0.4}}), y, predictions), 0.75);
+  EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.8}}), y, predictions), 0.5 * (0.5 + 1));
+  EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.1, 0.4}}), y, predictions), 0.5 * 0.5 / 2 + 0.5 * 1);
+}
+
 TEST(Auc, OfOneClassOrNothingIsZero) {
   EXPECT_EQ(value(AUC(), floats({1, 1}), floats({0.2F, 0.7F})), 0);
   EXPECT_EQ(value(AUC({.curve = AUCCurve::pr}), floats({0, 0}), floats({0.2F, 0.7F})), 0);
@@ -110,6 +120,7 @@ TEST(Confusion, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Precision(1.5), InvalidArgument);
   EXPECT_THROW(Recall(-0.1), InvalidArgument);
   EXPECT_THROW(AUC({.num_thresholds = 1}), InvalidArgument);
+  EXPECT_THROW(AUC({.thresholds = {0.5, 1.5}}), InvalidArgument);
   EXPECT_ERROR(InvalidArgument, "counted in targets and predictions of one size, got f32 (2)",
                Precision().update(Tensor::zeros({2}), Tensor::zeros({3})));
   EXPECT_THROW(AUC().update({}, Tensor::zeros({3})), InvalidArgument);

@@ -54,7 +54,11 @@ TEST_P(CompileConfigs, StayTheSame) {
                               SparseTopKCategoricalAccuracy(2),
                               Precision(0.25).with_name("precision_1"),
                               Recall(),
-                              AUC({.num_thresholds = 50, .curve = AUCCurve::pr, .from_logits = true, .name = "area"})};
+                              AUC({.num_thresholds = 5,
+                                   .thresholds = {0.25, 0.5, 0.875},
+                                   .curve = AUCCurve::pr,
+                                   .from_logits = true,
+                                   .name = "area"})};
   for (const Loss& loss : losses)
     if (loss.name() != "huber_loss") metrics.push_back(MeanMetricWrapper(loss));
   for (const Loss& loss : losses) {
@@ -129,6 +133,16 @@ TEST(CompileConfig, IsReadAsKeras2WroteIt) {
   EXPECT_EQ(metrics[1].name(), "acc");
 }
 
+TEST(CompileConfig, HasTheDecayOfKeras2) {
+  const CompileConfig compiled = read(
+      keras_2(R"({"class_name": "Custom>SGD", "config": {"lr": 0.5, "decay": 0.25}})", R"("mse")",
+              R"([{"class_name": "MeanMetricWrapper", "config": {"name": "acc", "fn": "categorical_accuracy"}}])"));
+  EXPECT_DOUBLE_EQ(compiled.optimizer.config().learning_rate.at(4), 0.25);
+  const Metric& metric = compiled.outputs.at(0).metrics.at(0);
+  EXPECT_EQ(metric.name(), "acc");
+  EXPECT_EQ(metric.config()->class_name, CategoricalAccuracy().config()->class_name);
+}
+
 TEST(CompileConfig, SaysWhatEachOutputIsTrainedBy) {
   const std::vector<OutputTraining> outputs{{.loss = MeanSquaredError(), .loss_weight = 0.5},
                                             {.metrics = {Accuracy()}},
@@ -163,8 +177,10 @@ TEST(CompileConfig, MayBeMissing) {
 TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "the optimizer is of class Nadam; known are SGD, Adam",
                read(keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")")));
-  EXPECT_ERROR(InputError, "the optimizer SGD: decay cannot be 0.5; it must be left out",
-               read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5}})", R"("mse")")));
+  EXPECT_ERROR(InputError, "the optimizer has a schedule and a decay of 0.5; it can have one",
+               read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5, "learning_rate": {"class_name":
+                   "PolynomialDecay", "config": {"initial_learning_rate": 1, "decay_steps": 3}}}})",
+                            R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer SGD: momentum cannot be high; it must be a number",
                read(keras_2(R"({"class_name": "SGD", "config": {"momentum": "high"}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer SGD: the momentum of SGD must lie in [0, 1], got 2",

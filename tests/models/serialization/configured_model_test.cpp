@@ -129,23 +129,30 @@ TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {
   Json inner = template_config();
   inner["name"] = "template";
   inner["inbound_nodes"] = Json::parse(R"([[["lambda_1", 0, 0, {}]], [["lambda_2", 0, 0, {}]]])");
-  const auto slice = [](const char* name) {
+  const auto slice = [](const char* name, const char* key, int part) {
     return Json{{"class_name", "Lambda"},
-                {"config", {{"name", name}, {"function", "bytes"}}},
+                {"config", {{"name", name}, {"function", "bytes"}, {"arguments", {{key, part}, {"parts", 2}}}}},
                 {"name", name},
-                {"inbound_nodes", Json::parse(R"([[["x", 0, 0, {"i": 0}]]])")}};
+                {"inbound_nodes", Json::parse(R"([[["x", 0, 0, {}]]])")}};
   };
   Json join{{"class_name", "Concatenate"},
             {"config", {{"name", "second"}, {"axis", 0}}},
             {"name", "second"},
             {"inbound_nodes", Json::parse(R"([[["template", 1, 0, {}], ["template", 2, 0, {}]]])")}};
-  const Json model =
-      model_of("Model", "parallel", {input("x", "[null, 4]"), slice("lambda_1"), slice("lambda_2"), inner, join},
-               R"([["x", 0, 0]])", R"([["second", 0, 0]])");
-  const ConfiguredModel opened = model_from_config(model);
-  EXPECT_EQ(opened.name, "template");
-  EXPECT_THAT(groups_of(opened),
-              ElementsAre("template first layers/model/layers/dense", "template second layers/model/layers/dense_1"));
+  const auto model = [&](const char* key, int last) {
+    return model_of("Model", "parallel",
+                    {input("x", "[null, 4]"), slice("lambda_1", key, 0), slice("lambda_2", key, last), inner, join},
+                    R"([["x", 0, 0]])", R"([["second", 0, 0]])");
+  };
+  for (const char* const key : {"i", "idx"}) {  // multi_gpu_model's and make_parallel's
+    const ConfiguredModel opened = model_from_config(model(key, 1));
+    EXPECT_EQ(opened.name, "template");
+    EXPECT_THAT(groups_of(opened),
+                ElementsAre("template first layers/model/layers/dense", "template second layers/model/layers/dense_1"));
+  }
+  // Lambdas that do anything else are no slices, and are not left out.
+  EXPECT_ERROR(InputError, "layer 'lambda_1' is of class Lambda; known are", model_from_config(model("factor", 1)));
+  EXPECT_ERROR(InputError, "layer 'lambda_1' is of class Lambda; known are", model_from_config(model("i", 2)));
 }
 
 TEST(ConfiguredModel, SaysWhatIsWrong) {

@@ -178,16 +178,16 @@ TEST(OptimizerVariables, OfAnotherModelOrOptimizerAreRefused) {
   const hdf5::Reader reader("file", file.image());
   const SGD fresh({.momentum = 0.9});
   EXPECT_ERROR(InputError, "file: weight 'near/kernel' has shape (8, 6), what the optimizer keeps for it in \"vars/2\"",
-               read_optimizer(reader, "vars", {datasets.begin(), datasets.begin() + 6}, [&] {
+               read_optimizer(reader, "vars", {.names = {datasets.begin(), datasets.begin() + 6}}, [&] {
                  Training other = training_of(branches(), fresh);
                  other.trained.variables.resize(4);
                  other.trained.in_keras_order.resize(4);
                  return other;
                }()));
   EXPECT_ERROR(InputError, "file: the optimizer Adam has 10 variables for this model, the file has 6",
-               read_optimizer(reader, "vars", datasets, training_of(model, Adam())));
+               read_optimizer(reader, "vars", {.names = datasets}, training_of(model, Adam())));
   EXPECT_ERROR(InputError, "\"vars/1\" is not one integer",
-               read_optimizer(reader, "vars", {datasets[1], datasets[0]}, training_of(model, fresh)));
+               read_optimizer(reader, "vars", {.names = {datasets[1], datasets[0]}}, training_of(model, fresh)));
   EXPECT_ERROR(InvalidArgument, "has trained other variables than the model's 8 trainable ones",
                write_optimizer(file, "again", training_of(branches(), model.optimizer()), number));
 }

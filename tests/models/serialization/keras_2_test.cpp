@@ -1,0 +1,137 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/expect_error.h>
+#include <support/temporary_folder.h>
+#include <support/tensors.h>
+
+#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/serialization/keras_2.h>
+#include <lockstep/models/training/model_files.h>
+
+// Files that Keras 2 itself wrote; keras_2/README.md says how. Their group "expected" has what Keras 2 made of the
+// model.
+
+namespace lockstep {
+namespace {
+
+using testing::ElementsAre;
+
+std::string file_of(const std::string& name) { return std::string(LOCKSTEP_KERAS_2_FILES) + "/" + name + ".h5"; }
+
+Tensor expected(const std::string& file, const std::string& name) {
+  const hdf5::Reader reader(file_of(file));
+  const Tensor value = Tensor::empty(reader.shape_of("expected/" + name));
+  reader.read("expected/" + name, value.span<float>());
+  return value;
+}
+
+std::vector<Tensor> inputs_of(const Model& model, const std::string& file) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < model.network().inputs().size(); ++i)
+    inputs.push_back(expected(file, fmt::format("input_{}", i)));
+  return inputs;
+}
+
+/// That the model gives what Keras 2's did.
+void expect_predictions(const Model& model, const std::string& file) {
+  const std::vector<Tensor> outputs = model.run(inputs_of(model, file));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    test::expect_close(outputs[i], expected(file, fmt::format("output_{}", i)).to_vector<double>(), 30);
+}
+
+std::vector<std::string> layer_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Layer& layer : model.network().layers()) names.push_back(layer.name());
+  return names;
+}
+
+const std::vector<std::string> names_of_template{"frozen", "norm", "conv",    "pool", "flat",
+                                                 "joined", "drop", "classes", "score"};
+
+/// That this is the template, with its names, weights and predictions.
+void expect_template(const Model& model) {
+  EXPECT_THAT(layer_names(model), testing::UnorderedElementsAreArray(names_of_template));
+  for (const Layer& layer : model.network().layers()) {
+    EXPECT_EQ(layer.impl().trainable(), layer.name() != "frozen");
+    const std::vector<Variable>& variables = layer.impl().variables();
+    for (std::size_t i = 0; i < variables.size(); ++i)
+      test::expect_same_bits(variables[i].value(), expected("parallel", fmt::format("{}_{}", layer.name(), i)));
+  }
+  expect_predictions(model, "parallel");
+}
+
+TEST(Keras2ParallelModel, IsItsTemplate) {
+  const Model model = load_model(file_of("parallel"));
+  EXPECT_EQ(model.name(), "template");
+  expect_template(model);
+  EXPECT_EQ(model.optimizer().state().steps, 4);  // 3, and Keras 2.3 counts a step before it is done
+}
+
+TEST(Keras2ParallelModel, OfAParallelModelIsItsTemplate) { expect_template(load_model(file_of("parallel_twice"))); }
+
+TEST(Keras2ParallelModel, IsSavedFlat) {
+  const test::TemporaryFolder folder;
+  for (const char* const name : {"model.keras", "model.h5"}) {
+    save_model(load_model(file_of("parallel")), folder / name);
+    const Model again = load_model(folder / name);
+    expect_template(again);
+    EXPECT_EQ(again.optimizer().state().steps, 4);
+  }
+}
+
+TEST(Keras2ParallelModel, GivesItsTemplateItsWeights) {
+  for (const char* const file : {"parallel_weights", "parallel"}) {
+    Model model = load_model(file_of("parallel_twice"), {.compile = false});
+    for (const Variable& variable : model.variables()) variable.assign(Tensor::zeros(variable.shape()));
+    model.load_weights(file_of(file));
+    expect_template(model);
+  }
+}
+
+TEST(Keras2Recurrences, PredictAsInKeras2) {
+  const Model model = load_model(file_of("recurrent"));
+  expect_predictions(model, "recurrent");
+  const test::TemporaryFolder folder;
+  EXPECT_ERROR(Unsupported, "activation has no name in Keras' files; save the weights alone",
+               save_model(model, folder / "model.keras"));
+}
+
+class Keras2Optimizer : public testing::TestWithParam<const char*> {};
+
+/// RMSprop of Keras 2 adds epsilon to the root, not under it; so little of it that the steps are as near as this.
+TEST_P(Keras2Optimizer, GoesOnWhereItStopped) {
+  const std::string file = GetParam();
+  Model model = load_model(file_of(file));
+  EXPECT_EQ(model.optimizer().state().steps, file.starts_with("tf") ? 3 : 4);
+  const Dataset rows = Dataset::from_tensors(expected(file, "input_0"), expected(file, "target")).batch(4);
+  const History history = model.fit(rows);
+  EXPECT_NEAR(history.values.at("loss").back(), expected(file, "loss").to_vector<float>()[0], 1e-5);
+  for (std::size_t i = 0; i < model.variables().size(); ++i)
+    test::expect_close(model.variables()[i].value(), expected(file, fmt::format("after_{}", i)).to_vector<double>(),
+                       100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Keras2Optimizer,
+                         testing::Values("sgd", "adam", "rmsprop", "tf_adam", "tf_rmsprop", "tf2_adam", "tf2_sgd"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(Keras2Terms, OfAnOptimizerAreThoseOfItsVersion) {
+  using Json = nlohmann::ordered_json;
+  const Json model = Json::parse(R"({"compile_config": {"optimizer_config": {"class_name": "SGD", "config":
+      {"learning_rate": 1.0, "decay": 0.25, "clipnorm": 2.0}}}, "activation": "hard_sigmoid", "name": "hard_sigmoid"})");
+  const Json old = in_terms_of_keras_3(model, "2.3.1");
+  const Json& options = old["compile_config"]["optimizer_config"]["config"];
+  EXPECT_EQ(options, Json::parse(R"({"learning_rate": 1.0, "decay": 0.25, "global_clipnorm": 2.0})"));
+  EXPECT_EQ(old["activation"], "hard_sigmoid of Keras 2");
+  EXPECT_EQ(old["name"], "hard_sigmoid");
+  for (const char* const version : {"2.2.4-tf", "2.10.0", "2.21.0"}) {
+    const Json later = in_terms_of_keras_3(model, version);
+    EXPECT_EQ(later["compile_config"], model["compile_config"]);
+    EXPECT_EQ(later["activation"], "hard_sigmoid of Keras 2");
+  }
+  EXPECT_EQ(in_terms_of_keras_3(model, "3.15.1"), model);
+}
+
+}  // namespace
+}  // namespace lockstep
