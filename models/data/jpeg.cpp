@@ -58,11 +58,13 @@ class Decompressor {
       jpeg_mem_src(&self.info_, bytes, static_cast<unsigned long>(self.content_.size()));
       jpeg_read_header(&self.info_, TRUE);
     });
-    require<InputError>(info_.jpeg_color_space != JCS_CMYK && info_.jpeg_color_space != JCS_YCCK,
-                        "a JPEG image in CMYK, which is not read; convert it to RGB");
     check_size();
-    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info_.out_color_space = is_of_inks() ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   }
+  /// Cyan, magenta, yellow and black: libjpeg gives four channels.
+  bool is_of_inks() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
+  /// Whether 255 stands for no ink, as in all that Adobe's programs write.
+  bool inks_are_inverted() const { return info_.saw_Adobe_marker != 0; }
   std::int64_t height() const { return info_.image_height; }
   std::int64_t width() const { return info_.image_width; }
 
@@ -101,14 +103,31 @@ class Decompressor {
   std::uint8_t* to_ = nullptr;
 };
 
+/// What the inks leave of white.
+Tensor colors_of(const Tensor& inks, bool inverted, std::int64_t channels) {
+  Tensor image = empty_image(inks.dim(0), inks.dim(1), channels);
+  const std::uint8_t* from = inks.data<std::uint8_t>();
+  for (std::uint8_t* to = image.data<std::uint8_t>(); to != image.data<std::uint8_t>() + image.elements();
+       to += channels, from += 4) {
+    const auto left = [&](int ink) { return inverted ? from[ink] : 255 - from[ink]; };
+    const auto color = [&](int ink) { return (left(ink) * left(3) + 127) / 255; };
+    if (channels == 1) {
+      *to = static_cast<std::uint8_t>((299 * color(0) + 587 * color(1) + 114 * color(2) + 500) / 1000);
+    } else {
+      for (int i = 0; i < 3; ++i) to[i] = static_cast<std::uint8_t>(color(i));
+    }
+  }
+  return image;
+}
+
 }  // namespace
 
 Tensor decode_jpeg(std::span<const std::byte> content, std::int64_t channels) {
   Decompressor jpeg;
   jpeg.read_header(content, channels);
-  Tensor image = empty_image(jpeg.height(), jpeg.width(), channels);
+  Tensor image = empty_image(jpeg.height(), jpeg.width(), jpeg.is_of_inks() ? 4 : channels);
   jpeg.read_rows(image.data<std::uint8_t>());
-  return image;
+  return jpeg.is_of_inks() ? colors_of(image, jpeg.inks_are_inverted(), channels) : image;
 }
 
 }  // namespace lockstep
