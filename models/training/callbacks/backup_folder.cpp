@@ -102,6 +102,8 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
   }
   Json values = Json::object();
   for (const auto& [name, by_epoch] : progress.history.values) values[name] = to_json(by_epoch);
+  Json policies = Json::array();
+  for (const Layer& layer : model.network().layers()) policies.push_back(name(layer.impl().dtype_policy()));
   Json draws = Json::array();
   for (const Layer& layer : model.network().layers()) draws.push_back(kept_draws(model.strategy(), layer));
   Json slots = Json::array();
@@ -123,6 +125,7 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
           {"losses", to_json(progress.totals.losses)},
           {"metrics", metrics},
           {"history", {{"epoch", progress.history.epoch}, {"values", values}}},
+          {"dtype_policies", policies},
           {"draws", draws},
           {"optimizer",
            {{"steps", optimizer.steps}, {"learning_rate", to_json(optimizer.learning_rate)}, {"slots", slots}}},
@@ -134,6 +137,7 @@ class Contents {
  public:
   Contents(const Json& json, const hdf5::Reader& file, const Model& model, const TrainingProgress& progress)
       : file_(file), callbacks_(callbacks_with_state(progress)) {
+    check_policies(json, model);
     read_weights(model);
     read_draws(json, model);
     read_optimizer(json.at("optimizer"));
@@ -166,6 +170,17 @@ class Contents {
 
   void check_count(std::size_t found, std::size_t own, const std::string& what) const {
     require<InputError>(found == own, "{}: is of a run with {} {}, this one has {}", file_.path(), found, what, own);
+  }
+
+  /// With others a run would not go on to the same bits.
+  void check_policies(const Json& json, const Model& model) const {
+    const auto policies = json.at("dtype_policies").get<std::vector<std::string>>();
+    const std::vector<Layer>& layers = model.network().layers();
+    check_count(policies.size(), layers.size(), "layers");
+    for (std::size_t i = 0; i < policies.size(); ++i)
+      require<InputError>(policies[i] == name(layers[i].impl().dtype_policy()),
+                          "{}: is of a run whose layer '{}' computes in {}, in this one it does in {}", file_.path(),
+                          layers[i].name(), policies[i], name(layers[i].impl().dtype_policy()));
   }
 
   void read_weights(const Model& model) {

@@ -52,6 +52,7 @@ class Program {
   int replicas = 2;
   int epochs = 5;
   std::int64_t units = 16;
+  DTypePolicy policy = DTypePolicy::float32;
   std::optional<std::int64_t> steps_per_epoch{};
 
   Outcome run() const {
@@ -77,6 +78,7 @@ class Program {
 
  private:
   Model make_model() const {
+    const DTypePolicyScope scope(policy);
     const Symbol input = Input({8});
     const Symbol hidden = BatchNormalization()(Dense({.units = units, .activation = Activation::relu})(input));
     return Model(input, Dense({.units = 3})(Dropout({.rate = 0.3})(hidden)), {.seed = 5});
@@ -211,6 +213,10 @@ TEST_F(Backup, OfAnotherProgramIsRefused) {
   Program wider = program;
   wider.units = 17;
   EXPECT_ERROR(InputError, "weight 'dense/kernel' has shape (8, 16), not (8, 17)", wider.run());
+  Program mixed = program;
+  mixed.policy = DTypePolicy::mixed_bfloat16;
+  EXPECT_ERROR(InputError, "is of a run whose layer 'dense' computes in float32, in this one it does in mixed_bfloat16",
+               mixed.run());
   program.at_step = {};
   EXPECT_EQ(program.run(), straight_);  // what was refused has spoilt nothing
 }
