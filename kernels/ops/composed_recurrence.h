@@ -18,6 +18,7 @@ struct RecurrenceOptions {
   bool go_backwards = false;  ///< from the last time step to the first, in which order results are returned
   bool return_sequences = false;
   ///@}
+  /// Whether all of them are equal.
   friend bool operator==(const RecurrenceOptions&, const RecurrenceOptions&) = default;
 };
 

@@ -55,9 +55,10 @@ void plot_history(const std::string& path, const std::string& title, const Histo
   std::string script = step_block(record, history.epoch.size() - record.epoch_ends().size());
   for (const char* name : {"loss", "val_loss", "accuracy", "val_accuracy"}) script += series_block(name, history);
   script += page_script(title, 2);
-  script +=
-      fmt::format("set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n",
-                  static_cast<double>(history.epoch.size()) + 0.1, std::max<std::size_t>(1, history.epoch.size() / 10));
+  const std::size_t epochs = history.epoch.size();
+  const std::size_t end = std::max<std::size_t>(2, epochs);  // the only epoch's points would lie behind the key
+  script += fmt::format("set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n", static_cast<double>(end) + 0.1,
+                        std::max<std::size_t>(1, epochs / 10));
   script += "set yrange [0:*]\n";
   script += panel("loss", "loss", "top right", "$steps with lines lw 1 lc rgb '#a9c8f5' title 'each step', ", history);
   script += "set yrange [*:1]\n";
