@@ -32,7 +32,7 @@ void plot(const std::string& table, const std::string& image) {
   fmt::print(gnuplot,
              "set terminal pngcairo size 900,600\nset output '{1}'\nset datafile separator ','\n"
              "set title 'MiniGoogLeNet on CIFAR-10'\nset xlabel 'epoch'\nset ylabel 'loss, accuracy'\nset grid\n"
-             "set key autotitle columnhead center right\n"
+             "set key autotitle columnhead below\n"
              "plot for [name in 'loss val_loss accuracy val_accuracy'] '{0}' using (column('epoch') + 1):name"
              " with linespoints lw 2 title name noenhanced\n",
              table, image);
