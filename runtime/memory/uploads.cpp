@@ -4,6 +4,9 @@
 #include <map>
 #include <utility>
 
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
+
 namespace lockstep {
 namespace {
 
@@ -14,6 +17,17 @@ std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignme
 }  // namespace
 
 Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(gpu_platform().make_mark(gpu, GpuQueue::compute)) {}
+
+Uploads::~Uploads() {
+  for (const Staging& staging : stagings_) {
+    try {
+      if (staging.read) staging.read->wait();
+    } catch (const Error& error) {  // of a GPU that does nothing any more
+      log_warning("copies to {} are given up: {}", gpu_.name(), error.what());
+    }
+    if (staging.memory != nullptr) gpu_platform().pinned_memory().release(staging.memory, staging.bytes);
+  }
+}
 
 std::shared_ptr<const GpuMark> Uploads::begin(std::span<const Upload> copies) {
   std::size_t bytes = 0;

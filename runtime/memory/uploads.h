@@ -24,6 +24,10 @@ class Uploads {
  public:
   /// To `gpu`. Throws as GpuPlatform::make_mark.
   explicit Uploads(const LogicalDevice& gpu);
+  /// Waits for the copies. Precondition: no mark that begin gave is left.
+  ~Uploads();
+  Uploads(const Uploads&) = delete;
+  Uploads& operator=(const Uploads&) = delete;
 
   /// Begins these copies, after all that the GPU has been given to compute so far, which may still use the memory that
   /// they go to. Both sides' memory is the caller's: `from` may change when this returns, and `to` is there when the

@@ -47,10 +47,12 @@ PretendGpuPlatform& install_pretended_gpus(int count) {
     for (int peer = 0; peer < count; ++peer)
       if (peer != gpu) peers[static_cast<std::size_t>(gpu)].push_back(peer);
   // There until the program's end, as tensors in static storage may be.
+  static auto& kept = *new std::vector<std::shared_ptr<void>>;
   auto& platform = *new PretendGpuPlatform(std::move(peers));
   auto& kernels = *new HostGridBackend;
-  new GpuPlatformScope(platform);
-  new GpuBackendScope(*new PretendGpuBackend(platform, kernels, backend(DeviceKind::cpu)));
+  kept.push_back(std::make_shared<GpuPlatformScope>(platform));
+  kept.push_back(
+      std::make_shared<GpuBackendScope>(*new PretendGpuBackend(platform, kernels, backend(DeviceKind::cpu))));
   return platform;
 }
 

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <gtest/gtest.h>
 #include <support/devices.h>
 #include <support/pretend_gpu/communicators.h>
@@ -10,8 +12,10 @@ namespace {
 class GpuMachine : public testing::Environment {
   void SetUp() override {
     install_pretended_gpus(8);
-    new GpuCommunicatorsScope(make_pretend_communicators);  // until the program's end, as the GPUs
+    communicators_.emplace(make_pretend_communicators);
   }
+
+  std::optional<GpuCommunicatorsScope> communicators_;  ///< until the program's end, as the GPUs
 };
 
 [[maybe_unused]] const testing::Environment* const environment = testing::AddGlobalTestEnvironment(new GpuMachine);
