@@ -9,6 +9,16 @@
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/runtime/thread/context.h>
 
+// cudnn-frontend names these in code that nothing here calls. That they are weak spares every start of a program the
+// loading of NVRTC, 10 ms.
+#pragma weak nvrtcCompileProgram
+#pragma weak nvrtcCreateProgram
+#pragma weak nvrtcDestroyProgram
+#pragma weak nvrtcGetCUBIN
+#pragma weak nvrtcGetCUBINSize
+#pragma weak nvrtcGetProgramLog
+#pragma weak nvrtcGetProgramLogSize
+
 namespace lockstep::cudnn {
 namespace {
 

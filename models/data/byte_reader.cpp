@@ -6,10 +6,34 @@
 #include <limits>
 #include <system_error>
 
+#include <isa-l/igzip_lib.h>
+
 #include <lockstep/models/data/deflate.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
+namespace {
+
+const char* reason_of(int status) {
+  switch (status) {
+    case ISAL_INVALID_BLOCK:
+      return "invalid block";
+    case ISAL_INVALID_SYMBOL:
+      return "invalid symbol";
+    case ISAL_INVALID_LOOKBACK:
+      return "invalid distance";
+    case ISAL_INVALID_WRAPPER:
+      return "invalid gzip header";
+    case ISAL_UNSUPPORTED_METHOD:
+      return "unknown compression method";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "wrong checksum";
+    default:
+      return "unknown reason";
+  }
+}
+
+}  // namespace
 
 ByteReader::ByteReader(const std::filesystem::path& file) : file_(file) {
   std::error_code error;
@@ -20,54 +44,52 @@ ByteReader::ByteReader(const std::filesystem::path& file) : file_(file) {
   file_bytes_ = std::filesystem::file_size(file, error);
   require<InputError>(!error, "{}: its size is unknown: {}", file.string(), error.message());
   refill();
-  compressed_ = inflater_.avail_in >= 2 && input_[0] == 0x1f && input_[1] == 0x8b;
-  constexpr int gzip_with_largest_window = 16 + MAX_WBITS;
-  if (compressed_)
-    require<OutOfMemory>(inflateInit2(&inflater_, gzip_with_largest_window) == Z_OK, "{}: no memory for zlib",
-                         file.string());
+  if (rest_.size() < 2 || rest_[0] != 0x1f || rest_[1] != 0x8b) return;
+  inflater_ = std::make_unique<inflate_state>();
+  isal_inflate_init(inflater_.get());
+  inflater_->crc_flag = ISAL_GZIP;
 }
 
-ByteReader::~ByteReader() {
-  if (compressed_) inflateEnd(&inflater_);
-}
+ByteReader::~ByteReader() = default;
 
-std::uint64_t ByteReader::most_bytes() const { return compressed_ ? file_bytes_ * best_ratio_of_deflate : file_bytes_; }
+std::uint64_t ByteReader::most_bytes() const { return inflater_ ? file_bytes_ * best_ratio_of_deflate : file_bytes_; }
 
 bool ByteReader::refill() {
   stream_.read(reinterpret_cast<char*>(input_.data()), static_cast<std::streamsize>(input_.size()));
   require<InputError>(!stream_.bad(), "{}: reading failed: {}", file_.string(), std::strerror(errno));
-  inflater_.next_in = input_.data();
-  inflater_.avail_in = static_cast<uInt>(stream_.gcount());
-  return inflater_.avail_in > 0;
+  rest_ = std::span(input_).first(static_cast<std::size_t>(stream_.gcount()));
+  return !rest_.empty();
 }
 
 std::size_t ByteReader::read_plain(std::byte* to, std::size_t bytes) {
-  const std::size_t copied = std::min<std::size_t>(bytes, inflater_.avail_in);
-  std::memcpy(to, inflater_.next_in, copied);
-  inflater_.next_in += copied;
-  inflater_.avail_in -= static_cast<uInt>(copied);
+  const std::size_t copied = std::min(bytes, rest_.size());
+  std::memcpy(to, rest_.data(), copied);
+  rest_ = rest_.subspan(copied);
   return copied;
 }
 
 std::size_t ByteReader::inflate_some(std::byte* to, std::size_t bytes) {
-  inflater_.next_out = reinterpret_cast<Bytef*>(to);
-  inflater_.avail_out = static_cast<uInt>(std::min<std::size_t>(bytes, std::numeric_limits<uInt>::max()));
-  const uInt room = inflater_.avail_out;
-  const int status = inflate(&inflater_, Z_NO_FLUSH);
-  ended_ = status == Z_STREAM_END;
-  require<InputError>(ended_ || status == Z_OK || status == Z_BUF_ERROR, "{}: the compressed data are damaged: {}",
-                      file_.string(), inflater_.msg != nullptr ? inflater_.msg : zError(status));
-  return room - inflater_.avail_out;
+  const auto room = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  inflater_->next_in = rest_.data();
+  inflater_->avail_in = static_cast<std::uint32_t>(rest_.size());
+  inflater_->next_out = reinterpret_cast<std::uint8_t*>(to);
+  inflater_->avail_out = room;
+  const int status = isal_inflate(inflater_.get());
+  require<InputError>(status >= ISAL_DECOMP_OK, "{}: the compressed data are damaged: {}", file_.string(),
+                      reason_of(status));
+  rest_ = rest_.last(inflater_->avail_in);
+  ended_ = inflater_->block_state == ISAL_BLOCK_FINISH;
+  return room - inflater_->avail_out;
 }
 
 std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
   std::size_t done = 0;
   while (done < bytes && !ended_) {
-    const std::size_t step = compressed_ ? inflate_some(to + done, bytes - done) : read_plain(to + done, bytes - done);
+    const std::size_t step = inflater_ ? inflate_some(to + done, bytes - done) : read_plain(to + done, bytes - done);
     done += step;
-    if (step > 0 || ended_ || inflater_.avail_in > 0) continue;
+    if (step > 0 || ended_ || !rest_.empty()) continue;
     if (refill()) continue;
-    require<InputError>(!compressed_, "{}: the compressed data are cut short", file_.string());
+    require<InputError>(!inflater_, "{}: the compressed data are cut short", file_.string());
     break;
   }
   return done;
@@ -75,7 +97,7 @@ std::size_t ByteReader::read(std::byte* to, std::size_t bytes) {
 
 void ByteReader::require_end() {
   std::byte extra{};
-  const bool more = read(&extra, 1) > 0 || inflater_.avail_in > 0 || refill();
+  const bool more = read(&extra, 1) > 0 || !rest_.empty() || refill();
   require<InputError>(!more, "{}: has more bytes than it should", file_.string());
 }
 

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 
-#include <zlib.h>
+struct inflate_state;  // ISA-L's
 
 namespace lockstep {
 
 /// Reads the content of a file that is plain or compressed with gzip; looks at its first bytes to tell which.
-/// Unlike zlib's own gzread it finds bytes after the compressed content. Throws InputError, which names the file.
+/// Bytes after the compressed content are found, too. Throws InputError, which names the file.
 class ByteReader {
  public:
   /// Opens the file. Throws InputError when it cannot be read.
@@ -35,10 +37,10 @@ class ByteReader {
   std::filesystem::path file_;
   std::ifstream stream_;
   std::uint64_t file_bytes_ = 0;
-  std::array<unsigned char, 1 << 16> input_;
-  z_stream inflater_{};  ///< next_in and avail_in say what is left of `input_`, for plain files too
-  bool compressed_ = false;
-  bool ended_ = false;  ///< the compressed content is complete
+  std::array<std::uint8_t, 1 << 16> input_;
+  std::span<std::uint8_t> rest_{};           ///< of `input_`
+  std::unique_ptr<inflate_state> inflater_;  ///< null for plain files
+  bool ended_ = false;                       ///< the compressed content is complete
 };
 
 }  // namespace lockstep
