@@ -114,6 +114,14 @@ class Run(Case):
                     if option in call]
         self.assertEqual(replicas, ["4", "4", "1", "1", "4"])
 
+    def test_one_replica_is_lockstep_itself(self):
+        done = self.run_with({"lockstep": [report(3), report(2)]}, "--models", "mlp:8", "--peers", "one-replica",
+                             "--rounds", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([call[call.index("--replicas") + 1] for call in self.calls()], ["2", "1"])
+        [comparison] = json.loads((self.folder / "out.json").read_text())["comparisons"]
+        self.assertEqual(comparison["rounds"][0]["ratios"], {"one-replica": 1.5})
+
     def test_every_side_has_the_precision(self):
         sides = ["lockstep", "pytorch", "tensorflow_mirrored"]
         options = ["--peers", "pytorch", "tensorflow", "--rounds", "1"]
