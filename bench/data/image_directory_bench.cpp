@@ -2,13 +2,12 @@
 // stacked. bench/peers/run_image_folder compares it with PyTorch's DataLoader.
 
 #include <chrono>
-#include <cstdio>
-#include <exception>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <lockstep/bench/benchmark_program.h>
 #include <lockstep/models/data/image_augmentation.h>
 #include <lockstep/models/data/image_directory.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -51,18 +50,12 @@ double images_per_s(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Reads a folder of images over and over; prints one JSON object");
+  CLI::App app("Reads a folder of images over and over; prints one JSON object", "image_directory_bench");
   app.add_option("directory", options.directory, "a folder for each class in it")->required();
   app.add_option("--workers", options.workers, "threads")->check(CLI::PositiveNumber);
   app.add_option("--image-size", options.image_size, "height and width after resizing")->check(CLI::PositiveNumber);
   app.add_option("--batch-size", options.batch_size)->check(CLI::PositiveNumber);
   app.add_option("--epochs", options.epochs, "measured passes")->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
-  try {
-    fmt::print("{{\"images_per_s\": {:.1f}}}\n", images_per_s(options));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "image_directory_bench: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+  return lockstep::run_benchmark_program(app, argc, argv,
+                                         [&] { fmt::print("{{\"images_per_s\": {:.1f}}}\n", images_per_s(options)); });
 }

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/bench/benchmark_program.h>
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/tensor/tensor.h>
@@ -63,16 +64,7 @@ int run(int argc, char** argv) {
       ->required()
       ->check(CLI::PositiveNumber);
   program.add_option("--times", options.times, "measured exchanges (default 10)")->check(CLI::Range(1, 1000000));
-  try {
-    program.parse(argc, argv);
-    run(options);
-  } catch (const CLI::ParseError& error) {
-    return program.exit(error);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "exchange_bench: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+  return run_benchmark_program(program, argc, argv, [&] { run(options); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/bench/benchmark_program.h>
 #include <lockstep/bench/simulator/simulator.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/models/optimizers/sgd.h>
@@ -108,16 +109,7 @@ int run(int argc, char** argv) {
   program.add_option("--replicas", options.replicas, "of each process (default 1)")->check(CLI::Range(1, 64));
   program.add_option("--steps", options.steps, "measured steps (default 5)")->check(CLI::Range(1, 1000000));
   program.add_option("--warmup", options.warmup, "steps before them (default 1)")->check(CLI::Range(0, 1000000));
-  try {
-    program.parse(argc, argv);
-    run(options);
-  } catch (const CLI::ParseError& error) {
-    return program.exit(error);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "step_bench: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+  return run_benchmark_program(program, argc, argv, [&] { run(options); });
 }
 
 }  // namespace
