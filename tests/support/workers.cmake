@@ -4,12 +4,11 @@ set(LOCKSTEP_MPIRUN_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   # Containers forbid a process to read another one's memory: messages are copied twice.
   OMPI_MCA_btl_vader_single_copy_mechanism=none
-  # Whoever waits leaves the core to whom it waits for.
-  OMPI_MCA_mpi_yield_when_idle=1)
+  # Whoever waits leaves the core to whom it waits for: in MPI, and in oneDNN's teams of threads.
+  OMPI_MCA_mpi_yield_when_idle=1
+  OMP_WAIT_POLICY=passive)
 if(LOCKSTEP_SANITIZE STREQUAL "thread")
-  # MPI is not built for the thread sanitizer, which must not judge how MPI orders its own threads.
-  list(APPEND LOCKSTEP_MPIRUN_ENVIRONMENT
-    "TSAN_OPTIONS=ignore_noninstrumented_modules=1 suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
+  set(LOCKSTEP_MPI_ACCESSES lockstep_test_mpi_accesses)
 endif()
 if(LOCKSTEP_SANITIZE MATCHES address)
   set(LOCKSTEP_LEAK_CHECK ${PROJECT_SOURCE_DIR}/tests/support/leak_check.cpp)
@@ -24,7 +23,8 @@ function(workers_test_program name)
   cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${LOCKSTEP_LEAK_CHECK})
   lockstep_test_code(${name})
-  target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main lockstep_test_devices)
+  target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main lockstep_test_devices
+    ${LOCKSTEP_MPI_ACCESSES})
   set_target_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
   add_dependencies(tests_${ARG_LABEL} ${name})
 endfunction()
