@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include <support/pretend_gpu/device_memory.h>
 #include <sys/mman.h>
 
@@ -7,22 +9,28 @@ namespace lockstep::test {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::size_t huge_page = std::size_t{1} << 21;
 constexpr std::size_t capacity = std::size_t{8} << 30;  // of addresses; pages come with their first use
+constexpr std::size_t mapped = capacity + huge_page;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory() {
-  void* const memory = mmap(nullptr, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  require<OutOfMemory>(memory != MAP_FAILED, "{} bytes of addresses are not to be had", capacity);
-  begin_ = static_cast<std::byte*>(memory);
+DeviceMemory::DeviceMemory()
+    : mapping_(mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  require<OutOfMemory>(mapping_ != MAP_FAILED, "{} bytes of addresses are not to be had", mapped);
+  begin_ = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(mapping_), huge_page));
   end_ = begin_;
+  // To open and to close it takes time for each page, twice for each kernel.
+  madvise(begin_, capacity, MADV_HUGEPAGE);
 }
 
-DeviceMemory::~DeviceMemory() { munmap(begin_, capacity); }
+DeviceMemory::~DeviceMemory() { munmap(mapping_, mapped); }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const std::size_t size = (bytes + page - 1) / page * page;
+  const std::size_t size = rounded_up(bytes, page);
   if (std::vector<void*>& kept = free_[size]; !kept.empty()) {
     void* const memory = kept.back();
     kept.pop_back();
@@ -31,19 +39,20 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   require<OutOfMemory>(end_ + size <= begin_ + capacity, "the pretended GPU has no {} bytes left", bytes);
   void* const memory = end_;
   end_ += size;
-  if (open_ > 0) mprotect(memory, size, PROT_READ | PROT_WRITE);
+  if (open_ > 0) protect(PROT_READ | PROT_WRITE);
   return memory;
 }
 
 void DeviceMemory::release(void* memory, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  free_[(bytes + page - 1) / page * page].push_back(memory);
+  free_[rounded_up(bytes, page)].push_back(memory);
 }
 
 bool DeviceMemory::contains(const void* address) const { return address >= begin_ && address < begin_ + capacity; }
 
 void DeviceMemory::protect(int protection) const {
-  if (end_ > begin_) mprotect(begin_, static_cast<std::size_t>(end_ - begin_), protection);
+  // Whole huge pages, which the kernel would take apart otherwise.
+  if (end_ > begin_) mprotect(begin_, rounded_up(static_cast<std::size_t>(end_ - begin_), huge_page), protection);
 }
 
 void DeviceMemory::open() {

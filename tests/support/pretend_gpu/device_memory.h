@@ -41,7 +41,8 @@ class DeviceMemory final : public MemoryResource {
   std::recursive_mutex turns_;  ///< of kernels, which may allocate: never taken with mutex_ held
   std::mutex mutex_;            ///< of what follows
   int open_ = 0;                ///< Accesses alive
-  std::byte* begin_;
+  void* mapping_;
+  std::byte* begin_;                                ///< the first whole huge page of the mapping
   std::byte* end_;                                  ///< of what has been handed out
   std::map<std::size_t, std::vector<void*>> free_;  ///< by size
 };
