@@ -10,6 +10,7 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
 
@@ -18,9 +19,10 @@ using Op = std::function<Tensor(std::span<const Tensor> inputs)>;
 using Reference = std::function<std::vector<double>(const std::vector<std::vector<double>>& inputs)>;
 
 struct GradientCheck {
-  std::int64_t length = 1;  ///< terms of the longest sum, forward or backward; see tolerance()
-  double magnitude = 0;     ///< of those sums; 0 for unsigned_sum of the results
-  int samples = 24;         ///< elements of each input that are checked
+  std::int64_t length = 1;        ///< terms of the longest sum, forward or backward; see tolerance()
+  double magnitude = 0;           ///< of those sums; 0 for unsigned_sum of the results
+  int samples = 24;               ///< elements of each input that are checked
+  std::vector<int> threads = {};  ///< numbers of them to compute on, one after the other; none: as many as there are
 };
 
 namespace detail {
@@ -46,6 +48,48 @@ inline double numeric_gradient(const Reference& reference, std::vector<std::vect
   return (above - below) / (2 * step);
 }
 
+/// An element of an input, and the gradient there.
+struct Sample {
+  std::size_t input, element;
+  double gradient;
+};
+
+inline std::vector<Sample> numeric_gradients(const Reference& reference, const std::vector<Tensor>& inputs,
+                                             const std::vector<double>& weights, int samples) {
+  std::vector<std::vector<double>> values;
+  for (const Tensor& input : inputs) values.push_back(input.to_vector<double>());
+  std::vector<Sample> result;
+  std::mt19937 generator(42);
+  for (std::size_t input = 0; input < inputs.size(); ++input)
+    for (int sample = 0; sample < samples && !values[input].empty(); ++sample) {
+      const std::size_t element = generator() % values[input].size();
+      result.push_back({input, element, numeric_gradient(reference, values, input, element, weights)});
+    }
+  return result;
+}
+
+/// What check_gradients compares, on the threads that there are.
+inline void compare_gradients(const Op& op, const std::vector<double>& expected_y, const std::vector<Sample>& samples,
+                              const Tensor& weights, const std::vector<Tensor>& inputs, const GradientCheck& check) {
+  GradientTape tape;
+  for (const Tensor& input : inputs) tape.watch(input);
+  const Tensor y = op(inputs);
+  expect_close(y, expected_y, check.length, check.magnitude);
+  const std::vector<Tensor> gradients = tape.gradient(sum(multiply(y, weights)), inputs);
+  std::vector<std::vector<double>> values;
+  for (std::size_t input = 0; input < inputs.size(); ++input) {
+    ASSERT_TRUE(gradients[input].defined()) << "input " << input;
+    ASSERT_EQ(gradients[input].shape(), inputs[input].shape()) << "input " << input;
+    values.push_back(gradients[input].to_vector<double>());
+  }
+  for (const Sample& sample : samples) {
+    const std::vector<double>& gradient = values[sample.input];
+    const double magnitude = check.magnitude > 0 ? check.magnitude : unsigned_sum(gradient, check.length);
+    ASSERT_NEAR(gradient[sample.element], sample.gradient, tolerance(DType::f32, check.length, magnitude))
+        << "input " << sample.input << ", element " << sample.element;
+  }
+}
+
 }  // namespace detail
 
 /// Compares op's result with the reference, and the tape's gradient of each input of a randomly weighted sum of the
@@ -54,27 +98,16 @@ inline void check_gradients(const Op& op, const Reference& reference, const std:
                             const GradientCheck& check = {}) {
   std::vector<std::vector<double>> values;
   for (const Tensor& input : inputs) values.push_back(input.to_vector<double>());
-
-  GradientTape tape;
-  for (const Tensor& input : inputs) tape.watch(input);
-  const Tensor y = op(inputs);
-  expect_close(y, reference(values), check.length, check.magnitude);
-  const Tensor weights = random_tensor(y.shape(), 4711, 0.5, 1.5);
-  const std::vector<Tensor> gradients = tape.gradient(sum(multiply(y, weights)), inputs);
-
-  std::mt19937 generator(42);
-  for (std::size_t input = 0; input < inputs.size(); ++input) {
-    ASSERT_TRUE(gradients[input].defined()) << "input " << input;
-    ASSERT_EQ(gradients[input].shape(), inputs[input].shape()) << "input " << input;
-    const std::vector<double> gradient = gradients[input].to_vector<double>();
-    if (gradient.empty()) continue;
-    const double magnitude = check.magnitude > 0 ? check.magnitude : unsigned_sum(gradient, check.length);
-    const double allowed = tolerance(DType::f32, check.length, magnitude);
-    for (int sample = 0; sample < check.samples; ++sample) {
-      const std::size_t element = generator() % gradient.size();
-      const double expected = detail::numeric_gradient(reference, values, input, element, weights.to_vector<double>());
-      ASSERT_NEAR(gradient[element], expected, allowed) << "input " << input << ", element " << element;
-    }
+  const std::vector<double> y = reference(values);
+  const Tensor weights = random_tensor(op(inputs).shape(), 4711, 0.5, 1.5);
+  // Once for all threads: in double precision and by plain loops, they take longer than anything else here.
+  const std::vector<detail::Sample> samples =
+      detail::numeric_gradients(reference, inputs, weights.to_vector<double>(), check.samples);
+  if (check.threads.empty()) detail::compare_gradients(op, y, samples, weights, inputs, check);
+  for (const int threads : check.threads) {
+    SCOPED_TRACE(threads);
+    const ComputeThreadsScope scope(threads);
+    detail::compare_gradients(op, y, samples, weights, inputs, check);
   }
 }
 
