@@ -37,7 +37,8 @@ Logs Model::evaluate(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          return batch_totals(compiled.outputs, local, network().run(local.inputs(), Mode::inference)).totals;
+          const std::vector<Tensor> y_preds = network().run(local.inputs(), Mode::inference);
+          return batch_totals(compiled.outputs, local, y_preds, batch_losses(compiled.outputs, local, y_preds));
         },
         batch);
     for (const Totals& replica : replicas.local_results()) totals += replica;

@@ -23,6 +23,14 @@ struct ReplicaStep {
   StepClock::Split split_ms{};
 };
 
+/// What a forward pass leaves on the replica's device.
+struct Forward {
+  std::vector<Tensor> y_preds{};  ///< by output
+  BatchLosses losses{};
+  Tensor penalty{};  ///< the regularizers', undefined if there are none
+  Tensor loss{};     ///< this replica's share of the global batch's, penalty included
+};
+
 /// One call of fit.
 class TrainingRun {
  public:
@@ -56,6 +64,7 @@ class TrainingRun {
   void begin_epoch();
   /// False when the epoch has no more steps.
   bool run_step();
+  Forward run_forward(const Batch& local, std::int64_t global_size) const;
   ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size) const;
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
 
@@ -180,23 +189,32 @@ bool TrainingRun::run_step() {
   return true;
 }
 
+Forward TrainingRun::run_forward(const Batch& local, std::int64_t global_size) const {
+  Forward forward{.y_preds = state_.network.run(local.inputs(), Mode::train)};
+  forward.losses = batch_losses(compiled_.outputs, local, forward.y_preds);
+  forward.penalty = state_.network.regularization_loss();
+  forward.loss = forward.losses.loss / static_cast<double>(global_size);
+  if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);
+  return forward;
+}
+
 ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_size) const {
   StepClock::take();
   const Batch local = with_class_weight(part, options_.class_weight);
   ReplicaStep result;
   GradientTape tape;
-  Tensor loss;
+  Forward forward;
   {
     const PhaseTimer timer(Phase::compute);
-    BatchTotals batch = batch_totals(compiled_.outputs, local, state_.network.run(local.inputs(), Mode::train));
-    result.totals = std::move(batch.totals);
-    loss = batch.loss / static_cast<double>(global_size);
-    if (const Tensor penalty = state_.network.regularization_loss(); penalty.defined()) {
-      loss = loss + scale_regularization_loss(penalty);
-      result.totals.add_to_every_loss(penalty);
-    }
+    forward = run_forward(local, global_size);
   }
-  compiled_.optimizer.minimize(tape, loss, state_.trainable);
+  compiled_.optimizer.minimize(tape, forward.loss, state_.trainable);
+  {
+    // Last, so that a GPU has its whole step when the host begins to wait for it.
+    const PhaseTimer timer(Phase::compute);
+    result.totals = batch_totals(compiled_.outputs, local, forward.y_preds, forward.losses);
+    if (forward.penalty.defined()) result.totals.add_to_every_loss(forward.penalty);
+  }
   result.split_ms = StepClock::take();
   return result;
 }

@@ -107,26 +107,35 @@ Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
   return logs;
 }
 
-BatchTotals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch,
+BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const std::vector<Tensor>& y_preds) {
   check_targets(batch, outputs.size());
   const std::vector<Tensor> y_trues = batch.targets();
-  BatchTotals result{.totals = {.examples = y_preds.front().dim(0)}};
-  Totals& totals = result.totals;
+  BatchLosses losses;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    totals.losses.push_back(0);
+    losses.by_output.emplace_back();
     if (!outputs[i].loss) continue;
     const double loss_weight = outputs[i].loss_weight;
     const Tensor loss = weighted_loss(*outputs[i].loss, y_trues[i], y_preds[i], batch.sample_weight);
-    totals.losses[i] = loss.item<float>();
-    totals.loss += loss_weight * totals.losses[i];
+    losses.by_output[i] = loss;
     const Tensor part = loss_weight == 1 ? loss : loss * loss_weight;
-    result.loss = result.loss.defined() ? result.loss + part : part;
+    losses.loss = losses.loss.defined() ? losses.loss + part : part;
   }
+  return losses;
+}
+
+Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
+                    const BatchLosses& losses) {
   const NoGradientScope not_recorded;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
+  const std::vector<Tensor> y_trues = batch.targets();
+  Totals totals{.examples = y_preds.front().dim(0)};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& loss = losses.by_output[i];
+    totals.losses.push_back(loss.defined() ? static_cast<double>(loss.item<float>()) : 0);
+    totals.loss += outputs[i].loss_weight * totals.losses[i];
     totals.metrics.push_back(metric_sums(outputs[i], y_trues[i], y_preds[i], batch.sample_weight));
-  return result;
+  }
+  return totals;
 }
 
 }  // namespace lockstep

@@ -33,17 +33,19 @@ struct Totals {
   Logs results(const std::vector<CompiledOutput>& outputs) const;
 };
 
-/// What a batch comes to.
-struct BatchTotals {
-  /// The sum over the batch of the model's loss, a scalar, recorded by open tapes.
-  Tensor loss{};
-  Totals totals{};  ///< of the losses and metrics
+/// The losses of a batch, on the device that computed them, recorded by open tapes.
+struct BatchLosses {
+  Tensor loss{};                    ///< the sum over the batch of the model's, a scalar
+  std::vector<Tensor> by_output{};  ///< the sum of each output's, a scalar; undefined for one without a loss
 };
 
-/// The losses of the model's outputs for a batch, each example's times its sample weight, and the metrics. Records no
-/// gradient of the metrics. Throws InvalidArgument for another number of targets than outputs, for a loss that does not
-/// give one value for each example, and for sample weights that do not fit.
-BatchTotals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch,
+/// The losses of the model's outputs for a batch, each example's times its sample weight. Throws InvalidArgument for
+/// another number of targets than outputs, for a loss that does not give one value for each example, and for sample
+/// weights that do not fit.
+BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const std::vector<Tensor>& y_preds);
+/// Those losses and the metrics as numbers, for which a GPU's work is waited for. Records no gradient.
+Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
+                    const BatchLosses& losses);
 
 }  // namespace lockstep

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -127,6 +129,25 @@ TEST_P(FitOn, ReportsEveryStep) {
       (8 * recorder->steps[3].loss + 8 * recorder->steps[4].loss + 4 * recorder->steps[5].loss) / 20;
   EXPECT_DOUBLE_EQ(history.values.at("loss")[1], weighted);
   EXPECT_EQ(recorder->steps[5].running.at("loss"), history.values.at("loss")[1]);
+}
+
+// What a GPU has to wait for is enqueued before the host waits for the GPU.
+TEST_P(FitOn, ReadsLossesAndMetricsAfterTheUpdate) {
+  Model model = small_model(strategy_);
+  const SGD optimizer({.learning_rate = 0.2});
+  std::mutex mutex;
+  std::vector<std::int64_t> updates;
+  const MeanMetricWrapper probe("probe", [&](const Tensor& y_true, const Tensor&) {
+    const std::lock_guard lock(mutex);
+    updates.push_back(optimizer.iterations());
+    return std::vector<double>(static_cast<std::size_t>(y_true.dim(0)), 1.0);
+  });
+  model.compile(optimizer, SparseCategoricalCrossentropy{{.from_logits = true}}, {probe});
+  model.fit(SmallProblem(48).dataset().batch(16), {});
+  std::ranges::sort(updates);
+  std::vector<std::int64_t> expected;
+  for (const std::int64_t step : {1, 2, 3}) expected.insert(expected.end(), static_cast<std::size_t>(replicas_), step);
+  EXPECT_EQ(updates, expected);
 }
 
 TEST_P(FitOn, VerifiesCopiesWhenAsked) {
