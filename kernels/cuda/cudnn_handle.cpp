@@ -10,20 +10,21 @@ namespace {
 
 class Handle {
  public:
-  explicit Handle(const Gpu& gpu) {
-    check(cudnnCreate(&handle_), "cudnnCreate");
-    const cudnnStatus_t status = cudnnSetStream(handle_, gpu.stream());
-    if (status != CUDNN_STATUS_SUCCESS) cudnnDestroy(handle_);
-    check(status, "cudnnSetStream");
-  }
+  Handle() { check(cudnnCreate(&handle_), "cudnnCreate"); }
   ~Handle() { cudnnDestroy(handle_); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  cudnnHandle_t get() const { return handle_; }
+  /// That works in `stream`.
+  cudnnHandle_t on(cudaStream_t stream) {
+    if (stream_ != stream) check(cudnnSetStream(handle_, stream), "cudnnSetStream");
+    stream_ = stream;
+    return handle_;
+  }
 
  private:
   cudnnHandle_t handle_ = nullptr;
+  cudaStream_t stream_ = nullptr;  ///< CUDA's own at first, which no GPU of ours uses
 };
 
 }  // namespace
@@ -35,7 +36,7 @@ void check(cudnnStatus_t status, const char* call, std::string_view what) {
 
 cudnnHandle_t handle_of(const Gpu& gpu) {
   thread_local std::map<int, Handle> handles;
-  return handles.try_emplace(gpu.device().index, gpu).first->second.get();
+  return handles[gpu.device().index].on(gpu.stream());
 }
 
 }  // namespace lockstep::cudnn

@@ -4,10 +4,12 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include <lockstep/kernels/cuda/executor.cuh>
+#include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep::cuda {
 
 double CudaExecutor::value_at(const double* pointer) {
+  refuse_capture("a value read by the host");
   double value = 0;
   check_cuda(cudaMemcpyAsync(&value, pointer, sizeof value, cudaMemcpyDeviceToHost, gpu_.stream()), "cudaMemcpyAsync");
   gpu_.synchronize();

@@ -1,24 +1,37 @@
 #include "lockstep/kernels/ops/dropout.h"
 
+#include <memory>
+
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/device/gpu_capture.h>
 
 namespace lockstep {
 
-Tensor dropout(const Tensor& operand, float rate, const RandomKey& key) {
+Tensor dropout(const Tensor& x, float rate, const RandomKey& key) {
+  return dropout(x, rate, [key] { return key; });
+}
+
+Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey()>& next_key) {
   require(rate >= 0 && rate < 1, "dropout takes a rate of at least 0 and less than 1, got {}", rate);
   require_real("dropout", operand);
   if (rate == 0) return operand;
-  const Tensor x = to_current_device(operand);
+  const Tensor here = to_current_device(operand);
+  const Tensor x = make_dense(here);
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
-  current_backend().dropout(make_dense(x), rate, key, y);
-  if (recording({x})) {
-    record("dropout", {x}, y, [rate, key](BackwardContext& c) {
-      const Tensor& dy = c.gradient(0);
-      contribute(
-          c, 0, dy.shape(), [&](const Tensor& out) { current_backend().dropout(make_dense(dy), rate, key, out); },
-          dy.dtype());
+  const auto key = std::make_shared<RandomKey>();  // of the last time
+  GpuCapture::each_time([=] {
+    *key = next_key();
+    current_backend().dropout(x, rate, *key, y);
+  });
+  if (recording({here})) {
+    record("dropout", {here}, y, [rate, key](BackwardContext& c) {
+      const Tensor dy = make_dense(c.gradient(0));
+      const auto drop = [=](const Tensor& out) {
+        GpuCapture::each_time([=] { current_backend().dropout(dy, rate, *key, out); });
+      };
+      contribute(c, 0, dy.shape(), drop, dy.dtype());
     });
   }
   return y;

@@ -56,6 +56,7 @@ class ActivationImpl final : public LayerImpl {
   void describe(LayerConfig& config) const override { describe_(config); }
   bool is_relu() const override { return traits_.is_relu; }
   bool can_compute_in_bf16() const override { return traits_.has_bf16; }
+  bool can_be_captured() const override { return true; }
 
  private:
   const char* class_name_;

@@ -77,6 +77,7 @@ class BatchNormalizationImpl final : public LayerImpl {
   }
 
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return !options_.synchronized; }
   bool can_fuse_relu() const override { return true; }
   bool can_write_to() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }

@@ -88,6 +88,7 @@ class ConvImpl : public LayerImpl {
   }
 
   bool can_compute_in_bf16() const override { return has_bf16(conv_.activation); }
+  bool can_be_captured() const override { return true; }
 
  protected:
   ConvImpl(const char* class_name, std::string name, Size2d kernel_size, const Conv2dOptions& conv)

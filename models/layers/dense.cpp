@@ -39,6 +39,7 @@ class DenseImpl final : public LayerImpl {
   }
 
   bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:

@@ -34,14 +34,11 @@ class DropoutImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     if (call.mode == Mode::inference) return inputs[0];
-    const int replica = std::max(0, current_context().replica);
-    RandomKey key = key_;
-    key.replica = static_cast<std::uint32_t>(current_context().first_replica + replica);
-    key.step = counters_.at(static_cast<std::size_t>(replica)).calls++;
-    return dropout(inputs[0], rate_, key);
+    return dropout(inputs[0], rate_, [this] { return next_key(); });
   }
 
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
   std::vector<std::uint64_t> draws() const override {
@@ -57,6 +54,15 @@ class DropoutImpl final : public LayerImpl {
   }
 
  private:
+  /// Of the calling replica's next mask.
+  RandomKey next_key() {
+    const int replica = std::max(0, current_context().replica);
+    RandomKey key = key_;
+    key.replica = static_cast<std::uint32_t>(current_context().first_replica + replica);
+    key.step = counters_.at(static_cast<std::size_t>(replica)).calls++;
+    return key;
+  }
+
   void make_weights(std::span<const Shape>, const LayerSeed& seed) override {
     key_ = seed.key(0);
     counters_.resize(static_cast<std::size_t>(get_strategy().num_local_replicas()));

@@ -21,6 +21,7 @@ class FlattenImpl final : public LayerImpl {
   }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return flatten(inputs[0]); }
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 

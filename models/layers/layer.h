@@ -69,6 +69,9 @@ class LayerImpl {
   virtual bool can_write_to() const { return false; }
   /// Whether `call` can be given bf16, beside weights of f32, and then gives it.
   virtual bool can_compute_in_bf16() const { return false; }
+  /// Whether `call` in training reads no values and, but for what it does by GpuCapture::each_time, has a GPU do the
+  /// same for every batch of one shape: then it need not be called for each (FitOptions::cuda_graphs).
+  virtual bool can_be_captured() const { return false; }
   /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.
   virtual bool is_relu() const { return false; }
   /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.

@@ -28,6 +28,7 @@ class LayerNormalizationImpl final : public LayerImpl {
   }
 
   std::string_view class_name() const override { return "LayerNormalization"; }
+  bool can_be_captured() const override { return true; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);

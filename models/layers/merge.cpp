@@ -49,6 +49,7 @@ class ConcatenateImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
   bool joins_last_axis() const override { return axis_ == -1; }
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, ConcatenateOptions{.axis = axis_}); }
 
  private:
@@ -70,6 +71,7 @@ class AddImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return add_n(inputs); }
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 

@@ -52,6 +52,7 @@ class Pooling2DImpl final : public LayerImpl {
 
   bool can_write_to() const override { return true; }
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, Pooling2DOptions{.pool_size = size_, .strides = strides_, .padding = padding_});
   }
@@ -84,6 +85,7 @@ class GlobalPooling2DImpl final : public LayerImpl {
     return keepdims_ ? y : reshape(y, {x.dim(0), x.dim(3)});
   }
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, GlobalPooling2DOptions{.keepdims = keepdims_});
   }

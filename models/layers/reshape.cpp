@@ -39,6 +39,7 @@ class ReshapeImpl final : public LayerImpl {
   }
 
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, ReshapeOptions{.target_shape = target_});
   }
@@ -78,6 +79,7 @@ class ZeroPadding2DImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return zero_pad2d(inputs[0], padding_); }
 
   bool can_compute_in_bf16() const override { return true; }
+  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, ZeroPadding2DOptions{.padding = padding_});
   }

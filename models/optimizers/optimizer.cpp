@@ -46,6 +46,23 @@ void Optimizer::minimize(GradientTape& tape, const Tensor& loss, const std::vect
   state_->step(context);
 }
 
+CapturedGradients Optimizer::capture_gradients(GpuCapture& capture, GradientTape& tape, const Tensor& loss,
+                                               const std::vector<Variable>& variables) const {
+  const ReplicaContext context = get_replica_context();
+  state_->prepare(context, variables, [](std::size_t) { return false; });
+  return state_->capture(context, capture, tape, loss);
+}
+
+void Optimizer::minimize(const CapturedGradients& gradients, const std::vector<Variable>& variables) const {
+  const ReplicaContext context = get_replica_context();
+  state_->prepare(context, variables, [](std::size_t) { return false; });
+  {
+    const PhaseTimer timer(Phase::compute);
+    state_->load(context, gradients);
+  }
+  state_->step(context);
+}
+
 void Optimizer::apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const {
   const std::vector<DenseOrSparse> dense(gradients.begin(), gradients.end());
   apply_gradients(dense, variables);

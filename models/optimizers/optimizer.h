@@ -9,6 +9,7 @@
 #include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/handle.h>
+#include <lockstep/strategy/reduce/captured_gradients.h>
 #include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
@@ -75,6 +76,14 @@ class Optimizer {
   void apply_gradients(std::span<const Tensor> gradients, const std::vector<Variable>& variables) const;
   void apply_gradients(std::span<const DenseOrSparse> gradients, const std::vector<Variable>& variables) const;
   ///@}
+
+  /// Captures what `minimize` would have this replica's GPU compute before the exchange, after what `capture` has noted
+  /// already, for the other `minimize`. The optimizer is built. Throws NotCapturable for variables on several devices,
+  /// for gradients that are rows, and with check_numerics.
+  CapturedGradients capture_gradients(GpuCapture& capture, GradientTape& tape, const Tensor& loss,
+                                      const std::vector<Variable>& variables) const;
+  /// A step of gradients as captured. By a replica for itself: others may take theirs from a tape.
+  void minimize(const CapturedGradients& gradients, const std::vector<Variable>& variables) const;
 
   /// Of the next step.
   double learning_rate() const;

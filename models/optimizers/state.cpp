@@ -177,12 +177,23 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   restored_.reset();
 }
 
+GradientReducer::Then Optimizer::State::then() const {
+  const bool goes_on = options_.clip_before_aggregate || options_.gradient_accumulation_steps > 1;
+  return goes_on ? GradientReducer::Then::more : GradientReducer::Then::apply;
+}
+
+CapturedGradients Optimizer::State::capture(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape,
+                                            const Tensor& loss) {
+  require<NotCapturable>(groups_.size() == 1, "gradients of {} groups of variables cannot be captured", groups_.size());
+  return groups_.front().reducer->capture_backward(context, capture, tape, loss, then());
+}
+
+void Optimizer::State::load(const ReplicaContext& context, const CapturedGradients& gradients) {
+  groups_.front().reducer->backward(context, gradients);
+}
+
 void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
-  if (groups_.size() == 1) {
-    const bool goes_on = options_.clip_before_aggregate || options_.gradient_accumulation_steps > 1;
-    return groups_.front().reducer->backward(context, tape, loss,
-                                             goes_on ? GradientReducer::Then::more : GradientReducer::Then::apply);
-  }
+  if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss, then());
   std::vector<Tensor> sources;
   for (const Variable& variable : variables_) sources.push_back(variable.value());
   load(context, tape.gradient_or_slices(loss, sources));

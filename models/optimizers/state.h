@@ -31,6 +31,8 @@ class Optimizer::State {
                const std::function<bool(std::size_t)>& by_rows);
   void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
+  CapturedGradients capture(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape, const Tensor& loss);
+  void load(const ReplicaContext& context, const CapturedGradients& gradients);
   /// The update, or the accumulation for one, of what has been loaded.
   void step(const ReplicaContext& context);
 
@@ -51,6 +53,8 @@ class Optimizer::State {
   };
 
   std::vector<Rule::Slot> slots() const;
+  /// Whether gradients go to their exchange as they are.
+  GradientReducer::Then then() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// Whether an update needs the norms of whole variables.
   bool needs_norms() const;

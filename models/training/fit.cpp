@@ -1,12 +1,14 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <utility>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/training/batch_feed.h>
 #include <lockstep/models/training/model_state.h>
+#include <lockstep/models/training/step_graphs.h>
 #include <lockstep/models/training/training_progress.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/verify/verify.h>
 
@@ -23,14 +25,6 @@ struct ReplicaStep {
   StepClock::Split split_ms{};
 };
 
-/// What a forward pass leaves on the replica's device.
-struct Forward {
-  std::vector<Tensor> y_preds{};  ///< by output
-  BatchLosses losses{};
-  Tensor penalty{};  ///< the regularizers', undefined if there are none
-  Tensor loss{};     ///< this replica's share of the global batch's, penalty included
-};
-
 /// One call of fit.
 class TrainingRun {
  public:
@@ -39,10 +33,13 @@ class TrainingRun {
         state_(state),
         compiled_(state.require_compiled("fit()")),
         options_(options),
+        compute_(state.network, compiled_.outputs, compiled_.optimizer, state.trainable),
         feed_(model.strategy(), batches, options.steps_per_epoch, options.distribute),
         progress_{.epoch = options.initial_epoch, .callbacks = options.callbacks},
         workers_(model.strategy().state()->cluster()),
-        is_chief_(model.strategy().is_chief()) {}
+        is_chief_(model.strategy().is_chief()) {
+    if (options.cuda_graphs) add_graphs();
+  }
 
   History run();
 
@@ -52,6 +49,8 @@ class TrainingRun {
     for (const auto& callback : options_.callbacks)
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
+  /// Of all replicas, or a warning that says why there are none.
+  void add_graphs();
   /// Takes what this worker's replicas have done for what those of all workers have.
   void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
   /// Whether a callback has asked to stop, on any worker.
@@ -64,20 +63,33 @@ class TrainingRun {
   void begin_epoch();
   /// False when the epoch has no more steps.
   bool run_step();
-  Forward run_forward(const Batch& local, std::int64_t global_size) const;
-  ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size) const;
+  ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size);
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
 
   Model& model_;
   Model::State& state_;
   const Model::State::Compiled compiled_;
   const FitOptions& options_;
+  const StepCompute compute_;
+  std::atomic<bool> warned_of_graphs_ = false;
+  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; none when they are not wanted or not to be had
   BatchFeed feed_;
   TrainingProgress progress_;
   Cluster* workers_;  ///< null when there are no others
   bool is_chief_;
   bool resumed_ = false;  ///< the next epoch to begin is one that an earlier run has got to
 };
+
+void TrainingRun::add_graphs() {
+  const std::vector<LogicalDevice> devices = model_.strategy().devices();
+  for (const LogicalDevice& device : devices)
+    require(device.kind == DeviceKind::gpu, "cuda_graphs needs replicas on GPUs, one is on {}", device.name());
+  require(!workers_, "cuda_graphs does not work with other workers yet");
+  if (const std::string why = why_not_captured(compute_, devices); !why.empty())
+    return log_warning("CUDA graphs are not used: {}", why);
+  for (const LogicalDevice& device : devices)
+    graphs_.push_back(std::make_unique<StepGraphs>(compute_, device, warned_of_graphs_));
+}
 
 bool TrainingRun::stopped() {
   if (workers_) state_.stop = sum_over(*workers_, "the question whether to stop", state_.stop ? 1 : 0) > 0;
@@ -189,26 +201,15 @@ bool TrainingRun::run_step() {
   return true;
 }
 
-Forward TrainingRun::run_forward(const Batch& local, std::int64_t global_size) const {
-  Forward forward{.y_preds = state_.network.run(local.inputs(), Mode::train)};
-  forward.losses = batch_losses(compiled_.outputs, local, forward.y_preds);
-  forward.penalty = state_.network.regularization_loss();
-  forward.loss = forward.losses.loss / static_cast<double>(global_size);
-  if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);
-  return forward;
-}
-
-ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_size) const {
+ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_size) {
   StepClock::take();
   const Batch local = with_class_weight(part, options_.class_weight);
   ReplicaStep result;
-  GradientTape tape;
   Forward forward;
-  {
-    const PhaseTimer timer(Phase::compute);
-    forward = run_forward(local, global_size);
-  }
-  compiled_.optimizer.minimize(tape, forward.loss, state_.trainable);
+  if (graphs_.empty())
+    forward = compute_.run(local, global_size);
+  else
+    forward = graphs_[static_cast<std::size_t>(std::max(0, current_context().replica))]->run(local, global_size);
   {
     // Last, so that a GPU has its whole step when the host begins to wait for it.
     const PhaseTimer timer(Phase::compute);

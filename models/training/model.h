@@ -41,6 +41,10 @@ struct FitOptions {
   std::int64_t verify_every = 0;
   /// How batches are split over the replicas: for replicas of unequal speed. Results are equal up to rounding.
   DistributeOptions distribute{};
+  /// For replicas on GPUs: what a step computes up to its gradients is captured as CUDA graphs once its shapes have
+  /// come up a few times, and launched from then on; the bits are the same. Where that cannot be, a warning says why,
+  /// once, and steps are as without. Memory of about one step more is kept. Has not been run on a GPU yet.
+  bool cuda_graphs = false;
 };
 
 /// A functional model with Keras' training loop over all replicas of the strategy in whose scope it was made. A handle:
@@ -86,7 +90,7 @@ class Model {
   /// weights, as in Keras), however they are split.
   /// Throws LogicError before compile, InvalidArgument for options or data that do not fit: an empty data set, one
   /// without a target for each output, one with fewer examples than there are replicas, one of sample weights beside
-  /// class weights; class weights for a model of several outputs.
+  /// class weights; class weights for a model of several outputs; cuda_graphs with replicas on CPUs or other workers.
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Throws
   /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each

@@ -1,7 +1,9 @@
 #include "lockstep/runtime/autograd/tape.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -16,6 +18,17 @@ using Tapes = std::vector<GradientTape*>;
 /// Null until the thread makes its first tape: an initializer that ran out of memory would leave it null for good.
 thread_local std::shared_ptr<Tapes> open_tapes;
 thread_local int recording_paused = 0;
+
+/// Where backward begins, ones, and whether they may be added to. A thread has sent its GPU the one of a loss once.
+std::pair<Tensor, bool> seed_of(const Tensor& target) {
+  const ContextScope there(context_on(target.device()));
+  if (target.device().kind == DeviceKind::cpu || target.rank() > 0 || target.dtype() != DType::f32)
+    return {Tensor::full(target.shape(), 1.0, target.dtype()), true};
+  thread_local std::map<int, Tensor> ones;  // by index of the GPU
+  Tensor& one = ones[target.device().index];
+  if (!one.defined()) one = Tensor::full({}, 1.0);
+  return {one, false};
+}
 
 }  // namespace
 
@@ -129,11 +142,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   };
 
   Node& seed = nodes_[node_of(target)];
-  {
-    const ContextScope there(context_on(target.device()));
-    seed.gradient = Tensor::full(target.shape(), 1.0, target.dtype());
-  }
-  seed.owned = true;
+  std::tie(seed.gradient, seed.owned) = seed_of(target);
   if (seed.destination.defined()) {
     copy(seed.gradient, seed.destination);
     seed.gradient = seed.destination;

@@ -36,6 +36,15 @@ class GpuMark {
   virtual void wait() const = 0;
 };
 
+/// Work that a thread has given a GPU's compute queue while it captured (GpuCapture): the same work on the same
+/// addresses, whenever it is launched.
+class GpuGraph {
+ public:
+  virtual ~GpuGraph() = default;
+  /// Enqueues it in the compute queue, in one go. Throws DeviceError.
+  virtual void launch() const = 0;
+};
+
 /// What the runtime asks of GPUs; nothing here waits for their work but what says so. Thread-safe.
 class GpuPlatform {
  public:
@@ -63,6 +72,14 @@ class GpuPlatform {
   virtual void synchronize(const LogicalDevice& gpu) = 0;
   /// A mark of a queue of a logical GPU, which notes nothing yet.
   virtual std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) = 0;
+
+  // For GpuCapture. While a thread captures, what else it asks of GPUs throws NotCapturable.
+
+  /// What the calling thread gives the compute queue of `gpu` from now on is noted and not done. Throws DeviceError,
+  /// and Unsupported in a build without GPUs. Precondition: the thread captures nothing.
+  virtual void begin_capture(const LogicalDevice& gpu) = 0;
+  /// What the calling thread has given it since; nothing is noted any more, also when this throws DeviceError.
+  virtual std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) = 0;
 };
 
 /// The platform of this build: CUDA's, or one that has no GPUs and says why.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/memory/poison.h>
 
 namespace lockstep {
@@ -145,6 +146,7 @@ void CachingAllocator::set_memory_limit(std::size_t bytes) {
 }
 
 CachingAllocator& allocator(const LogicalDevice& device) {
+  if (CachingAllocator* const of_pool = MemoryPoolScope::allocator_of(device)) return *of_pool;
   // Never destroyed: at the program's end a GPU's driver may be gone before the memory.
   static auto& mutex = *new std::mutex;
   static auto& allocators = *new std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>>;

@@ -65,6 +65,8 @@ class Collective {
   /// Whether reduce_and_update gives each replica its own copy of the parameters to update, as a whole and with state
   /// of its own, rather than a share of all copies: where replicas cannot reach each other's memory.
   virtual bool updates_own_copy() const { return false; }
+  /// Whether gradients_final begins something.
+  virtual bool exchanges_beside_backward() const { return false; }
   /// `replica`'s gradients of range number `range`, of those that reduce_and_update is about to be given, are final:
   /// the exchange of that range may begin beside backward. Replicas come with all ranges in some order, or with none.
   virtual void gradients_final(int /*replica*/, const FlatViews& /*views*/, std::span<const FlatRange> /*ranges*/,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/not_capturable.h>
 #include <lockstep/runtime/thread/rendezvous.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
@@ -36,6 +37,7 @@ class ReplicaGroup {
   /// Blocks until every replica is here; what GPUs are given after it, they do after what all of them were given before
   /// it. Throws as Rendezvous::arrive_and_wait does.
   void meet(int replica, const char* place) {
+    refuse_capture(a_meeting);
     if (gpus_.empty()) return meet_on_host(replica, place);
     const std::size_t number = member(replica).meetings++;
     mark_of(replica, number).set();
@@ -44,6 +46,7 @@ class ReplicaGroup {
   }
   /// The same without an order of the GPUs' work.
   void meet_on_host(int replica, const char* place) {
+    refuse_capture(a_meeting);
     wait_for_turns(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
     wait_for_turns(replica, 0, replica);
@@ -70,6 +73,7 @@ class ReplicaGroup {
   bool turn_order() const { return turn_order_; }
 
  private:
+  static constexpr const char* a_meeting = "a value that replicas combine";
   /// Every turn ends with a meeting of all replicas: this waits for the ends of the turns [first, last).
   void wait_for_turns(int replica, int first, int last) {
     if (!turn_order_) return;

@@ -143,15 +143,51 @@ void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape
   const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
+  compute_gradients(replica, tape, loss, then, [&](std::size_t bucket) {
+    context.collective().gradients_final(replica, views_of(replica), buckets_, bucket);
+  });
+}
+
+void GradientReducer::compute_gradients(int replica, GradientTape& tape, const Tensor& loss, Then then,
+                                        const std::function<void(std::size_t bucket)>& bucket_final) {
+  Own& own = own_[static_cast<std::size_t>(replica)];
   own.left_in_bucket = variables_in_bucket_;
   tape.backward(loss, slots_[static_cast<std::size_t>(replica)], [&](int slot, const DenseOrSparse& gradient) {
     accept(replica, static_cast<std::size_t>(slot), gradient);
     const Place place = places_[static_cast<std::size_t>(slot)];
     if (then != Then::apply || place.is_table || buckets_.empty()) return;
     const std::size_t bucket = bucket_of(place.number);
-    if (--own.left_in_bucket[bucket] == 0)
-      context.collective().gradients_final(replica, views_of(replica), buckets_, bucket);
+    if (--own.left_in_bucket[bucket] == 0) bucket_final(bucket);
   });
+}
+
+CapturedGradients GradientReducer::capture_backward(const ReplicaContext& context, GpuCapture& capture,
+                                                    GradientTape& tape, const Tensor& loss, Then then) {
+  check_ownership();
+  require<NotCapturable>(!tables_, "gradients that are rows cannot be captured");
+  const int replica = context.local_replica();
+  Own& own = own_[static_cast<std::size_t>(replica)];
+  own.has_gradient = false;
+  CapturedGradients captured;
+  compute_gradients(replica, tape, loss, then, [&](std::size_t bucket) {
+    if (context.collective().exchanges_beside_backward())
+      captured.parts.push_back({.work = capture.take(), .final_bucket = bucket});
+  });
+  captured.parts.push_back({.work = capture.take()});
+  captured.any = own.has_gradient;
+  return captured;
+}
+
+void GradientReducer::backward(const ReplicaContext& context, const CapturedGradients& captured) {
+  check_ownership();
+  const int replica = context.local_replica();
+  Own& own = own_[static_cast<std::size_t>(replica)];
+  own.has_gradient = own.has_accumulated || captured.any;
+  for (const CapturedGradients::Part& part : captured.parts) {
+    part.work.launch();
+    if (part.final_bucket)
+      context.collective().gradients_final(replica, views_of(replica), buckets_, *part.final_bucket);
+  }
 }
 
 void GradientReducer::load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients) {

@@ -9,6 +9,7 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/reduce/arena.h>
 #include <lockstep/strategy/reduce/bucket_plan.h>
+#include <lockstep/strategy/reduce/captured_gradients.h>
 #include <lockstep/strategy/reduce/row_reducer.h>
 
 namespace lockstep {
@@ -43,6 +44,13 @@ class GradientReducer {
   /// replicas that do not use it. With check_numerics it ends with NumericError at the first gradient that is not
   /// finite: as backward goes, at what lies next to the place where that began.
   void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss, Then then = Then::more);
+  /// Captures what backward would have the replica's GPU compute, after what `capture` has noted already; nothing is
+  /// computed, and no bucket exchanged, before the result is given to `backward`. Throws NotCapturable where gradients
+  /// may be rows, and with check_numerics.
+  CapturedGradients capture_backward(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape,
+                                     const Tensor& loss, Then then = Then::more);
+  /// This replica's gradients as captured, into the arena; as often as one likes.
+  void backward(const ReplicaContext& context, const CapturedGradients& captured);
   /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
   /// gradients are dense are made dense. Throws InvalidArgument on a wrong number or shape.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
@@ -86,6 +94,9 @@ class GradientReducer {
   const State& state_of(int replica) const { return state_[own_copies_ ? static_cast<std::size_t>(replica) : 0]; }
   void add_slots(int replicas);
   void check_ownership() const;
+  /// The computing of backward; `bucket_final` is told when all gradients of a bucket are, if they go to apply.
+  void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, Then then,
+                         const std::function<void(std::size_t bucket)>& bucket_final);
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
   /// Throws NumericError naming the variable, its shape, and the first element that is not finite.

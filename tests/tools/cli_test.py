@@ -126,6 +126,8 @@ class BadCommandLine(Case):
         for option in ["--epochs", "--batch-size", "--replicas", "--limit", "--limit-test", "--steps-per-epoch", "--timeout"]:
             for value in ["0", "-3", "two", "1.5"]:
                 self.refuse("train", option, value, says=[option, value, "whole number of at least 1"])
+        self.refuse("bench", "--model", "mlp", "--devices", "CPU:0", "--steps", "2", "--cuda-graphs",
+                    says="cuda_graphs needs replicas on GPUs, one is on CPU:0")
         self.refuse("bench", "--steps", "0", says=["--steps", "'0'"])
         self.refuse("bench", "--replicas", "65", says=["65", "between 1 and 64"])
 

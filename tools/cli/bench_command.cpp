@@ -19,13 +19,18 @@ struct BenchOptions {
   std::int64_t warmup = 5;
   std::uint64_t seed = 0;
   std::optional<DTypePolicy> dtype_policy{};
+  bool cuda_graphs = false;
   bool json = false;
 };
 
 nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelKind kind, std::int64_t batch) {
   model.compile(make_usual_optimizer(kind), make_loss(kind));
-  const MeasuredSteps steps = train_at_speed(
-      model, kind, {.global_batch = batch, .warmup = options.warmup, .steps = options.steps, .seed = options.seed});
+  const MeasuredSteps steps = train_at_speed(model, kind,
+                                             {.global_batch = batch,
+                                              .warmup = options.warmup,
+                                              .steps = options.steps,
+                                              .seed = options.seed,
+                                              .cuda_graphs = options.cuda_graphs});
   nlohmann::ordered_json result = {{"model", options.model},
                                    {"replicas", options.replicas.replicas_of(model.strategy())},
                                    {"global_batch", batch},
@@ -81,6 +86,7 @@ void add_bench_command(CLI::App& program, int&) {
   command->add_option("--warmup", options->warmup, "steps before them (default 5)")->check(whole_number_from(0));
   command->add_option("--seed", options->seed, "of weights and data (default 0)")->check(whole_number_from(0));
   add_precision_option(*command, options->dtype_policy);
+  add_graphs_option(*command, options->cuda_graphs);
   command->add_flag("--json", options->json, "the result as one JSON object on standard output");
   command->footer("Example:\n  lockstep bench --model minigooglenet --replicas 2 --batch-size 128 --json");
   command->callback([options] { run(*options); });

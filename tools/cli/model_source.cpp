@@ -70,6 +70,11 @@ void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy)
       ->check(CLI::IsMember({"float32", "mixed_bfloat16"}));
 }
 
+void add_graphs_option(CLI::App& command, bool& cuda_graphs) {
+  command.add_flag("--cuda-graphs", cuda_graphs,
+                   "on GPUs, capture what a step computes and launch it as CUDA graphs; not tried on a GPU yet");
+}
+
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy) {
   require(!policy, "--precision is for the models that have a name; --model is {}, which says itself", model);
 }

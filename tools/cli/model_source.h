@@ -26,7 +26,9 @@ struct ModelAndData {
 
 /// --precision, for the models that have a name: those of a file say themselves what each layer computes in.
 void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy);
-/// Throws InvalidArgument where it was given for a model of a file.
+/// --cuda-graphs.
+void add_graphs_option(CLI::App& command, bool& cuda_graphs);
+/// Throws InvalidArgument where a precision was given for a model of a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
 /// The model over the replicas, and data that suit it. One of a file is compiled, as the file says; one of the zoo is

@@ -25,8 +25,9 @@ MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run) 
   const Example examples = synthetic_examples(usual_form(kind), run.global_batch, run.seed);
   const Dataset batches = Dataset::from_tensors(examples.inputs(), examples.y).batch(run.global_batch).repeat();
   const auto record = std::make_shared<RunRecord>();
-  model.fit(batches,
-            {.steps_per_epoch = run.warmup + run.steps, .callbacks = {record, std::make_shared<InterruptCallback>()}});
+  model.fit(batches, {.steps_per_epoch = run.warmup + run.steps,
+                      .callbacks = {record, std::make_shared<InterruptCallback>()},
+                      .cuda_graphs = run.cuda_graphs});
   const std::span<const StepReport> all = record->steps();
   require<Error>(static_cast<std::int64_t>(all.size()) > run.warmup, "interrupted before the first measured step");
   return {record, all.subspan(static_cast<std::size_t>(run.warmup))};

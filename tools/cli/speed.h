@@ -19,6 +19,7 @@ struct SpeedRun {
   std::int64_t warmup = 5;  ///< steps that are not measured
   std::int64_t steps = 30;
   std::uint64_t seed = 0;
+  bool cuda_graphs = false;
 };
 
 /// The steps of a run.

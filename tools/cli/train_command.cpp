@@ -47,6 +47,7 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
   fit.verify_every = options.verify_every;
   fit.distribute = options.distribute_options();
+  fit.cuda_graphs = options.cuda_graphs;
   if (const auto schedule = options.update.make_schedule(optimizer.learning_rate(), options.epochs))
     fit.callbacks.push_back(schedule);
   add_checkpoints(options, data.test.has_value(), fit);

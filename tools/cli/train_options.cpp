@@ -66,6 +66,7 @@ void TrainOptions::add_to(CLI::App& command) {
       ->check(whole_number_from(1));
   command.add_flag("--check-numerics", check_numerics,
                    "end at the first NaN in a gradient, naming step, replica and layer");
+  add_graphs_option(command, cuda_graphs);
   command.add_option(
       "--batch-shares", batch_shares,
       "of a global batch, by replica, for replicas of unequal speed, e.g. 2,1; or auto: measured over the "

@@ -29,6 +29,7 @@ struct TrainOptions {
   bool resume = false;
   std::int64_t verify_every = 0;
   bool check_numerics = false;
+  bool cuda_graphs = false;
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
   bool json = false;
 

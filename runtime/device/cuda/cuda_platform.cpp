@@ -8,6 +8,7 @@
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/cuda/gpu_memory.h>
 #include <lockstep/runtime/device/cuda/gpu_report.h>
+#include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep {
 namespace {
@@ -15,21 +16,56 @@ namespace {
 class CudaMark final : public GpuMark {
  public:
   CudaMark(const Gpu& gpu, GpuQueue queue) : gpu_(gpu), queue_(queue), reached_(gpu) {}
-  void set() override { reached_.record(gpu_, queue_); }
+  void set() override {
+    refuse_capture(mark);
+    reached_.record(gpu_, queue_);
+  }
   void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
+    refuse_capture(mark);
     const Gpu& later = lockstep::gpu(gpu);
     if (&later != &gpu_ || queue != queue_) reached_.order_before(later, queue);
   }
-  void wait() const override { reached_.wait(); }
+  void wait() const override {
+    refuse_capture(mark);
+    reached_.wait();
+  }
 
  private:
+  static constexpr const char* mark = "an order of what several queues do";
   const Gpu& gpu_;
   GpuQueue queue_;
   CudaEvent reached_;
 };
 
+/// Is destroyed when nothing of it is under way.
+class CudaGraph final : public GpuGraph {
+ public:
+  /// Takes `graph` over.
+  CudaGraph(const Gpu& gpu, cudaGraph_t graph) : gpu_(gpu) {
+    const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
+    cudaGraphDestroy(graph);
+    check_cuda(status, "cudaGraphInstantiate");
+  }
+  ~CudaGraph() override {
+    cudaStreamSynchronize(gpu_.queue_stream(GpuQueue::compute));
+    cudaGraphExecDestroy(executable_);
+    static_cast<void>(cudaGetLastError());
+  }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  void launch() const override {
+    gpu_.make_current();
+    check_cuda(cudaGraphLaunch(executable_, gpu_.stream()), "cudaGraphLaunch");
+  }
+
+ private:
+  const Gpu& gpu_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 /// The host may write to `from` again when it returns.
 void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t bytes) {
+  refuse_capture("a copy from the host");
   gpu.make_current();
   cudaMemcpyAttributes how{};
   how.srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
@@ -38,6 +74,7 @@ void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t byte
 }
 
 void copy_to_host(void* to, const void* from, Gpu& gpu, std::size_t bytes) {
+  refuse_capture("a value read by the host");
   gpu.make_current();
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu.stream()), "cudaMemcpyAsync");
   gpu.synchronize();
@@ -57,6 +94,7 @@ void copy_between(void* to, const Gpu& destination, const void* from, const Gpu&
 class PinnedMemory final : public MemoryResource {
  public:
   void* allocate(std::size_t bytes) override {
+    refuse_capture("a step that needs pinned memory");
     void* memory = nullptr;
     check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "cudaHostAlloc");
     return memory;
@@ -110,6 +148,11 @@ class CudaPlatform final : public GpuPlatform {
   void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize_queues(); }
   std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) override {
     return std::make_unique<CudaMark>(lockstep::gpu(gpu), queue);
+  }
+  void begin_capture(const LogicalDevice& gpu) override { lockstep::gpu(gpu).begin_capture(); }
+  std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override {
+    const Gpu& here = lockstep::gpu(gpu);
+    return std::make_unique<CudaGraph>(here, here.end_capture());
   }
 
  private:

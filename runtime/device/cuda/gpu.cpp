@@ -5,9 +5,39 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/not_capturable.h>
 #include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
+namespace {
+
+/// A stream of the calling thread to capture in: others put their work after what is in the compute queue's.
+class CaptureStream {
+ public:
+  /// On the current GPU.
+  CaptureStream() {
+    int lowest = 0;
+    int highest = 0;
+    check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+    check_cuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, lowest), "cudaStreamCreateWithPriority");
+  }
+  ~CaptureStream() { cudaStreamDestroy(stream_); }
+  CaptureStream(const CaptureStream&) = delete;
+  CaptureStream& operator=(const CaptureStream&) = delete;
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// What the calling thread captures.
+struct Capture {
+  const Gpu* gpu = nullptr;
+  cudaStream_t stream = nullptr;
+};
+thread_local Capture capture;
+
+}  // namespace
 
 void check_cuda(cudaError_t status, const char* call) {
   if (status == cudaSuccess) [[likely]]
@@ -31,15 +61,42 @@ Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(physical_gpu(d
                "cudaStreamCreateWithPriority");
 }
 
+cudaStream_t Gpu::stream(GpuQueue queue) const {
+  if (capture.gpu == nullptr) [[likely]]
+    return queue_stream(queue);
+  if (capture.gpu != this) refuse_capture("work of another GPU");
+  if (queue != GpuQueue::compute) refuse_capture("work beside what is computed");
+  return capture.stream;
+}
+
+void Gpu::begin_capture() const {
+  thread_local std::map<int, CaptureStream> streams;  // by index; libraries may remember them
+  make_current();
+  cudaStream_t const stream = streams[device_.index].get();
+  // What other threads do meanwhile is theirs, memory that they ask for included.
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  capture = {.gpu = this, .stream = stream};
+}
+
+cudaGraph_t Gpu::end_capture() const {
+  const Capture ended = std::exchange(capture, {});
+  make_current();
+  cudaGraph_t graph = nullptr;
+  check_cuda(cudaStreamEndCapture(ended.stream, &graph), "cudaStreamEndCapture");
+  return graph;
+}
+
 void Gpu::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 
 void Gpu::synchronize() {
+  refuse_capture("a wait for a GPU");
   make_current();
   check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
   throw_errors();
 }
 
 void Gpu::synchronize_queues() {
+  refuse_capture("a wait for a GPU");
   make_current();
   for (cudaStream_t const queue : streams_) check_cuda(cudaStreamSynchronize(queue), "cudaStreamSynchronize");
   throw_errors();
@@ -49,6 +106,7 @@ IndexFault* Gpu::index_fault(const std::string& what) {
   const std::lock_guard lock(mutex_);
   IndexFault*& fault = faults_[what];
   if (fault == nullptr) {
+    refuse_capture("the first check of indices");
     make_current();
     void* memory = nullptr;
     check_cuda(cudaHostAlloc(&memory, sizeof(IndexFault), cudaHostAllocMapped | cudaHostAllocPortable),

@@ -39,8 +39,11 @@ class Gpu {
   const LogicalDevice& device() const { return device_; }
   /// CUDA's number of the physical GPU.
   int ordinal() const { return ordinal_; }
-  /// Where the work of a queue is enqueued.
-  cudaStream_t stream(GpuQueue queue = GpuQueue::compute) const { return streams_[static_cast<std::size_t>(queue)]; }
+  /// Where the calling thread enqueues the work of a queue: that of the compute queue elsewhere while it captures.
+  /// Throws NotCapturable for another queue, or another GPU, than it captures.
+  cudaStream_t stream(GpuQueue queue = GpuQueue::compute) const;
+  /// Where the work of a queue is done.
+  cudaStream_t queue_stream(GpuQueue queue) const { return streams_[static_cast<std::size_t>(queue)]; }
   /// Makes it the GPU that CUDA's calls of this thread are for.
   void make_current() const;
   /// Waits for all that it has been given to compute. Throws as GpuPlatform::synchronize.
@@ -53,6 +56,11 @@ class Gpu {
 
   /// What has been computed on it cannot be trusted: the next synchronize() throws DeviceError with this message.
   void set_error(std::string message);
+
+  /// As GpuPlatform says.
+  void begin_capture() const;
+  /// The same; of the caller, who instantiates it. Throws DeviceError.
+  cudaGraph_t end_capture() const;
 
   /// What it computes from now on, it does after all that `other` has been given to compute. The host does not wait.
   void wait_for(const Gpu& other) const;

@@ -6,6 +6,7 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/cuda/gpu_report.h>
+#include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep {
 namespace {
@@ -37,6 +38,7 @@ GpuMemory::GpuMemory(const Gpu& gpu) : gpu_(gpu) {
 }
 
 void* GpuMemory::allocate(std::size_t bytes) {
+  refuse_capture("a step that needs memory it did not need before");
   gpu_.make_current();
   void* memory = nullptr;
   cudaError_t status = cudaMallocAsync(&memory, bytes, gpu_.stream());
@@ -62,7 +64,8 @@ void GpuMemory::fail_for(std::size_t bytes) const {
 
 void GpuMemory::release(void* memory, std::size_t) noexcept {
   const cudaError_t current = cudaSetDevice(gpu_.ordinal());
-  const cudaError_t freed = current == cudaSuccess ? cudaFreeAsync(memory, gpu_.stream()) : current;
+  const cudaError_t freed =
+      current == cudaSuccess ? cudaFreeAsync(memory, gpu_.queue_stream(GpuQueue::compute)) : current;
   if (freed == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   log_warning("cudaFreeAsync failed on {}: {}", gpu_.device().name(), cudaGetErrorString(freed));

@@ -17,6 +17,8 @@ class NoGpus final : public GpuPlatform {
   void clear(const LogicalDevice& gpu, void*, std::size_t) override { refuse(gpu); }
   void synchronize(const LogicalDevice& gpu) override { refuse(gpu); }
   std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue) override { refuse(gpu); }
+  void begin_capture(const LogicalDevice& gpu) override { refuse(gpu); }
+  std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override { refuse(gpu); }
 
  private:
   static constexpr const char* why = "this build has no CUDA (configure with LOCKSTEP_CUDA=ON and a CUDA toolkit)";

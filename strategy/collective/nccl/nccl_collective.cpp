@@ -40,6 +40,7 @@ class NcclCollective final : public HostCollective {
   }
 
   bool updates_own_copy() const override { return true; }
+  bool exchanges_beside_backward() const override { return true; }
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
   void gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                        std::size_t range) override;

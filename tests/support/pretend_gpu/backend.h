@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include <support/pretend_gpu/platform.h>
 #include <support/pretend_gpu/recurrence.h>
 
@@ -106,8 +110,19 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
     (check_one(arguments), ...);
   }
 
-  /// A GPU does not wait to tell the place of a bad index.
-  std::int64_t told_later(const char* op, std::int64_t place);
+  /// The place of a bad index, if there is one.
+  void told_later(const char* op, std::int64_t place);
+  /// What work that may be noted holds of a tensor: no memory.
+  static Tensor noted(const Tensor& tensor);
+  void compute(std::function<void()> work) { platform_.compute(std::move(work)); }
+  template <class T>
+  void reduce_views(ReduceOp op, const ReduceViews<T>& views) {
+    check(views);
+    compute([=, this, in = std::vector<const T*>(views.in.begin(), views.in.end()),
+             out = std::vector<T*>(views.out.begin(), views.out.end())] {
+      kernels_.reduce(op, ReduceViews<T>{in, out, views.count, views.terms});
+    });
+  }
 
   PretendGpuPlatform& platform_;
   DeviceMemory& memory_;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep::test {
 namespace {
@@ -29,6 +30,7 @@ DeviceMemory::DeviceMemory()
 DeviceMemory::~DeviceMemory() { munmap(mapping_, mapped); }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
+  refuse_capture("a step that needs memory it did not need before");
   const std::lock_guard lock(mutex_);
   const std::size_t size = rounded_up(bytes, page);
   if (std::vector<void*>& kept = free_[size]; !kept.empty()) {

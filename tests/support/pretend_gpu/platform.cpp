@@ -5,6 +5,8 @@
 #include <support/pretend_gpu/platform.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/not_capturable.h>
+#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {
@@ -13,7 +15,31 @@ void check(const LogicalDevice& gpu) {
   require<BrokenInvariant>(gpu.kind == DeviceKind::gpu, "{} is asked to be a GPU", gpu.name());
 }
 
+using Works = std::vector<std::function<void()>>;
+
+/// What the calling thread captures.
+struct Capture {
+  LogicalDevice gpu{};
+  Works works{};
+};
+thread_local std::unique_ptr<Capture> capture;
+
 }  // namespace
+
+/// Does again what has been noted, on whatever is at its addresses then.
+class PretendGpuGraph final : public GpuGraph {
+ public:
+  PretendGpuGraph(PretendGpuPlatform& platform, Capture noted) : platform_(platform), noted_(std::move(noted)) {}
+  void launch() const override {
+    ++platform_.launches_;
+    const ContextScope there(context_on(noted_.gpu));
+    for (const std::function<void()>& work : noted_.works) platform_.compute(work);
+  }
+
+ private:
+  PretendGpuPlatform& platform_;
+  Capture noted_;
+};
 
 /// What is computed is done when it is given.
 class PretendGpuMark final : public GpuMark {
@@ -21,11 +47,13 @@ class PretendGpuMark final : public GpuMark {
   /// Of the compute queue without a `queue`.
   PretendGpuMark(PretendGpuPlatform& platform, PretendGpuQueue* queue) : platform_(platform), queue_(queue) {}
   void set() override {
+    refuse_capture("a mark");
     given_ = queue_ ? queue_->given() : 0;
     is_set_ = true;
   }
   void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
     check(gpu);
+    refuse_capture("a mark");
     require<BrokenInvariant>(is_set_, "{} waits for a mark that nobody has set", gpu.name());
     if (queue == GpuQueue::compute) return wait();
     PretendGpuPlatform::SideQueue& later = platform_.side_queue(gpu, queue);
@@ -34,6 +62,7 @@ class PretendGpuMark final : public GpuMark {
     ++later.waits;
   }
   void wait() const override {
+    refuse_capture("a mark");
     if (queue_) queue_->finish(given_);
   }
 
@@ -45,6 +74,7 @@ class PretendGpuMark final : public GpuMark {
 };
 
 void* PretendPinnedMemory::allocate(std::size_t bytes) {
+  refuse_capture("a step that needs pinned memory");
   void* const memory = std::malloc(bytes);
   require<OutOfMemory>(memory != nullptr, "{} bytes of pinned memory are not to be had", bytes);
   const std::lock_guard lock(mutex_);
@@ -101,13 +131,17 @@ void PretendGpuPlatform::copy(void* to, const LogicalDevice& destination, const 
   require<BrokenInvariant>(memory_.contains(to) == (destination.kind == DeviceKind::gpu) &&
                                memory_.contains(from) == (source.kind == DeviceKind::gpu),
                            "a copy from {} to {} has addresses of others", source.name(), destination.name());
+  if (source.kind == DeviceKind::cpu) refuse_capture("a copy from the host");
+  if (destination.kind == DeviceKind::cpu) refuse_capture("a value read by the host");
   if (destination.kind == DeviceKind::cpu) throw_fault();
-  const DeviceMemory::Access access(memory_);
-  std::memcpy(to, from, bytes);
+  if (!(source == destination)) refuse_capture("a copy from another GPU");
+  const ContextScope there(context_on(destination));
+  compute([to, from, bytes] { std::memcpy(to, from, bytes); });
 }
 
 void PretendGpuPlatform::copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) {
   check(gpu);
+  refuse_capture("work beside what is computed");
   require<BrokenInvariant>(memory_.contains(to) && pinned_memory_.contains(from, bytes),
                            "a copy from pinned memory to {} has addresses of others", gpu.name());
   queue(gpu, GpuQueue::input).enqueue([this, to, from, bytes] {
@@ -118,12 +152,36 @@ void PretendGpuPlatform::copy_from_pinned(void* to, const LogicalDevice& gpu, co
 
 void PretendGpuPlatform::clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) {
   check(gpu);
+  const ContextScope there(context_on(gpu));
+  compute([memory, bytes] { std::memset(memory, 0, bytes); });
+}
+
+void PretendGpuPlatform::compute(std::function<void()> work) {
+  if (capture) {
+    if (!(capture->gpu == current_context().device)) refuse_capture("work of another GPU");
+    capture->works.push_back(std::move(work));
+    return;
+  }
   const DeviceMemory::Access access(memory_);
-  std::memset(memory, 0, bytes);
+  work();
+}
+
+bool PretendGpuPlatform::is_capturing() { return capture != nullptr; }
+
+void PretendGpuPlatform::begin_capture(const LogicalDevice& gpu) {
+  check(gpu);
+  capture = std::make_unique<Capture>(Capture{.gpu = gpu});
+}
+
+std::unique_ptr<GpuGraph> PretendGpuPlatform::end_capture(const LogicalDevice& gpu) {
+  const std::unique_ptr<Capture> ended = std::exchange(capture, nullptr);
+  require<BrokenInvariant>(ended && ended->gpu == gpu, "a capture of {} is ended that has not begun", gpu.name());
+  return std::make_unique<PretendGpuGraph>(*this, std::move(*ended));
 }
 
 void PretendGpuPlatform::synchronize(const LogicalDevice& gpu) {
   check(gpu);
+  refuse_capture("a wait for a GPU");
   for (const GpuQueue side : {GpuQueue::communication, GpuQueue::input})
     queue(gpu, side).finish(queue(gpu, side).given());
   throw_fault();

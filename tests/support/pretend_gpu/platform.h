@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,6 +49,16 @@ class PretendGpuPlatform final : public GpuPlatform {
   void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) override;
   void synchronize(const LogicalDevice& gpu) override;
   std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) override;
+  void begin_capture(const LogicalDevice& gpu) override;
+  std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override;
+
+  /// Whether the calling thread captures.
+  static bool is_capturing();
+  /// Does the work on the GPUs' memory, or notes it for a graph when the calling thread captures. The work holds
+  /// addresses, no memory.
+  void compute(std::function<void()> work);
+  /// Graphs that have been launched.
+  std::size_t launches() const { return launches_; }
 
   /// A kernel has met a bad index: as on a GPU, whoever waits for its work next is told.
   void set_fault(const std::string& what);
@@ -61,6 +73,7 @@ class PretendGpuPlatform final : public GpuPlatform {
   void hurry(bool on);
 
  private:
+  friend class PretendGpuGraph;
   friend class PretendGpuMark;
   struct SideQueue {
     PretendGpuQueue work;
@@ -69,6 +82,7 @@ class PretendGpuPlatform final : public GpuPlatform {
   void throw_fault();
   SideQueue& side_queue(const LogicalDevice& gpu, GpuQueue queue);
 
+  std::atomic<std::size_t> launches_ = 0;
   std::vector<std::vector<int>> peers_;
   PretendPinnedMemory pinned_memory_;
   DeviceMemory memory_;

@@ -1,0 +1,26 @@
+#include "lockstep/models/training/step_compute.h"
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/models/losses/average_loss.h>
+#include <lockstep/runtime/trace/step_clock.h>
+
+namespace lockstep {
+
+Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const {
+  const PhaseTimer timer(Phase::compute);
+  Forward forward{.y_preds = network_.run(local.inputs(), Mode::train)};
+  forward.losses = batch_losses(outputs_, local, forward.y_preds);
+  forward.penalty = network_.regularization_loss();
+  forward.loss = forward.losses.loss / static_cast<double>(global_size);
+  if (forward.penalty.defined()) forward.loss = forward.loss + scale_regularization_loss(forward.penalty);
+  return forward;
+}
+
+Forward StepCompute::run(const Batch& local, std::int64_t global_size) const {
+  GradientTape tape;
+  Forward passed = forward(local, global_size);
+  optimizer_.minimize(tape, passed.loss, trainable_);
+  return passed;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/training/totals.h>
+
+namespace lockstep {
+
+/// What a forward pass leaves on the replica's device.
+struct Forward {
+  std::vector<Tensor> y_preds{};  ///< by output
+  BatchLosses losses{};           ///< of the outputs
+  Tensor penalty{};               ///< the regularizers', a scalar; undefined if there are none
+  Tensor loss{};                  ///< this replica's share of the global batch's, penalty included
+};
+
+/// What a training step has each replica compute. All parts outlive it.
+class StepCompute {
+ public:
+  /// Of a compiled model.
+  StepCompute(const Network& network, const std::vector<CompiledOutput>& outputs, const Optimizer& optimizer,
+              const std::vector<Variable>& trainable)
+      : network_(network), outputs_(outputs), optimizer_(optimizer), trainable_(trainable) {}
+
+  /// Of this replica's part of a global batch of `global_size` rows; recorded by open tapes.
+  Forward forward(const Batch& local, std::int64_t global_size) const;
+  /// Forward, backward and update.
+  Forward run(const Batch& local, std::int64_t global_size) const;
+
+  ///@{
+  /// As given.
+  const Network& network() const { return network_; }
+  const std::vector<CompiledOutput>& outputs() const { return outputs_; }
+  const Optimizer& optimizer() const { return optimizer_; }
+  const std::vector<Variable>& trainable() const { return trainable_; }
+  ///@}
+
+ private:
+  const Network& network_;
+  const std::vector<CompiledOutput>& outputs_;
+  const Optimizer& optimizer_;
+  const std::vector<Variable>& trainable_;
+};
+
+}  // namespace lockstep

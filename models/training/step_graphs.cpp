@@ -1,0 +1,132 @@
+#include "lockstep/models/training/step_graphs.h"
+
+#include <algorithm>
+
+#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/thread/context.h>
+
+namespace lockstep {
+namespace {
+
+/// Shapes whose steps are kept: those of full batches and of an epoch's last one, and as many again.
+constexpr std::size_t most_steps = 4;
+/// After so many, a step's memory is taken for one that does not repeat.
+constexpr int most_rehearsals = 4;
+
+std::vector<Tensor> tensors_of(const Batch& batch) {
+  std::vector<Tensor> tensors;
+  batch.each([&](const Tensor& tensor) { return tensors.emplace_back(tensor); });
+  return tensors;
+}
+
+}  // namespace
+
+std::string why_not_captured(const StepCompute& compute, const std::vector<LogicalDevice>& devices) {
+  for (const Layer& layer : compute.network().layers())
+    if (!layer.impl().can_be_captured())
+      return fmt::format("a layer of class {} ('{}') cannot be captured", layer.impl().class_name(), layer.name());
+  for (const CompiledOutput& output : compute.outputs())
+    if (output.loss && !output.loss->config())
+      return fmt::format("the loss '{}' is none of the library's", output.loss->name());
+  for (const LogicalDevice& device : devices)
+    if (device.memory_limit > 0) return fmt::format("the memory of {} is limited", device.name());
+  return {};
+}
+
+StepGraphs::Key StepGraphs::key_of(const Batch& local, std::int64_t global_size) {
+  Key key{.global_size = global_size,
+          .weighted = local.sample_weight.defined(),
+          .inputs = local.inputs().size(),
+          .tensors = {}};
+  for (const Tensor& tensor : tensors_of(local)) key.tensors.emplace_back(tensor.dtype(), tensor.shape());
+  return key;
+}
+
+StepGraphs::Step* StepGraphs::known(const Key& key) {
+  const auto found = std::ranges::find_if(steps_, [&](const auto& step) { return step->key == key; });
+  if (found == steps_.end()) return nullptr;
+  std::rotate(found, std::next(found), steps_.end());
+  return steps_.back().get();
+}
+
+Forward StepGraphs::run(const Batch& local, std::int64_t global_size) {
+  // What ops do with no rows at all they decide on the host.
+  if (given_up_ || local.size() == 0) return compute_.run(local, global_size);
+  Key key = key_of(local, global_size);
+  Step* const step = known(key);
+  if (step == nullptr) {
+    if (steps_.size() == most_steps) steps_.erase(steps_.begin());
+    steps_.push_back(std::make_unique<Step>(Step{.key = std::move(key)}));
+    return compute_.run(local, global_size);
+  }
+  if (step->captured && step->captured->variables != addresses()) {
+    step->captured.reset();
+    step->repeats = false;
+  }
+  take_in(*step, local);
+  if (!step->captured && step->repeats) capture(*step);
+  if (given_up_) return compute_.run(local, global_size);
+  return step->captured ? launch(*step) : rehearse(*step);
+}
+
+void StepGraphs::take_in(Step& step, const Batch& local) {
+  if (!step.inputs.x.defined()) {
+    if (steps_.size() == 1) allocator(gpu_).release_cache();  // what a step has had so far
+    const MemoryPoolScope apart(pool_);
+    step.inputs = local.each([&](const Tensor& tensor) { return Tensor::empty(tensor.shape(), tensor.dtype(), gpu_); });
+  }
+  const std::vector<Tensor> from = tensors_of(local);
+  const std::vector<Tensor> to = tensors_of(step.inputs);
+  for (std::size_t i = 0; i < from.size(); ++i) copy(make_dense(from[i]), to[i]);
+}
+
+Forward StepGraphs::rehearse(Step& step) {
+  const std::uint64_t before = pool_.stats().system_allocations;
+  Forward forward;
+  {
+    const MemoryPoolScope apart(pool_);
+    const CaptureRehearsal keeping;
+    forward = compute_.run(step.inputs, step.key.global_size);
+  }
+  step.repeats = pool_.stats().system_allocations == before;
+  if (++step.rehearsals == most_rehearsals && !step.repeats) give_up("no two steps take the same memory");
+  return forward;
+}
+
+void StepGraphs::capture(Step& step) {
+  try {
+    const MemoryPoolScope apart(pool_);
+    GpuCapture capture(gpu_);
+    GradientTape tape;
+    Captured captured;
+    captured.forward = compute_.forward(step.inputs, step.key.global_size);
+    captured.variables = addresses();
+    captured.gradients =
+        compute_.optimizer().capture_gradients(capture, tape, captured.forward.loss, compute_.trainable());
+    step.captured = std::move(captured);
+  } catch (const Error& error) {  // nothing has been computed or exchanged
+    give_up(error.what());
+  }
+}
+
+Forward StepGraphs::launch(const Step& step) const {
+  compute_.optimizer().minimize(step.captured->gradients, compute_.trainable());
+  return step.captured->forward;
+}
+
+std::vector<const void*> StepGraphs::addresses() const {
+  const int replica = std::max(0, current_context().replica);
+  std::vector<const void*> all;
+  for (const Variable& variable : compute_.network().variables())
+    all.push_back(variable.state().copy_for(replica).raw_data());
+  return all;
+}
+
+void StepGraphs::give_up(const char* why) {
+  given_up_ = true;
+  steps_.clear();
+  if (!warned_.exchange(true)) log_warning("CUDA graphs are not used: {}", why);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,66 @@
+#include "lockstep/runtime/device/gpu_capture.h"
+
+namespace lockstep {
+namespace {
+
+thread_local GpuCapture* capture = nullptr;
+thread_local CaptureRehearsal* rehearsal = nullptr;
+
+}  // namespace
+
+void CapturedWork::launch() const {
+  for (const Piece& piece : pieces_) {
+    if (piece.graph)
+      piece.graph->launch();
+    else
+      piece.action();
+  }
+}
+
+GpuCapture::GpuCapture(const LogicalDevice& gpu) : gpu_(gpu) {
+  require<LogicError>(capture == nullptr, "work of {} is to be captured by a thread that captures already", gpu.name());
+  gpu_platform().begin_capture(gpu_);
+  capture = this;
+}
+
+GpuCapture::~GpuCapture() {
+  capture = nullptr;
+  if (!noting_) return;
+  try {
+    gpu_platform().end_capture(gpu_);
+  } catch (const Error&) {  // NOLINT: of what is forgotten, or of what has failed and was told then
+  }
+}
+
+void GpuCapture::end_graph() {
+  noting_ = false;
+  work_.pieces_.push_back({.graph = gpu_platform().end_capture(gpu_)});
+  gpu_platform().begin_capture(gpu_);
+  noting_ = true;
+}
+
+CapturedWork GpuCapture::take() {
+  end_graph();
+  return std::exchange(work_, {});
+}
+
+void GpuCapture::each_time(const std::function<void()>& action) {
+  if (capture != nullptr) {
+    capture->end_graph();
+    capture->work_.pieces_.push_back({.action = action});
+    return;
+  }
+  action();
+  if (rehearsal != nullptr) rehearsal->actions_.push_back(action);
+}
+
+CaptureRehearsal::CaptureRehearsal() { rehearsal = this; }
+
+CaptureRehearsal::~CaptureRehearsal() { rehearsal = nullptr; }
+
+void refuse_capture(const char* what) {
+  if (capture != nullptr) [[unlikely]]
+    fail<NotCapturable>("{} cannot be captured", what);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,368 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/pretend_gpu/platform.h>
+#include <support/small_problem.h>
+
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/layer_normalization.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/thread/context.h>
+#include <lockstep/strategy/verify/verify.h>
+
+namespace lockstep {
+namespace {
+
+using test::small_model;
+using test::SmallProblem;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// Asked before there is a pretended one.
+bool on_gpus() {
+  const char* const devices = std::getenv("LOCKSTEP_TEST_DEVICES");
+  return devices != nullptr && std::string_view(devices) != "cpu";
+}
+
+/// What fit wrote for people.
+template <class Fit>
+std::string told_by(const Fit& fit) {
+  testing::internal::CaptureStderr();
+  fit();
+  return testing::internal::GetCapturedStderr();
+}
+
+/// 6x6 images of 2 channels in 3 classes.
+Dataset images(std::int64_t examples) {
+  const SmallProblem problem(examples);
+  return Dataset::from_tensors(test::random_tensor({examples, 6, 6, 2}, 3), problem.y);
+}
+
+/// Every kind of layer that can be captured, statistics and a penalty among them.
+Model image_model(const Strategy& strategy) {
+  return strategy.scope([] {
+    const Symbol input = Input({6, 6, 2});
+    const Symbol a = Conv2D({.filters = 4, .kernel_size = {3, 3}, .padding = Padding::same})(input);
+    const Symbol b = ActivationLayer(Activation::relu)(BatchNormalization({.momentum = 0.9})(a));
+    const Symbol c = MaxPooling2D({.pool_size = {2, 2}})(Concatenate()({b, input}));
+    const Symbol d = Dropout({.rate = 0.3})(LayerNormalization()(Flatten()(c)));
+    const Dense last({.units = 3, .kernel_regularizer = L2(1e-3)});
+    return Model(input, last(d), {.seed = 5});
+  });
+}
+
+void compile(const Model& model, const OptimizerOptions& options = {}) {
+  Model(model).compile(SGD({.learning_rate = 0.05, .momentum = 0.9}, options),
+                       SparseCategoricalCrossentropy{{.from_logits = true}}, {Accuracy{}});
+}
+
+/// All that a training leaves, to the bit.
+struct Outcome {
+  std::vector<double> losses{};                        ///< by step
+  std::map<std::string, std::vector<double>> means{};  ///< by epoch
+  std::vector<std::vector<double>> weights{};
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+Outcome train(Model model, const Dataset& data, FitOptions options) {
+  struct Recorder : Callback {
+    void on_step_end(Model&, const StepReport& report) override { losses.push_back(report.loss); }
+    std::vector<double> losses;
+  };
+  const auto recorder = std::make_shared<Recorder>();
+  options.callbacks.push_back(recorder);
+  History history = model.fit(data, options);
+  for (const char* timing : {"epoch_s", "examples_per_s"}) history.values.erase(timing);
+  return {recorder->losses, {history.values.begin(), history.values.end()}, test::weights_of(model)};
+}
+
+/// Launches of graphs on pretended GPUs so far; on others nobody counts.
+std::size_t launches() {
+  const auto* const pretended = dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform());
+  return pretended ? pretended->launches() : 0;
+}
+bool counts_launches() { return dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform()) != nullptr; }
+
+class CudaGraphsOn : public testing::TestWithParam<int> {
+ protected:
+  const int replicas_ = GetParam();
+  const MirroredStrategy strategy_ = test::mirrored(replicas_);
+};
+
+TEST_P(CudaGraphsOn, TrainToTheSameBitsInBfloat16Too) {
+  const DTypePolicyScope policy("mixed_bfloat16");
+  const Dataset data = images(64).batch(16);
+  Model eager = image_model(strategy_);
+  Model captured = image_model(strategy_);
+  compile(eager);
+  compile(captured);
+  const Outcome expected = train(eager, data, {.epochs = 2});
+  const std::size_t before = launches();
+  EXPECT_EQ(train(captured, data, {.epochs = 2, .cuda_graphs = true}), expected);
+  if (counts_launches()) {
+    EXPECT_GT(launches(), before);
+  }
+}
+
+// Steps of 16 and, at an epoch's end, of 8 rows.
+TEST_P(CudaGraphsOn, TrainToTheSameBits) {
+  const Dataset data = images(56).batch(16);
+  const Dataset other = images(20).batch(16);
+  Model eager = image_model(strategy_);
+  Model captured = image_model(strategy_);
+  compile(eager);
+  compile(captured);
+  const Outcome expected = train(eager, data, {.epochs = 6, .validation = other});
+  const std::size_t before = launches();
+  EXPECT_EQ(train(captured, data, {.epochs = 6, .validation = other, .cuda_graphs = true}), expected);
+  EXPECT_NO_THROW(verify_mirrored(captured.variables()));
+  if (!counts_launches()) return;
+  // Of each shape one step is as ever and two find out what memory it takes; there is a graph at least for a step.
+  EXPECT_GE(launches() - before, static_cast<std::size_t>(replicas_) * (6 * 3 - 3 + 6 - 3));
+}
+
+/// Pretended GPUs do what goes on beside their computing at once instead of as late as they can, or the other way.
+void hurry(bool on) {
+  if (auto* const pretended = dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform())) pretended->hurry(on);
+}
+
+// Of two buckets the first one's gradients are summed before the second one's have been computed.
+TEST_P(CudaGraphsOn, AreCutWhereABucketIsFinal) {
+  const Dataset data = SmallProblem(128).dataset().batch(16);
+  const auto outcome = [&](bool cuda_graphs) {
+    Model model = strategy_.scope([] {
+      const Symbol input = Input({8});
+      const Symbol wide = Dense({.units = 512, .activation = Activation::relu})(input);
+      const Symbol wider = Dense({.units = 600, .activation = Activation::relu})(wide);
+      return Model(input, Dense({.units = 3})(wider), {.seed = 5});
+    });
+    compile(model);
+    return train(model, data, {.cuda_graphs = cuda_graphs});
+  };
+  const bool beside = strategy_.state()->collective().exchanges_beside_backward();
+  for (const bool soon : {false, true}) {
+    hurry(soon);
+    const Outcome expected = outcome(false);
+    const std::size_t before = launches();
+    EXPECT_EQ(outcome(true), expected);
+    // The last five steps of eight, in up to three parts: to the first bucket, to the second, and what is left.
+    if (counts_launches()) {
+      EXPECT_EQ(launches() - before, static_cast<std::size_t>(replicas_ * 5 * (beside ? 3 : 1)));
+    }
+  }
+  hurry(false);
+}
+
+TEST_P(CudaGraphsOn, AreNotUsedUnasked) {
+  Model model = small_model(strategy_);
+  const std::size_t before = launches();
+  model.fit(SmallProblem(96).dataset().batch(16), {});
+  EXPECT_EQ(launches(), before);
+}
+
+// What the optimizer does with the gradients is as ever: norms, averages over steps, weights of classes and limits.
+TEST_P(CudaGraphsOn, LeaveTheUpdateToTheOptimizer) {
+  const Dataset data = SmallProblem(64).dataset().batch(16);
+  const auto outcome = [&](const OptimizerOptions& options, bool cuda_graphs) {
+    Model model = small_model(strategy_);
+    compile(model, options);
+    return train(model, data, {.epochs = 2, .class_weight = {{0, 2.0}, {1, 0.5}}, .cuda_graphs = cuda_graphs});
+  };
+  for (const OptimizerOptions& options : {OptimizerOptions{.weight_decay = 0.01, .global_clipnorm = 0.1},
+                                          OptimizerOptions{.clipvalue = 0.01, .clip_before_aggregate = true},
+                                          OptimizerOptions{.gradient_accumulation_steps = 2, .use_ema = true}}) {
+    const std::size_t before = launches();
+    EXPECT_EQ(outcome(options, true), outcome(options, false));
+    if (counts_launches()) {
+      EXPECT_GT(launches(), before);
+    }
+  }
+}
+
+/// Makes tensors on every replica's device after every step and looks whether those of the steps before are as made.
+struct Holder : Callback {
+  void on_step_end(Model& model, const StepReport& report) override {
+    for (const LogicalDevice& device : model.strategy().devices()) {
+      const ContextScope there({.device = device});
+      for (const std::int64_t elements : {1, 16, 64, 200, 600, 1200, 3000})
+        held.emplace_back(Tensor::full({elements}, static_cast<double>(report.step)), static_cast<float>(report.step));
+    }
+    for (const auto& [tensor, value] : held) {
+      const std::vector<float> values = tensor.to_vector<float>();
+      spoiled += std::ranges::count_if(values, [&](float found) { return found != value; });
+    }
+  }
+  std::vector<std::pair<Tensor, float>> held;
+  std::int64_t spoiled = 0;
+};
+
+TEST_P(CudaGraphsOn, WriteToNobodyElsesMemory) {
+  Model model = image_model(strategy_);
+  compile(model);
+  const auto holder = std::make_shared<Holder>();
+  const std::size_t before = launches();
+  model.fit(images(64).batch(16), {.epochs = 3, .callbacks = {holder}, .cuda_graphs = true});
+  EXPECT_EQ(holder->spoiled, 0);
+  if (counts_launches()) {
+    EXPECT_GT(launches(), before);
+  }
+}
+
+// A model's memory may be another's while it does not train.
+TEST_P(CudaGraphsOn, MayTakeTurnsWithOtherTrainings) {
+  const Dataset data = images(64).batch(16);
+  const auto outcomes = [&](bool cuda_graphs) {
+    Model first = image_model(strategy_);
+    Model second = small_model(strategy_);
+    compile(first);
+    std::vector<Outcome> all;
+    for (int round = 0; round < 2; ++round) {
+      all.push_back(train(first, data, {.epochs = 2, .cuda_graphs = cuda_graphs}));
+      all.push_back(train(second, SmallProblem(80).dataset().batch(16), {.cuda_graphs = cuda_graphs}));
+    }
+    return all;
+  };
+  EXPECT_EQ(outcomes(true), outcomes(false));
+}
+
+// Dropout goes on drawing where it would have got to without.
+TEST_P(CudaGraphsOn, MayBeLeftForStepsAsEver) {
+  const Dataset data = images(64).batch(16);
+  const auto outcome = [&](bool cuda_graphs) {
+    Model model = image_model(strategy_);
+    compile(model);
+    train(model, data, {.epochs = 2, .cuda_graphs = cuda_graphs});
+    return train(model, data, {});
+  };
+  EXPECT_EQ(outcome(true), outcome(false));
+}
+
+TEST_P(CudaGraphsOn, AskForNoMemoryOnceTheyAreThere) {
+  struct Counter : Callback {
+    void on_step_end(Model& model, const StepReport& report) override {
+      if (report.step != 6 && report.step != 15) return;
+      for (const LogicalDevice& device : model.strategy().devices())
+        (report.step == 6 ? warm : end) += allocator(device).stats().system_allocations;
+    }
+    std::uint64_t warm = 0;
+    std::uint64_t end = 0;
+  };
+  const auto counter = std::make_shared<Counter>();
+  Model model = small_model(strategy_);
+  model.fit(SmallProblem(256).dataset().batch(16), {.callbacks = {counter}, .cuda_graphs = true});
+  EXPECT_EQ(counter->end, counter->warm);
+}
+
+// A label that is none, in the last step: by then steps are launched.
+TEST_P(CudaGraphsOn, AStepThatFailsEndsFitWithItsOwnError) {
+  const SmallProblem problem(128);
+  const Tensor labels = problem.y;
+  labels.data<std::int64_t>()[127] = 7;
+  Model model = small_model(strategy_);
+  const std::size_t before = launches();
+  EXPECT_THAT([&] { model.fit(Dataset::from_tensors(problem.x, labels).batch(16), {.cuda_graphs = true}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("outside")));
+  if (counts_launches()) {
+    EXPECT_GT(launches(), before);
+  }
+  EXPECT_NO_THROW(model.fit(SmallProblem(64).dataset().batch(16), {.cuda_graphs = true}));
+}
+
+/// Times 2. What it does with its input otherwise, only it knows.
+class Twice : public LayerImpl {
+ public:
+  Twice() : LayerImpl("twice") {}
+  std::string_view class_name() const override { return "Twice"; }
+  Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return inputs[0] + inputs[0]; }
+};
+
+/// Reads a value, though it says that it does not.
+class Reader final : public Twice {
+ public:
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    first_ = inputs[0].to_vector<float>().front();
+    return Twice::call(inputs, call);
+  }
+  bool can_be_captured() const override { return true; }
+
+ private:
+  std::atomic<float> first_ = 0;
+};
+
+template <class Impl>
+Model model_with(const Strategy& strategy) {
+  Model model = strategy.scope([] {
+    const Symbol input = Input({8});
+    return Model(input, Dense({.units = 3})(Layer(std::make_shared<Impl>())(input)), {.seed = 5});
+  });
+  compile(model);
+  return model;
+}
+
+/// Trains with graphs wanted and without, which has to come to the same, and returns the only line that it told.
+template <class Impl>
+std::string refusal(const Strategy& strategy) {
+  const Dataset data = SmallProblem(96).dataset().batch(16);
+  const std::size_t before = launches();
+  Outcome outcome;
+  const std::string told =
+      told_by([&] { outcome = train(model_with<Impl>(strategy), data, {.epochs = 2, .cuda_graphs = true}); });
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
+  EXPECT_EQ(launches(), before);
+  EXPECT_EQ(outcome, train(model_with<Impl>(strategy), data, {.epochs = 2}));
+  return told;
+}
+
+TEST_P(CudaGraphsOn, AreLeftAloneWhereALayerDoesNotSayThatItCanBeCaptured) {
+  EXPECT_THAT(refusal<Twice>(strategy_),
+              HasSubstr("CUDA graphs are not used: a layer of class Twice ('twice') cannot be captured"));
+}
+
+TEST_P(CudaGraphsOn, AreGivenUpOnceWhenAStepReadsAValue) {
+  EXPECT_THAT(refusal<Reader>(strategy_),
+              HasSubstr("CUDA graphs are not used: layer 'twice': a value read by the host cannot be captured"));
+}
+
+TEST_P(CudaGraphsOn, AreLeftAloneWithALossOfOnesOwnAndGivenUpWithCheckedGradients) {
+  const Loss own("own", [](const Tensor& y_true, const Tensor& y_pred) {
+    return SparseCategoricalCrossentropy{{.from_logits = true}}(y_true, y_pred);
+  });
+  Model model = small_model(strategy_);
+  model.compile(SGD({.learning_rate = 0.1}), own);
+  const Dataset data = SmallProblem(96).dataset().batch(16);
+  EXPECT_THAT(told_by([&] { model.fit(data, {.cuda_graphs = true}); }),
+              HasSubstr("CUDA graphs are not used: the loss 'own' is none of the library's"));
+  compile(model, {});
+  model.optimizer().check_numerics();
+  EXPECT_THAT(told_by([&] { model.fit(data, {.cuda_graphs = true}); }), HasSubstr("cannot be captured"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, CudaGraphsOn,
+                         testing::ValuesIn(on_gpus() ? std::vector<int>{1, 2, 3} : std::vector<int>{}));
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CudaGraphsOn);
+
+TEST(CudaGraphs, AreForGpus) {
+  if (on_gpus()) GTEST_SKIP() << "these are GPUs";
+  Model model = small_model(test::mirrored(2));
+  EXPECT_THAT([&] { model.fit(SmallProblem(16).dataset().batch(16), {.cuda_graphs = true}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("cuda_graphs needs replicas on GPUs, one is on CPU:0")));
+}
+
+}  // namespace
+}  // namespace lockstep

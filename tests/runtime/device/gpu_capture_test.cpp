@@ -1,0 +1,125 @@
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/pretend_gpu/platform.h>
+
+#include <lockstep/runtime/device/gpu_capture.h>
+#include <lockstep/runtime/memory/copy.h>
+#include <lockstep/runtime/memory/uploads.h>
+#include <lockstep/runtime/thread/context.h>
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+const LogicalDevice gpu{DeviceKind::gpu, 0};
+const LogicalDevice other_gpu{DeviceKind::gpu, 1};
+
+class Capture : public testing::Test {
+ protected:
+  test::PretendGpuPlatform platform_{{{1}, {0}}};
+  const GpuPlatformScope scope_{platform_};
+  const ContextScope on_gpu_{ExecutionContext{.device = gpu}};
+  int* const a_ = room();
+  int* const b_ = room();
+  int* const c_ = room();
+
+  int* room() { return static_cast<int*>(platform_.memory().allocate(sizeof(int))); }
+  void write(int* to, int value) { platform_.copy(to, gpu, &value, {}, sizeof value); }
+  int read(const int* from) {
+    int value = 0;
+    platform_.copy(&value, {}, from, gpu, sizeof value);
+    return value;
+  }
+  void move(const int* from, int* to) { platform_.copy(to, gpu, from, gpu, sizeof *to); }
+};
+
+TEST_F(Capture, IsDoneWheneverItIsLaunchedAndNotBefore) {
+  write(a_, 1);
+  write(b_, 2);
+  CapturedWork work;
+  {
+    GpuCapture capture(gpu);
+    move(a_, b_);
+    work = capture.take();
+  }
+  EXPECT_EQ(read(b_), 2);
+  for (const int value : {3, 4}) {
+    write(a_, value);
+    work.launch();
+    EXPECT_EQ(read(b_), value);
+  }
+}
+
+TEST_F(Capture, IsTakenInParts) {
+  write(a_, 1);
+  GpuCapture capture(gpu);
+  move(a_, b_);
+  const CapturedWork first = capture.take();
+  move(b_, c_);
+  const CapturedWork second = capture.take();
+  std::thread([&] {  // one that does not capture
+    const ContextScope there(ExecutionContext{.device = gpu});
+    write(b_, 5);
+    second.launch();
+    EXPECT_EQ(read(c_), 5);
+    first.launch();
+    EXPECT_EQ(read(b_), 1);
+    EXPECT_EQ(read(c_), 5);
+  })
+      .join();
+}
+
+TEST_F(Capture, DoesWhatTheHostDecidesEachTimeInItsPlace) {
+  int next = 10;
+  const auto draw = [&] { write(b_, next++); };
+  CapturedWork work;
+  {
+    GpuCapture capture(gpu);
+    move(a_, b_);
+    GpuCapture::each_time(draw);
+    move(b_, c_);
+    work = capture.take();
+  }
+  EXPECT_EQ(next, 10);
+  for (const int drawn : {10, 11}) {
+    write(a_, 1);
+    work.launch();
+    EXPECT_EQ(read(c_), drawn);
+  }
+  GpuCapture::each_time(draw);
+  EXPECT_EQ(read(b_), 12);
+}
+
+TEST_F(Capture, RefusesWhatAGraphCannotDo) {
+  const auto mark = platform_.make_mark(gpu, GpuQueue::compute);
+  mark->set();
+  auto* const pinned = static_cast<int*>(platform_.pinned_memory().allocate(sizeof(int)));
+  {
+    GpuCapture capture(gpu);
+    const auto refuses = [](const auto& call, const char* what) {
+      EXPECT_THAT(call, ThrowsMessage<NotCapturable>(HasSubstr(what)));
+    };
+    refuses([&] { read(a_); }, "a value read by the host cannot be captured");
+    refuses([&] { write(a_, 1); }, "a copy from the host");
+    refuses([&] { platform_.copy(a_, other_gpu, b_, gpu, sizeof(int)); }, "a copy from another GPU");
+    refuses([&] { platform_.clear(other_gpu, a_, sizeof(int)); }, "work of another GPU");
+    refuses([&] { platform_.copy_from_pinned(a_, gpu, pinned, sizeof(int)); }, "work beside");
+    refuses([&] { platform_.synchronize(gpu); }, "a wait for a GPU");
+    refuses([&] { platform_.memory(gpu).allocate(1); }, "memory");
+    refuses([&] { mark->set(); }, "a mark");
+    refuses([&] { mark->wait(); }, "a mark");
+    refuses([&] { mark->order_before(gpu, GpuQueue::input); }, "a mark");
+    EXPECT_THROW(GpuCapture again(gpu), LogicError);
+    std::thread([&] { EXPECT_NO_THROW(platform_.synchronize(gpu)); }).join();
+  }
+  EXPECT_NO_THROW(platform_.synchronize(gpu));
+  platform_.pinned_memory().release(pinned, sizeof(int));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lockstep/runtime/memory/memory_pool.h>
+
+namespace lockstep {
+namespace {
+
+const LogicalDevice gpu{DeviceKind::gpu, 60};
+
+/// Counts what has not been given back.
+class CountedMemory final : public MemoryResource {
+ public:
+  void* allocate(std::size_t bytes) override {
+    given_ += bytes;
+    return std::malloc(bytes);
+  }
+  void release(void* memory, std::size_t bytes) noexcept override {
+    given_ -= bytes;
+    std::free(memory);
+  }
+  std::size_t given() const { return given_; }
+
+ private:
+  std::size_t given_ = 0;
+};
+
+struct Pool : testing::Test {
+  CountedMemory system;
+  CachingAllocator& all() {
+    const MemoryPoolScope there(outer);
+    return allocator(gpu);
+  }
+  MemoryPool outer{gpu, system};
+};
+
+TEST_F(Pool, HandsItsBlocksToItsScopeAlone) {
+  const MemoryPool pool(gpu, system);
+  const void* own = nullptr;
+  {
+    const MemoryPoolScope scope(pool);
+    own = allocator(gpu).allocate(1000)->data();
+  }
+  const auto others = all().allocate(1000);
+  EXPECT_NE(others->data(), own);
+  const MemoryPoolScope scope(pool);
+  EXPECT_EQ(allocator(gpu).allocate(1000)->data(), own);
+  EXPECT_EQ(pool.stats().system_allocations, 1U);
+}
+
+TEST_F(Pool, ScopesAreOfOneThreadAndOneDeviceAndNest) {
+  const MemoryPool pool(gpu, system);
+  const MemoryPoolScope around(outer);
+  {
+    const MemoryPoolScope scope(pool);
+    EXPECT_NE(&allocator({}), &allocator(gpu));
+    EXPECT_EQ(allocator({}).device().kind, DeviceKind::cpu);
+    const CachingAllocator* const own = &allocator(gpu);
+    std::thread([&] {
+      EXPECT_EQ(MemoryPoolScope::allocator_of(gpu), nullptr);
+      const MemoryPoolScope elsewhere(outer);
+      EXPECT_NE(&allocator(gpu), own);
+    }).join();
+  }
+  EXPECT_EQ(&allocator(gpu), &all());
+}
+
+TEST_F(Pool, GivesItsMemoryBackWhenNothingOfItIsLeft) {
+  std::shared_ptr<Buffer> block;
+  {
+    const MemoryPool pool(gpu, system);
+    const MemoryPoolScope scope(pool);
+    block = allocator(gpu).allocate(1000);
+    (void)allocator(gpu).allocate(5000);
+  }
+  EXPECT_GT(system.given(), 0U);
+  block.reset();
+  EXPECT_EQ(system.given(), 0U);
+}
+
+}  // namespace
+}  // namespace lockstep
