@@ -54,6 +54,7 @@ void record_remake_of_parts(std::span<const Tensor> parts, const Tensor& whole, 
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
   require(x.defined(), "reshape takes a tensor, got an undefined one");
+  const ContextScope there(context_on(x.device()));
   const Tensor y = make_dense(x).view(shape);
   if (recording({x})) {
     record("reshape", {x}, y,

@@ -140,7 +140,8 @@ void update_moving_average(const Tensor& average, const Tensor& value, float mom
   require(average.defined() && value.defined() && average.shape() == value.shape() && average.dtype() == DType::f32 &&
               value.dtype() == DType::f32,
           "update_moving_average: average and value must be f32 of one shape, got {} and {}", average, value);
-  current_backend().moving_average(average, value, momentum);
+  const ContextScope there(context_on(average.device()));
+  current_backend().moving_average(average, reachable_from(average.device(), value), momentum);
 }
 
 }  // namespace lockstep

@@ -3,37 +3,48 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 // How an op's backward function hands gradients to the tape.
 
 namespace lockstep {
 
-/// Gives input `input` a gradient of `shape` that compute(out) writes into the dense tensor `out`; calls nothing when
-/// it is not wanted. The first contribution is written straight to the caller's destination, if there is one.
+/// to += gradient, where `to` is.
+inline void accumulate(const Tensor& gradient, const Tensor& to) {
+  const ContextScope there(context_on(to.device()));
+  current_backend().accumulate(reachable_from(to.device(), gradient), 1, to);
+}
+
+/// Makes `gradient`, which nobody else reads or writes, the first contribution to input `input`, in the caller's
+/// destination if there is one.
+inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
+  const Tensor destination = c.destination(input);
+  const bool elsewhere = destination.defined() && destination.raw_data() != gradient.raw_data();
+  if (elsewhere) assign(gradient, destination);
+  const Tensor& first = elsewhere ? destination : gradient;
+  if (const IndexedSlices& rows = c.rows(input); rows.values.defined()) {
+    scatter_add(rows, first);
+    c.set_rows(input, {});
+  }
+  c.set(input, first, true);
+}
+
+/// Gives input `input` a gradient of `shape` that compute(out) writes into the dense tensor `out`, on the device of the
+/// op's result; calls nothing when it is not wanted. The first contribution is written straight to the caller's
+/// destination, if there is one that can be reached from there.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);
-  if (!so_far.defined()) {
-    const Tensor destination = c.destination(input);
-    const Tensor out = destination.defined() ? destination : Tensor::empty(shape, dtype);
-    compute(out);
-    if (const IndexedSlices& rows = c.rows(input); rows.values.defined()) {
-      scatter_add(rows, out);
-      c.set_rows(input, {});
-    }
-    c.set(input, out, true);
-    return;
-  }
-  const Tensor gradient = Tensor::empty(shape, dtype);
+  const Tensor destination = so_far.defined() ? Tensor() : c.destination(input);
+  const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
+  const Tensor gradient = in_place ? destination : Tensor::empty(shape, dtype);
   compute(gradient);
-  if (c.owns_contributed(input)) {
-    current_backend().accumulate(gradient, 1, so_far);
-  } else {
-    current_backend().accumulate(so_far, 1, gradient);
-    c.set(input, gradient, true);
-  }
+  if (!so_far.defined()) return set_first(c, input, gradient);
+  if (c.owns_contributed(input)) return accumulate(gradient, so_far);
+  accumulate(so_far, gradient);
+  c.set(input, gradient, true);
 }
 
 /// Hands over a tensor that others may read too, such as the output's gradient or a view of it. It has the input's
@@ -44,7 +55,7 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!so_far.defined() && !c.destination(input).defined() && !c.rows(input).values.defined())
     c.set(input, gradient, false);
   else if (so_far.defined() && c.owns_contributed(input))
-    current_backend().accumulate(gradient, 1, so_far);
+    accumulate(gradient, so_far);
   else
     contribute(
         c, input, gradient.shape(), [&](const Tensor& out) { current_backend().convert(gradient, out); },

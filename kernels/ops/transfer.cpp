@@ -11,9 +11,9 @@ Tensor to_device(const Tensor& x, const LogicalDevice& device) {
   assign(x, y);
   if (recording({x})) {
     record("to_device", {x}, y, [source = x.device()](BackwardContext& c) {
-      // What is added to a gradient is added where that is.
-      const Tensor so_far = c.contributed(0);
-      const ContextScope back(context_on(so_far.defined() ? so_far.device() : source));
+      // Straight to where it is added, or wanted.
+      const Tensor to = c.contributed(0).defined() ? c.contributed(0) : c.destination(0);
+      const ContextScope back(context_on(to.defined() ? to.device() : source));
       const Tensor& dy = c.gradient(0);
       contribute(
           c, 0, dy.shape(), [&](const Tensor& out) { assign(dy, out); }, dy.dtype());

@@ -69,8 +69,7 @@ int GradientTape::node_of(const Tensor& tensor) {
 void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                              const BackwardFn& backward, Reads reads) {
   const int number = static_cast<int>(entries_.size());
-  Entry entry{op, {}, {}, backward, {}};
-  if (current_context().placed) entry.device = current_context().device;
+  Entry entry{op, {}, {}, backward, outputs.front().device(), current_context().placed};
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
     entry.inputs.push_back(node);
@@ -161,8 +160,9 @@ void GradientTape::run_entry(Entry& entry) {
   for (const int node : entry.outputs) nodes_[node].remake = nullptr;  // the op may now write over what it kept
   if (reached) {
     BackwardContext context(*this, entry);
-    std::optional<DeviceScope> there;
-    if (entry.device) there.emplace(*entry.device);
+    const ContextScope there(context_on(entry.device));
+    std::optional<DeviceScope> placed;
+    if (entry.placed) placed.emplace(entry.device);
     const TraceSpan span("gradient of ", entry.op);
     try {
       entry.backward(context);

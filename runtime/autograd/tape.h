@@ -16,7 +16,8 @@
 namespace lockstep {
 
 class BackwardContext;
-/// Given the gradients of an op's outputs, contributes those of its inputs.
+/// Given the gradients of an op's outputs, contributes those of its inputs. The thread's device is then that of the
+/// first output.
 using BackwardFn = std::function<void(BackwardContext&)>;
 /// Computes an op's output once more, from what the op keeps for its gradient, and writes it to `out`, of its shape,
 /// dense or a channel slice.
@@ -101,7 +102,8 @@ class GradientTape {
     std::vector<int> inputs;  // nodes; -1 when not tracked
     std::vector<int> outputs;
     BackwardFn backward;
-    std::optional<LogicalDevice> device;  // where the op was placed by a DeviceScope, if it was
+    LogicalDevice device;  // of its results
+    bool placed;           // in a DeviceScope
   };
 
   /// That of an output whose op has said how it is made again, on the first tape that knows it; else null.

@@ -1,0 +1,112 @@
+#include <cstdint>
+
+#include <kernels/differentiable_ops.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/activations.h>
+#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/ops/cross_entropy.h>
+#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/embedding.h>
+#include <lockstep/kernels/ops/gru.h>
+#include <lockstep/kernels/ops/layer_norm.h>
+#include <lockstep/kernels/ops/lstm.h>
+#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/kernels/ops/reduction.h>
+
+namespace lockstep::test {
+
+std::vector<Op> differentiable_ops() {
+  const Tensor x = random_tensor({4, 6}, 1, 0.2, 0.8);
+  const Tensor y = random_tensor({4, 6}, 2, 0.2, 0.8);
+  const Tensor kernel = random_tensor({6, 5}, 3);
+  const Tensor bias = random_tensor({5}, 4);
+  const Tensor image = random_tensor({2, 4, 4, 3}, 5);
+  const Tensor filters = random_tensor({3, 3, 3, 2}, 6);
+  const auto channels = [](unsigned seed) { return random_tensor({6}, seed, 0.5, 1.5); };
+  const Tensor sequence = random_tensor({2, 3, 6}, 8);
+  const Tensor gates = random_tensor({6, 8}, 9);
+  const Tensor recurrent = random_tensor({2, 8}, 10);
+  const Tensor gate_bias = random_tensor({8}, 11);
+  const Tensor labels = Tensor::from(std::vector<std::int64_t>{3, 1, 2, 0}, {4});
+  using In = std::span<const Tensor>;
+  return {
+      {"add", {x, y}, [](In in) { return in[0] + in[1]; }},
+      {"multiply", {x, y}, [](In in) { return in[0] * in[1]; }},
+      {"divide", {x, y}, [](In in) { return in[0] / in[1]; }},
+      {"add number", {x}, [](In in) { return in[0] + 2.0; }},
+      {"multiply number", {x}, [](In in) { return in[0] * 2.0; }},
+      {"tanh", {x}, [](In in) { return tanh(in[0]); }},
+      {"cast", {x}, [](In in) { return cast(cast(in[0], DType::bf16), DType::f32); }},
+      {"sum", {x}, [](In in) { return sum(in[0], {1}); }},
+      {"mean", {x}, [](In in) { return mean(in[0], {0}); }},
+      {"concat", {x, y}, [](In in) { return concat(in, 1); }},
+      {"dense_copy", {x}, [](In in) { return dense_copy(in[0]); }},
+      {"dense", {x, kernel, bias}, [](In in) { return dense(in[0], in[1], in[2], Activation::tanh); }},
+      {"conv2d", {image, filters}, [](In in) { return conv2d(in[0], in[1], {}, {}); }},
+      {"max_pool2d",
+       {image},
+       [](In in) {
+         return max_pool2d(in[0], {.window = {2, 2}, .strides = {2, 2}});
+       }},
+      {"batch_norm", {x, channels(12), channels(13)}, [](In in) { return batch_norm(in[0], in[1], in[2]).y; }},
+      {"batch_norm_inference",
+       {x, channels(12), channels(13), channels(14), channels(15)},
+       [](In in) { return batch_norm_inference(in[0], in[1], in[2], in[3], in[4]); }},
+      {"dropout", {x}, [](In in) { return dropout(in[0], 0.5F, {.seed = 1}); }},
+      {"softmax", {x}, [](In in) { return softmax(in[0]); }},
+      {"sparse_softmax_cross_entropy", {x}, [=](In in) { return sparse_softmax_cross_entropy(in[0], labels); }},
+      {"binary_cross_entropy", {x}, [=](In in) { return binary_cross_entropy(in[0], y); }},
+      {"log_softmax", {x}, [](In in) { return log_softmax(in[0]); }},
+      {"gelu", {x}, [](In in) { return gelu(in[0]); }},
+      {"add_n", {x, y}, [](In in) { return add_n(in); }},
+      {"zero_pad2d",
+       {image},
+       [](In in) {
+         return zero_pad2d(in[0], {1, 2, 0, 1});
+       }},
+      {"depthwise_conv2d", {image, filters}, [](In in) { return depthwise_conv2d(in[0], in[1], {}); }},
+      {"layer_norm", {x, channels(12), channels(13)}, [](In in) { return layer_norm(in[0], in[1], in[2]); }},
+      {"gru",
+       {sequence, random_tensor({6, 9}, 16), random_tensor({3, 9}, 17), random_tensor({2, 9}, 18)},
+       [](In in) { return gru(in[0], in[1], in[2], in[3]); }},
+      {"reshape",
+       {x},
+       [](In in) {
+         return reshape(in[0], {3, 8});
+       },
+       true},
+      {"reshape of columns",
+       {x},
+       [](In in) {
+         return reshape(slice(in[0], 1, 1, 5), {8, 2});
+       },
+       true},
+      {"flatten", {image}, [](In in) { return flatten(in[0]); }, true},
+      {"slice of rows", {x}, [](In in) { return slice(in[0], 0, 1, 3); }, true},
+      {"slice of columns", {x}, [](In in) { return slice(in[0], -1, 2, 3); }, true},
+      {"split", {x}, [](In in) { return split(in[0], 3, 1)[1]; }, true},
+      {"both sides of a split",
+       {x},
+       [](In in) {
+         const std::vector<Tensor> sides = split(in[0], 2, 1);
+         return sides[0] * sides[1];
+       }},
+      {"overlapping slices", {x}, [](In in) { return slice(in[0], 1, 0, 4) * slice(in[0], 1, 2, 6); }},
+      {"a tensor and its slice", {x}, [](In in) { return in[0] * slice(in[0], 0, 1, 2); }},
+      {"average_pool2d",
+       {image},
+       [](In in) {
+         return average_pool2d(in[0], {.window = {2, 2}, .strides = {1, 1}});
+       }},
+      {"embedding_lookup", {x}, [=](In in) { return embedding_lookup(in[0], labels); }},
+      {"sigmoid_cross_entropy", {x}, [=](In in) { return sigmoid_cross_entropy(in[0], y); }},
+      {"lstm", {sequence, gates, recurrent, gate_bias}, [](In in) { return lstm(in[0], in[1], in[2], in[3]); }},
+  };
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,129 @@
+#include <cctype>
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <kernels/differentiable_ops.h>
+#include <support/devices.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/norm_limits.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/thread/device_scope.h>
+
+// Ops whose inputs are on another device than the thread computes on.
+
+namespace lockstep::test {
+namespace {
+
+const std::vector<Op>& ops() {
+  static const auto& all = *new std::vector(differentiable_ops());
+  return all;
+}
+
+/// What a thread does between the scope's ends is computed on `device`: because it is placed there, or because that is
+/// the thread's device, as in a replica.
+struct Computing {
+  LogicalDevice device;
+  bool placed;
+  std::optional<DeviceScope> scope{};
+  std::optional<ContextScope> context{};
+  Computing(const LogicalDevice& on, bool is_placed) : device(on), placed(is_placed) {
+    if (placed)
+      scope.emplace(device);
+    else
+      context.emplace(context_on(device));
+  }
+};
+
+struct Results {
+  Tensor y;
+  std::vector<Tensor> gradients;
+};
+
+/// The op and its gradients with its inputs on `home`, the thread computing as `computing` says. `destinations`: where
+/// the gradients are wanted, or nowhere.
+Results results_of(const Op& op, const LogicalDevice& home, const Computing& computing,
+                   const std::optional<LogicalDevice>& destinations) {
+  std::vector<Tensor> inputs;
+  std::vector<GradientTape::Slot> slots;
+  for (const Tensor& input : op.inputs) {
+    inputs.push_back(to_device(input, home));
+    slots.push_back({.source = inputs.back()});
+    if (destinations) slots.back().destination = Tensor::empty(input.shape(), input.dtype(), *destinations);
+  }
+  GradientTape tape;
+  for (const Tensor& input : inputs) tape.watch(input);
+  Results results{op.run(inputs), std::vector<Tensor>(inputs.size())};
+  if (op.is_view) {
+    EXPECT_EQ(results.y.device(), home);
+  } else {
+    EXPECT_TRUE(is_reachable(results.y, computing.device));
+  }
+  tape.backward(sum(square(results.y)), slots, [&](int slot, const DenseOrSparse& gradient) {
+    const auto i = static_cast<std::size_t>(slot);
+    results.gradients[i] = std::get<Tensor>(gradient);
+    if (!results.gradients[i].defined()) return;
+    if (destinations) {
+      EXPECT_EQ(results.gradients[i].raw_data(), slots[i].destination.raw_data());
+    } else {
+      EXPECT_TRUE(is_reachable(results.gradients[i], home)) << "input " << i;
+    }
+  });
+  return results;
+}
+
+/// By the op's number, and whether the thread's device is set by a DeviceScope.
+class OpOnAnotherDevice : public testing::TestWithParam<std::tuple<std::size_t, bool>> {
+ protected:
+  /// As if all were on the device that computes.
+  void expect_same(const LogicalDevice& home, const LogicalDevice& computes) const {
+    const Op& op = ops()[std::get<0>(GetParam())];
+    const Computing computing(computes, std::get<1>(GetParam()));
+    const Results expected = results_of(op, computes, computing, {});
+    using Place = std::optional<LogicalDevice>;
+    for (const Place& destinations : {Place(), Place(home), Place(computes)}) {
+      SCOPED_TRACE(destinations ? "gradients wanted on " + destinations->name() : "gradients wanted anywhere");
+      const Results results = results_of(op, home, computing, destinations);
+      expect_same_bits(results.y, expected.y);
+      for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        ASSERT_EQ(results.gradients[i].defined(), expected.gradients[i].defined()) << "input " << i;
+        if (expected.gradients[i].defined()) expect_same_bits(results.gradients[i], expected.gradients[i]);
+      }
+    }
+  }
+};
+
+TEST_P(OpOnAnotherDevice, OfTensorsOfADeviceOnTheHost) { expect_same(devices(2)[1], {}); }
+TEST_P(OpOnAnotherDevice, OfTensorsOfTheHostOnADevice) { expect_same({}, devices(2)[1]); }
+TEST_P(OpOnAnotherDevice, OfTensorsOfADeviceOnAnother) { expect_same(devices(2)[0], devices(2)[1]); }
+
+INSTANTIATE_TEST_SUITE_P(Every, OpOnAnotherDevice,
+                         testing::Combine(testing::Range(std::size_t{0}, ops().size()), testing::Bool()),
+                         [](const auto& info) {
+                           std::string name = ops()[std::get<0>(info.param)].name;
+                           for (char& letter : name)
+                             if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+                           return name + (std::get<1>(info.param) ? "_placed" : "");
+                         });
+
+TEST(InPlaceOps, WorkWhereTheirTensorsAre) {
+  const Tensor x = random_tensor({6, 4}, 1);
+  for (const LogicalDevice& device : devices(2)) {
+    const Tensor there = to_device(x, device);
+    const Tensor here = x * 1;
+    update_moving_average(there, random_tensor({6, 4}, 2), 0.5F);
+    update_moving_average(here, random_tensor({6, 4}, 2), 0.5F);
+    expect_same_bits(there, here);
+    limit_norms(there, {0}, {.max_value = 0.1});
+    limit_norms(here, {0}, {.max_value = 0.1});
+    expect_close(there, here.to_vector<double>(), 6);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test
