@@ -14,8 +14,9 @@ namespace lockstep {
 
 /// One GPU's part in what all GPUs do together, with dense memory of its own.
 struct GpuPart {
-  /// What comes of the elements of all GPUs: their sum, their product, or all of them, GPU by GPU.
-  enum class Kind { sum, product, gather };
+  /// What comes of the elements of all GPUs: their sum; the sum of their quotients by the number of GPUs, f32 only;
+  /// their product; or all of them, GPU by GPU.
+  enum class Kind { sum, mean, product, gather };
   Kind kind = Kind::sum;       ///< what comes of them
   DType dtype = DType::f32;    ///< f32, i32 or i64
   const void* from = nullptr;  ///< this GPU's elements

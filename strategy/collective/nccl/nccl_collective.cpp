@@ -1,6 +1,7 @@
 #include "lockstep/strategy/collective/nccl/nccl_collective.h"
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -23,10 +24,21 @@ namespace {
 constexpr const char* gradients_place = "the reduction of gradients";
 
 /// What NCCL is asked for. All parts are gathered and combined here for the largest and the smallest, which are not NaN
-/// where a part is in NCCL's own; a mean is divided after it.
-GpuPart::Kind kind_of(ReduceOp op) {
-  if (op == ReduceOp::max || op == ReduceOp::min) return GpuPart::Kind::gather;
-  return op == ReduceOp::prod ? GpuPart::Kind::product : GpuPart::Kind::sum;
+/// where a part is in NCCL's own. NCCL's mean divides before it adds: it has the bits of a sum that is divided, as a
+/// mean is defined, where division by the number of replicas is exact.
+GpuPart::Kind kind_of(ReduceOp op, int replicas) {
+  switch (op) {
+    case ReduceOp::max:
+    case ReduceOp::min:
+      return GpuPart::Kind::gather;
+    case ReduceOp::prod:
+      return GpuPart::Kind::product;
+    case ReduceOp::mean:
+      return std::has_single_bit(static_cast<unsigned>(replicas)) ? GpuPart::Kind::mean : GpuPart::Kind::sum;
+    case ReduceOp::sum:
+      return GpuPart::Kind::sum;
+  }
+  fail<BrokenInvariant>("reduction {} is none of the known ones", static_cast<int>(op));
 }
 
 class NcclCollective final : public HostCollective {
@@ -79,41 +91,43 @@ std::vector<Gathered> NcclCollective::all_gather(int replica, std::span<const Te
   return gathered;
 }
 
-/// The parts of one replica's packs on their way. bf16 is widened: NCCL would round after each addition.
+/// One replica's part of a pack on its way. bf16 is widened: NCCL would round after each addition.
 struct Transfer {
+  GpuPart::Kind kind;
   Tensor in;
-  Tensor out;  ///< of all replicas, one after the other, where they are gathered
+  Tensor
+      out;  ///< the pack's result itself where it is of in's dtype; of all replicas, one after the other, if gathered
 };
 
-Transfer transfer_of(ReduceOp op, const Tensor& value, int replicas) {
-  Transfer transfer{.in = value, .out = {}};
-  if (value.dtype() == DType::bf16) {
-    transfer.in = Tensor::empty(value.shape());
-    current_backend().convert(value, transfer.in);
-  }
-  const std::int64_t parts = kind_of(op) == GpuPart::Kind::gather ? replicas : 1;
-  transfer.out = Tensor::empty({parts, value.elements()}, transfer.in.dtype());
+Transfer transfer_of(ReduceOp op, const Tensor& value, int replicas, const Tensor& result) {
+  Transfer transfer{.kind = kind_of(op, replicas), .in = value, .out = result};
+  if (value.dtype() == DType::bf16) transfer.in = transfer.out = Tensor::empty(value.shape());
+  if (value.dtype() == DType::bf16) current_backend().convert(value, transfer.in);
+  if (transfer.kind == GpuPart::Kind::gather)
+    transfer.out = Tensor::empty({replicas, value.elements()}, transfer.in.dtype());
   return transfer;
 }
 
-GpuPart part_of(ReduceOp op, const Transfer& transfer) {
-  return {.kind = kind_of(op),
+GpuPart part_of(const Transfer& transfer) {
+  return {.kind = transfer.kind,
           .dtype = transfer.in.dtype(),
           .from = transfer.in.raw_data(),
           .to = transfer.out.raw_data(),
           .elements = static_cast<std::size_t>(transfer.in.elements())};
 }
 
-/// What NCCL has brought, into `out`: combined, divided or rounded as is left to do.
-void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& out) {
-  const Tensor result = out.dtype() == transfer.out.dtype() ? out : Tensor::empty(out.shape(), transfer.out.dtype());
-  std::vector<Tensor> parts;
-  for (std::int64_t part = 0; part < transfer.out.dim(0); ++part)
-    parts.push_back(transfer.out.slice_view(0, part, part + 1));
-  const bool is_combined = kind_of(op) != GpuPart::Kind::gather && op != ReduceOp::mean;
-  const ReduceOp left = is_combined ? ReduceOp::sum : op;
-  reduce_range(left, parts, std::span(&result, 1), {0, out.elements()}, replicas);
-  if (result.dtype() != out.dtype()) current_backend().convert(result, out);
+/// What NCCL has brought, into `result`: combined, divided or rounded as is left to do.
+void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& result) {
+  Tensor combined = transfer.out;
+  if (transfer.kind == GpuPart::Kind::gather) {
+    std::vector<Tensor> parts;
+    for (std::int64_t part = 0; part < replicas; ++part) parts.push_back(transfer.out.slice_view(0, part, part + 1));
+    combined = result.dtype() == transfer.in.dtype() ? result : transfer.in;
+    reduce_range(op, parts, std::span(&combined, 1), {0, combined.elements()});
+  } else if (op == ReduceOp::mean && transfer.kind == GpuPart::Kind::sum) {
+    reduce_range(op, std::span(&combined, 1), std::span(&combined, 1), {0, combined.elements()}, replicas);
+  }
+  if (combined.dtype() != result.dtype()) current_backend().convert(combined, result);
 }
 
 void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {
@@ -122,8 +136,8 @@ void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews
   std::vector<GpuPart> parts;
   std::string texts;
   for (const PackViews& pack : packs) {
-    transfers.push_back(transfer_of(op, pack.in[own], replicas_in_sync()));
-    parts.push_back(part_of(op, transfers.back()));
+    transfers.push_back(transfer_of(op, pack.in[own], replicas_in_sync(), pack.out[own]));
+    parts.push_back(part_of(transfers.back()));
     if (cluster_) texts += fmt::format("{}{} of {}", texts.empty() ? "" : ", ", name(op), pack.in[own]);
   }
   // In backward, gradients may have been exchanged before it: that has to be so on all workers.

@@ -14,20 +14,24 @@ namespace {
 
 std::mutex enqueued_mutex;
 std::vector<std::size_t> enqueued_for_all;
+std::vector<GpuPart::Kind> combined_kinds;
 
-/// In replica order; the result may be one of the parts.
+/// In replica order; the result may be one of the parts. As NCCL does, a mean divides before it adds.
 template <class T>
 void combine_as(std::span<const GpuPart> parts) {
   const std::size_t elements = parts.front().elements;
+  const auto replicas = static_cast<float>(parts.size());
   std::vector<T> result;
   for (const GpuPart& part : parts) {
-    const T* const from = static_cast<const T*>(part.from);
+    std::vector<T> own(static_cast<const T*>(part.from), static_cast<const T*>(part.from) + elements);
+    if (part.kind == GpuPart::Kind::mean)
+      for (T& value : own) value = static_cast<T>(static_cast<float>(value) * (1 / replicas));
     if (part.kind == GpuPart::Kind::gather || result.empty()) {
-      result.insert(result.end(), from, from + elements);
+      result.insert(result.end(), own.begin(), own.end());
       continue;
     }
     for (std::size_t i = 0; i < elements; ++i)
-      result[i] = part.kind == GpuPart::Kind::sum ? result[i] + from[i] : result[i] * from[i];
+      result[i] = part.kind == GpuPart::Kind::product ? result[i] * own[i] : result[i] + own[i];
   }
   for (const GpuPart& part : parts) std::memcpy(part.to, result.data(), result.size() * sizeof(T));
 }
@@ -61,9 +65,15 @@ void PretendGpuCommunicators::combine(std::span<const GpuPart> parts) {
     require<BrokenInvariant>(part.kind == first.kind && part.dtype == first.dtype && part.elements == first.elements,
                              "GPUs come to a collective with {} elements of {} and {} of {}", first.elements,
                              name(first.dtype), part.elements, name(part.dtype));
+    require<BrokenInvariant>(part.kind != GpuPart::Kind::mean || part.dtype == DType::f32, "GPUs have no mean of {}",
+                             name(part.dtype));
     require<BrokenInvariant>(
         part.elements == 0 || (platform_.memory().contains(part.from) && platform_.memory().contains(part.to)),
         "a collective of GPUs is given the host's memory");
+  }
+  {
+    const std::lock_guard lock(enqueued_mutex);
+    combined_kinds.push_back(first.kind);
   }
   const DeviceMemory::Access access(platform_.memory());
   switch (first.dtype) {
@@ -119,6 +129,11 @@ void PretendGpuCommunicators::enqueue_for_all(const char* /*what*/, std::span<co
 std::vector<std::size_t> PretendGpuCommunicators::take_enqueued_for_all() {
   const std::lock_guard lock(enqueued_mutex);
   return std::exchange(enqueued_for_all, {});
+}
+
+std::vector<GpuPart::Kind> PretendGpuCommunicators::take_combined() {
+  const std::lock_guard lock(enqueued_mutex);
+  return std::exchange(combined_kinds, {});
 }
 
 std::unique_ptr<GpuCommunicators> make_pretend_communicators(const std::vector<LogicalDevice>& gpus,

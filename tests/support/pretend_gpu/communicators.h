@@ -29,6 +29,8 @@ class PretendGpuCommunicators final : public GpuCommunicators {
 
   /// What has been enqueued for all, by any of these: elements, in their order, of each call.
   static std::vector<std::size_t> take_enqueued_for_all();
+  /// What all of these have been asked to make of GPUs' parts, in the order in which it was done.
+  static std::vector<GpuPart::Kind> take_combined();
 
  private:
   void combine(std::span<const GpuPart> parts);

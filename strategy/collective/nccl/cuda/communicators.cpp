@@ -54,12 +54,25 @@ ncclDataType_t type_of(DType dtype) {
   }
 }
 
+ncclRedOp_t operation_of(GpuPart::Kind kind) {
+  switch (kind) {
+    case GpuPart::Kind::sum:
+      return ncclSum;
+    case GpuPart::Kind::mean:
+      return ncclAvg;
+    case GpuPart::Kind::product:
+      return ncclProd;
+    default:
+      fail<BrokenInvariant>("NCCL has no reduction for parts of kind {}", static_cast<int>(kind));
+  }
+}
+
 void enqueue_part(const GpuPart& part, ncclComm_t communicator, cudaStream_t stream) {
   const ncclDataType_t type = type_of(part.dtype);
   if (part.kind == GpuPart::Kind::gather)
     return check_nccl(ncclAllGather(part.from, part.to, part.elements, type, communicator, stream), "ncclAllGather");
-  const ncclRedOp_t operation = part.kind == GpuPart::Kind::product ? ncclProd : ncclSum;
-  check_nccl(ncclAllReduce(part.from, part.to, part.elements, type, operation, communicator, stream), "ncclAllReduce");
+  check_nccl(ncclAllReduce(part.from, part.to, part.elements, type, operation_of(part.kind), communicator, stream),
+             "ncclAllReduce");
 }
 
 }  // namespace

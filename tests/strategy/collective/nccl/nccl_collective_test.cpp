@@ -206,16 +206,18 @@ TEST(NcclCollective, AStepAfterOneThatFailedInBackwardIsWhole) {
   EXPECT_EQ(failing.values(), well.values());
 }
 
+/// What all replicas get from all_reduce of one value each.
+Tensor reduced(ReduceOp op, const std::vector<Tensor>& values) {
+  const auto parts = test::per_replica(static_cast<int>(values.size()),
+                                       [&](int replica) { return values[static_cast<std::size_t>(replica)]; });
+  const auto results = on_gpus(static_cast<int>(values.size()))
+                           .run([&](const Tensor& own) { return get_replica_context().all_reduce(op, own); }, parts);
+  for (const Tensor& result : results.local_results()) test::expect_same_bits(result, results[0]);
+  return results[0];
+}
+
 TEST(NcclCollective, GivesEveryReplicaWhatAllReduceIsDefinedToBe) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto reduced = [](ReduceOp op, const std::vector<Tensor>& values) {
-    const auto parts = test::per_replica(static_cast<int>(values.size()),
-                                         [&](int replica) { return values[static_cast<std::size_t>(replica)]; });
-    const auto results = on_gpus(static_cast<int>(values.size()))
-                             .run([&](const Tensor& own) { return get_replica_context().all_reduce(op, own); }, parts);
-    for (const Tensor& result : results.local_results()) test::expect_same_bits(result, results[0]);
-    return results[0];
-  };
   const std::vector<Tensor> floats{Tensor::from(std::vector<float>{1, -2, nan}, {3}),
                                    Tensor::from(std::vector<float>{4, 3, 1}, {3}),
                                    Tensor::from(std::vector<float>{-3, 5, 2}, {3})};
@@ -227,6 +229,26 @@ TEST(NcclCollective, GivesEveryReplicaWhatAllReduceIsDefinedToBe) {
   const std::vector<Tensor> integers{Tensor::from(std::vector<std::int64_t>{std::int64_t{1} << 40}, {1}),
                                      Tensor::from(std::vector<std::int64_t>{3}, {1})};
   EXPECT_THAT(reduced(ReduceOp::sum, integers).to_vector<std::int64_t>(), ElementsAre((std::int64_t{1} << 40) + 3));
+}
+
+// A mean is the sum divided by the number of replicas; NCCL's own divides first.
+TEST(NcclCollective, LeavesDividingToNcclWhereThatGivesTheSameBits) {
+  using Kind = GpuPart::Kind;
+  for (const int replicas : {2, 3, 4, 5, 8})
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      std::vector<Tensor> values;
+      std::vector<float> expected(1000);
+      for (int replica = 0; replica < replicas; ++replica) {
+        values.push_back(cast(test::random_tensor({1000}, static_cast<unsigned>(replica)), dtype));
+        const std::vector<float> own = values.back().to_vector<float>();
+        for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += own[i];
+      }
+      for (float& value : expected) value /= static_cast<float>(replicas);
+      PretendGpuCommunicators::take_combined();
+      test::expect_same_bits(reduced(ReduceOp::mean, values), cast(Tensor::from(expected, {1000}), dtype));
+      const bool exact = replicas == 2 || replicas == 4 || replicas == 8;
+      EXPECT_THAT(PretendGpuCommunicators::take_combined(), ElementsAre(exact ? Kind::mean : Kind::sum)) << replicas;
+    }
 }
 
 TEST(NcclCollective, RefusesReplicasThatShareAGpu) {
