@@ -53,9 +53,14 @@ std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vect
                        "replicas are either all on GPUs or all on CPUs, got [{}]", fmt::join(names, ", "));
   require(options.bytes_per_pack >= 0, "bytes_per_pack must be at least 0 (everything in one pack), got {}",
           options.bytes_per_pack);
+  const CrossDeviceOps ops = chosen(options.cross_device_ops, devices, group.turn_order());
+  const bool by_nccl = on_gpus && (options.cluster || ops == CrossDeviceOps::nccl);
+  require<Unsupported>(options.wire_dtype == DType::f32 || (options.wire_dtype == DType::bf16 && by_nccl),
+                       "gradients are exchanged as f32, or as bf16 by nccl between several GPUs that have a replica "
+                       "each, not as {} between [{}]: leave wire_dtype f32",
+                       name(options.wire_dtype), fmt::join(names, ", "));
   if (options.cluster && on_gpus) return make_nccl_collective(group, devices, options);
   if (options.cluster) return std::make_unique<WorkersCollective>(group, options.bytes_per_pack, *options.cluster);
-  const CrossDeviceOps ops = chosen(options.cross_device_ops, devices, group.turn_order());
   if (on_gpus && ops != CrossDeviceOps::nccl) check_reachable(devices, ops);
   switch (ops) {
     case CrossDeviceOps::automatic:

@@ -20,6 +20,7 @@ struct FlatViews {
   std::span<float* const> gradients;   ///< one for each replica
   std::span<float* const> parameters;  ///< one for each copy of the variables
   std::span<float* const> state;       ///< the optimizer's slots, held once, or this replica's own
+  Tensor own{};                        ///< this replica's gradients, for ways that exchange copies of them
 };
 
 /// Elements [begin, end) of the flat memory.
@@ -84,12 +85,16 @@ struct CollectiveOptions {
   CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;  ///< the way of combining
   /// Tensors that are combined in one call are copied together up to about this size, by dtype; 0: all into one.
   std::int64_t bytes_per_pack = 0;
+  /// What gradients are rounded to before they are exchanged, f32 or bf16, which only nccl does: half the bytes, at
+  /// the price of a rounding of each replica's gradient and of each sum on the way. All replicas get the same bits.
+  DType wire_dtype = DType::f32;
   std::shared_ptr<Cluster> cluster{};  ///< whose workers have the other replicas; null when there are none
 };
 
 /// The collective for replicas on these devices. `automatic` is nccl for several GPUs that are each on a physical GPU
-/// of its own, else shared_memory. Throws Unsupported when devices or build have none of that kind, InvalidArgument for
-/// a negative size. Where there are other workers there is one way: nccl on GPUs, the workers' exchange on CPUs.
+/// of its own, else shared_memory. Throws Unsupported when devices or build have none of that kind or no such
+/// wire_dtype, InvalidArgument for a negative size. Where there are other workers there is one way: nccl on GPUs, the
+/// workers' exchange on CPUs.
 std::unique_ptr<Collective> make_collective(ReplicaGroup& group, const std::vector<LogicalDevice>& devices,
                                             const CollectiveOptions& options = {});
 

@@ -25,7 +25,7 @@ class MirroredState final : public ThreadedStrategy {
 
 MeetingOptions meeting_options_of(const MirroredOptions& options) {
   return {.timeout = options.timeout,
-          .collective = {options.cross_device_ops, options.bytes_per_pack},
+          .collective = {options.cross_device_ops, options.bytes_per_pack, options.wire_dtype},
           .turn_order = options.turn_order};
 }
 

@@ -18,6 +18,8 @@ struct MirroredOptions {
   CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;
   /// As CollectiveOptions::bytes_per_pack.
   std::int64_t bytes_per_pack = 0;
+  /// As CollectiveOptions::wire_dtype.
+  DType wire_dtype = DType::f32;
   /// Replicas take turns, as TensorFlow's do: replica 0 runs until it meets the others or ends, then replica 1, and so
   /// on. Fixes the order of all side effects, for tests; nothing runs at the same time.
   bool turn_order = false;

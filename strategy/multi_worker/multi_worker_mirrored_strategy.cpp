@@ -79,9 +79,11 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
   }
   // Replicas wait longer for one that waits for other workers, so that the workers' error is the first.
   const auto timeout = cluster ? 2 * options.timeout : options.timeout;
-  return std::make_shared<MultiWorkerState>(
-      devices,
-      MeetingOptions{.timeout = timeout, .collective = {.bytes_per_pack = options.bytes_per_pack, .cluster = cluster}});
+  return std::make_shared<MultiWorkerState>(devices,
+                                            MeetingOptions{.timeout = timeout,
+                                                           .collective = {.bytes_per_pack = options.bytes_per_pack,
+                                                                          .wire_dtype = options.wire_dtype,
+                                                                          .cluster = cluster}});
 }
 
 }  // namespace

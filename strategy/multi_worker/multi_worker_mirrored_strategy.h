@@ -22,6 +22,8 @@ struct MultiWorkerOptions {
   ///@}
   /// As CollectiveOptions::bytes_per_pack.
   std::int64_t bytes_per_pack = 0;
+  /// As CollectiveOptions::wire_dtype. The same on all workers.
+  DType wire_dtype = DType::f32;
 };
 
 /// Synchronous training in several processes, on one machine or many: `mpirun -np 4 -H a:2,b:2 program`. Each process,

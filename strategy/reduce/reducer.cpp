@@ -128,7 +128,7 @@ void GradientReducer::require_finite(int replica, std::size_t variable, const De
 }
 
 FlatViews GradientReducer::views_of(int replica) const {
-  return {arena_->gradients(), arena_->parameters(), state_of(replica).pointers};
+  return {arena_->gradients(), arena_->parameters(), state_of(replica).pointers, arena_->gradients_of(replica)};
 }
 
 std::size_t GradientReducer::bucket_of(int variable) const {
@@ -267,7 +267,7 @@ void GradientReducer::sum_gradients(const ReplicaContext& context) {
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   add_accumulated(replica);
-  const FlatViews views{arena_->gradients(), arena_->gradients(), {}};
+  const FlatViews views{arena_->gradients(), arena_->gradients(), {}, arena_->gradients_of(replica)};
   context.collective().reduce_and_update(replica, views, buckets_, [&](const UpdateViews& part) {
     check_some_gradient();
     current_backend().reduce(ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count});

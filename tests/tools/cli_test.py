@@ -139,6 +139,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--model", "xception", "--data", "fashion-mnist", says=["does not suit", "larger"])
         self.refuse("train", "--model", "resnet50", *TINY, "--dropout", "0.1", says="resnet50 has no dropout layer")
         self.refuse("train", "--cross-device-ops", "ring", says=["--cross-device-ops", "ring", "hierarchical-copy"])
+        self.refuse("train", "--wire-dtype", "half", says=["--wire-dtype", "half", "bfloat16"])
         self.refuse("train", "--devices", "CPU:0,CPU:0", says="named twice")
         self.refuse("train", "--devices", "TPU:0", says="TPU:0")
         self.refuse("train", "--devices", "GPU:99", says="GPU:99")
@@ -306,6 +307,10 @@ class Training(Case):
         done = run("train", *TINY, "--cross-device-ops", "nccl")
         self.assertEqual(done.returncode, 1)
         self.assertIn("'nccl' combine the values of GPU replicas", done.stderr)
+        done = run("train", *TINY, "--wire-dtype", "bfloat16")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("by nccl between several GPUs that have a replica each, not as bf16 between [CPU:0, CPU:1]",
+                      done.stderr)
 
 
 class Terminal(Case):
@@ -432,6 +437,8 @@ class Strategies(Case):
         self.refuse(*arguments, "--strategy", "one-device", "--replicas", "2", says="takes one device, got 2")
         self.refuse(*arguments, "--strategy", "central-storage", "--cross-device-ops", "shared-memory",
                     says="is for --strategy mirrored")
+        self.refuse(*arguments, "--strategy", "central-storage", "--wire-dtype", "bfloat16",
+                    says="is for --strategy mirrored and multi-worker")
 
 
 class Data(Case):

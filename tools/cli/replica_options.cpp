@@ -68,6 +68,10 @@ void ReplicaOptions::add_to(CLI::App& command) {
       .add_option("--cross-device-ops", cross_device_ops,
                   fmt::format("how replicas combine their values: {} (default auto)", fmt::join(ways, ", ")))
       ->check(CLI::IsMember(ways));
+  command
+      .add_option("--wire-dtype", wire_dtype,
+                  "what gradients are exchanged as between GPUs: float32 (default), or bfloat16, half the bytes")
+      ->check(CLI::IsMember({float32, bfloat16}));
   command.add_option("--timeout", timeout_s, "longest wait for a replica or a worker, in seconds (default 600)")
       ->check(whole_number_from(1));
 }
@@ -76,6 +80,10 @@ Strategy ReplicaOptions::make_strategy() const {
   const CrossDeviceOps ops = parse_cross_device_ops(cross_device_ops);
   require(strategy == mirrored || ops == CrossDeviceOps::automatic,
           "--cross-device-ops {} is for --strategy mirrored; with {} leave it out", cross_device_ops, strategy);
+  const bool is_mirrored = strategy == mirrored || strategy == multi_worker;
+  require(is_mirrored || wire_dtype == float32,
+          "--wire-dtype {} is for --strategy mirrored and multi-worker; with {} leave it out", wire_dtype, strategy);
+  const DType wire = wire_dtype == bfloat16 ? DType::bf16 : DType::f32;
   const std::vector<LogicalDevice> chosen = devices_of_process();
   const std::chrono::seconds timeout(timeout_s);
   if (strategy == multi_gpu) return get_strategy();
@@ -85,8 +93,9 @@ Strategy ReplicaOptions::make_strategy() const {
   }
   if (strategy == central_storage) return CentralStorageStrategy(chosen, {.timeout = timeout});
   if (strategy == multi_worker)
-    return MultiWorkerMirroredStrategy(chosen, {.timeout = timeout, .asked_to_end = InterruptCallback::interrupted});
-  return MirroredStrategy(chosen, {.timeout = timeout, .cross_device_ops = ops});
+    return MultiWorkerMirroredStrategy(
+        chosen, {.timeout = timeout, .asked_to_end = InterruptCallback::interrupted, .wire_dtype = wire});
+  return MirroredStrategy(chosen, {.timeout = timeout, .cross_device_ops = ops, .wire_dtype = wire});
 }
 
 int ReplicaOptions::replicas_of(const Strategy& made) const {

@@ -30,6 +30,7 @@ struct ReplicaOptions {
   DeviceOptions devices{};
   std::string strategy = "mirrored";
   std::string cross_device_ops = "auto";
+  std::string wire_dtype = "float32";
   std::int64_t timeout_s = 600;
 
   void add_to(CLI::App& command);
@@ -52,6 +53,8 @@ struct ReplicaOptions {
   static constexpr const char* central_storage = "central-storage";
   static constexpr const char* multi_gpu = "multi-gpu-model";
   static constexpr const char* multi_worker = "multi-worker";
+  static constexpr const char* float32 = "float32";
+  static constexpr const char* bfloat16 = "bfloat16";
 
   /// Throws as parse_devices and default_devices.
   std::vector<LogicalDevice> devices_of_process() const;

@@ -8,36 +8,36 @@ BucketExchange::BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCommun
     members_.push_back({.gpu = gpu, .summed = gpu_platform().make_mark(gpu, GpuQueue::communication)});
 }
 
-void BucketExchange::add(int replica, std::span<float* const> gradients, std::span<const FlatRange> ranges,
-                         std::size_t range) {
+void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges) {
   const std::lock_guard lock(mutex_);
-  if (!begun_) begin(ranges.size());
-  members_[static_cast<std::size_t>(replica)].final[range]->set();
+  if (!begun_) begin(ranges);
+  Member& member = members_[static_cast<std::size_t>(replica)];
+  member.parts[range] = part;
+  member.final[range]->set();
   ++came_[range];
-  while (enqueued_ < ranges.size() && came_[enqueued_] == members_.size()) enqueue(gradients, ranges, enqueued_++);
+  while (enqueued_ < ranges && came_[enqueued_] == members_.size()) enqueue(enqueued_++);
 }
 
 void BucketExchange::begin(std::size_t ranges) {
-  for (Member& member : members_)
+  for (Member& member : members_) {
+    member.parts.resize(ranges);
     while (member.final.size() < ranges)
       member.final.push_back(gpu_platform().make_mark(member.gpu, GpuQueue::compute));
+  }
   came_.assign(ranges, 0);
   enqueued_ = 0;
   joined_ = 0;
   begun_ = true;
 }
 
-void BucketExchange::enqueue(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range) {
-  const FlatRange& elements = ranges[range];
+void BucketExchange::enqueue(std::size_t range) {
   parts_.clear();
-  for (std::size_t replica = 0; replica < members_.size(); ++replica) {
-    const Member& member = members_[replica];
+  for (const Member& member : members_) {
     member.final[range]->order_before(member.gpu, GpuQueue::communication);
-    float* const own = gradients[replica] + elements.begin;
-    parts_.push_back({.from = own, .to = own, .elements = static_cast<std::size_t>(elements.end - elements.begin)});
+    parts_.push_back(member.parts[range]);
   }
   communicators_.enqueue_for_all("the reduction of gradients", parts_);
-  if (range + 1 == ranges.size())
+  if (range + 1 == came_.size())
     for (Member& member : members_) member.summed->set();
 }
 

@@ -21,9 +21,9 @@ class BucketExchange {
   /// For a replica on each GPU; `communicators` outlive this.
   BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCommunicators& communicators);
 
-  /// A replica's part of a range is final once its GPU has computed what it has been given. The first one of a step
-  /// begins it.
-  void add(int replica, std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range);
+  /// A replica's part of range number `range`, of `ranges`, is final once its GPU has computed what it has been given.
+  /// The first one of a step begins it.
+  void add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges);
   /// Whether a step has begun: true for each replica until it joins.
   bool begun() const;
   /// How many ranges of the step have been enqueued.
@@ -38,11 +38,12 @@ class BucketExchange {
   /// Of one replica.
   struct Member {
     LogicalDevice gpu;
+    std::vector<GpuPart> parts{};                   ///< by range
     std::vector<std::unique_ptr<GpuMark>> final{};  ///< by range: the gradients have been computed
     std::unique_ptr<GpuMark> summed{};              ///< the sums of all ranges
   };
   void begin(std::size_t ranges);
-  void enqueue(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range);
+  void enqueue(std::size_t range);
 
   GpuCommunicators& communicators_;
   mutable std::mutex mutex_;  ///< of what follows

@@ -18,7 +18,7 @@ struct GpuPart {
   /// their product; or all of them, GPU by GPU.
   enum class Kind { sum, mean, product, gather };
   Kind kind = Kind::sum;       ///< what comes of them
-  DType dtype = DType::f32;    ///< f32, i32 or i64
+  DType dtype = DType::f32;    ///< f32, bf16 (rounded after each addition), i32 or i64
   const void* from = nullptr;  ///< this GPU's elements
   void* to = nullptr;          ///< the result; may be `from`, unless it is gathered
   std::size_t elements = 0;    ///< at `from`, the same on all GPUs

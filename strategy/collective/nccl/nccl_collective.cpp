@@ -16,6 +16,7 @@
 #include <lockstep/strategy/collective/host_collective.h>
 #include <lockstep/strategy/collective/nccl/bucket_exchange.h>
 #include <lockstep/strategy/collective/nccl/gpu_communicators.h>
+#include <lockstep/strategy/collective/nccl/gradient_wire.h>
 #include <lockstep/strategy/collective/workers/worker_gather.h>
 
 namespace lockstep {
@@ -47,6 +48,7 @@ class NcclCollective final : public HostCollective {
       : HostCollective(group, options.bytes_per_pack),
         cluster_(options.cluster.get()),
         communicators_(make_gpu_communicators(gpus, group.timeout(), cluster_)),
+        wire_(gpus, options.wire_dtype),
         exchange_(gpus, *communicators_) {
     if (cluster_) gather_.emplace(group, *cluster_);
   }
@@ -61,7 +63,7 @@ class NcclCollective final : public HostCollective {
                          const UpdateFn& update) override;
 
  private:
-  void sum_gradients(int replica, float* gradients, std::span<const FlatRange> ranges);
+  void sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges);
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
   /// Enqueues collectives, and returns when all replicas have: nothing that a replica enqueues after them, and nothing
   /// that CUDA does at a first use, may come before another replica's part of them.
@@ -81,6 +83,7 @@ class NcclCollective final : public HostCollective {
   Cluster* cluster_;  ///< null when all GPUs are in this process
   std::optional<WorkerGather> gather_{};
   std::unique_ptr<GpuCommunicators> communicators_;
+  GradientWire wire_;
   BucketExchange exchange_;
   std::atomic<bool> connected_ = false;  ///< NCCL has summed gradients before; set while all replicas are in a step
 };
@@ -150,7 +153,7 @@ void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews
 
 void NcclCollective::gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                      std::size_t range) {
-  if (connected_) exchange_.add(replica, views.gradients, ranges, range);
+  if (connected_) exchange_.add(replica, wire_.part_of(replica, views, ranges, range), range, ranges.size());
 }
 
 void NcclCollective::abandon_step() {
@@ -158,11 +161,10 @@ void NcclCollective::abandon_step() {
   exchange_.abandon();
 }
 
-void NcclCollective::sum_gradients(int replica, float* gradients, std::span<const FlatRange> ranges) {
-  for (const FlatRange& range : ranges) {
+void NcclCollective::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
+  for (std::size_t range = 0; range < ranges.size(); ++range) {
     // One by one, as beside backward: NCCL chooses its algorithm by the size of all that it is given in one go.
-    float* const own = gradients + range.begin;
-    const GpuPart part{.from = own, .to = own, .elements = static_cast<std::size_t>(range.end - range.begin)};
+    const GpuPart part = wire_.part_of(replica, views, ranges, range);
     communicators_->enqueue(replica, gradients_place, std::span(&part, 1));
   }
   group().meet_on_host(replica, gradients_place);
@@ -176,8 +178,9 @@ void NcclCollective::reduce_and_update(int replica, const FlatViews& views, std:
     const PhaseTimer timer(Phase::reduce);
     group().meet_on_host(replica, gradients_place);
     agree(replica, gradients_place, "the number of gradients is",
-          fmt::format("{}", ranges.empty() ? 0 : ranges.back().end));
-    if (!exchange_.join(replica)) sum_gradients(replica, views.gradients[own], ranges);
+          fmt::format("{} as {}", ranges.empty() ? 0 : ranges.back().end, name(wire_.dtype())));
+    if (!exchange_.join(replica)) sum_gradients(replica, views, ranges);
+    wire_.finish(replica, views, ranges);
   }
   {
     const PhaseTimer timer(Phase::update);

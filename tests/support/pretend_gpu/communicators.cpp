@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <support/pretend_gpu/communicators.h>
 
+#include <lockstep/kernels/common/reduction.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::test {
@@ -16,22 +17,26 @@ std::mutex enqueued_mutex;
 std::vector<std::size_t> enqueued_for_all;
 std::vector<GpuPart::Kind> combined_kinds;
 
-/// In replica order; the result may be one of the parts. As NCCL does, a mean divides before it adds.
+/// In replica order; the result may be one of the parts. As NCCL does, a mean divides before it adds, and bf16 is
+/// rounded after each addition.
 template <class T>
 void combine_as(std::span<const GpuPart> parts) {
-  const std::size_t elements = parts.front().elements;
-  const auto replicas = static_cast<float>(parts.size());
+  using A = Accumulator<T>;
+  const GpuPart& first = parts.front();
+  const A factor = first.kind == GpuPart::Kind::mean ? A(1) / static_cast<A>(parts.size()) : A(1);
   std::vector<T> result;
   for (const GpuPart& part : parts) {
-    std::vector<T> own(static_cast<const T*>(part.from), static_cast<const T*>(part.from) + elements);
-    if (part.kind == GpuPart::Kind::mean)
-      for (T& value : own) value = static_cast<T>(static_cast<float>(value) * (1 / replicas));
-    if (part.kind == GpuPart::Kind::gather || result.empty()) {
-      result.insert(result.end(), own.begin(), own.end());
-      continue;
+    const T* const from = static_cast<const T*>(part.from);
+    const bool is_new = part.kind == GpuPart::Kind::gather || result.empty();
+    for (std::size_t i = 0; i < part.elements; ++i) {
+      const A own = static_cast<A>(from[i]) * factor;
+      if (is_new)
+        result.push_back(static_cast<T>(own));
+      else if (part.kind == GpuPart::Kind::product)
+        result[i] = static_cast<T>(static_cast<A>(result[i]) * own);
+      else
+        result[i] = static_cast<T>(static_cast<A>(result[i]) + own);
     }
-    for (std::size_t i = 0; i < elements; ++i)
-      result[i] = part.kind == GpuPart::Kind::product ? result[i] * own[i] : result[i] + own[i];
   }
   for (const GpuPart& part : parts) std::memcpy(part.to, result.data(), result.size() * sizeof(T));
 }
@@ -79,6 +84,8 @@ void PretendGpuCommunicators::combine(std::span<const GpuPart> parts) {
   switch (first.dtype) {
     case DType::f32:
       return combine_as<float>(parts);
+    case DType::bf16:
+      return combine_as<bfloat16>(parts);
     case DType::i32:
       return combine_as<std::int32_t>(parts);
     case DType::i64:

@@ -45,6 +45,8 @@ ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return ncclFloat32;
+    case DType::bf16:
+      return ncclBfloat16;
     case DType::i32:
       return ncclInt32;
     case DType::i64:

@@ -23,7 +23,6 @@ class Exchange {
   explicit Exchange(int replicas) : gpus_(logical_gpus(replicas)) {
     for (const LogicalDevice& gpu : gpus_) {
       gradients_.push_back(Tensor::empty({64}, DType::f32, gpu));
-      pointers_.push_back(gradients_.back().data<float>());
     }
     compute();
     PretendGpuCommunicators::take_enqueued_for_all();
@@ -34,7 +33,12 @@ class Exchange {
   void compute(std::size_t replica) const {
     copy(Tensor::full({64}, static_cast<double>(replica + 1)), gradients_[replica]);
   }
-  void add(int replica, std::size_t range) { exchange.add(replica, pointers_, ranges_, range); }
+  void add(int replica, std::size_t range) {
+    const auto [begin, end] = ranges_[range];
+    float* const own = gradients_[static_cast<std::size_t>(replica)].data<float>() + begin;
+    exchange.add(replica, {.from = own, .to = own, .elements = static_cast<std::size_t>(end - begin)}, range,
+                 ranges_.size());
+  }
   std::vector<float> gradients(int replica) const {
     return gradients_[static_cast<std::size_t>(replica)].to_vector<float>();
   }
@@ -47,7 +51,6 @@ class Exchange {
 
   std::vector<LogicalDevice> gpus_;
   std::vector<Tensor> gradients_{};
-  std::vector<float*> pointers_{};
   const std::vector<FlatRange> ranges_{{0, 16}, {16, 48}, {48, 64}};
   PretendGpuCommunicators communicators_{platform(), gpus_};
 

@@ -30,7 +30,9 @@ using test::this_replica;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-MirroredStrategy on_gpus(int replicas) { return MirroredStrategy(logical_gpus(replicas)); }
+MirroredStrategy on_gpus(int replicas, DType wire_dtype = DType::f32) {
+  return MirroredStrategy(logical_gpus(replicas), {.wire_dtype = wire_dtype});
+}
 
 /// x; calls `at_backward` when backward comes to it.
 Tensor probed(const Tensor& x, const std::function<void()>& at_backward) {
@@ -51,7 +53,9 @@ class Training {
   static constexpr std::int64_t large = 1 << 18;  // elements of 1 MiB
   static constexpr std::int64_t small = 48;
 
-  explicit Training(int replicas) : strategy_(on_gpus(replicas)) { PretendGpuCommunicators::take_enqueued_for_all(); }
+  explicit Training(int replicas, DType wire_dtype = DType::f32) : strategy_(on_gpus(replicas, wire_dtype)) {
+    PretendGpuCommunicators::take_enqueued_for_all();
+  }
 
   /// What the loss of a step is made of.
   struct Step {
@@ -116,10 +120,13 @@ TEST(NcclCollective, ExchangesABucketBeforeBackwardHasEnded) {
   }
 }
 
-TEST(NcclCollective, GivesTheSameBitsAsAfterBackward) {
+/// By what gradients are exchanged as.
+class GradientsOf : public testing::TestWithParam<DType> {};
+
+TEST_P(GradientsOf, HaveTheSameBitsAsAfterBackward) {
   for (const int replicas : {2, 3}) {
-    Training beside(replicas);
-    Training after(replicas);
+    Training beside(replicas, GetParam());
+    Training after(replicas, GetParam());
     for (int number = 0; number < 3; ++number) {
       beside.run(number, {});
       PretendGpuCommunicators::take_enqueued_for_all();
@@ -130,17 +137,80 @@ TEST(NcclCollective, GivesTheSameBitsAsAfterBackward) {
   }
 }
 
-TEST(NcclCollective, GivesTheSameBitsHoweverSoonGpusExchange) {
+TEST_P(GradientsOf, HaveTheSameBitsHoweverSoonGpusExchange) {
   auto& gpus = dynamic_cast<test::PretendGpuPlatform&>(gpu_platform());
   std::array<std::vector<std::vector<float>>, 2> values;
   for (const bool soon : {false, true}) {
     gpus.hurry(soon);
-    Training training(2);
+    Training training(2, GetParam());
     for (int number = 0; number < 3; ++number) training.run(number, {});
     values[soon ? 1 : 0] = training.values();
   }
   gpus.hurry(false);
   EXPECT_EQ(values[0], values[1]);
+}
+
+TEST_P(GradientsOf, NeedNoMemoryAfterTheFirstSteps) {
+  Training training(2, GetParam());
+  const auto allocations = [&] {
+    std::uint64_t total = 0;
+    for (const LogicalDevice& gpu : training.strategy().devices()) total += allocator(gpu).stats().system_allocations;
+    return total;
+  };
+  for (int number = 0; number < 3; ++number) training.run(number, {});
+  const std::uint64_t after_warm_up = allocations();
+  for (int number = 3; number < 8; ++number) training.run(number, {});
+  EXPECT_EQ(allocations(), after_warm_up);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GradientsOf, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+// Each replica's gradient is rounded, and each of the sums on the way: by 2^-8 of what has been added so far at most.
+TEST(NcclCollective, SumsInBf16StayWithinItsRounding) {
+  constexpr std::int64_t elements = 1000;
+  for (const int replicas : {2, 3, 5, 8}) {
+    const MirroredStrategy strategy = on_gpus(replicas, DType::bf16);
+    const Variable variable = strategy.scope([&] { return test::variable_of("v", Tensor::full({elements}, 0)); });
+    GradientReducer reducer({variable}, strategy.devices(), {.own_copies = true});
+    std::vector<double> sum(elements);
+    std::vector<double> magnitude(elements);
+    for (int number = 0; number < 3; ++number) {
+      for (int replica = 0; replica < replicas; ++replica) {
+        const auto own = test::random_tensor({elements}, static_cast<unsigned>(8 * number + replica));
+        for (std::size_t i = 0; i < elements; ++i) {
+          sum[i] += own.to_vector<double>()[i];
+          magnitude[i] += std::abs(own.to_vector<double>()[i]);
+        }
+      }
+      strategy.run([&] {
+        GradientTape tape;
+        const Tensor own = test::random_tensor({elements}, static_cast<unsigned>(8 * number + this_replica()));
+        const Tensor loss = lockstep::sum(variable.value() * own);
+        reducer.backward(get_replica_context(), tape, loss, Then::apply);
+        reducer.apply(get_replica_context(),
+                      [](const UpdateViews& views) { current_backend().update(SgdStep{.learning_rate = 1}, views); });
+      });
+      const std::vector<float> values = variable.state().copies().front().to_vector<float>();
+      bool differs = false;
+      for (std::size_t i = 0; i < elements; ++i) {
+        ASSERT_NEAR(values[i], -sum[i], replicas * std::ldexp(magnitude[i], -8)) << i;
+        differs = differs || std::abs(values[i] + sum[i]) > std::ldexp(magnitude[i], -16);
+      }
+      EXPECT_TRUE(differs) << "nothing has been rounded to bf16";
+      for (const Tensor& copy : variable.state().copies()) EXPECT_EQ(copy.to_vector<float>(), values);
+    }
+  }
+}
+
+TEST(NcclCollective, IsTheOnlyOneToExchangeGradientsAsBf16) {
+  const MirroredOptions as_bf16{.wire_dtype = DType::bf16};
+  EXPECT_ERROR(Unsupported, "not as bf16 between [CPU:0, CPU:1]: leave wire_dtype f32",
+               MirroredStrategy(logical_cpus(2), as_bf16));
+  EXPECT_ERROR(Unsupported, "by nccl between several GPUs that have a replica each",
+               MirroredStrategy(logical_gpus(9), as_bf16));
+  EXPECT_ERROR(Unsupported, "not as i32 between [GPU:0, GPU:1]",
+               MirroredStrategy(logical_gpus(2), {.wire_dtype = DType::i32}));
 }
 
 TEST(NcclCollective, KeepsTheOrderOfBucketsWhereReplicasUseOtherVariables) {
