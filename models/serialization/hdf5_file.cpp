@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <lockstep/models/data/deflate.h>
-#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::hdf5 {

@@ -10,12 +10,12 @@
 
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/serialization/zip_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 
 namespace lockstep {
 namespace {

@@ -15,8 +15,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/json_text.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {

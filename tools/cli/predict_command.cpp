@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 
 #include "commands.h"
 #include "output_file.h"

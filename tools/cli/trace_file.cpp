@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 
 namespace lockstep::cli {
 namespace {

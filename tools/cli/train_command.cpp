@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/metrics/accuracy.h>
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/csv_logger.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
+#include <lockstep/runtime/core/atomic_file.h>
 
 #include "commands.h"
 #include "history_plot.h"

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 

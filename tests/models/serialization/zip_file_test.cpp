@@ -6,8 +6,8 @@
 #include <support/expect_error.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/zip_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

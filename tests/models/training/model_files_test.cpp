@@ -10,9 +10,9 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
-#include <lockstep/models/serialization/atomic_file.h>
 #include <lockstep/models/serialization/zip_file.h>
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/atomic_file.h"
+#include "lockstep/runtime/core/atomic_file.h"
 
 #include <atomic>
 #include <cerrno>

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <lockstep/models/serialization/atomic_file.h>
+#include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
