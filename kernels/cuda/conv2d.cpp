@@ -2,14 +2,20 @@
 // each call, since that is the order that all of cuDNN's algorithms for NHWC take, and in the same pass brought to the
 // images' dtype.
 
+#include <cstdlib>
 #include <map>
+#include <mutex>
+#include <string_view>
 #include <utility>
 
 #include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/cudnn_graphs.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/cuda/plan_timer.h>
+#include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
 namespace {
@@ -17,6 +23,34 @@ namespace {
 using cudnn::Convolution;
 using cudnn::ConvolutionPass;
 using cudnn::ConvolutionPlan;
+
+/// Whether the fastest algorithm is taken instead of the one that cuDNN's heuristics put first. Not unless asked for:
+/// another measurement may choose another algorithm, which rounds differently, where no file has the first choice.
+bool autotunes() {
+  const char* const setting = std::getenv("LOCKSTEP_CUDNN_AUTOTUNE");
+  return setting != nullptr && std::string_view(setting) == "1";
+}
+
+/// "NVIDIA H200, compute capability 9.0".
+std::string text_of(const Gpu& gpu) {
+  const Device device = gpu_platform().report().devices.at(static_cast<std::size_t>(gpu.ordinal()));
+  return fmt::format("{}, compute capability {}", device.model, device.compute_capability);
+}
+
+ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
+  if (!autotunes()) return {convolution, handle};
+  // One replica at a time: what others time on the same GPU would disturb it, and all are to have the same plan.
+  static std::mutex turn;
+  static cudnn::PlanCache cache(cudnn::cache_folder());
+  const std::lock_guard lock(turn);
+  try {
+    return cudnn::tuned_plan(cache, text_of(gpu), convolution, handle,
+                             [&] { return cudnn::PlanTimer(convolution, gpu, handle); });
+  } catch (const OutOfMemory& error) {
+    log_warning("the algorithms of the {} are not timed: {}", convolution.text(), error.what());
+    return {convolution, handle};
+  }
+}
 
 /// The calling thread's plan for a physical GPU, made at first use.
 const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
@@ -26,7 +60,7 @@ const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, c
   const std::pair key(gpu.ordinal(), convolution);
   if (const auto found = plans.find(key); found != plans.end()) return found->second;
   if (plans.size() >= limit) plans.clear();
-  return plans.try_emplace(key, convolution, handle).first->second;
+  return plans.emplace(key, make_plan(convolution, gpu, handle)).first->second;
 }
 
 void run(const Convolution& convolution, const ConvolutionPlan::Operands& operands) {

@@ -63,7 +63,7 @@ struct Convolution {
   Layout y() const;
   /// One element per filter.
   Layout bias_layout() const;
-  /// "convolution of f32 x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
+  /// All of it in one line: "convolution of f32 x (8, 32, 32, 3) with kernel (3, 3, 3, 96), strides (1, 1)".
   std::string text() const;
 
   /// By all of it.

@@ -1,8 +1,8 @@
 #include "lockstep/kernels/cuda/cudnn_graphs.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
-#include <vector>
 
 #include <cudnn_frontend.h>
 
@@ -105,11 +105,30 @@ void describe_gradient_kernel(frontend::graph::Graph& graph, const Convolution& 
 
 }  // namespace
 
+std::string versions() {
+  const std::size_t library = cudnnGetVersion();
+  return fmt::format("cuDNN {}.{}.{}, cudnn-frontend {}.{}.{}", library / 10000, library / 100 % 100, library % 100,
+                     CUDNN_FRONTEND_MAJOR_VERSION, CUDNN_FRONTEND_MINOR_VERSION, CUDNN_FRONTEND_PATCH_VERSION);
+}
+
 struct ConvolutionPlan::Graph {
   Convolution convolution;
+  cudnnHandle_t handle = nullptr;  ///< null for a GPU that is described
   frontend::graph::Graph graph;
 
-  explicit Graph(const Convolution& of) : convolution(of) {
+  Graph(const Convolution& of, const PlannedFor& gpu) : convolution(of) {
+    if (const auto* const described = std::get_if<DescribedGpu>(&gpu)) {
+      const auto properties = std::make_shared<frontend::DeviceProperties>();
+      const std::string& text = described->properties;
+      check_plan(properties->deserialize({text.begin(), text.end()}), of);
+      graph.set_device_properties(properties).set_sm_version(described->compute_capability);
+    } else {
+      handle = std::get<cudnnHandle_t>(gpu);
+    }
+  }
+
+  void describe() {
+    const Convolution& of = convolution;
     const auto io = of.dtype == DType::bf16 ? frontend::DataType_t::BFLOAT16 : frontend::DataType_t::FLOAT;
     graph.set_io_data_type(io)
         .set_intermediate_data_type(frontend::DataType_t::FLOAT)
@@ -128,28 +147,44 @@ struct ConvolutionPlan::Graph {
   }
 };
 
-ConvolutionPlan::ConvolutionPlan(const Convolution& convolution, cudnnHandle_t handle)
-    : graph_(std::make_unique<Graph>(convolution)) {
-  build(handle);
+ConvolutionPlan::ConvolutionPlan(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+
+ConvolutionPlan::ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu)
+    : graph_(std::make_unique<Graph>(convolution, gpu)) {
+  prepare();
+  choose_first();
 }
 
-ConvolutionPlan::ConvolutionPlan(const Convolution& convolution, const DescribedGpu& gpu)
-    : graph_(std::make_unique<Graph>(convolution)) {
-  const auto properties = std::make_shared<frontend::DeviceProperties>();
-  check_plan(properties->deserialize({gpu.properties.begin(), gpu.properties.end()}), convolution);
-  graph_->graph.set_device_properties(properties).set_sm_version(gpu.compute_capability);
-  build(nullptr);
+ConvolutionPlan::ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of)
+    : graph_(std::make_unique<Graph>(convolution, gpu)) {
+  prepare();
+  double least = std::numeric_limits<double>::infinity();
+  std::int64_t fastest = -1;
+  std::int64_t first = -1;
+  for (std::int64_t index = 0; index < graph_->graph.get_execution_plan_count(); ++index) {
+    if (!choose(index)) continue;
+    if (first < 0) first = index;
+    const double time = time_of(*this);
+    if (time >= least) continue;
+    least = time;
+    fastest = index;
+  }
+  if (first < 0)
+    choose_first();  // says why there is none
+  else
+    choose(fastest < 0 ? first : fastest);
 }
 
 ConvolutionPlan::ConvolutionPlan(ConvolutionPlan&&) noexcept = default;
 ConvolutionPlan::~ConvolutionPlan() = default;
 
-void ConvolutionPlan::build(cudnnHandle_t handle) {
+void ConvolutionPlan::prepare() {
   using Note = frontend::NumericalNote_t;
   frontend::graph::Graph& graph = graph_->graph;
   const Convolution& convolution = graph_->convolution;
+  graph_->describe();
   check_plan(graph.validate(), convolution);
-  check_plan(graph.build_operation_graph(handle), convolution);
+  check_plan(graph.build_operation_graph(graph_->handle), convolution);
   check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), convolution);
   std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
                             Note::FFT, Note::WINOGRAD};
@@ -158,9 +193,53 @@ void ConvolutionPlan::build(cudnnHandle_t handle) {
       .deselect_behavior_notes({frontend::BehaviorNote_t::RUNTIME_COMPILATION})
       .deselect_workspace_greater_than(workspace_limit);
   check_plan(graph.check_support(), convolution);
-  check_plan(graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE), convolution);
-  check_plan(graph.get_workspace_size(workspace_bytes_), convolution);
-  check_plan(graph.get_plan_name(engine_), convolution);
+}
+
+bool ConvolutionPlan::choose(std::int64_t index) {
+  if (graph_->graph.build_plan_at_index(index).is_bad()) return false;
+  read_workspace();
+  check_plan(graph_->graph.get_plan_name(engine_), graph_->convolution);
+  return true;
+}
+
+void ConvolutionPlan::choose_first() {
+  check_plan(graph_->graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE), graph_->convolution);
+  read_workspace();
+  check_plan(graph_->graph.get_plan_name(engine_), graph_->convolution);
+}
+
+void ConvolutionPlan::read_workspace() {
+  check_plan(graph_->graph.get_workspace_size(workspace_bytes_), graph_->convolution);
+}
+
+std::vector<std::uint8_t> ConvolutionPlan::serialized() const {
+  std::vector<std::uint8_t> plan;
+  check_plan(graph_->graph.serialize(plan, false), graph_->convolution);
+  // With the engine's name in front, which a plan that has been restored does not know.
+  std::vector<std::uint8_t> bytes(engine_.begin(), engine_.end());
+  bytes.push_back('\n');
+  bytes.insert(bytes.end(), plan.begin(), plan.end());
+  return bytes;
+}
+
+std::optional<ConvolutionPlan> ConvolutionPlan::restored(const Convolution& convolution, const PlannedFor& gpu,
+                                                         const std::vector<std::uint8_t>& bytes) {
+  const auto end_of_name = std::ranges::find(bytes, '\n');
+  if (end_of_name == bytes.end()) return {};
+  const std::vector<std::uint8_t> serialized(end_of_name + 1, bytes.end());
+  ConvolutionPlan plan(std::make_unique<Graph>(convolution, gpu));
+  frontend::graph::Graph& graph = plan.graph_->graph;
+  try {
+    const cudnnHandle_t handle = plan.graph_->handle;
+    const frontend::error_t status =
+        handle == nullptr ? graph.deserialize(serialized) : graph.deserialize(handle, serialized, true, false);
+    if (status.is_bad()) return {};
+  } catch (const std::exception&) {  // of the parser
+    return {};
+  }
+  plan.read_workspace();
+  plan.engine_.assign(bytes.begin(), end_of_name);
+  return plan;
 }
 
 void ConvolutionPlan::run(cudnnHandle_t handle, const Operands& operands, void* workspace) const {

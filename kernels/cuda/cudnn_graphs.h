@@ -1,7 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <cudnn.h>
 
@@ -17,15 +22,27 @@ struct DescribedGpu {
   int compute_capability;  ///< 90 is 9.0
 };
 
+/// What a plan is for: the GPU of a handle, or one that is described, for which it cannot be run here.
+using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
+
+/// "cuDNN 9.19.0, cudnn-frontend 1.32.0": whose plans are understood.
+std::string versions();
+
 /// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms
-/// that round differently, by an algorithm that comes compiled and gives the same bits every time. Of those it is the
-/// one that cuDNN's heuristics put first: nothing is timed, so that the choice is the same in every run.
+/// that round differently, by an algorithm that comes compiled and gives the same bits every time.
 class ConvolutionPlan {
  public:
-  /// For the GPU of the handle. Throws Unsupported naming the convolution when cuDNN cannot run it.
-  ConvolutionPlan(const Convolution& convolution, cudnnHandle_t handle);
-  /// For a GPU that is described; it cannot be run here. Throws as the other.
-  ConvolutionPlan(const Convolution& convolution, const DescribedGpu& gpu);
+  /// By the algorithm that cuDNN's heuristics put first: nothing is timed, so that the choice is the same in every run.
+  /// Throws Unsupported naming the convolution when cuDNN cannot run it.
+  ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
+  /// How long a plan takes, in whatever unit; infinity for one that does not work.
+  using TimeOf = std::function<double(const ConvolutionPlan&)>;
+  /// By the algorithm for which `time_of` is least, which is asked of every one that cuDNN offers, in the order of its
+  /// heuristics; the first of these where none works. Throws as the other.
+  ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
+  /// As `serialized` gave it for the same convolution and kind of GPU; none where this cuDNN does not take it.
+  static std::optional<ConvolutionPlan> restored(const Convolution& convolution, const PlannedFor& gpu,
+                                                 const std::vector<std::uint8_t>& bytes);
   ConvolutionPlan(ConvolutionPlan&&) noexcept;
   ~ConvolutionPlan();
 
@@ -33,6 +50,8 @@ class ConvolutionPlan {
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// The name that cuDNN gives the algorithm.
   const std::string& engine() const { return engine_; }
+  /// What `restored` makes the plan of again. Throws Unsupported naming the convolution.
+  std::vector<std::uint8_t> serialized() const;
 
   /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution; the pass decides which one is
   /// written.
@@ -47,7 +66,15 @@ class ConvolutionPlan {
 
  private:
   struct Graph;
-  void build(cudnnHandle_t handle);
+  explicit ConvolutionPlan(std::unique_ptr<Graph> graph);
+  /// Asks cuDNN for its algorithms.
+  void prepare();
+  /// Builds number `index` of them; false when it cannot be built.
+  bool choose(std::int64_t index);
+  /// Builds the first that can be built.
+  void choose_first();
+  /// Of what has been chosen.
+  void read_workspace();
 
   std::unique_ptr<Graph> graph_;
   std::int64_t workspace_bytes_ = 0;

@@ -1,10 +1,15 @@
 // cuDNN plans for GPUs that are only described, up to the choice of an algorithm. Nothing is computed.
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kernels/cuda/convolution_cases.h>
 #include <kernels/cuda/described_gpus.h>
 #include <support/errors.h>
+#include <support/temporary_folder.h>
+
+#include <lockstep/kernels/cuda/tuned_plan.h>
 
 namespace lockstep::test {
 namespace {
@@ -75,6 +80,107 @@ TEST_P(CudnnPlans, AreRefusedForTensorsThatDoNotFit) {
                                     name(dtype()))));
 }
 
+std::vector<Convolution> some_convolutions(DType dtype) {
+  std::vector<Convolution> all = passes_of(mini_googlenet_convolutions().front(), dtype);
+  for (const Convolution& one : passes_of(small_convolutions().back(), dtype)) all.push_back(one);
+  return all;
+}
+
+TEST_P(CudnnPlans, AreByTheAlgorithmThatTakesTheLeastTime) {
+  for (const Convolution& convolution : some_convolutions(dtype())) {
+    SCOPED_TRACE(convolution.text());
+    std::vector<std::string> offered;
+    const auto count = [&](const ConvolutionPlan& plan) {
+      offered.push_back(plan.engine());
+      return 1.0;
+    };
+    const std::string among_equals = ConvolutionPlan(convolution, gpu(), count).engine();
+    ASSERT_FALSE(offered.empty());
+    EXPECT_EQ(among_equals, offered.front());
+    EXPECT_EQ(ConvolutionPlan(convolution, gpu()).engine(), offered.front());
+    for (const std::string& fastest : {offered.front(), offered[offered.size() / 2], offered.back()}) {
+      const auto time_of = [&](const ConvolutionPlan& plan) { return plan.engine() == fastest ? 1.0 : 2.0; };
+      const ConvolutionPlan plan(convolution, gpu(), time_of);
+      EXPECT_EQ(plan.engine(), fastest);
+      EXPECT_LE(plan.workspace_bytes(), std::int64_t{1} << 30);
+    }
+    const auto none_works = [](const ConvolutionPlan&) { return std::numeric_limits<double>::infinity(); };
+    EXPECT_EQ(ConvolutionPlan(convolution, gpu(), none_works).engine(), offered.front());
+  }
+}
+
+TEST_P(CudnnPlans, AreRestoredFromTheirBytes) {
+  for (const Convolution& convolution : some_convolutions(dtype())) {
+    SCOPED_TRACE(convolution.text());
+    double turn = 0;
+    const ConvolutionPlan last(convolution, gpu(), [&](const ConvolutionPlan&) { return -(++turn); });
+    const std::vector<std::uint8_t> bytes = last.serialized();
+    const std::optional<ConvolutionPlan> restored = ConvolutionPlan::restored(convolution, gpu(), bytes);
+    ASSERT_TRUE(restored);
+    EXPECT_EQ(restored->engine(), last.engine());
+    EXPECT_EQ(restored->workspace_bytes(), last.workspace_bytes());
+  }
+}
+
+TEST_P(CudnnPlans, AreNotRestoredFromOtherBytes) {
+  const Convolution convolution = some_convolutions(dtype()).front();
+  const std::vector<std::uint8_t> bytes = ConvolutionPlan(convolution, gpu()).serialized();
+  EXPECT_FALSE(ConvolutionPlan::restored(convolution, gpu(), {}));
+  EXPECT_FALSE(ConvolutionPlan::restored(convolution, gpu(), {'a', '\n'}));
+  EXPECT_FALSE(ConvolutionPlan::restored(convolution, gpu(), {bytes.begin(), bytes.end() - 100}));
+  for (const GpuFigures& other : gpu_figures()) {
+    if (other.compute_capability == std::get<0>(GetParam()).compute_capability) continue;
+    EXPECT_FALSE(ConvolutionPlan::restored(convolution, described(other), bytes)) << other.name;
+  }
+}
+
+TEST_P(CudnnPlans, AreTimedOnce) {
+  const Convolution convolution = some_convolutions(dtype()).front();
+  const TemporaryFolder folder;
+  int timers = 0;
+  const auto plan_of = [&](cudnn::PlanCache& cache, const Convolution& of, const char* gpu_text = "this GPU") {
+    return cudnn::tuned_plan(cache, gpu_text, of, gpu(),
+                             [&] {
+                               ++timers;
+                               double turn = 0;
+                               return [turn](const ConvolutionPlan&) mutable {
+                                 return -(++turn);
+                               };  // the last one is the fastest
+                             })
+        .engine();
+  };
+  cudnn::PlanCache first(folder.path());
+  const std::string engine = plan_of(first, convolution);
+  EXPECT_NE(engine, ConvolutionPlan(convolution, gpu()).engine());
+  EXPECT_EQ(plan_of(first, convolution), engine);
+  cudnn::PlanCache later(folder.path());
+  EXPECT_EQ(plan_of(later, convolution), engine);
+  EXPECT_EQ(timers, 1);
+  plan_of(later, convolution, "another GPU");
+  plan_of(later, some_convolutions(dtype()).back());
+  EXPECT_EQ(timers, 3);
+  EXPECT_EQ(folder.names().size(), 3U);
+}
+
+TEST_P(CudnnPlans, ThatCudnnDoesNotTakeAreTimedAnew) {
+  const Convolution convolution = some_convolutions(dtype()).front();
+  const TemporaryFolder folder;
+  const auto plan_of = [&] {
+    cudnn::PlanCache cache(folder.path());
+    return cudnn::tuned_plan(cache, "this GPU", convolution, gpu(),
+                             [] { return [](const ConvolutionPlan&) { return 1.0; }; })
+        .engine();
+  };
+  const std::string engine = plan_of();
+  const std::string key = fmt::format("{}; this GPU; {}", cudnn::versions(), convolution.text());
+  cudnn::PlanCache(folder.path()).keep(key, {'?', '\n', 1, 2, 3});
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(plan_of(), engine);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("cuDNN does not take the plan that was kept for the"));
+  EXPECT_EQ(cudnn::PlanCache(folder.path()).find(key), ConvolutionPlan(convolution, gpu()).serialized());
+}
+
 INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans,
                          ::testing::Combine(::testing::ValuesIn(gpu_figures()),
                                             ::testing::Values(DType::f32, DType::bf16)),
@@ -86,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans,
 TEST(CudnnPlan, NamesWhatADescriptionOfAGpuLacks) {
   const Convolution convolution = convolution_of({{2, 8, 8, 4}, {3, 3, 4, 8}}, ConvolutionPass::forward);
   EXPECT_THAT(error_of<Unsupported>([&] {
-                const ConvolutionPlan plan(convolution, {"{}", 90});
+                const ConvolutionPlan plan(convolution, cudnn::DescribedGpu{"{}", 90});
               }),
               HasSubstr("with kernel (3, 3, 4, 8)"));
 }
