@@ -70,7 +70,9 @@ TEST(Doctor, FindsLibrariesThatDoNotFit) {
   MachineFacts facts = healthy(2);
   facts.software.cudnn.loaded = 91200;
   facts.software.nccl.loaded = 0;
+  facts.software.cuda.loaded = 12080;
   const std::vector<Finding> findings = judge(facts);
+  EXPECT_THAT(findings, Contains(finding(broken, "CUDA", "12.8, built with 13.0", "CUDA 13.0 or newer")));
   EXPECT_THAT(findings, Contains(finding(broken, "cuDNN", "9.12, built with 9.19", "cuDNN 9.19 or newer")));
   EXPECT_THAT(findings, Contains(finding(broken, "NCCL", "not found, built with 2.28.9", "LD_LIBRARY_PATH")));
   facts.software.cudnn.loaded = 100000;

@@ -35,7 +35,7 @@ class PretendPinnedMemory final : public MemoryResource {
 
 /// A machine with GPUs that compute when they are given something. Their other queues do their work as late as they
 /// can, when something waits for it, or, once told to hurry, at once.
-class PretendGpuPlatform final : public GpuPlatform {
+class PretendGpuPlatform : public GpuPlatform {
  public:
   /// `peers`: of each GPU those whose memory it can address. Without any, one GPU, which all logical ones share.
   explicit PretendGpuPlatform(std::vector<std::vector<int>> peers = {{}}) : peers_(std::move(peers)) {}
