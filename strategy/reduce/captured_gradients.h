@@ -13,7 +13,7 @@ namespace lockstep {
 struct CapturedGradients {
   /// What is computed up to a bucket, or to the end.
   struct Part {
-    CapturedWork work{};
+    CapturedWork work{};                        ///< as it is launched
     std::optional<std::size_t> final_bucket{};  ///< the reducer's whose gradients are final after it, if one's are
   };
   std::vector<Part> parts{};  ///< in their order
