@@ -5,17 +5,21 @@
 namespace lockstep {
 namespace {
 
-/// A layer of zoo::mlp, with half of a global batch of 1024.
 struct Layer {
-  std::int64_t inputs, outputs;
+  std::int64_t examples, inputs, outputs;
   Activation activation;
 };
 
-constexpr std::int64_t examples = 512;
-constexpr Layer layers[] = {{8000, 4000, Activation::tanh},
-                            {4000, 2000, Activation::relu},
-                            {2000, 500, Activation::relu},
-                            {500, 300, Activation::relu}};
+constexpr Layer layers[] = {
+    // zoo::mlp, with half of a global batch of 1024
+    {512, 8000, 4000, Activation::tanh},
+    {512, 4000, 2000, Activation::relu},
+    {512, 2000, 500, Activation::relu},
+    {512, 500, 300, Activation::relu},
+    // zoo::siamese_lstm, with half of a global batch of 128: of all steps' inputs, and of one step's state
+    {8960, 256, 256, Activation::linear},
+    {64, 64, 256, Activation::linear},
+};
 
 /// A layer's tensors; verified by <dy, y> = <dx, x> = <dkernel, kernel> of the product alone, and y by one element.
 struct Dense {
@@ -24,16 +28,16 @@ struct Dense {
   double flops;
 
   explicit Dense(const Layer& layer)
-      : x(uniform({examples, layer.inputs}, 1)),
+      : x(uniform({layer.examples, layer.inputs}, 1)),
         kernel(uniform({layer.inputs, layer.outputs}, 2)),
         bias(uniform({layer.outputs}, 3)),
-        y(Tensor::empty({examples, layer.outputs})),
+        y(Tensor::empty({layer.examples, layer.outputs})),
         dy(uniform(y.shape(), 4)),
         dx(Tensor::empty(x.shape())),
         dkernel(Tensor::empty(kernel.shape())),
         dbias(Tensor::empty(bias.shape())),
         activation(layer.activation),
-        flops(2.0 * static_cast<double>(examples * layer.inputs * layer.outputs)) {
+        flops(2.0 * static_cast<double>(layer.examples * layer.inputs * layer.outputs)) {
     verify_last_element();
     backend(DeviceKind::cpu).dense(x, kernel, {}, Activation::linear, y);
     gradient_x();
@@ -54,13 +58,15 @@ struct Dense {
     for (std::int64_t i = 0; i < x.dim(1); ++i)
       sum += static_cast<double>(x.data<float>()[x.elements() - x.dim(1) + i]) *
              static_cast<double>(kernel.data<float>()[i * outputs + outputs - 1]);
-    verify_element("dense", y.data<float>()[y.elements() - 1],
-                   activation == Activation::tanh ? std::tanh(sum) : std::max(0.0, sum));
+    if (activation == Activation::tanh) sum = std::tanh(sum);
+    if (activation == Activation::relu) sum = std::max(0.0, sum);
+    verify_element("dense", y.data<float>()[y.elements() - 1], sum);
   }
 };
 
 void add_layer(const Layer& layer) {
-  const std::string size = std::to_string(layer.inputs) + "x" + std::to_string(layer.outputs);
+  const std::string size =
+      std::to_string(layer.examples) + "x" + std::to_string(layer.inputs) + "x" + std::to_string(layer.outputs);
   const auto add = [&](const char* what, void (Dense::*run)() const) {
     benchmark::RegisterBenchmark(("dense/" + std::string(what) + "/" + size).c_str(),
                                  [layer, run](benchmark::State& state) {
