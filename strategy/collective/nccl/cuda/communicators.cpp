@@ -20,6 +20,7 @@ void check_nccl(ncclResult_t status, const char* call) {
 
 constexpr std::chrono::milliseconds polling_interval{200};
 constexpr std::chrono::hours longest_timeout{24 * 365};  // a time point that many later can still be told
+constexpr std::chrono::seconds revocation_limit{5};      // of what takes milliseconds
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -75,6 +76,23 @@ void enqueue_part(const GpuPart& part, ncclComm_t communicator, cudaStream_t str
     return check_nccl(ncclAllGather(part.from, part.to, part.elements, type, communicator, stream), "ncclAllGather");
   check_nccl(ncclAllReduce(part.from, part.to, part.elements, type, operation_of(part.kind), communicator, stream),
              "ncclAllReduce");
+}
+
+/// Asks for the end of all that the communicator has under way on its GPU, without waiting.
+void revoke([[maybe_unused]] ncclComm_t communicator) {
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+  ncclCommRevoke(communicator, NCCL_REVOKE_DEFAULT);
+#endif
+}
+
+/// Waits for that end, or for an error, up to a limit.
+void await_revocation(ncclComm_t communicator) {
+  const auto end = std::chrono::steady_clock::now() + revocation_limit;
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress && std::chrono::steady_clock::now() < end) {
+    if (ncclCommGetAsyncError(communicator, &state) != ncclSuccess) return;
+    std::this_thread::yield();
+  }
 }
 
 }  // namespace
@@ -223,11 +241,19 @@ std::string NcclCommunicators::trouble_of(Member& member) const {
 
 void NcclCommunicators::abort_all(const std::string& reason, bool results_lost) {
   aborting_ = true;
+  // An abort waits for the GPU's stream, whose collective may wait for that of a GPU that has not been aborted yet; all
+  // are therefore stopped first.
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     member->aborted = reason;
+    if (member->communicator == nullptr || !results_lost) continue;
+    member->gpu.set_error(fmt::format("NCCL's communicators were aborted: {}", reason));
+    revoke(member->communicator);
+  }
+  for (const auto& member : members_) {
+    const std::lock_guard lock(member->mutex);
     if (member->communicator == nullptr) continue;
-    if (results_lost) member->gpu.set_error(fmt::format("NCCL's communicators were aborted: {}", reason));
+    if (results_lost) await_revocation(member->communicator);
     ncclCommAbort(std::exchange(member->communicator, nullptr));
   }
 }
