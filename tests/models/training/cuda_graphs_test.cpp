@@ -17,10 +17,13 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/layer_normalization.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/zoo/mini_googlenet.h>
+#include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/verify/verify.h>
@@ -173,6 +176,26 @@ TEST_P(CudaGraphsOn, AreNotUsedUnasked) {
   const std::size_t before = launches();
   model.fit(SmallProblem(96).dataset().batch(16), {});
   EXPECT_EQ(launches(), before);
+}
+
+TEST_P(CudaGraphsOn, AreOfTheZoosImageModels) {
+  if (replicas_ != 2) return;  // where GPUs are pretended they take long
+  const std::int64_t n = 6 * 4;
+  const Dataset data = Dataset::from_tensors(test::random_tensor({n, 32, 32, 3}, 3), SmallProblem(n).y).batch(4);
+  const auto expect_same = [&](const auto& make_model) {
+    const auto outcome = [&](bool cuda_graphs) {
+      const Model model = strategy_.scope(make_model);
+      compile(model);
+      return train(model, data, {.cuda_graphs = cuda_graphs});
+    };
+    const std::size_t before = launches();
+    EXPECT_EQ(outcome(true), outcome(false));
+    if (counts_launches()) {
+      EXPECT_GT(launches(), before);
+    }
+  };
+  expect_same([] { return zoo::mini_googlenet({32, 32, 3}, 3); });
+  expect_same([] { return zoo::resnet50({.input_shape = {32, 32, 3}, .classes = 3}); });
 }
 
 // What the optimizer does with the gradients is as ever: norms, averages over steps, weights of classes and limits.
@@ -337,6 +360,29 @@ TEST_P(CudaGraphsOn, AreLeftAloneWhereALayerDoesNotSayThatItCanBeCaptured) {
 TEST_P(CudaGraphsOn, AreGivenUpOnceWhenAStepReadsAValue) {
   EXPECT_THAT(refusal<Reader>(strategy_),
               HasSubstr("CUDA graphs are not used: layer 'twice': a value read by the host cannot be captured"));
+}
+
+/// The only line that a training tells in which graphs are wanted.
+std::string told_of(const Model& model, const Dataset& data) {
+  compile(model);
+  return told_by([&] { Model(model).fit(data, {.cuda_graphs = true}); });
+}
+
+// What meets other replicas within a layer, and gradients that are rows.
+TEST_P(CudaGraphsOn, AreLeftAloneWithStatisticsOfAllReplicasAndEmbeddings) {
+  const Model statistics = strategy_.scope([] {
+    const Symbol input = Input({8});
+    return Model(input, Dense({.units = 3})(BatchNormalization({.synchronized = true})(input)));
+  });
+  EXPECT_THAT(told_of(statistics, SmallProblem(64).dataset().batch(16)),
+              HasSubstr("a layer of class BatchNormalization ('batch_normalization') cannot be captured"));
+  const Model words = strategy_.scope([] {
+    const Symbol input = Input({4});
+    return Model(input, Dense({.units = 3})(Flatten()(Embedding({.input_dim = 5, .output_dim = 2})(input))));
+  });
+  const Tensor indices = Tensor::from(std::vector<std::int64_t>(64 * 4, 3), {64, 4});
+  EXPECT_THAT(told_of(words, Dataset::from_tensors(indices, SmallProblem(64).y).batch(16)),
+              HasSubstr("a layer of class Embedding ('embedding') cannot be captured"));
 }
 
 TEST_P(CudaGraphsOn, AreLeftAloneWithALossOfOnesOwnAndGivenUpWithCheckedGradients) {
