@@ -3,14 +3,13 @@
 // images' dtype.
 
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <string_view>
-#include <utility>
 
 #include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/cudnn_graphs.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
+#include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/plan_timer.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
@@ -52,15 +51,10 @@ ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnH
   }
 }
 
-/// The calling thread's plan for a physical GPU, made at first use.
+/// The calling thread's plan for a physical GPU.
 const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
-  thread_local std::map<std::pair<int, Convolution>, ConvolutionPlan> plans;
-  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
-  constexpr std::size_t limit = 1024;
-  const std::pair key(gpu.ordinal(), convolution);
-  if (const auto found = plans.find(key); found != plans.end()) return found->second;
-  if (plans.size() >= limit) plans.clear();
-  return plans.emplace(key, make_plan(convolution, gpu, handle)).first->second;
+  thread_local KnownPlans<Convolution, ConvolutionPlan> plans(1024);
+  return plans.get(gpu.ordinal(), convolution, [&] { return make_plan(convolution, gpu, handle); });
 }
 
 void run(const Convolution& convolution, const ConvolutionPlan::Operands& operands) {

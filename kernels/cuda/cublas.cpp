@@ -33,6 +33,24 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
         "cublasLtMatmulPreferenceSetAttribute");
 }
 
+cublasLtEpilogue_t name_of(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::relu:
+      return CUBLASLT_EPILOGUE_RELU;
+    case Epilogue::relu_bias:
+      return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case Epilogue::bgrada:
+      return CUBLASLT_EPILOGUE_BGRADA;
+    default:
+      return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+/// Whether it reads or writes one.
+bool has_vector(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::relu; }
+
 Product describe(const MatrixProduct& product) {
   cublasLtMatmulDesc_t made = nullptr;
   check(functions().product_create(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
@@ -40,7 +58,7 @@ Product describe(const MatrixProduct& product) {
   const auto operation = [](bool transpose) -> std::int32_t { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   set(description, CUBLASLT_MATMUL_DESC_TRANSA, operation(product.transpose_a));
   set(description, CUBLASLT_MATMUL_DESC_TRANSB, operation(product.transpose_b));
-  const std::uint32_t epilogue = product.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  const std::uint32_t epilogue = name_of(product.epilogue);
   set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   return description;
 }
@@ -63,10 +81,25 @@ Preference preferences_for(const MatrixProduct& product) {
   return result;
 }
 
+const char* text(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::bias:
+      return " + bias";
+    case Epilogue::relu:
+      return ", relu";
+    case Epilogue::relu_bias:
+      return " + bias, relu";
+    case Epilogue::bgrada:
+      return ", bias' gradient";
+    default:
+      return "";
+  }
+}
+
 std::string text(const MatrixProduct& p) {
   return fmt::format("{} matrix product ({}, {}){} x ({}, {}){}{}", name(p.operands), p.n, p.k,
                      p.transpose_b ? " transposed" : "", p.k, p.m, p.transpose_a ? " transposed" : "",
-                     p.bias ? " + bias" : "");
+                     text(p.epilogue));
 }
 
 }  // namespace
@@ -114,26 +147,32 @@ ProductPlan::ProductPlan(const MatrixProduct& product)
                              : layout(product.operands, product.k, product.n, product.ldb)),
       d_(layout(product.result, product.m, product.n, product.ldd)) {}
 
-void ProductPlan::set_bias(const void* bias) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+void ProductPlan::set_vector(const void* vector) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector); }
 
-void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
-  // The bias' address tells of its alignment; the choice must hold for any.
-  if (product_.bias) set_bias(reinterpret_cast<const void*>(operand_alignment));
+cublasStatus_t ProductPlan::ask_for_algorithm(cublasLtHandle_t handle) {
+  // The vector's address tells of its alignment; the choice must hold for any.
+  if (has_vector(product_.epilogue)) set_vector(reinterpret_cast<const void*>(operand_alignment));
   int found = 0;
   const cublasStatus_t status =
       functions().heuristic(handle, description_.get(), a_.get(), b_.get(), d_.get(), d_.get(),
                             preferences_for(product_).get(), 1, &algorithm_, &found);
-  require<Unsupported>(status == CUBLAS_STATUS_SUCCESS && found == 1 && algorithm_.state == CUBLAS_STATUS_SUCCESS,
-                       "cuBLASLt has no algorithm on {} for the {}: {}", current_context().device.name(),
-                       text(product_), functions().status_string(status));
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  return found == 1 ? algorithm_.state : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
+void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
+  const cublasStatus_t status = ask_for_algorithm(handle);
+  require<Unsupported>(status == CUBLAS_STATUS_SUCCESS, "cuBLASLt has no algorithm on {} for the {}: {}",
+                       current_context().device.name(), text(product_), functions().status_string(status));
+}
+
+bool ProductPlan::find_algorithm(cublasLtHandle_t handle) { return ask_for_algorithm(handle) == CUBLAS_STATUS_SUCCESS; }
+
 void ProductPlan::run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream) {
-  if (product_.bias) set_bias(operands.bias);
-  const float one = 1;
+  if (has_vector(product_.epilogue)) set_vector(operands.vector);
   const float zero = 0;
-  check(functions().multiply(handle, description_.get(), &one, operands.a, a_.get(), operands.b, b_.get(), &zero,
-                             operands.d, d_.get(), operands.d, d_.get(), &algorithm_.algo, workspace,
+  check(functions().multiply(handle, description_.get(), &operands.alpha, operands.a, a_.get(), operands.b, b_.get(),
+                             &zero, operands.d, d_.get(), operands.d, d_.get(), &algorithm_.algo, workspace,
                              algorithm_.workspaceSize, stream),
         "cublasLtMatmul");
 }

@@ -66,22 +66,26 @@ class ProductPlan {
   explicit ProductPlan(const MatrixProduct& product);
   /// Chooses the algorithm for the handle's GPU. Throws Unsupported naming the product when there is none.
   void choose_algorithm(cublasLtHandle_t handle);
+  /// The same; false when there is none.
+  bool find_algorithm(cublasLtHandle_t handle);
 
   /// What run() needs beside the operands.
   std::size_t workspace_bytes() const { return algorithm_.workspaceSize; }
 
   /// Addresses on the GPU, aligned to operand_alignment.
   struct Operands {
-    const void* a;               ///< op(A)'s matrix
-    const void* b;               ///< op(B)'s matrix
-    void* d;                     ///< the result
-    const void* bias = nullptr;  ///< read if the product has one
+    const void* a;           ///< op(A)'s matrix
+    const void* b;           ///< op(B)'s matrix
+    void* d;                 ///< the result
+    void* vector = nullptr;  ///< the epilogue's, if it has one: a bias, which is read, or its gradient
+    float alpha = 1;         ///< what the product is multiplied by
   };
   /// Enqueues the product on the stream. Throws DeviceError.
   void run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream);
 
  private:
-  void set_bias(const void* bias);
+  void set_vector(const void* vector);
+  cublasStatus_t ask_for_algorithm(cublasLtHandle_t handle);
 
   MatrixProduct product_;
   Product description_;

@@ -1,11 +1,18 @@
-// Matrix products on cuBLASLt, which adds the bias in the same pass. Activations are left to the backend's own kernels:
-// how the library's relu treats NaN is not said anywhere.
+// Matrix products on cuBLASLt, which does in the same pass what matrix_product.h has as an epilogue, where it has an
+// algorithm for that: what it does not take is left to the backend's own kernels. NVIDIA promises the same bits at
+// every run of all that it computes, when it is given a workspace as here.
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/kernels/cuda/cuda_backend.h>
+#include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
@@ -13,6 +20,7 @@
 namespace lockstep {
 namespace {
 
+using cublas::Epilogue;
 using cublas::MatrixProduct;
 using cublas::ProductPlan;
 
@@ -28,25 +36,51 @@ cublasLtHandle_t handle_of(const Gpu& gpu) {
   return handle.get();
 }
 
-/// The calling thread's plan for a physical GPU, made at first use.
-ProductPlan& plan_of(const MatrixProduct& product, const Gpu& gpu, cublasLtHandle_t handle) {
-  thread_local std::map<std::pair<int, MatrixProduct>, ProductPlan> plans;
-  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
-  constexpr std::size_t limit = 1024;
-  const std::pair key(gpu.ordinal(), product);
-  if (const auto found = plans.find(key); found != plans.end()) return found->second;
-  if (plans.size() >= limit) plans.clear();
-  ProductPlan plan(product);
-  plan.choose_algorithm(handle);
-  return plans.emplace(key, std::move(plan)).first->second;
+using Plans = KnownPlans<MatrixProduct, std::optional<ProductPlan>>;
+
+/// The calling thread's.
+Plans& known_plans() {
+  thread_local Plans plans(1024);
+  return plans;
+}
+
+void run(ProductPlan& plan, const ProductPlan::Operands& operands) {
+  const Gpu& gpu = current_gpu();
+  const Tensor workspace = Tensor::empty({static_cast<std::int64_t>(plan.workspace_bytes())}, DType::u8);
+  plan.run(handle_of(gpu), operands, workspace.raw_data(), gpu.stream());
 }
 
 void run(const MatrixProduct& product, const ProductPlan::Operands& operands) {
   const Gpu& gpu = current_gpu();
-  const cublasLtHandle_t handle = handle_of(gpu);
-  ProductPlan& plan = plan_of(product, gpu, handle);
-  const Tensor workspace = Tensor::empty({static_cast<std::int64_t>(plan.workspace_bytes())}, DType::u8);
-  plan.run(handle, operands, workspace.raw_data(), gpu.stream());
+  run(*known_plans().get(gpu.ordinal(), product,
+                         [&] {
+                           ProductPlan plan(product);
+                           plan.choose_algorithm(handle_of(gpu));
+                           return std::optional(std::move(plan));
+                         }),
+      operands);
+}
+
+/// Whether a plan's relu gives NaN for NaN, as relu of ops/activations.h does; of the library's nothing is said. It is
+/// tried: leaves something else where the result, y, is to be. Waits for it.
+bool keeps_nan(ProductPlan& plan, ProductPlan::Operands operands, const Tensor& y) {
+  operands.alpha = std::numeric_limits<float>::quiet_NaN();
+  run(plan, operands);
+  const std::vector<float> row = y.slice_view(0, 0, 1).to_vector<float>();
+  return std::ranges::all_of(row, [](float value) { return std::isnan(value); });
+}
+
+/// Whether the product has been enqueued. If not, the library does not do its epilogue, or not as is wanted.
+template <class IsRight>
+bool run_if_taken(const MatrixProduct& product, const ProductPlan::Operands& operands, const IsRight& is_right) {
+  const Gpu& gpu = current_gpu();
+  std::optional<ProductPlan>& plan = known_plans().get(gpu.ordinal(), product, [&] {
+    std::optional<ProductPlan> made(product);
+    if (!made->find_algorithm(handle_of(gpu)) || !is_right(*made)) made.reset();
+    return made;
+  });
+  if (plan) run(*plan, operands);
+  return plan.has_value();
 }
 
 }  // namespace
@@ -57,12 +91,24 @@ void CudaBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bia
   const Tensor rows = aligned(x);
   const Tensor weights = aligned(kernel);
   const Tensor shift = bias.defined() ? aligned(in_dtype(y.dtype(), bias)) : bias;
+  const auto product = [&](Epilogue epilogue) {
+    return cublas::dense_product(x.dim(0), x.dim(1), y.dim(1), epilogue, x.dtype());
+  };
+  const auto operands = [&](const LibraryResult& result) {
+    return ProductPlan::Operands{.a = weights.raw_data(),
+                                 .b = rows.raw_data(),
+                                 .d = result.tensor().raw_data(),
+                                 .vector = shift.defined() ? shift.raw_data() : nullptr};
+  };
+  if (activation == Activation::relu) {
+    const LibraryResult result(y);
+    const ProductPlan::Operands all = operands(result);
+    if (run_if_taken(product(shift.defined() ? Epilogue::relu_bias : Epilogue::relu), all,
+                     [&](ProductPlan& plan) { return keeps_nan(plan, all, result.tensor()); }))
+      return result.finish();
+  }
   const LibraryResult result(y, activation);
-  run(cublas::dense_product(x.dim(0), x.dim(1), y.dim(1), bias.defined(), x.dtype()),
-      {.a = weights.raw_data(),
-       .b = rows.raw_data(),
-       .d = result.tensor().raw_data(),
-       .bias = shift.defined() ? shift.raw_data() : nullptr});
+  run(product(shift.defined() ? Epilogue::bias : Epilogue::none), operands(result));
   result.finish();
 }
 
@@ -85,10 +131,20 @@ void CudaBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const
   const Tensor rows = aligned(x);
   const Tensor gradient = aligned(dy);
   const LibraryResult result(dkernel);
-  run(cublas::dense_gradient_kernel_product(x.dim(0), x.dim(1), dy.dim(1), x.dtype()),
-      {.a = gradient.raw_data(), .b = rows.raw_data(), .d = result.tensor().raw_data()});
+  const auto product = [&](Epilogue epilogue) {
+    return cublas::dense_gradient_kernel_product(x.dim(0), x.dim(1), dy.dim(1), epilogue, x.dtype());
+  };
+  ProductPlan::Operands operands{.a = gradient.raw_data(), .b = rows.raw_data(), .d = result.tensor().raw_data()};
+  if (dbias.defined()) {
+    const LibraryResult sums(dbias);
+    operands.vector = sums.tensor().raw_data();
+    if (run_if_taken(product(Epilogue::bgrada), operands, [](const ProductPlan&) { return true; })) {
+      sums.finish();
+      return result.finish();
+    }
+  }
+  run(product(Epilogue::none), operands);
   result.finish();
-  // The library's own sums (CUBLASLT_EPILOGUE_BGRADA) are not said to be added in a fixed order.
   if (dbias.defined()) sum_middle(dy.view({1, dy.dim(0), dy.dim(1)}), dbias.view({1, dy.dim(1)}));
 }
 

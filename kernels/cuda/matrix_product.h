@@ -7,6 +7,17 @@
 
 namespace lockstep::cublas {
 
+/// What is done in the pass of a product, by cuBLASLt's names. The library has others that ops/dense.h has no use for:
+/// its gelu is the approximation, whose gradient does not follow from its result; what comes before an activation's
+/// gradient (DRELU) is the product of another op, which would have to know the bits that this one has kept.
+enum class Epilogue {
+  none,       ///< nothing
+  bias,       ///< a vector (m) is added to every column
+  relu,       ///< max(0, x) of every element
+  relu_bias,  ///< the bias, then relu
+  bgrada      ///< the sums (m) of the rows of op(A) are written, too: where A is dy, a bias' gradient
+};
+
 /// D (m, n) = op(A) (m, k) op(B) (k, n) of matrices whose columns lie one behind the other, as BLAS has them, summed in
 /// f32. A tensor (rows, columns) is to BLAS its transpose, a matrix of `columns` rows: the products below are the
 /// transposed ones. Also the key of the product's plan.
@@ -20,9 +31,9 @@ struct MatrixProduct {
   /// Elements from one column to the next, in memory.
   std::int64_t lda, ldb, ldd;
   ///@}
-  bool bias = false;  ///< a vector (m) is added to every column
+  Epilogue epilogue = Epilogue::none;  ///< what else is done
   ///@{
-  /// f32 or bf16: of A and B; of D and, as cuBLASLt wants it, of the bias.
+  /// f32 or bf16: of A and B; of D and, as cuBLASLt wants it, of the epilogue's vector.
   DType operands = DType::f32, result = DType::f32;
   ///@}
 
@@ -31,9 +42,17 @@ struct MatrixProduct {
 };
 
 /// y (n, out) from A = kernel (in, out) and B = x (n, in); a bias (out). All of `dtype`.
-constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int64_t out, bool bias, DType dtype) {
-  return {
-      .m = out, .n = n, .k = in, .lda = out, .ldb = in, .ldd = out, .bias = bias, .operands = dtype, .result = dtype};
+constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int64_t out, Epilogue epilogue,
+                                      DType dtype) {
+  return {.m = out,
+          .n = n,
+          .k = in,
+          .lda = out,
+          .ldb = in,
+          .ldd = out,
+          .epilogue = epilogue,
+          .operands = dtype,
+          .result = dtype};
 }
 
 /// dx (n, in) from A = kernel (in, out) and B = dy (n, out). All of `dtype`.
@@ -49,9 +68,19 @@ constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in
           .result = dtype};
 }
 
-/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`.
-constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out, DType dtype) {
-  return {.m = out, .n = in, .k = n, .transpose_b = true, .lda = out, .ldb = in, .ldd = out, .operands = dtype};
+/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada dbias (out), f32, too. The
+/// library has that for A as it is in memory only, as here.
+constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out,
+                                                      Epilogue epilogue, DType dtype) {
+  return {.m = out,
+          .n = in,
+          .k = n,
+          .transpose_b = true,
+          .lda = out,
+          .ldb = in,
+          .ldd = out,
+          .epilogue = epilogue,
+          .operands = dtype};
 }
 
 }  // namespace lockstep::cublas

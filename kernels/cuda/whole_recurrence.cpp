@@ -3,11 +3,10 @@
 #include "lockstep/kernels/cuda/whole_recurrence.h"
 
 #include <limits>
-#include <map>
-#include <utility>
 
 #include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
+#include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/recurrence_plan.h>
 
@@ -16,17 +15,14 @@ namespace {
 
 using cudnn::RecurrencePlan;
 
-/// The calling thread's plan for a physical GPU, made at first use.
+/// The calling thread's plan for a physical GPU.
 const RecurrencePlan& plan_of(const RecurrentLayer& layer, const Gpu& gpu) {
-  thread_local std::map<std::pair<int, RecurrentLayer>, RecurrencePlan> plans;
-  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
-  constexpr std::size_t limit = 256;
-  const std::pair key(gpu.ordinal(), layer);
-  if (const auto found = plans.find(key); found != plans.end()) return found->second;
-  if (plans.size() >= limit) plans.clear();
-  RecurrencePlan plan(layer);
-  plan.lay_out(cudnn::handle_of(gpu));
-  return plans.emplace(key, std::move(plan)).first->second;
+  thread_local KnownPlans<RecurrentLayer, RecurrencePlan> plans(256);
+  return plans.get(gpu.ordinal(), layer, [&] {
+    RecurrencePlan plan(layer);
+    plan.lay_out(cudnn::handle_of(gpu));
+    return plan;
+  });
 }
 
 Tensor bytes(std::int64_t size) { return Tensor::empty({size}, DType::u8); }

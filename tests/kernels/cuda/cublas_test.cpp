@@ -10,6 +10,8 @@
 namespace lockstep::test {
 namespace {
 
+using cublas::Epilogue;
+using cublas::MatrixProduct;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -26,23 +28,45 @@ TEST(Cublas, NamesAMissingFunction) {
               AllOf(HasSubstr("libm.so.6"), HasSubstr("cublasLt")));
 }
 
+/// One of each kind.
+std::vector<MatrixProduct> products(DType dtype) {
+  return {cublas::dense_product(32, 240, 10, Epilogue::none, dtype),
+          cublas::dense_product(32, 240, 10, Epilogue::bias, dtype),
+          cublas::dense_product(32, 240, 10, Epilogue::relu, dtype),
+          cublas::dense_product(1, 1, 1, Epilogue::relu_bias, dtype),
+          cublas::dense_gradient_x_product(32, 240, 10, dtype),
+          cublas::dense_gradient_kernel_product(32, 240, 10, Epilogue::none, dtype),
+          cublas::dense_gradient_kernel_product(1, 1, 1, Epilogue::bgrada, dtype)};
+}
+
+// The library refuses attributes of another size than its own.
 TEST(Cublas, AcceptsTheDescriptionsOfAllProducts) {
   for (const DType dtype : {DType::f32, DType::bf16})
-    for (const auto& product :
-         {cublas::dense_product(32, 240, 10, true, dtype), cublas::dense_product(1, 1, 1, false, dtype),
-          cublas::dense_gradient_x_product(32, 240, 10, dtype),
-          cublas::dense_gradient_kernel_product(32, 240, 10, dtype)})
-      EXPECT_NO_THROW(const cublas::ProductPlan plan(product));
+    for (const MatrixProduct& product : products(dtype)) EXPECT_NO_THROW(const cublas::ProductPlan plan(product));
 }
 
 // What the algorithm is asked for is accepted; then there is no GPU to ask.
+TEST(Cublas, FindsNoAlgorithmWithoutAGpu) {
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const MatrixProduct& product : products(dtype)) {
+      cublas::ProductPlan plan(product);
+      EXPECT_FALSE(plan.find_algorithm(nullptr));
+    }
+}
+
 TEST(Cublas, NamesTheProductThatHasNoAlgorithm) {
-  for (const DType dtype : {DType::f32, DType::bf16}) {
-    cublas::ProductPlan plan(cublas::dense_gradient_x_product(32, 240, 10, dtype));
-    EXPECT_THAT(error_of<Unsupported>([&] { plan.choose_algorithm(nullptr); }),
-                HasSubstr(fmt::format("no algorithm on CPU:0 for the {} matrix product (32, 10) x (10, 240) transposed",
-                                      name(dtype))));
-  }
+  const auto error = [](const MatrixProduct& product) {
+    cublas::ProductPlan plan(product);
+    return error_of<Unsupported>([&] { plan.choose_algorithm(nullptr); });
+  };
+  for (const DType dtype : {DType::f32, DType::bf16})
+    EXPECT_THAT(error(cublas::dense_gradient_x_product(32, 240, 10, dtype)),
+                HasSubstr(fmt::format(
+                    "no algorithm on CPU:0 for the {} matrix product (32, 10) x (10, 240) transposed: ", name(dtype))));
+  EXPECT_THAT(error(cublas::dense_product(32, 240, 10, Epilogue::relu_bias, DType::f32)),
+              HasSubstr("(32, 240) x (240, 10) + bias, relu: "));
+  EXPECT_THAT(error(cublas::dense_gradient_kernel_product(32, 240, 10, Epilogue::bgrada, DType::f32)),
+              HasSubstr("(240, 32) transposed x (32, 10), bias' gradient: "));
 }
 
 TEST(Cublas, NamesTheFunctionThatFailed) {

@@ -10,26 +10,41 @@
 namespace lockstep::test {
 namespace {
 
+using cublas::Epilogue;
 using cublas::MatrixProduct;
 
-/// BLAS' product of matrices in columns-first order.
-std::vector<double> multiply(const MatrixProduct& p, const Tensor& a, const Tensor& b, const Tensor& bias) {
+struct Product {
+  std::vector<double> d;
+  std::vector<double> sums;  ///< bgrada's
+};
+
+/// BLAS' product of matrices in columns-first order, and cuBLASLt's epilogue.
+Product multiply(const MatrixProduct& p, const Tensor& a, const Tensor& b, const Tensor& bias = {}) {
   const auto left = a.to_vector<double>();
   const auto right = b.to_vector<double>();
   const auto added = bias.defined() ? bias.to_vector<double>() : std::vector<double>();
   const auto at = [](std::int64_t row, std::int64_t column, std::int64_t stride) {
     return static_cast<std::size_t>(row + column * stride);
   };
-  std::vector<double> d(static_cast<std::size_t>(p.ldd * p.n));
+  const auto op_a = [&](std::int64_t i, std::int64_t l) {
+    return left.at(p.transpose_a ? at(l, i, p.lda) : at(i, l, p.lda));
+  };
+  const bool has_bias = p.epilogue == Epilogue::bias || p.epilogue == Epilogue::relu_bias;
+  const bool has_relu = p.epilogue == Epilogue::relu || p.epilogue == Epilogue::relu_bias;
+  Product result{std::vector<double>(static_cast<std::size_t>(p.ldd * p.n)), {}};
   for (std::int64_t i = 0; i < p.m; ++i)
     for (std::int64_t j = 0; j < p.n; ++j) {
-      double sum = p.bias ? added.at(static_cast<std::size_t>(i)) : 0;
+      double sum = has_bias ? added.at(static_cast<std::size_t>(i)) : 0;
       for (std::int64_t l = 0; l < p.k; ++l)
-        sum += left.at(p.transpose_a ? at(l, i, p.lda) : at(i, l, p.lda)) *
-               right.at(p.transpose_b ? at(j, l, p.ldb) : at(l, j, p.ldb));
-      d.at(at(i, j, p.ldd)) = sum;
+        sum += op_a(i, l) * right.at(p.transpose_b ? at(j, l, p.ldb) : at(l, j, p.ldb));
+      result.d.at(at(i, j, p.ldd)) = has_relu && sum < 0 ? 0 : sum;
     }
-  return d;
+  if (p.epilogue != Epilogue::bgrada) return result;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    result.sums.push_back(0);
+    for (std::int64_t l = 0; l < p.k; ++l) result.sums.back() += op_a(i, l);
+  }
+  return result;
 }
 
 struct Sizes {
@@ -55,10 +70,16 @@ void expect_sums(const Tensor& actual, const std::vector<double>& expected, std:
 
 TEST_P(MatrixProducts, GiveTheCpusDense) {
   const auto [n, in, out] = sizes();
-  for (const Tensor& added : {bias, Tensor()}) {
+  struct Case {
+    Epilogue epilogue;
+    Activation activation;
+    Tensor bias{};
+  };
+  for (const Case& c : {Case{Epilogue::none, Activation::linear}, Case{Epilogue::bias, Activation::linear, bias},
+                        Case{Epilogue::relu, Activation::relu}, Case{Epilogue::relu_bias, Activation::relu, bias}}) {
     const Tensor y = Tensor::empty({n, out}, dtype);
-    current_backend().dense(x, kernel, added, Activation::linear, y);
-    expect_sums(y, multiply(cublas::dense_product(n, in, out, added.defined(), dtype), kernel, x, added), in + 1);
+    current_backend().dense(x, kernel, c.bias, c.activation, y);
+    expect_sums(y, multiply(cublas::dense_product(n, in, out, c.epilogue, dtype), kernel, x, c.bias).d, in + 1);
   }
 }
 
@@ -66,39 +87,52 @@ TEST_P(MatrixProducts, GiveTheCpusGradientOfX) {
   const auto [n, in, out] = sizes();
   const Tensor dx = Tensor::empty({n, in}, dtype);
   current_backend().dense_gradient_x(dy, kernel, dx);
-  expect_sums(dx, multiply(cublas::dense_gradient_x_product(n, in, out, dtype), kernel, dy, {}), out);
+  expect_sums(dx, multiply(cublas::dense_gradient_x_product(n, in, out, dtype), kernel, dy).d, out);
 }
 
-TEST_P(MatrixProducts, GiveTheCpusGradientOfTheKernel) {
+TEST_P(MatrixProducts, GiveTheCpusGradientsOfTheParameters) {
   const auto [n, in, out] = sizes();
   const Tensor dkernel = Tensor::empty({in, out});
-  current_backend().dense_gradient_kernel(x, dy, dkernel, {});
-  expect_sums(dkernel, multiply(cublas::dense_gradient_kernel_product(n, in, out, dtype), dy, x, {}), n);
+  const Tensor dbias = Tensor::empty({out});
+  current_backend().dense_gradient_kernel(x, dy, dkernel, dbias);
+  for (const Epilogue epilogue : {Epilogue::none, Epilogue::bgrada}) {
+    const Product product = multiply(cublas::dense_gradient_kernel_product(n, in, out, epilogue, dtype), dy, x);
+    expect_sums(dkernel, product.d, n);
+    if (epilogue == Epilogue::bgrada) expect_sums(dbias, product.sums, n);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MatrixProducts,
                          ::testing::Combine(::testing::Values(Sizes{3, 4, 5}, Sizes{5, 3, 2}, Sizes{1, 7, 1},
-                                                              Sizes{1, 1, 6}, Sizes{17, 33, 9}, Sizes{64, 32, 10}),
+                                                              Sizes{1, 1, 6}, Sizes{1, 13, 11}, Sizes{17, 33, 9},
+                                                              Sizes{64, 32, 10}),
                                             ::testing::Values(DType::f32, DType::bf16)));
 
 TEST(MatrixProduct, HasTheSizesOfTheTransposedTensors) {
-  const MatrixProduct forward = cublas::dense_product(2, 3, 5, true, DType::f32);
-  EXPECT_EQ(forward, (MatrixProduct{.m = 5, .n = 2, .k = 3, .lda = 5, .ldb = 3, .ldd = 5, .bias = true}));
-  EXPECT_NE(forward, cublas::dense_product(2, 3, 5, false, DType::f32));
+  const MatrixProduct forward = cublas::dense_product(2, 3, 5, Epilogue::bias, DType::f32);
+  EXPECT_EQ(forward, (MatrixProduct{.m = 5, .n = 2, .k = 3, .lda = 5, .ldb = 3, .ldd = 5, .epilogue = Epilogue::bias}));
   EXPECT_EQ(cublas::dense_gradient_x_product(2, 3, 5, DType::f32),
             (MatrixProduct{.m = 3, .n = 2, .k = 5, .transpose_a = true, .lda = 5, .ldb = 5, .ldd = 3}));
-  EXPECT_EQ(cublas::dense_gradient_kernel_product(2, 3, 5, DType::f32),
+  EXPECT_EQ(cublas::dense_gradient_kernel_product(2, 3, 5, Epilogue::none, DType::f32),
             (MatrixProduct{.m = 5, .n = 3, .k = 2, .transpose_b = true, .lda = 5, .ldb = 3, .ldd = 5}));
 }
 
+TEST(MatrixProduct, OfAnotherEpilogueIsAnother) {
+  const MatrixProduct with_bias = cublas::dense_product(2, 3, 5, Epilogue::bias, DType::f32);
+  for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu, Epilogue::relu_bias})
+    EXPECT_NE(with_bias, cublas::dense_product(2, 3, 5, epilogue, DType::f32));
+  EXPECT_NE(cublas::dense_gradient_kernel_product(2, 3, 5, Epilogue::none, DType::f32),
+            cublas::dense_gradient_kernel_product(2, 3, 5, Epilogue::bgrada, DType::f32));
+}
+
 TEST(MatrixProduct, OfBf16GivesBf16ButForTheGradientOfParameters) {
-  const MatrixProduct forward = cublas::dense_product(2, 3, 5, true, DType::bf16);
-  EXPECT_NE(forward, cublas::dense_product(2, 3, 5, true, DType::f32));
+  const MatrixProduct forward = cublas::dense_product(2, 3, 5, Epilogue::relu_bias, DType::bf16);
+  EXPECT_NE(forward, cublas::dense_product(2, 3, 5, Epilogue::relu_bias, DType::f32));
   for (const MatrixProduct& product : {forward, cublas::dense_gradient_x_product(2, 3, 5, DType::bf16)}) {
     EXPECT_EQ(product.operands, DType::bf16);
     EXPECT_EQ(product.result, DType::bf16);
   }
-  const MatrixProduct gradient = cublas::dense_gradient_kernel_product(2, 3, 5, DType::bf16);
+  const MatrixProduct gradient = cublas::dense_gradient_kernel_product(2, 3, 5, Epilogue::bgrada, DType::bf16);
   EXPECT_EQ(gradient.operands, DType::bf16);
   EXPECT_EQ(gradient.result, DType::f32);
 }
