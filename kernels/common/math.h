@@ -13,6 +13,14 @@
 namespace lockstep {
 
 namespace detail {
+/// a * b + c, rounded once where the processor has an instruction for that.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float multiply_add(float a, float b, float c) {
+#if defined(__FMA__) || defined(__CUDA_ARCH__)
+  return std::fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline std::uint32_t bits_of(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -38,18 +46,18 @@ struct Exponential {
   x = x > 89.0F ? 89.0F : x;
   // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
   const float magic = 12582912.0F;
-  const float shifted = x * 1.44269504F + magic;
+  const float shifted = multiply_add(x, 1.44269504F, magic);
   const float n = shifted - magic;
-  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  const float r = multiply_add(n, 2.12194440e-4F, multiply_add(n, -0.693359375F, x));
   float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
+  p = multiply_add(p, r, 1.3981999507e-3F);
+  p = multiply_add(p, r, 8.3334519073e-3F);
+  p = multiply_add(p, r, 4.1665795894e-2F);
+  p = multiply_add(p, r, 1.6666665459e-1F);
+  p = multiply_add(p, r, 5.0000001201e-1F);
   const auto exponent = static_cast<std::int32_t>(bits_of(shifted) - 0x4B400000U);
   const std::int32_t half = exponent >> 1;
-  return {p * (r * r) + r, power_of_2(half), power_of_2(exponent - half)};
+  return {multiply_add(p, r * r, r), power_of_2(half), power_of_2(exponent - half)};
 }
 }  // namespace detail
 
@@ -70,13 +78,13 @@ struct Exponential {
   const float s = x / (2.0F + x);
   const float z = s * s;
   float p = 1.0F / 15;
-  p = p * z + 1.0F / 13;
-  p = p * z + 1.0F / 11;
-  p = p * z + 1.0F / 9;
-  p = p * z + 1.0F / 7;
-  p = p * z + 1.0F / 5;
-  p = p * z + 1.0F / 3;
-  return 2.0F * (p * z * s + s);
+  p = detail::multiply_add(p, z, 1.0F / 13);
+  p = detail::multiply_add(p, z, 1.0F / 11);
+  p = detail::multiply_add(p, z, 1.0F / 9);
+  p = detail::multiply_add(p, z, 1.0F / 7);
+  p = detail::multiply_add(p, z, 1.0F / 5);
+  p = detail::multiply_add(p, z, 1.0F / 3);
+  return 2.0F * detail::multiply_add(p * z, s, s);
 }
 
 /// 1 / (1 + e^-x).
@@ -86,11 +94,11 @@ struct Exponential {
   const float size = std::fabs(x);
   const float z = x * x;
   float p = -5.70498872745e-3F;
-  p = p * z + 2.06390887954e-2F;
-  p = p * z - 5.37397155531e-2F;
-  p = p * z + 1.33314422036e-1F;
-  p = p * z - 3.33332819422e-1F;
-  const float small = p * z * x + x;
+  p = detail::multiply_add(p, z, 2.06390887954e-2F);
+  p = detail::multiply_add(p, z, -5.37397155531e-2F);
+  p = detail::multiply_add(p, z, 1.33314422036e-1F);
+  p = detail::multiply_add(p, z, -3.33332819422e-1F);
+  const float small = detail::multiply_add(p * z, x, x);
   const float large = 1.0F - 2.0F / (exp_f32(2.0F * size) + 1.0F);
   return size < 0.625F ? small : std::copysign(large, x);
 }
@@ -100,17 +108,17 @@ struct Exponential {
   const float size = std::fabs(x);
   const float z = x * x;
   float inner = -5.96761703e-4F;
-  inner = inner * z + 4.99119423e-3F;
-  inner = inner * z - 2.67681349e-2F;
-  inner = inner * z + 1.12819925e-1F;
-  inner = inner * z - 3.76125336e-1F;
-  inner = inner * z + 1.28379166e-1F;
-  const float small = inner * x + x;
+  inner = detail::multiply_add(inner, z, 4.99119423e-3F);
+  inner = detail::multiply_add(inner, z, -2.67681349e-2F);
+  inner = detail::multiply_add(inner, z, 1.12819925e-1F);
+  inner = detail::multiply_add(inner, z, -3.76125336e-1F);
+  inner = detail::multiply_add(inner, z, 1.28379166e-1F);
+  const float small = detail::multiply_add(inner, x, x);
   float outer = -1.72853470e-5F * size + 3.83197126e-4F;
   outer = outer * z + (-3.88396438e-3F * size + 2.42546219e-2F);
-  outer = outer * size - 1.06777877e-1F;
-  outer = outer * size - 6.34846687e-1F;
-  outer = outer * size - 1.28717512e-1F;
+  outer = detail::multiply_add(outer, size, -1.06777877e-1F);
+  outer = detail::multiply_add(outer, size, -6.34846687e-1F);
+  outer = detail::multiply_add(outer, size, -1.28717512e-1F);
   const float large = 1.0F - exp_f32(outer * size - size);
   return size > 0.927734375F ? std::copysign(large, x) : small;
 }

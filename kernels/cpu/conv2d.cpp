@@ -137,7 +137,8 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
     return;
   }
   thread_local onednn::PlanCache plans("convolution");
-  const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, activation);
+  const Activation within = onednn::applies(activation) ? activation : Activation::linear;
+  const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, within);
   const onednn::Plan& plan = plans.get(g.key, [&] { return forward_plan(g); });
   const Tensor weights = reordered(plan, g, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -147,6 +148,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
                               {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
   if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
   onednn::execute("a convolution", plan.primitive, arguments);
+  if (within != activation) unary(*function_of(activation), y, y);
 }
 
 void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {

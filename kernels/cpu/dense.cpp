@@ -6,6 +6,7 @@
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
+#include <lockstep/kernels/ops/fused_activation.h>
 
 namespace lockstep {
 namespace {
@@ -95,8 +96,8 @@ void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias
     return narrowed(y, [&](const Tensor& wide) { dense(widened(x), widened(kernel), bias, activation, wide); });
   thread_local onednn::PlanCache plans("matrix product");
   const Geometry g(x.dim(0), x.dim(1), y.dim(1), x.dtype(), bias.defined());
-  const onednn::Plan& plan =
-      plans.get(key_of(x, y, bias.defined(), activation), [&] { return forward_plan(g, activation); });
+  const Activation within = onednn::applies(activation) ? activation : Activation::linear;
+  const onednn::Plan& plan = plans.get(key_of(x, y, bias.defined(), within), [&] { return forward_plan(g, within); });
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_WEIGHTS, onednn::bind(g.kernel, kernel)},
@@ -104,6 +105,7 @@ void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias
                               {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
   if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
   onednn::execute("a matrix product", plan.primitive, arguments);
+  if (within != activation) unary(*function_of(activation), y, y);
 }
 
 void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {

@@ -35,7 +35,10 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
   return {engine(), parts..., forward, attributes};
 #endif
 }
-/// Attributes that make a primitive take its scratch memory from us and apply a fusable activation to its result.
+/// Whether a primitive can apply it to its result. Of the fusable ones not relu, relu6 and exponential: oneDNN's make
+/// numbers of NaN, with which a model that diverges would look as if it learned no more.
+bool applies(Activation activation);
+/// Attributes that make a primitive take its scratch memory from us and apply an activation that it can.
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
 /// oneDNN's name of f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);

@@ -13,7 +13,9 @@
 namespace lockstep::test {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsNan;
 
 struct Case {
   Shape x;
@@ -160,6 +162,17 @@ TEST(Conv2d, AppliesAnActivationToWinogradsResults) {
   const Tensor plain = conv2d(x, kernel, bias, {});
   for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu})
     expect_same_bits(conv2d(x, kernel, bias, {.activation = activation}), activate(plain, activation));
+}
+
+TEST(Conv2d, KeepsNan) {
+  const Tensor x = Tensor::full({2, 9, 9, 16}, std::nanf(""));
+  for (const std::int64_t window : {3, 2})  // the first one by Winograd's filtering
+    for (const Activation activation :
+         {Activation::linear, Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu,
+          Activation::selu, Activation::sigmoid, Activation::tanh, Activation::exponential}) {
+      const Tensor y = conv2d(x, random_tensor({window, window, 16, 32}, 2), {}, {.activation = activation});
+      EXPECT_THAT(y.to_vector<float>(), Each(IsNan())) << "window " << window << ", " << static_cast<int>(activation);
+    }
 }
 
 TEST(Conv2d, ReadsChannelSlices) {

@@ -12,7 +12,9 @@
 namespace lockstep::test {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsNan;
 
 double apply(Activation activation, double z) {
   switch (activation) {
@@ -114,6 +116,15 @@ TEST(Dense, ReadsSlices) {
   const Tensor kernel = random_tensor({7, 4}, 2);
   const Tensor bias = random_tensor({4}, 3);
   expect_same(run(x, kernel, bias), run(strided_copy(x), kernel, bias));
+}
+
+TEST(Dense, KeepsNan) {
+  const Tensor x = Tensor::full({2, 7}, std::nanf(""));
+  for (const Activation activation :
+       {Activation::linear, Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu,
+        Activation::selu, Activation::sigmoid, Activation::tanh, Activation::exponential})
+    EXPECT_THAT(dense(x, random_tensor({7, 4}, 2), {}, activation).to_vector<float>(), Each(IsNan()))
+        << static_cast<int>(activation);
 }
 
 TEST(Dense, BiasAloneMayBeTrained) {
