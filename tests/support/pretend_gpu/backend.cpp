@@ -294,12 +294,14 @@ void PretendGpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d
 Tensor PretendGpuBackend::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
                               const Tensor& y) {
   refuse_capture("a whole recurrent layer");
+  platform_.launch();
   const DeviceMemory::Access access(memory_);
   check(x, weights, y);
   return recurrence_.run(layer, x, weights, keep, y);
 }
 
 void PretendGpuBackend::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+  platform_.launch();
   const DeviceMemory::Access access(memory_);
   check(ran.x, ran.weights, ran.y, ran.kept, dy, dx, dweights);
   recurrence_.gradient(ran, dy, dx, dweights);
@@ -346,6 +348,7 @@ void PretendGpuBackend::reduce(ReduceOp op, const ReduceViews<std::int64_t>& vie
 
 void PretendGpuBackend::update(const OptimizerStep& step, const UpdateViews& views) {
   refuse_capture("an update");
+  platform_.launch();
   const DeviceMemory::Access access(memory_);
   check(views);
   kernels_.update(step, views);
@@ -353,6 +356,7 @@ void PretendGpuBackend::update(const OptimizerStep& step, const UpdateViews& vie
 
 double PretendGpuBackend::squared_norm(const float* x, std::int64_t count) {
   refuse_capture("a value read by the host");
+  platform_.launch();
   const DeviceMemory::Access access(memory_);
   check(x);
   return kernels_.squared_norm(x, count);
