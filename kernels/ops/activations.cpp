@@ -20,7 +20,7 @@ using Forward = void (Backend::*)(const Tensor& logits, const Tensor& y);
 using Gradient = void (Backend::*)(const Tensor& y, const Tensor& dy, const Tensor& dx);
 
 /// An op on rows of logits whose gradient follows from its result.
-Tensor by_row(const char* op, Forward forward, Gradient gradient, const Tensor& x) {
+Tensor by_row(const char* op, Forward forward, Gradient gradient, const Tensor& x) try {
   require_f32(op, x);
   require(x.rank() >= 1, "{} needs at least one axis, got {}", op, x);
   const Tensor logits = to_current_device(x);
@@ -34,6 +34,8 @@ Tensor by_row(const char* op, Forward forward, Gradient gradient, const Tensor& 
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void record_remake_of_parts(std::span<const Tensor> parts, const Tensor& whole, 
 
 }  // namespace
 
-Tensor reshape(const Tensor& x, const Shape& shape) {
+Tensor reshape(const Tensor& x, const Shape& shape) try {
   require(x.defined(), "reshape takes a tensor, got an undefined one");
   const ContextScope there(context_on(x.device()));
   const Tensor y = make_dense(x).view(shape);
@@ -61,6 +61,8 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
            [from = x.shape()](BackwardContext& c) { pass_on(c, 0, make_dense(c.gradient(0)).view(from)); });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("reshape", error);
 }
 
 Tensor flatten(const Tensor& x) {
@@ -70,7 +72,7 @@ Tensor flatten(const Tensor& x) {
   return reshape(x, {x.dim(0), rest});
 }
 
-Tensor concat(std::span<const Tensor> operands, int axis) {
+Tensor concat(std::span<const Tensor> operands, int axis) try {
   require(!operands.empty(), "concat needs at least one tensor");
   for (const Tensor& part : operands) require(part.defined(), "concat takes tensors, got an undefined one");
   std::vector<Tensor> parts;
@@ -96,6 +98,8 @@ Tensor concat(std::span<const Tensor> operands, int axis) {
     record_remake_of_parts(parts, y, axis, sizes);
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("concat", error);
 }
 
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
@@ -138,7 +142,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
   return ys;
 }
 
-Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) {
+Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) try {
   require(operand.defined() && operand.rank() == 4 && is_real(operand.dtype()),
           "zero_pad2d: x must be f32 or bf16 (n, height, width, channels), got {}", operand);
   const auto [top, bottom, left, right] = borders;
@@ -164,14 +168,18 @@ Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) {
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("zero_pad2d", error);
 }
 
-Tensor dense_copy(const Tensor& operand) {
+Tensor dense_copy(const Tensor& operand) try {
   const Tensor x = to_current_device(operand);
   if (x.is_dense()) return x;
   const Tensor y = make_dense(x);
   if (recording({x})) record("dense_copy", {x}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
   return y;
+} catch (Error& error) {
+  rethrow_from("dense_copy", error);
 }
 
 }  // namespace lockstep

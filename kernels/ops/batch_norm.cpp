@@ -101,7 +101,8 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
 
 }  // namespace
 
-BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchNormOptions& options) {
+BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                           const BatchNormOptions& options) try {
   check_operands("batch_norm", x, gamma, beta, options.out);
   Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
               .gamma = to_current_device(gamma),
@@ -117,10 +118,12 @@ BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& b
   else
     current_backend().channel_moments(saved.x, saved.mean, saved.variance);
   return {normalize("batch_norm", saved, options.out), saved.mean, saved.variance, saved.count};
+} catch (Error& error) {
+  rethrow_from("batch_norm", error);
 }
 
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                            const Tensor& variance, const BatchNormOptions& options) {
+                            const Tensor& variance, const BatchNormOptions& options) try {
   check_operands("batch_norm_inference", x, gamma, beta, options.out);
   check_vector("batch_norm_inference", "the mean", mean, x);
   check_vector("batch_norm_inference", "the variance", variance, x);
@@ -134,14 +137,18 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& 
                     .count = 0,
                     .gather = {}};
   return normalize("batch_norm_inference", saved, options.out);
+} catch (Error& error) {
+  rethrow_from("batch_norm_inference", error);
 }
 
-void update_moving_average(const Tensor& average, const Tensor& value, float momentum) {
+void update_moving_average(const Tensor& average, const Tensor& value, float momentum) try {
   require(average.defined() && value.defined() && average.shape() == value.shape() && average.dtype() == DType::f32 &&
               value.dtype() == DType::f32,
           "update_moving_average: average and value must be f32 of one shape, got {} and {}", average, value);
   const ContextScope there(context_on(average.device()));
   current_backend().moving_average(average, reachable_from(average.device(), value), momentum);
+} catch (Error& error) {
+  rethrow_from("update_moving_average", error);
 }
 
 }  // namespace lockstep

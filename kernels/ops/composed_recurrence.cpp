@@ -60,7 +60,7 @@ Tensor gru_reset_before(const Tensor& x, const Tensor& kernel, const Tensor& rec
 }  // namespace
 
 Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-            const RecurrenceOptions& options) {
+            const RecurrenceOptions& options) try {
   recurrence::check_operands("lstm", 4, x, kernel, recurrent_kernel);
   check_bias("lstm", bias, {recurrent_kernel.dim(1)});
   const std::int64_t units = recurrent_kernel.dim(0);
@@ -71,10 +71,12 @@ Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kerne
     c = gate(1) * c + gate(0) * activate(gates[2], options.activation);
     return gate(3) * activate(c, options.activation);
   });
+} catch (Error& error) {
+  rethrow_from("lstm", error);
 }
 
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-           const RecurrenceOptions& options) {
+           const RecurrenceOptions& options) try {
   recurrence::check_operands("gru", 3, x, kernel, recurrent_kernel);
   if (!options.reset_after) return gru_reset_before(x, kernel, recurrent_kernel, bias, options);
   const std::int64_t units = recurrent_kernel.dim(0);
@@ -90,6 +92,8 @@ Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel
     const Tensor reset = activate(from_x[1] + from_h[1], options.recurrent_activation);
     return gru_result(update, activate(from_x[2] + reset * from_h[2], options.activation), h);
   });
+} catch (Error& error) {
+  rethrow_from("gru", error);
 }
 
 }  // namespace lockstep

@@ -45,7 +45,7 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
 
 }  // namespace
 
-Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) {
+Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) try {
   check_operands(x, kernel, bias, options.groups);
   if (!is_fusable(options.activation)) {
     Conv2dOptions plain = options;
@@ -68,9 +68,11 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
            });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("conv2d", error);
 }
 
-Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) {
+Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) try {
   require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be f32 or bf16 (n, height, width, channels), got {}",
           x);
   require(kernel.defined() && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
@@ -78,6 +80,8 @@ Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
           x.dim(3), kernel);
   options.groups = x.dim(3);
   return conv2d(x, reshape(kernel, {kernel.dim(0), kernel.dim(1), 1, kernel.dim(2) * kernel.dim(3)}), bias, options);
+} catch (Error& error) {
+  rethrow_from("depthwise_conv2d", error);
 }
 
 }  // namespace lockstep

@@ -21,7 +21,7 @@ Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   return result.view({labels.elements()});
 }
 
-Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, const Tensor& targets) {
+Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, const Tensor& targets) try {
   require_f32(op, predictions);
   require(targets.defined() && targets.shape() == predictions.shape(), "{} takes targets of the shape of {}, got {}",
           op, predictions, targets);
@@ -43,11 +43,13 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, 
     });
   }
   return loss;
+} catch (Error& error) {
+  rethrow_from(op, error);
 }
 
 }  // namespace
 
-Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) {
+Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
   require_f32("sparse_softmax_cross_entropy", x);
   require(x.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", x);
   const Tensor logits = to_current_device(x);
@@ -67,6 +69,8 @@ Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) {
     });
   }
   return loss;
+} catch (Error& error) {
+  rethrow_from("sparse_softmax_cross_entropy", error);
 }
 
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets) {

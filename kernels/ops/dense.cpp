@@ -36,7 +36,7 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
 
 }  // namespace
 
-Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation) {
+Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation) try {
   check_operands(x, kernel, bias);
   if (!is_fusable(activation)) return activate(dense(x, kernel, bias), activation);
   const Tensor input = dense_copy(x);
@@ -53,6 +53,8 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("dense", error);
 }
 
 }  // namespace lockstep

@@ -13,7 +13,7 @@ Tensor dropout(const Tensor& x, float rate, const RandomKey& key) {
   return dropout(x, rate, [key] { return key; });
 }
 
-Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey()>& next_key) {
+Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey()>& next_key) try {
   require(rate >= 0 && rate < 1, "dropout takes a rate of at least 0 and less than 1, got {}", rate);
   require_real("dropout", operand);
   if (rate == 0) return operand;
@@ -35,6 +35,8 @@ Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey(
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("dropout", error);
 }
 
 }  // namespace lockstep

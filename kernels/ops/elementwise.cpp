@@ -105,7 +105,7 @@ BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const 
   fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
 }
 
-Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) {
+Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
   require_real(name_of(op), left);
   require_real(name_of(op), right);
   require(left.dtype() == right.dtype(), "{} takes tensors of one dtype, got {} and {}; cast one of them", name_of(op),
@@ -116,6 +116,8 @@ Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) {
   apply(op, a, b, y);
   if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
   return y;
+} catch (Error& error) {
+  rethrow_from(name_of(op), error);
 }
 
 }  // namespace
@@ -125,7 +127,7 @@ Tensor subtract(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subt
 Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
 Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
 
-Tensor add_n(std::span<const Tensor> operands) {
+Tensor add_n(std::span<const Tensor> operands) try {
   require(!operands.empty(), "add_n needs at least one tensor");
   std::vector<Tensor> parts;
   for (const Tensor& part : operands) {
@@ -144,18 +146,22 @@ Tensor add_n(std::span<const Tensor> operands) {
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("add_n", error);
 }
 
-Tensor add(const Tensor& x, double b) {
+Tensor add(const Tensor& x, double b) try {
   require_real("add", x);
   const Tensor a = to_current_device(x);
   const Tensor y = Tensor::empty(a.shape(), a.dtype());
   current_backend().affine(make_dense(a), 1, static_cast<float>(b), y);
   if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
   return y;
+} catch (Error& error) {
+  rethrow_from("add", error);
 }
 
-Tensor multiply(const Tensor& x, double b) {
+Tensor multiply(const Tensor& x, double b) try {
   require_real("multiply", x);
   const Tensor a = to_current_device(x);
   const auto factor = static_cast<float>(b);
@@ -170,6 +176,8 @@ Tensor multiply(const Tensor& x, double b) {
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("multiply", error);
 }
 
 Tensor negative(const Tensor& x) { return unary(UnaryOp::negative, x); }
@@ -181,7 +189,7 @@ Tensor abs(const Tensor& x) { return unary(UnaryOp::abs, x); }
 Tensor maximum(const Tensor& x, double lowest) { return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x); }
 Tensor minimum(const Tensor& x, double highest) { return unary({UnaryOp::minimum, static_cast<float>(highest)}, x); }
 
-Tensor cast(const Tensor& operand, DType dtype) {
+Tensor cast(const Tensor& operand, DType dtype) try {
   require(operand.defined(), "cast takes a tensor, got an undefined one");
   if (operand.dtype() == dtype) return operand;
   const Tensor x = to_current_device(operand);
@@ -194,6 +202,8 @@ Tensor cast(const Tensor& operand, DType dtype) {
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("cast", error);
 }
 
 }  // namespace lockstep

@@ -28,7 +28,7 @@ Shape looked_up_shape(const Tensor& table, const Tensor& ids) {
 
 }  // namespace
 
-Tensor embedding_lookup(const Tensor& table, const Tensor& ids) {
+Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
   require_f32("embedding_lookup", table);
   require(table.rank() >= 1, "embedding_lookup takes a table of rows, got {}", table);
   const Tensor rows = to_current_device(table);
@@ -54,6 +54,8 @@ Tensor embedding_lookup(const Tensor& table, const Tensor& ids) {
         Reads::rows);
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("embedding_lookup", error);
 }
 
 }  // namespace lockstep

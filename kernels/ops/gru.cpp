@@ -100,7 +100,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
 }  // namespace
 
 Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-           bool return_sequences) {
+           bool return_sequences) try {
   recurrence::check_operands("gru", 3, x, kernel, recurrent_kernel);
   require(bias.defined() && bias.dtype() == DType::f32 && bias.shape() == Shape{2, recurrent_kernel.dim(1)},
           "gru: the bias for recurrent kernel {} must be f32 (2, {}), got {}", recurrent_kernel.shape(),
@@ -119,6 +119,8 @@ Tensor gru(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel
     record("gru", {input, weights, recurrent, shift}, y,
            [saved](BackwardContext& c) { contribute_gradients(c, saved); });
   return y;
+} catch (Error& error) {
+  rethrow_from("gru", error);
 }
 
 }  // namespace lockstep

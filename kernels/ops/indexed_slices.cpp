@@ -36,7 +36,7 @@ std::vector<std::int64_t> distinct(std::vector<std::int64_t> indices) {
 
 }  // namespace
 
-void scatter_add(const IndexedSlices& slices, const Tensor& to) {
+void scatter_add(const IndexedSlices& slices, const Tensor& to) try {
   check_addable(slices);
   require(to.shape() == slices.dense_shape && to.dtype() == slices.values.dtype(), "{} cannot be added to {}",
           slices.text(), to);
@@ -47,16 +47,20 @@ void scatter_add(const IndexedSlices& slices, const Tensor& to) {
   require(outside < 0, "index {} at place {} is outside {}",
           outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
           slices.text());
+} catch (Error& error) {
+  rethrow_from("scatter_add", error);
 }
 
-Tensor to_dense(const IndexedSlices& slices) {
+Tensor to_dense(const IndexedSlices& slices) try {
   check_addable(slices);
   const Tensor dense = Tensor::zeros(slices.dense_shape, slices.values.dtype());
   scatter_add(slices, dense);
   return dense;
+} catch (Error& error) {
+  rethrow_from("to_dense", error);
 }
 
-IndexedSlices sum_duplicates(const IndexedSlices& slices) {
+IndexedSlices sum_duplicates(const IndexedSlices& slices) try {
   check_addable(slices);
   const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
   if (std::ranges::adjacent_find(indices, std::ranges::greater_equal{}) == indices.end()) return slices;
@@ -68,6 +72,8 @@ IndexedSlices sum_duplicates(const IndexedSlices& slices) {
   shape[0] = count;
   const IndexedSlices at_places{slices.values, Tensor::from(places, {slices.indices.elements()}), shape};
   return {to_dense(at_places), Tensor::from(rows, {count}), slices.dense_shape};
+} catch (Error& error) {
+  rethrow_from("sum_duplicates", error);
 }
 
 IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b) {

@@ -35,7 +35,7 @@ struct Saved {
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) {
+Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) try {
   require(x.defined() && x.rank() >= 1 && x.dtype() == DType::f32 && x.dim(-1) >= 1,
           "layer_norm: x must be f32 (..., features), got {}", x);
   check_vector("gamma", gamma, x);
@@ -54,6 +54,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, floa
   if (recording({input, scale, shift}))
     record("layer_norm", {input, scale, shift}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
   return y;
+} catch (Error& error) {
+  rethrow_from("layer_norm", error);
 }
 
 }  // namespace lockstep

@@ -86,7 +86,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
 }  // namespace
 
 Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-            bool return_sequences) {
+            bool return_sequences) try {
   recurrence::check_operands("lstm", 4, x, kernel, recurrent_kernel);
   require(bias.defined() && bias.dtype() == DType::f32 && bias.shape() == Shape{recurrent_kernel.dim(1)},
           "lstm: the bias for recurrent kernel {} must be f32 ({}), got {}", recurrent_kernel.shape(),
@@ -105,6 +105,8 @@ Tensor lstm(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kerne
     record("lstm", {input, weights, recurrent, shift}, y,
            [saved](BackwardContext& c) { contribute_gradients(c, saved); });
   return y;
+} catch (Error& error) {
+  rethrow_from("lstm", error);
 }
 
 }  // namespace lockstep

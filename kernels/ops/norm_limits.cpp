@@ -6,12 +6,14 @@
 
 namespace lockstep {
 
-void limit_norms(const Tensor& x, const std::vector<int>& axes, const NormLimits& limits) {
+void limit_norms(const Tensor& x, const std::vector<int>& axes, const NormLimits& limits) try {
   require_f32("limit_norms", x);
   require(x.is_dense(), "limit_norms works in place, on dense tensors, got {} with strides {}", x, x.strides());
   const ContextScope there(context_on(x.device()));
   const AxisGroups groups(x.shape(), axis_set(x.shape(), axes));
   current_backend().limit_norms(x.view(groups.sizes), groups.summed[0] ? 0 : 1, limits);
+} catch (Error& error) {
+  rethrow_from("limit_norms", error);
 }
 
 }  // namespace lockstep

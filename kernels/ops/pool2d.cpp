@@ -31,7 +31,7 @@ Tensor places_in_windows(const Window2d& window, const Tensor& y) {
 
 }  // namespace
 
-Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const auto [window, y] = prepare("max_pool2d", x, options);
   const Tensor input = dense_copy(x);
   const bool recorded = recording({input});
@@ -47,9 +47,11 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) {
           c.gradient(0).dtype());
     });
   return y;
+} catch (Error& error) {
+  rethrow_from("max_pool2d", error);
 }
 
-Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) {
+Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const auto [window, y] = prepare("average_pool2d", x, options);
   const Tensor input = dense_copy(x);
   current_backend().average_pool2d(input, window, y);
@@ -61,6 +63,8 @@ Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) {
           c.gradient(0).dtype());
     });
   return y;
+} catch (Error& error) {
+  rethrow_from("average_pool2d", error);
 }
 
 }  // namespace lockstep

@@ -40,7 +40,7 @@ void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
 }
 
 /// Sum over `axes`, divided by the number of elements in each sum if `mean`.
-Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims, bool mean) {
+Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims, bool mean) try {
   require_real(op, operand);
   const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
@@ -66,6 +66,8 @@ Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
 }
 
 }  // namespace
@@ -111,7 +113,7 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return reduce("mean", x, axis_set(x.shape(), axes), keepdims, true);
 }
 
-Tensor argmax(const Tensor& x) {
+Tensor argmax(const Tensor& x) try {
   require_real("argmax", x);
   require(x.rank() >= 1, "argmax needs at least one axis, got {}", x);
   Shape shape;
@@ -120,6 +122,8 @@ Tensor argmax(const Tensor& x) {
   require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x);
   current_backend().argmax(make_dense(to_current_device(x)).view({y.elements(), x.dim(-1)}), y);
   return y;
+} catch (Error& error) {
+  rethrow_from("argmax", error);
 }
 
 }  // namespace lockstep

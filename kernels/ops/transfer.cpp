@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-Tensor to_device(const Tensor& x, const LogicalDevice& device) {
+Tensor to_device(const Tensor& x, const LogicalDevice& device) try {
   require(x.defined(), "to_device takes a tensor, got an undefined one");
   if (x.device() == device) return x;
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), device);
@@ -20,6 +20,8 @@ Tensor to_device(const Tensor& x, const LogicalDevice& device) {
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from("to_device", error);
 }
 
 Tensor reachable_from(const LogicalDevice& device, const Tensor& x) {
@@ -29,7 +31,7 @@ Tensor reachable_from(const LogicalDevice& device, const Tensor& x) {
   return y;
 }
 
-void assign(const Tensor& x, const Tensor& y) {
+void assign(const Tensor& x, const Tensor& y) try {
   require(x.defined() && y.defined() && x.shape() == y.shape(), "cannot assign {} to {}", x, y);
   const LogicalDevice& from = x.device();
   const LogicalDevice& to = y.device();
@@ -45,6 +47,8 @@ void assign(const Tensor& x, const Tensor& y) {
   const Tensor arrived = Tensor::empty(x.shape(), x.dtype());
   copy(dense, arrived);
   current_backend().convert(arrived, y);
+} catch (Error& error) {
+  rethrow_from("assign", error);
 }
 
 }  // namespace lockstep

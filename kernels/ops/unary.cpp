@@ -24,7 +24,7 @@ bool gradient_from_result(const UnaryFunction& f) {
   return from_result;
 }
 
-Tensor unary(const UnaryFunction& f, const Tensor& operand) {
+Tensor unary(const UnaryFunction& f, const Tensor& operand) try {
   require_real(name_of(f.op), operand);
   const Tensor x = to_current_device(operand);
   const Tensor in = make_dense(x);
@@ -39,6 +39,8 @@ Tensor unary(const UnaryFunction& f, const Tensor& operand) {
     });
   }
   return y;
+} catch (Error& error) {
+  rethrow_from(name_of(f.op), error);
 }
 
 }  // namespace lockstep

@@ -214,7 +214,7 @@ void Optimizer::State::load(const ReplicaContext& context, std::span<const Dense
   }
 }
 
-void Optimizer::State::step(const ReplicaContext& context) {
+void Optimizer::State::step(const ReplicaContext& context) try {
   std::int64_t& done = steps_[static_cast<std::size_t>(context.local_replica())];
   if (options_.clip_before_aggregate) clip_own(context);
   if ((done + 1) % options_.gradient_accumulation_steps != 0)
@@ -225,6 +225,8 @@ void Optimizer::State::step(const ReplicaContext& context) {
     update(context, done);
   if (!constrained_.empty()) constrain(context);  // as in Keras also where a step only accumulates
   ++done;
+} catch (Error& error) {
+  rethrow_from("the optimizer's step", error);
 }
 
 void Optimizer::State::clip_own(const ReplicaContext& context) const {

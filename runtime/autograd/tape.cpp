@@ -20,7 +20,7 @@ thread_local std::shared_ptr<Tapes> open_tapes;
 thread_local int recording_paused = 0;
 
 /// Where backward begins, ones, and whether they may be added to. A thread has sent its GPU the one of a loss once.
-std::pair<Tensor, bool> seed_of(const Tensor& target) {
+std::pair<Tensor, bool> seed_of(const Tensor& target) try {
   const ContextScope there(context_on(target.device()));
   if (target.device().kind == DeviceKind::cpu || target.rank() > 0 || target.dtype() != DType::f32)
     return {Tensor::full(target.shape(), 1.0, target.dtype()), true};
@@ -28,6 +28,8 @@ std::pair<Tensor, bool> seed_of(const Tensor& target) {
   Tensor& one = ones[target.device().index];
   if (!one.defined()) one = Tensor::full({}, 1.0);
   return {one, false};
+} catch (Error& error) {
+  rethrow_from("gradient of the target", error);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace lockstep {
 
 /// Whether mpirun or srun has started this process as one of several, as the variables that they set say.
@@ -12,5 +14,8 @@ struct LocalProcesses {
 };
 /// As the launcher says; one process where it says nothing.
 LocalProcesses local_processes();
+
+/// The MPI that this program runs with, as it names itself: "Open MPI v4.1.4, package: ..."; empty in a build without.
+std::string mpi_library();
 
 }  // namespace lockstep

@@ -69,6 +69,10 @@ struct Aborted : Error {
   using Error::Error;
 };
 
+/// For an op's handler of errors: throws `error`, the one in hand, on. What its device, its memory or a library could
+/// not do names the op then; errors of arguments do so anyhow.
+[[noreturn]] void rethrow_from(const char* op, Error& error);
+
 /// The API was used in an order or a context that it does not allow.
 struct LogicError : Error {
   using Error::Error;

@@ -49,7 +49,7 @@ bool joinable(const Tensor& a, const Tensor& b, int axis) {
 HostCollective::HostCollective(ReplicaGroup& group, std::int64_t bytes_per_pack)
     : group_(group), bytes_per_pack_(bytes_per_pack), posts_(static_cast<std::size_t>(group.size())) {}
 
-std::vector<Tensor> HostCollective::all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) {
+std::vector<Tensor> HostCollective::all_reduce(int replica, ReduceOp op, std::span<const Tensor> values) try {
   const PhaseTimer timer(Phase::reduce);
   Post& own = posts_[replica];
   own = {.op = op, .values = reachable_here(values)};
@@ -68,9 +68,11 @@ std::vector<Tensor> HostCollective::all_reduce(int replica, ReduceOp op, std::sp
   std::vector<Tensor> results(values.size());
   for (std::size_t pack = 0; pack < plan.size(); ++pack) unpack(done.reduced[pack], values, plan[pack], results);
   return results;
+} catch (Error& error) {
+  rethrow_from(reduce_place, error);
 }
 
-std::vector<Gathered> HostCollective::all_gather(int replica, std::span<const Tensor> values, int axis) {
+std::vector<Gathered> HostCollective::all_gather(int replica, std::span<const Tensor> values, int axis) try {
   const PhaseTimer timer(Phase::reduce);
   posts_[replica] = {.axis = axis, .values = reachable_here(values)};
   group_.meet(replica, gather_place);
@@ -99,6 +101,8 @@ std::vector<Gathered> HostCollective::all_gather(int replica, std::span<const Te
   group_.meet(replica, gather_end);
   posts_[replica] = {};
   return results;
+} catch (Error& error) {
+  rethrow_from(gather_place, error);
 }
 
 void HostCollective::agree(int replica, const char* end, const std::function<void()>& check) {

@@ -1,4 +1,3 @@
-#include <cctype>
 #include <memory>
 #include <optional>
 
@@ -105,9 +104,7 @@ TEST_P(OpOnAnotherDevice, OfTensorsOfADeviceOnAnother) { expect_same(devices(2)[
 INSTANTIATE_TEST_SUITE_P(Every, OpOnAnotherDevice,
                          testing::Combine(testing::Range(std::size_t{0}, ops().size()), testing::Bool()),
                          [](const auto& info) {
-                           std::string name = ops()[std::get<0>(info.param)].name;
-                           for (char& letter : name)
-                             if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+                           const std::string name = ops()[std::get<0>(info.param)].test_name();
                            return name + (std::get<1>(info.param) ? "_placed" : "");
                          });
 

@@ -69,6 +69,7 @@ MachineFacts gather_facts() {
                      .locked_memory_limit = locked_memory_limit(),
                      .cores = available_cores(),
                      .cpu_quota = cpu_quota(),
+                     .mpi = mpi_facts(),
                      .environment = gpu_environment()};
   facts.replicas = static_cast<int>(default_devices().size());
   return facts;

@@ -25,6 +25,18 @@ struct GpuSoftware {
 /// Asks the libraries. Implemented in doctor_cuda.cpp or, in a build without CUDA, in doctor_no_cuda.cpp.
 GpuSoftware gpu_software();
 
+/// What starts processes that train together; texts as the programs write them.
+struct MpiFacts {
+  std::string library{};         ///< what this program is linked with; empty in a build without MPI
+  std::string mpirun{};          ///< its place in PATH; empty when there is none
+  std::string mpirun_version{};  ///< `mpirun --version`
+  bool may_run_as_root = true;   ///< root is not the user, or Open MPI's variables allow it
+  bool in_slurm_job = false;     ///< srun would start processes
+  std::string srun_plugins{};    ///< `srun --mpi=list`; empty outside of a job
+};
+/// Reads them from PATH and the environment.
+MpiFacts mpi_facts();
+
 /// What decides whether training on several devices of this machine will work.
 struct MachineFacts {
   GpuReport gpus{};
@@ -37,6 +49,7 @@ struct MachineFacts {
   int cores = 1;                                       ///< that this process may use
   double cpu_quota = 0;                                ///< cores' worth of time of the control group; 0: no limit
   int replicas = 1;                                    ///< that a strategy makes when nobody says
+  MpiFacts mpi{};                                      ///< of training in several processes
   std::map<std::string, std::string> environment{};    ///< variables of CUDA and NCCL that are set
 };
 /// Reads them from the machine.

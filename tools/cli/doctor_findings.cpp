@@ -1,6 +1,8 @@
 #include "doctor_findings.h"
 
 #include <algorithm>
+#include <regex>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -112,6 +114,64 @@ Finding cores(const MachineFacts& facts) {
                              : "use fewer replicas, or a wider taskset: each has a host thread of its own"};
 }
 
+/// An MPI by what its library or its mpirun says of itself.
+struct MpiKind {
+  std::string name{};  ///< empty: of an unknown one
+  int major = 0;
+
+  explicit MpiKind(const std::string& text) {
+    for (const auto& [word, its_name] :
+         {std::pair("Open MPI", "Open MPI"), std::pair("OpenRTE", "Open MPI"), std::pair("Intel(R) MPI", "Intel MPI"),
+          std::pair("MPICH", "MPICH"), std::pair("HYDRA", "MPICH")})
+      if (name.empty() && text.find(word) != std::string::npos) name = its_name;
+    std::smatch number;
+    if (std::regex_search(text, number, std::regex(R"((\d{1,4})\.\d+)"))) major = std::stoi(number[1]);
+  }
+  std::string text() const { return name.empty() ? "an unknown MPI" : fmt::format("{} {}", name, major); }
+};
+
+/// Where srun starts what belongs together, mpirun is not needed.
+Finding srun(const MpiFacts& facts) {
+  if (facts.srun_plugins.find("pmix") != std::string::npos)
+    return {Level::fine, "srun", "has a PMIx plugin: srun --mpi=pmix starts processes that train together", ""};
+  return {Level::broken, "srun", "has no PMIx plugin, by which processes of Open MPI find each other",
+          facts.mpirun.empty() ? "install Slurm's PMIx plugin, and libpmix-dev, which it loads"
+                               : "start the processes with mpirun in the job, or install Slurm's PMIx plugin"};
+}
+
+Finding mpirun(const MpiFacts& facts) {
+  if (facts.mpirun.empty())
+    return {Level::slow, "mpirun", "not found: training goes on in one process only",
+            "install it (Debian: openmpi-bin), or put its folder in PATH"};
+  const MpiKind library(facts.library);
+  const MpiKind launcher(facts.mpirun_version);
+  const std::string text = fmt::format("{}, of {}; the program has {}", facts.mpirun, launcher.text(), library.text());
+  if (launcher.name.empty() || library.name.empty())
+    return {Level::slow, "mpirun", text + ": they may not belong together",
+            "if each process trains alone, put the folder of the library's mpirun first in PATH"};
+  if (launcher.name != library.name)
+    return {Level::broken, "mpirun", text + ": it would start trainings of one process each",
+            fmt::format("put the folder of {}'s mpirun first in PATH", library.name)};
+  if (launcher.major != library.major)
+    return {Level::slow, "mpirun", text + ": they may not understand each other",
+            fmt::format("put the folder of {}'s mpirun first in PATH", library.text())};
+  if (library.name == "Open MPI" && !facts.may_run_as_root)
+    return {Level::slow, "mpirun", text + ": it refuses to run as root",
+            "mpirun --allow-run-as-root, or set OMPI_ALLOW_RUN_AS_ROOT and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM to 1"};
+  return {Level::fine, "mpirun", text, ""};
+}
+
+/// What would start several processes.
+std::vector<Finding> launchers(const MpiFacts& facts) {
+  if (facts.library.empty())
+    return {{Level::fine, "MPI", "not in this build, which trains in one process; LOCKSTEP_MPI=ON builds it in", ""}};
+  std::vector<Finding> findings;
+  const bool starts_by_srun = facts.in_slurm_job && MpiKind(facts.library).name == "Open MPI";
+  if (starts_by_srun) findings.push_back(srun(facts));
+  if (!starts_by_srun || !facts.mpirun.empty()) findings.push_back(mpirun(facts));
+  return findings;
+}
+
 /// Settings that make NCCL hang or crawl.
 std::vector<Finding> environment(const MachineFacts& facts) {
   const auto value = [&](const char* variable) {
@@ -157,6 +217,7 @@ std::vector<Finding> judge(const MachineFacts& facts) {
     findings.push_back(locked_memory(facts));
   }
   findings.push_back(cores(facts));
+  std::ranges::move(launchers(facts.mpi), std::back_inserter(findings));
   std::ranges::move(environment(facts), std::back_inserter(findings));
   return findings;
 }

@@ -43,4 +43,11 @@ std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options) {
   return cluster;
 }
 
+std::string mpi_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");  // allowed before MPI_Init
+  return {text, static_cast<std::size_t>(length)};
+}
+
 }  // namespace lockstep

@@ -13,4 +13,6 @@ std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options) {
   return nullptr;
 }
 
+std::string mpi_library() { return {}; }
+
 }  // namespace lockstep

@@ -250,7 +250,7 @@ TEST_F(Budget, AfterOutOfMemoryTheNextSmallerStepWorks) {
   spread.fit(data(16));
   const std::size_t before[] = {in_use(11), in_use(12)};
   const std::string error = error_of<OutOfMemory>([&] { spread.fit(data(4096)); });
-  EXPECT_THAT(error, testing::HasSubstr("layer 'dense': a tensor of f32 (4096, 256): CPU:11 has no room"));
+  EXPECT_THAT(error, testing::HasSubstr("layer 'dense': to_device: a tensor of f32 (4096, 256): CPU:11 has no room"));
   EXPECT_EQ(in_use(11), before[0]);
   EXPECT_EQ(in_use(12), before[1]);
   EXPECT_EQ(spread.fit(data(16)).epoch.size(), 1U);

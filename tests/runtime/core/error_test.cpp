@@ -43,6 +43,24 @@ TEST(Error, KeepsItsTypeWhenContextIsAdded) {
   EXPECT_THAT(with_context, testing::ThrowsMessage<OutOfMemory>("replica 1: conv2d: no memory"));
 }
 
+TEST(Error, OfADeviceNamesTheOpOnce) {
+  const auto in_op = [](const auto& compute) {
+    try {
+      compute();
+    } catch (Error& error) {
+      rethrow_from("conv2d", error);
+    }
+  };
+  EXPECT_THAT([&] { in_op([] { fail<DeviceError>("no GPU"); }); },
+              testing::ThrowsMessage<DeviceError>("conv2d: no GPU"));
+  EXPECT_THAT([&] { in_op([&] { in_op([] { fail<OutOfMemory>("no memory"); }); }); },
+              testing::ThrowsMessage<OutOfMemory>("conv2d: no memory"));
+  EXPECT_THAT([&] { in_op([] { fail<Unsupported>("conv2d_transpose: no"); }); },
+              testing::ThrowsMessage<Unsupported>("conv2d: conv2d_transpose: no"));
+  EXPECT_THAT([&] { in_op([] { fail("conv2d takes f32"); }); },
+              testing::ThrowsMessage<InvalidArgument>("conv2d takes f32"));
+}
+
 TEST(Error, IsOneLineWhateverItQuotes) {
   const auto quoting = [] {
     try {

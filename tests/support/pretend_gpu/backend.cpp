@@ -27,6 +27,22 @@ void PretendGpuBackend::told_later(const char* op, std::int64_t place) {
   if (place >= 0) platform_.set_fault(fmt::format("{}: index number {} is outside its range", op, place));
 }
 
+void PretendGpuBackend::note(const Place& entry) const {
+  // Some compilers give the name alone, others the whole declaration.
+  std::string name = entry.function_name();
+  name = name.substr(0, name.find('('));
+  name = name.substr(name.find_last_of(": ") + 1);
+  const std::lock_guard lock(mutex_);
+  called_.emplace(name, entry.line());
+}
+
+std::multiset<std::string> PretendGpuBackend::called() const {
+  const std::lock_guard lock(mutex_);
+  std::multiset<std::string> names;
+  for (const auto& [name, line] : called_) names.insert(name);
+  return names;
+}
+
 Tensor PretendGpuBackend::noted(const Tensor& tensor) {
   if (!PretendGpuPlatform::is_capturing() || !tensor.defined() || tensor.elements() == 0) return tensor;
   return tensor_at(tensor);
@@ -291,15 +307,27 @@ void PretendGpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d
   compute([=, this, dy = noted(dy), dx = noted(dx)] { kernels_.average_pool2d_gradient(dy, window, dx); });
 }
 
+WholeRecurrence* PretendGpuBackend::whole_recurrence() {
+  note(Place::current());
+  return this;
+}
+
+bool PretendGpuBackend::runs(const RecurrentLayer& layer) const {
+  note(Place::current());
+  return recurrence_.runs(layer);
+}
+
 Tensor PretendGpuBackend::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
                               const Tensor& y) {
   refuse_capture("a whole recurrent layer");
+  launch();
   const DeviceMemory::Access access(memory_);
   check(x, weights, y);
   return recurrence_.run(layer, x, weights, keep, y);
 }
 
 void PretendGpuBackend::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+  launch();
   const DeviceMemory::Access access(memory_);
   check(ran.x, ran.weights, ran.y, ran.kept, dy, dx, dweights);
   recurrence_.gradient(ran, dy, dx, dweights);
@@ -346,6 +374,7 @@ void PretendGpuBackend::reduce(ReduceOp op, const ReduceViews<std::int64_t>& vie
 
 void PretendGpuBackend::update(const OptimizerStep& step, const UpdateViews& views) {
   refuse_capture("an update");
+  launch();
   const DeviceMemory::Access access(memory_);
   check(views);
   kernels_.update(step, views);
@@ -353,6 +382,7 @@ void PretendGpuBackend::update(const OptimizerStep& step, const UpdateViews& vie
 
 double PretendGpuBackend::squared_norm(const float* x, std::int64_t count) {
   refuse_capture("a value read by the host");
+  launch();
   const DeviceMemory::Access access(memory_);
   check(x);
   return kernels_.squared_norm(x, count);

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
+#include <set>
+#include <source_location>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -70,7 +74,7 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
   void max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) override;
   void average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) override;
   void average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) override;
-  WholeRecurrence* whole_recurrence() override { return this; }
+  WholeRecurrence* whole_recurrence() override;
   void lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
                  const Tensor& h) override;
   void lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
@@ -86,9 +90,12 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
   void update(const OptimizerStep& step, const UpdateViews& views) override;
   double squared_norm(const float* x, std::int64_t count) override;
 
+  /// The names of its functions, and of WholeRecurrence's, that have been called, one for each overload.
+  std::multiset<std::string> called() const;
+
  private:
   // WholeRecurrence
-  bool runs(const RecurrentLayer& layer) const override { return recurrence_.runs(layer); }
+  bool runs(const RecurrentLayer& layer) const override;
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
              const Tensor& y) override;
   void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
@@ -114,14 +121,26 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
   void told_later(const char* op, std::int64_t place);
   /// What work that may be noted holds of a tensor: no memory.
   static Tensor noted(const Tensor& tensor);
-  void compute(std::function<void()> work) { platform_.compute(std::move(work)); }
+  using Place = std::source_location;
+  /// `entry` has been called: one for each place in the source.
+  void note(const Place& entry) const;
+  void compute(std::function<void()> work, const Place& entry = Place::current()) {
+    note(entry);
+    platform_.compute(std::move(work));
+  }
+  /// The work of `entry` is done at once.
+  void launch(const Place& entry = Place::current()) {
+    note(entry);
+    platform_.launch();
+  }
   template <class T>
-  void reduce_views(ReduceOp op, const ReduceViews<T>& views) {
+  void reduce_views(ReduceOp op, const ReduceViews<T>& views, const Place& entry = Place::current()) {
     check(views);
-    compute([=, this, in = std::vector<const T*>(views.in.begin(), views.in.end()),
-             out = std::vector<T*>(views.out.begin(), views.out.end())] {
+    const auto work = [=, this, in = std::vector<const T*>(views.in.begin(), views.in.end()),
+                       out = std::vector<T*>(views.out.begin(), views.out.end())] {
       kernels_.reduce(op, ReduceViews<T>{in, out, views.count, views.terms});
-    });
+    };
+    compute(work, entry);
   }
 
   PretendGpuPlatform& platform_;
@@ -129,6 +148,8 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
   Backend& kernels_;
   Backend& library_;
   PretendGpuRecurrence recurrence_;
+  mutable std::mutex mutex_;
+  mutable std::set<std::pair<std::string, unsigned>> called_;  ///< names and lines; under the mutex
 };
 
 }  // namespace lockstep::test

@@ -135,7 +135,7 @@ void PretendGpuPlatform::copy(void* to, const LogicalDevice& destination, const 
   if (destination.kind == DeviceKind::cpu) refuse_capture("a value read by the host");
   if (destination.kind == DeviceKind::cpu) throw_fault();
   if (!(source == destination)) refuse_capture("a copy from another GPU");
-  const ContextScope there(context_on(destination));
+  const ContextScope there(context_on(destination.kind == DeviceKind::gpu ? destination : source));
   compute([to, from, bytes] { std::memcpy(to, from, bytes); });
 }
 
@@ -156,7 +156,25 @@ void PretendGpuPlatform::clear(const LogicalDevice& gpu, void* memory, std::size
   compute([memory, bytes] { std::memset(memory, 0, bytes); });
 }
 
+void PretendGpuPlatform::fail_launch(const LogicalDevice& gpu, std::int64_t first) {
+  const std::lock_guard lock(mutex_);
+  launches_to_failure_[gpu.index] = first;
+}
+
+void PretendGpuPlatform::launch() {
+  const LogicalDevice& gpu = current_context().device;
+  const std::lock_guard lock(mutex_);
+  const auto left = launches_to_failure_.find(gpu.index);
+  if (left == launches_to_failure_.end() || left->second == 0) return;
+  // As check_cuda words it.
+  require<DeviceError>(--left->second > 0,
+                       "a kernel's launch failed on {}: invalid configuration argument "
+                       "(cudaErrorInvalidConfiguration)",
+                       gpu.name());
+}
+
 void PretendGpuPlatform::compute(std::function<void()> work) {
+  launch();
   if (capture) {
     if (!(capture->gpu == current_context().device)) refuse_capture("work of another GPU");
     capture->works.push_back(std::move(work));

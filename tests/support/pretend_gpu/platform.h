@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,6 +53,8 @@ class PretendGpuPlatform : public GpuPlatform {
   void begin_capture(const LogicalDevice& gpu) override;
   std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override;
 
+  /// What begins each piece of work: throws where `fail_launch` has said it.
+  void launch();
   /// Whether the calling thread captures.
   static bool is_capturing();
   /// Does the work on the GPUs' memory, or notes it for a graph when the calling thread captures. The work holds
@@ -60,6 +63,9 @@ class PretendGpuPlatform : public GpuPlatform {
   /// Graphs that have been launched.
   std::size_t launches() const { return launches_; }
 
+  /// Piece of work number `first` that this GPU is given to compute from now on fails, as a kernel's launch may: 1 for
+  /// the next; 0 for none.
+  void fail_launch(const LogicalDevice& gpu, std::int64_t first);
   /// A kernel has met a bad index: as on a GPU, whoever waits for its work next is told.
   void set_fault(const std::string& what);
 
@@ -88,6 +94,7 @@ class PretendGpuPlatform : public GpuPlatform {
   DeviceMemory memory_;
   std::mutex mutex_;  ///< of what follows
   std::string fault_;
+  std::map<int, std::int64_t> launches_to_failure_;  ///< by index of the GPU
   bool hurries_ = false;
   std::map<std::pair<int, GpuQueue>, std::unique_ptr<SideQueue>> queues_;
 };

@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kernels/differentiable_ops.h>
+#include <support/devices.h>
+
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/thread/context.h>
+
+// An op whose device has no memory left is named, forward and backward. What else a device cannot do:
+// launch_errors_test.cpp.
+
+namespace lockstep::test {
+namespace {
+
+const std::vector<Op>& ops() {
+  static const auto& all = *new std::vector(differentiable_ops());
+  return all;
+}
+
+/// Memory comes in blocks of this size.
+constexpr std::size_t block = 512;
+
+/// On a device of its own, with as much memory as is in use and a bit.
+class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
+ protected:
+  OpWithoutMemory() : there_({.device = devices(7).back()}) {
+    for (const Tensor& input : op_.inputs) inputs_.push_back(to_device(input, current_context().device));
+  }
+  ~OpWithoutMemory() override { memory().set_memory_limit(0); }
+
+  static CachingAllocator& memory() { return allocator(current_context().device); }
+
+  /// The error of compute() with so many blocks of memory more than are in use; empty when it needs no more.
+  template <class Compute>
+  std::string error_with(std::size_t blocks, const Compute& compute) const {
+    memory().set_memory_limit(memory().stats().bytes_in_use + blocks * block);
+    std::string error;
+    try {
+      compute();
+    } catch (const OutOfMemory& thrown) {
+      error = thrown.what();
+    }
+    memory().set_memory_limit(0);
+    return error;
+  }
+
+  const Op& op_ = ops()[GetParam()];
+  const ContextScope there_;
+  std::vector<Tensor> inputs_;
+};
+
+/// "conv2d: a tensor of f32 (2, 4, 4, 3): CPU:6 has no room for ..."; ops that call others name these, too.
+TEST_P(OpWithoutMemory, IsNamed) {
+  for (std::size_t blocks = 0;; ++blocks) {
+    const std::string error = error_with(blocks, [&] { op_.run(inputs_); });
+    if (error.empty()) {
+      EXPECT_TRUE(blocks > 0 || op_.is_view) << "it takes no memory";
+      break;
+    }
+    EXPECT_THAT(error, testing::StartsWith(op_.function() + ": "));
+    EXPECT_THAT(error, testing::HasSubstr(": a tensor of "));
+    EXPECT_THAT(error, testing::HasSubstr(": " + current_context().device.name() + " has no room for "));
+  }
+}
+
+TEST_P(OpWithoutMemory, IsNamedInBackward) {
+  for (std::size_t blocks = 0;; ++blocks) {
+    GradientTape tape;
+    for (const Tensor& input : inputs_) tape.watch(input);
+    const Tensor y = op_.run(inputs_);
+    const std::string error = error_with(blocks, [&] { tape.gradient(y, inputs_); });
+    if (error.empty()) {
+      EXPECT_GT(blocks, 0U) << "it takes no memory";
+      break;
+    }
+    EXPECT_THAT(error, testing::ContainsRegex("^gradient of (the target|[a-z0-9_]+): .*a tensor of "));
+    EXPECT_THAT(error, testing::HasSubstr(": " + current_context().device.name() + " has no room for "));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, OpWithoutMemory, testing::Range<std::size_t>(0, ops().size()),
+                         [](const auto& info) { return ops()[info.param].test_name(); });
+
+}  // namespace
+}  // namespace lockstep::test
