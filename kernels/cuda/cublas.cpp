@@ -129,6 +129,12 @@ void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
 }
 
 void ProductPlan::run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream) {
+  if constexpr (contracts::checked)
+    check_operands("cublasLtMatmul", {operand(operands.a, product_.a_elements(), product_.operands),
+                                      operand(operands.b, product_.b_elements(), product_.operands),
+                                      operand(operands.d, product_.d_elements(), product_.result),
+                                      operand(operands.bias, product_.bias ? product_.m : 0, product_.result),
+                                      {workspace, algorithm_.workspaceSize, operand_alignment}});
   if (product_.bias) set_bias(operands.bias);
   const float one = 1;
   const float zero = 0;

@@ -20,7 +20,9 @@ std::vector<double> multiply(const MatrixProduct& p, const Tensor& a, const Tens
   const auto at = [](std::int64_t row, std::int64_t column, std::int64_t stride) {
     return static_cast<std::size_t>(row + column * stride);
   };
-  std::vector<double> d(static_cast<std::size_t>(p.ldd * p.n));
+  EXPECT_EQ(p.a_elements(), a.elements());
+  EXPECT_EQ(p.b_elements(), b.elements());
+  std::vector<double> d(static_cast<std::size_t>(p.d_elements()));
   for (std::int64_t i = 0; i < p.m; ++i)
     for (std::int64_t j = 0; j < p.n; ++j) {
       double sum = p.bias ? added.at(static_cast<std::size_t>(i)) : 0;
@@ -89,6 +91,16 @@ TEST(MatrixProduct, HasTheSizesOfTheTransposedTensors) {
             (MatrixProduct{.m = 3, .n = 2, .k = 5, .transpose_a = true, .lda = 5, .ldb = 5, .ldd = 3}));
   EXPECT_EQ(cublas::dense_gradient_kernel_product(2, 3, 5, DType::f32),
             (MatrixProduct{.m = 5, .n = 3, .k = 2, .transpose_b = true, .lda = 5, .ldb = 3, .ldd = 5}));
+}
+
+TEST(MatrixProduct, CountsTheElementsBetweenColumnsButNotBehindTheLast) {
+  MatrixProduct product = cublas::dense_gradient_x_product(2, 3, 5, DType::f32);
+  product.lda = 8;
+  product.ldb = 9;
+  product.ldd = 10;
+  EXPECT_EQ(product.a_elements(), 2 * 8 + 5);
+  EXPECT_EQ(product.b_elements(), 9 + 5);
+  EXPECT_EQ(product.d_elements(), 10 + 3);
 }
 
 TEST(MatrixProduct, OfBf16GivesBf16ButForTheGradientOfParameters) {
