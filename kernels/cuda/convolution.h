@@ -26,6 +26,8 @@ struct Layout {
   std::array<std::int64_t, 4> sizes;
   std::array<std::int64_t, 4> strides;
   ///@}
+  /// From the first to the last in memory.
+  std::int64_t elements() const;
   /// Equal in both.
   friend bool operator==(const Layout&, const Layout&) = default;
 };

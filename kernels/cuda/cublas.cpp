@@ -169,6 +169,13 @@ void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
 bool ProductPlan::find_algorithm(cublasLtHandle_t handle) { return ask_for_algorithm(handle) == CUBLAS_STATUS_SUCCESS; }
 
 void ProductPlan::run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream) {
+  if constexpr (contracts::checked)
+    check_operands("cublasLtMatmul",
+                   {operand(operands.a, product_.a_elements(), product_.operands),
+                    operand(operands.b, product_.b_elements(), product_.operands),
+                    operand(operands.d, product_.d_elements(), product_.result),
+                    operand(operands.vector, has_vector(product_.epilogue) ? product_.m : 0, product_.result),
+                    {workspace, algorithm_.workspaceSize, operand_alignment}});
   if (has_vector(product_.epilogue)) set_vector(operands.vector);
   const float zero = 0;
   check(functions().multiply(handle, description_.get(), &operands.alpha, operands.a, a_.get(), operands.b, b_.get(),

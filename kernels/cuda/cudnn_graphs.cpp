@@ -243,6 +243,15 @@ std::optional<ConvolutionPlan> ConvolutionPlan::restored(const Convolution& conv
 }
 
 void ConvolutionPlan::run(cudnnHandle_t handle, const Operands& operands, void* workspace) const {
+  if constexpr (contracts::checked) {
+    const Convolution& c = graph_->convolution;
+    check_operands("a convolution of cuDNN's",
+                   {operand(operands.x, c.x().elements(), c.dtype),
+                    operand(operands.kernel, c.kernel().elements(), c.dtype),
+                    operand(operands.y, c.y().elements(), c.dtype),
+                    operand(operands.bias, c.bias ? c.bias_layout().elements() : 0, c.dtype),
+                    {workspace, static_cast<std::size_t>(workspace_bytes_), operand_alignment}});
+  }
   std::unordered_map<std::int64_t, void*> addresses{
       {x_uid, operands.x}, {kernel_uid, operands.kernel}, {y_uid, operands.y}};
   if (graph_->convolution.bias) addresses.emplace(bias_uid, operands.bias);

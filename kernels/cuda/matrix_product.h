@@ -37,8 +37,20 @@ struct MatrixProduct {
   DType operands = DType::f32, result = DType::f32;
   ///@}
 
+  ///@{
+  /// Elements from the first to the last of A's and B's matrices in memory, and of D.
+  constexpr std::int64_t a_elements() const { return extent(transpose_a ? k : m, transpose_a ? m : k, lda); }
+  constexpr std::int64_t b_elements() const { return extent(transpose_b ? n : k, transpose_b ? k : n, ldb); }
+  constexpr std::int64_t d_elements() const { return extent(m, n, ldd); }
+  ///@}
+
   /// By all of it.
   friend auto operator<=>(const MatrixProduct&, const MatrixProduct&) = default;
+
+ private:
+  static constexpr std::int64_t extent(std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+    return (columns - 1) * stride + rows;
+  }
 };
 
 /// y (n, out) from A = kernel (in, out) and B = x (n, in); a bias (out). All of `dtype`.

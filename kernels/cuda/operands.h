@@ -1,6 +1,9 @@
 #pragma once
 
+#include <initializer_list>
+
 #include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Tensors as cuDNN and cuBLASLt want them: at addresses that are known beforehand to be aligned. What algorithm they
@@ -15,6 +18,16 @@ inline constexpr std::int64_t operand_alignment = 16;
 bool is_aligned(const Tensor& x);
 /// Dense x itself when it is aligned or undefined, else a copy.
 Tensor aligned(const Tensor& x);
+
+/// Gives a library's call on the calling thread's GPU these uses of memory, aligned as it is promised, to check by the
+/// contracts (runtime/memory/contracts.h).
+inline void check_operands(const char* call, std::initializer_list<contracts::Use> uses) {
+  contracts::check(call, current_context().device, GpuQueue::compute, uses);
+}
+/// Of so many elements, from the first to the last in memory.
+inline contracts::Use operand(const void* address, std::int64_t elements, DType dtype = DType::f32) {
+  return {address, static_cast<std::size_t>(elements) * size_of(dtype), operand_alignment};
+}
 
 /// Where a library writes a result, if not into the tensor that the op wants filled.
 class LibraryResult {

@@ -10,11 +10,7 @@ namespace lockstep::cudnn {
 namespace {
 
 /// Memory for an operand, full of ones: what is uninitialized may be slower to compute with.
-Tensor operand(const Layout& layout, DType dtype) {
-  std::int64_t elements = 1;
-  for (const std::int64_t size : layout.sizes) elements *= size;
-  return Tensor::full({elements}, 1, dtype);
-}
+Tensor operand(const Layout& layout, DType dtype) { return Tensor::full({layout.elements()}, 1, dtype); }
 
 }  // namespace
 

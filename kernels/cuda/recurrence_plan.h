@@ -5,6 +5,7 @@
 
 #include <cudnn.h>
 
+#include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/recurrent_weights.h>
 
 namespace lockstep::cudnn {
@@ -67,6 +68,15 @@ class RecurrencePlan {
 
  private:
   void check(cudnnStatus_t status, const char* call) const;
+  /// Of all memory that a call is given.
+  void check_contracts(const char* call, const Operands& operands, std::int64_t work_bytes) const {
+    const std::int64_t steps = layer_.n * layer_.time;
+    check_operands(call, {operand(operands.x, steps * layer_.features),
+                          operand(operands.y, steps * layer_.units),
+                          {operands.weights, static_cast<std::size_t>(weight_bytes_), operand_alignment},
+                          {operands.work, static_cast<std::size_t>(work_bytes), operand_alignment},
+                          {operands.reserve, reserve_of(operands), operand_alignment}});
+  }
   void describe();
   SequenceDescriptor sequences(std::int64_t vector_size) const;
   TensorDescriptor states() const;

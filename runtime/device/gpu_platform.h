@@ -88,6 +88,9 @@ GpuPlatform& gpu_platform();
 /// Waits for a GPU's work, as GpuPlatform::synchronize; a CPU's is done when the call that did it returns.
 void synchronize(const LogicalDevice& device);
 
+/// A mark of the platform's, as GpuPlatform::make_mark.
+std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue);
+
 /// Puts another platform in its place, for tests on machines without a GPU. Not while devices are in use.
 class GpuPlatformScope {
  public:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/memory/poison.h>
 
@@ -56,6 +57,8 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   }
   if (device_.kind == DeviceKind::cpu) poison::permit(block->data, bytes);
   try {
+    if constexpr (contracts::checked)
+      if (device_.kind == DeviceKind::gpu) contracts::begin_block(this, device_, block->data, block->bytes);
     return std::make_shared<Buffer>(shared_from_this(), block);
   } catch (const std::bad_alloc&) {
     take_back(block);
@@ -112,6 +115,8 @@ void CachingAllocator::count_reserved(std::size_t bytes) {
 
 void CachingAllocator::take_back(BlockList::Position block) noexcept {
   if (device_.kind == DeviceKind::cpu) poison::forbid(block->data, block->bytes);
+  if constexpr (contracts::checked)
+    if (device_.kind == DeviceKind::gpu) contracts::end_block(this, block->data);
   const std::lock_guard lock(mutex_);
   stats_.bytes_in_use -= block->bytes;
   blocks_.give_back(block);

@@ -6,6 +6,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/memory/contracts.h>
 
 namespace lockstep {
 namespace {
@@ -16,7 +17,7 @@ std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignme
 
 }  // namespace
 
-Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(gpu_platform().make_mark(gpu, GpuQueue::compute)) {}
+Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(make_mark(gpu, GpuQueue::compute)) {}
 
 Uploads::~Uploads() {
   for (const Staging& staging : stagings_) {
@@ -39,6 +40,7 @@ std::shared_ptr<const GpuMark> Uploads::begin(std::span<const Upload> copies) {
   const std::shared_ptr<GpuMark> done = take_mark();
   std::byte* place = staging.memory;
   for (const Upload& copy : copies) {
+    if constexpr (contracts::checked) contracts::check("an upload", gpu_, GpuQueue::input, {{copy.to, copy.bytes}});
     std::memcpy(place, copy.from, copy.bytes);
     gpu_platform().copy_from_pinned(copy.to, gpu_, place, copy.bytes);
     place += padded(copy.bytes);
@@ -67,7 +69,7 @@ std::shared_ptr<GpuMark> Uploads::take_mark() {
   {
     const std::lock_guard lock(spare_mutex_);
     if (spare_.empty()) {
-      mark = gpu_platform().make_mark(gpu_, GpuQueue::input);
+      mark = make_mark(gpu_, GpuQueue::input);
       spare_.reserve(++marks_);  // giving back needs no memory
     } else {
       mark = std::move(spare_.back());

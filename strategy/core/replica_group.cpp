@@ -12,7 +12,7 @@ ReplicaGroup::ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chron
   gpus_ = devices;
   for (int replica = 0; replica < size(); ++replica)
     for (std::unique_ptr<GpuMark>& mark : member(replica).marks)
-      mark = gpu_platform().make_mark(gpus_[static_cast<std::size_t>(replica)], GpuQueue::compute);
+      mark = make_mark(gpus_[static_cast<std::size_t>(replica)], GpuQueue::compute);
 }
 
 void ReplicaGroup::order_after_all(int replica, std::size_t meeting) {

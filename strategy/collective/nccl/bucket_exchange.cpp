@@ -1,11 +1,18 @@
 #include "lockstep/strategy/collective/nccl/bucket_exchange.h"
 
+#include <lockstep/runtime/memory/contracts.h>
+
 namespace lockstep {
+namespace {
+
+constexpr const char* gradients_place = "the reduction of gradients";
+
+}  // namespace
 
 BucketExchange::BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCommunicators& communicators)
     : communicators_(communicators) {
   for (const LogicalDevice& gpu : gpus)
-    members_.push_back({.gpu = gpu, .summed = gpu_platform().make_mark(gpu, GpuQueue::communication)});
+    members_.push_back({.gpu = gpu, .summed = make_mark(gpu, GpuQueue::communication)});
 }
 
 void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges) {
@@ -21,8 +28,7 @@ void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, st
 void BucketExchange::begin(std::size_t ranges) {
   for (Member& member : members_) {
     member.parts.resize(ranges);
-    while (member.final.size() < ranges)
-      member.final.push_back(gpu_platform().make_mark(member.gpu, GpuQueue::compute));
+    while (member.final.size() < ranges) member.final.push_back(make_mark(member.gpu, GpuQueue::compute));
   }
   came_.assign(ranges, 0);
   enqueued_ = 0;
@@ -35,8 +41,11 @@ void BucketExchange::enqueue(std::size_t range) {
   for (const Member& member : members_) {
     member.final[range]->order_before(member.gpu, GpuQueue::communication);
     parts_.push_back(member.parts[range]);
+    if constexpr (contracts::checked)
+      check_part(gradients_place, member.gpu, GpuQueue::communication, parts_.back(),
+                 static_cast<int>(members_.size()));
   }
-  communicators_.enqueue_for_all("the reduction of gradients", parts_);
+  communicators_.enqueue_for_all(gradients_place, parts_);
   if (range + 1 == came_.size())
     for (Member& member : members_) member.summed->set();
 }

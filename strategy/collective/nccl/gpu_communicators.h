@@ -8,7 +8,7 @@
 
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/core/dtype.h>
-#include <lockstep/runtime/device/device.h>
+#include <lockstep/runtime/memory/contracts.h>
 
 namespace lockstep {
 
@@ -23,6 +23,15 @@ struct GpuPart {
   void* to = nullptr;          ///< the result; may be `from`, unless it is gathered
   std::size_t elements = 0;    ///< at `from`, the same on all GPUs
 };
+
+/// Checks the contracts (runtime/memory/contracts.h) of a part that is about to be enqueued in a queue of `gpu`, one of
+/// `gpus` that come together.
+inline void check_part(const char* what, const LogicalDevice& gpu, GpuQueue queue, const GpuPart& part, int gpus) {
+  const std::size_t element = size_of(part.dtype);
+  const std::size_t bytes = part.elements * element;
+  const std::size_t results = part.kind == GpuPart::Kind::gather ? static_cast<std::size_t>(gpus) : 1;
+  contracts::check(what, gpu, queue, {{part.from, bytes, element}, {part.to, bytes * results, element}});
+}
 
 /// What GPUs that are each a physical one combine values by. All of them have to be given the same parts in the same
 /// order, each in its own memory.

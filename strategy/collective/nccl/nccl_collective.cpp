@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/host_collective.h>
@@ -46,6 +47,7 @@ class NcclCollective final : public HostCollective {
  public:
   NcclCollective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, const CollectiveOptions& options)
       : HostCollective(group, options.bytes_per_pack),
+        gpus_(gpus),
         cluster_(options.cluster.get()),
         communicators_(make_gpu_communicators(gpus, group.timeout(), cluster_)),
         wire_(gpus, options.wire_dtype),
@@ -65,10 +67,16 @@ class NcclCollective final : public HostCollective {
  private:
   void sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges);
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
+  void enqueue(int replica, const char* what, std::span<const GpuPart> parts) {
+    if constexpr (contracts::checked)
+      for (const GpuPart& part : parts)
+        check_part(what, gpus_[static_cast<std::size_t>(replica)], GpuQueue::compute, part, replicas_in_sync());
+    communicators_->enqueue(replica, what, parts);
+  }
   /// Enqueues collectives, and returns when all replicas have: nothing that a replica enqueues after them, and nothing
   /// that CUDA does at a first use, may come before another replica's part of them.
   void run(int replica, const char* what, std::span<const GpuPart> parts) {
-    communicators_->enqueue(replica, what, parts);
+    enqueue(replica, what, parts);
     group().meet_on_host(replica, what);
   }
 
@@ -80,6 +88,7 @@ class NcclCollective final : public HostCollective {
     if (cluster_) group().meet_on_host(replica, place);
   }
 
+  std::vector<LogicalDevice> gpus_;
   Cluster* cluster_;  ///< null when all GPUs are in this process
   std::optional<WorkerGather> gather_{};
   std::unique_ptr<GpuCommunicators> communicators_;
@@ -165,7 +174,7 @@ void NcclCollective::sum_gradients(int replica, const FlatViews& views, std::spa
   for (std::size_t range = 0; range < ranges.size(); ++range) {
     // One by one, as beside backward: NCCL chooses its algorithm by the size of all that it is given in one go.
     const GpuPart part = wire_.part_of(replica, views, ranges, range);
-    communicators_->enqueue(replica, gradients_place, std::span(&part, 1));
+    enqueue(replica, gradients_place, std::span(&part, 1));
   }
   group().meet_on_host(replica, gradients_place);
   if (replica == 0) connected_ = true;  // before the step's end, where all replicas meet

@@ -1,7 +1,6 @@
 #include "lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h"
 
 #include <lockstep/kernels/backend.h>
-#include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 
@@ -14,10 +13,9 @@ Tensor copied_here(const Tensor& value) {
   return here;
 }
 
-/// Between devices that reach each other's memory.
+/// From a device whose memory kernels of this one reach.
 void copy_floats(const float* from, std::int64_t count, float* to) {
-  const LogicalDevice& here = current_context().device;
-  copy_bytes(to, here, from, here, static_cast<std::size_t>(count) * sizeof(float));
+  current_backend().reduce(ReduceOp::sum, ReduceViews<float>{std::span(&from, 1), std::span(&to, 1), count});
 }
 
 /// One step on a range of the first replica's parameters, with all replicas' gradients brought to it.

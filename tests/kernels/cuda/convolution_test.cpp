@@ -21,6 +21,12 @@ TEST(Convolution, LaysOutImagesChannelsInnermostInCudnnsOrder) {
   EXPECT_EQ(c.bias_layout(), (Layout{{1, 4, 1, 1}, {4, 1, 4, 4}}));
 }
 
+TEST(Layout, CountsTheElementsFromTheFirstToTheLast) {
+  EXPECT_EQ((Layout{{2, 3, 5, 6}, {90, 1, 18, 3}}.elements()), 2 * 3 * 5 * 6);
+  EXPECT_EQ((Layout{{2, 3, 5, 6}, {200, 1, 24, 4}}.elements()), 200 + 2 + 4 * 24 + 5 * 4 + 1);
+  EXPECT_EQ((Layout{{1, 4, 1, 1}, {4, 1, 4, 4}}.elements()), 4);
+}
+
 TEST(Convolution, HasAKernelOfOneGroupsChannels) {
   const Convolution c = convolution_of({{2, 5, 5, 8}, {3, 3, 1, 24}}, ConvolutionPass::forward);
   EXPECT_EQ(c.groups, 8);

@@ -1,11 +1,15 @@
 // cuBLASLt as far as it goes without a GPU.
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.h>
 
 #include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {
@@ -67,6 +71,24 @@ TEST(Cublas, NamesTheProductThatHasNoAlgorithm) {
               HasSubstr("(32, 240) x (240, 10) + bias, relu: "));
   EXPECT_THAT(error(cublas::dense_gradient_kernel_product(32, 240, 10, Epilogue::bgrada, DType::f32)),
               HasSubstr("(240, 32) transposed x (32, 10), bias' gradient: "));
+}
+
+TEST(Cublas, IsGivenNoMemoryThatIsTooSmallOrNotAligned) {
+  if (!contracts::checked) GTEST_SKIP() << "this build checks no contracts";
+  const LogicalDevice gpu{DeviceKind::gpu, 40};
+  const ContextScope there({.device = gpu});
+  alignas(64) std::array<float, 3 * 5 + 2 * 5 + 2 * 3> memory{};
+  float* const a = memory.data();
+  contracts::begin_block(&memory, gpu, a, sizeof memory);
+  cublas::ProductPlan plan(cublas::dense_gradient_x_product(2, 3, 5, DType::f32));
+  const auto run = [&](std::ptrdiff_t b, std::ptrdiff_t d) {
+    plan.run(nullptr, {.a = a, .b = a + b, .d = a + d}, nullptr, nullptr);
+  };
+  EXPECT_THAT(
+      error_of<BrokenInvariant>([&] { run(12, 28); }),
+      AllOf(HasSubstr("cublasLtMatmul on GPU:40 is given 24 bytes"), HasSubstr("of which 12 are behind its end")));
+  EXPECT_THAT(error_of<BrokenInvariant>([&] { run(13, 24); }), HasSubstr("not aligned to 16"));
+  contracts::end_block(&memory, a);
 }
 
 TEST(Cublas, NamesTheFunctionThatFailed) {

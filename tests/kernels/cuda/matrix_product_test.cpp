@@ -26,12 +26,14 @@ Product multiply(const MatrixProduct& p, const Tensor& a, const Tensor& b, const
   const auto at = [](std::int64_t row, std::int64_t column, std::int64_t stride) {
     return static_cast<std::size_t>(row + column * stride);
   };
+  EXPECT_EQ(p.a_elements(), a.elements());
+  EXPECT_EQ(p.b_elements(), b.elements());
   const auto op_a = [&](std::int64_t i, std::int64_t l) {
     return left.at(p.transpose_a ? at(l, i, p.lda) : at(i, l, p.lda));
   };
   const bool has_bias = p.epilogue == Epilogue::bias || p.epilogue == Epilogue::relu_bias;
   const bool has_relu = p.epilogue == Epilogue::relu || p.epilogue == Epilogue::relu_bias;
-  Product result{std::vector<double>(static_cast<std::size_t>(p.ldd * p.n)), {}};
+  Product result{std::vector<double>(static_cast<std::size_t>(p.d_elements())), {}};
   for (std::int64_t i = 0; i < p.m; ++i)
     for (std::int64_t j = 0; j < p.n; ++j) {
       double sum = has_bias ? added.at(static_cast<std::size_t>(i)) : 0;
@@ -123,6 +125,16 @@ TEST(MatrixProduct, OfAnotherEpilogueIsAnother) {
     EXPECT_NE(with_bias, cublas::dense_product(2, 3, 5, epilogue, DType::f32));
   EXPECT_NE(cublas::dense_gradient_kernel_product(2, 3, 5, Epilogue::none, DType::f32),
             cublas::dense_gradient_kernel_product(2, 3, 5, Epilogue::bgrada, DType::f32));
+}
+
+TEST(MatrixProduct, CountsTheElementsBetweenColumnsButNotBehindTheLast) {
+  MatrixProduct product = cublas::dense_gradient_x_product(2, 3, 5, DType::f32);
+  product.lda = 8;
+  product.ldb = 9;
+  product.ldd = 10;
+  EXPECT_EQ(product.a_elements(), 2 * 8 + 5);
+  EXPECT_EQ(product.b_elements(), 9 + 5);
+  EXPECT_EQ(product.d_elements(), 10 + 3);
 }
 
 TEST(MatrixProduct, OfBf16GivesBf16ButForTheGradientOfParameters) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <support/pretend_gpu/platform.h>
 
-#include <lockstep/runtime/memory/copy.h>
+#include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/memory/uploads.h>
 
 namespace lockstep {
@@ -22,7 +22,10 @@ class UploadsToAGpu : public testing::Test {
   test::PretendGpuQueue& input_ = platform_.queue(gpu, GpuQueue::input);
 
   /// Memory of the GPU for some integers.
-  int* room(std::size_t count) { return static_cast<int*>(platform_.memory().allocate(count * sizeof(int))); }
+  int* room(std::size_t count) {
+    rooms_.push_back(allocator_->allocate(count * sizeof(int)));
+    return static_cast<int*>(rooms_.back()->data());
+  }
   std::shared_ptr<const GpuMark> begin(int* to, const std::vector<int>& values) {
     const Upload upload{to, values.data(), values.size() * sizeof(int)};
     return uploads_.begin(std::span(&upload, 1));
@@ -32,6 +35,10 @@ class UploadsToAGpu : public testing::Test {
     platform_.copy(values.data(), {}, from, gpu, count * sizeof(int));
     return values;
   }
+
+ private:
+  const std::shared_ptr<CachingAllocator> allocator_ = std::make_shared<CachingAllocator>(gpu, platform_.memory());
+  std::vector<std::shared_ptr<Buffer>> rooms_{};
 };
 
 TEST_F(UploadsToAGpu, AreDoneBesideWhatItComputesUntilThatWaits) {

@@ -4,17 +4,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <support/errors.h>
 #include <support/pretend_gpu/communicators.h>
 #include <support/tensors.h>
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/strategy/collective/nccl/bucket_exchange.h>
 
 namespace lockstep {
 namespace {
 
 using test::PretendGpuCommunicators;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Three ranges of the gradients of `replicas` GPUs: 1 on the first of them, 2 on the second, ...
@@ -27,20 +31,30 @@ class Exchange {
     compute();
     PretendGpuCommunicators::take_enqueued_for_all();
   }
+  ~Exchange() {
+    for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before its memory is given back
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
   void compute() const {
     for (std::size_t replica = 0; replica < gpus_.size(); ++replica) compute(replica);
   }
   void compute(std::size_t replica) const {
     copy(Tensor::full({64}, static_cast<double>(replica + 1)), gradients_[replica]);
   }
-  void add(int replica, std::size_t range) {
-    const auto [begin, end] = ranges_[range];
+  void add(int replica, std::size_t range) { add(replica, range, ranges_[range].end); }
+  void add(int replica, std::size_t range, std::int64_t end) {
+    const std::int64_t begin = ranges_[range].begin;
     float* const own = gradients_[static_cast<std::size_t>(replica)].data<float>() + begin;
     exchange.add(replica, {.from = own, .to = own, .elements = static_cast<std::size_t>(end - begin)}, range,
                  ranges_.size());
   }
+  /// What is there now, whatever is still to come.
   std::vector<float> gradients(int replica) const {
-    return gradients_[static_cast<std::size_t>(replica)].to_vector<float>();
+    const Tensor& own = gradients_[static_cast<std::size_t>(replica)];
+    std::vector<float> values(64);
+    platform().copy(values.data(), {}, own.raw_data(), own.device(), values.size() * sizeof(float));
+    return values;
   }
   std::size_t waits(int replica) const {
     return platform().waits_for_computing(gpus_[static_cast<std::size_t>(replica)], GpuQueue::communication);
@@ -115,6 +129,40 @@ TEST(BucketExchange, RangesThatNobodyCameWithAreABrokenInvariant) {
   Exchange two(2);
   for (const int replica : {0, 1}) two.add(replica, 0);
   EXPECT_THROW(two.exchange.join(0), BrokenInvariant);
+}
+
+/// In builds that check contracts.
+TEST(BucketExchange, RangesThatEndBehindTheGradientsAreRefused) {
+  if (!contracts::checked) GTEST_SKIP() << "this build checks no contracts";
+  Exchange two(2);
+  two.add(0, 0);
+  two.add(1, 0);
+  two.add(0, 1);
+  const std::string error = test::error_of<BrokenInvariant>([&] { two.add(1, 1, 16 + 128); });
+  EXPECT_THAT(error, AllOf(HasSubstr("the reduction of gradients on GPU:1 is given 512 bytes at"),
+                           HasSubstr("of which 64 are behind its end")));
+}
+
+TEST(BucketExchange, GradientsThatChangeAfterTheyWereFinalAreRefused) {
+  if (!contracts::checked) GTEST_SKIP() << "this build checks no contracts";
+  Exchange two(2);
+  two.add(0, 0);
+  two.compute(0);
+  const std::string error = test::error_of<BrokenInvariant>([&] { two.add(1, 0); });
+  EXPECT_THAT(error,
+              AllOf(HasSubstr("the reduction of gradients on GPU:0"),
+                    HasSubstr("for its communication queue, which no mark has put after what its compute queue")));
+}
+
+TEST(BucketExchange, GradientsAreNotComputedWithBeforeAReplicaJoins) {
+  if (!contracts::checked) GTEST_SKIP() << "this build checks no contracts";
+  Exchange two(2);
+  for (const int replica : {0, 1})
+    for (const std::size_t range : {0U, 1U, 2U}) two.add(replica, range);
+  EXPECT_THAT(test::error_of<BrokenInvariant>([&] { two.compute(1); }),
+              HasSubstr("for its compute queue, which no mark has put after what its communication queue does there"));
+  EXPECT_TRUE(two.exchange.join(1));
+  EXPECT_NO_THROW(two.compute(1));
 }
 
 TEST(BucketExchange, SumsWhateverTheThreadsDo) {

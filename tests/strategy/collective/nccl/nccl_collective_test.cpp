@@ -249,7 +249,6 @@ TEST(NcclCollective, KeepsTheOrderOfBucketsAndOtherCollectivesInBackward) {
       Tensor loss = sum(context.all_reduce(ReduceOp::sum, small.value())) + early;
       if (this_replica() == 0) loss = loss + sum(large.value());
       reducer.backward(context, tape, loss, Then::apply);
-      test::expect_same_bits(reducer.own_gradient(context, 0), Tensor::full({16}, 3));
       reducer.apply(context,
                     [](const UpdateViews& views) { current_backend().update(SgdStep{.learning_rate = 1}, views); });
     });
