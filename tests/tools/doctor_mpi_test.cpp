@@ -50,7 +50,7 @@ class DoctorOfMpi : public testing::Test {
   static std::vector<Finding> findings(const std::string& library = open_mpi_4) {
     MachineFacts facts{.cores = 2, .mpi = mpi_facts()};
     facts.gpus.why_none = "no driver";
-    facts.mpi.library = library;
+    facts.mpi.linked = library;
     std::vector<Finding> all = judge(facts);
     std::erase_if(all, [](const Finding& one) { return one.subject == "GPUs" || one.subject == "cores"; });
     return all;
@@ -81,7 +81,7 @@ TEST_F(DoctorOfMpi, SaysThatABuildHasNoMpi) {
   EXPECT_THAT(findings(""), ElementsAre(finding(fine, "MPI", "trains in one process; LOCKSTEP_MPI=ON", "")));
 }
 
-TEST_F(DoctorOfMpi, KnowsTheLibraryOfThisBuild) { EXPECT_EQ(mpi_facts().library.empty(), !LOCKSTEP_HAVE_MPI); }
+TEST_F(DoctorOfMpi, KnowsTheLibraryOfThisBuild) { EXPECT_EQ(mpi_facts().linked.empty(), !LOCKSTEP_HAVE_MPI); }
 
 TEST_F(DoctorOfMpi, FindsThatMpirunIsMissing) {
   EXPECT_THAT(findings(), ElementsAre(finding(slow, "mpirun", "not found", "openmpi-bin")));

@@ -27,7 +27,7 @@ GpuSoftware gpu_software();
 
 /// What starts processes that train together; texts as the programs write them.
 struct MpiFacts {
-  std::string library{};         ///< what this program is linked with; empty in a build without MPI
+  std::string linked{};          ///< what this program is linked with; empty in a build without MPI
   std::string mpirun{};          ///< its place in PATH; empty when there is none
   std::string mpirun_version{};  ///< `mpirun --version`
   bool may_run_as_root = true;   ///< root is not the user, or Open MPI's variables allow it

@@ -143,7 +143,7 @@ Finding mpirun(const MpiFacts& facts) {
   if (facts.mpirun.empty())
     return {Level::slow, "mpirun", "not found: training goes on in one process only",
             "install it (Debian: openmpi-bin), or put its folder in PATH"};
-  const MpiKind library(facts.library);
+  const MpiKind library(facts.linked);
   const MpiKind launcher(facts.mpirun_version);
   const std::string text = fmt::format("{}, of {}; the program has {}", facts.mpirun, launcher.text(), library.text());
   if (launcher.name.empty() || library.name.empty())
@@ -163,10 +163,10 @@ Finding mpirun(const MpiFacts& facts) {
 
 /// What would start several processes.
 std::vector<Finding> launchers(const MpiFacts& facts) {
-  if (facts.library.empty())
+  if (facts.linked.empty())
     return {{Level::fine, "MPI", "not in this build, which trains in one process; LOCKSTEP_MPI=ON builds it in", ""}};
   std::vector<Finding> findings;
-  const bool starts_by_srun = facts.in_slurm_job && MpiKind(facts.library).name == "Open MPI";
+  const bool starts_by_srun = facts.in_slurm_job && MpiKind(facts.linked).name == "Open MPI";
   if (starts_by_srun) findings.push_back(srun(facts));
   if (!starts_by_srun || !facts.mpirun.empty()) findings.push_back(mpirun(facts));
   return findings;

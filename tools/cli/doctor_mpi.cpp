@@ -46,7 +46,7 @@ std::string output_of(const std::string& command) {
 }  // namespace
 
 MpiFacts mpi_facts() {
-  MpiFacts facts{.library = mpi_library(), .mpirun = place_of("mpirun")};
+  MpiFacts facts{.linked = mpi_library(), .mpirun = place_of("mpirun")};
   if (!facts.mpirun.empty()) facts.mpirun_version = output_of("mpirun --version");
   facts.may_run_as_root = geteuid() != 0 || (variable("OMPI_ALLOW_RUN_AS_ROOT") == "1" &&
                                              variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == "1");
