@@ -49,6 +49,14 @@ ComputeThreadsScope::~ComputeThreadsScope() {
 }
 
 #if defined(__SANITIZE_THREAD__)
+#define LOCKSTEP_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSTEP_THREAD_SANITIZER 1
+#endif
+#endif
+
+#ifdef LOCKSTEP_THREAD_SANITIZER
 // oneTBB is not built for the thread sanitizer, which takes every hand-over within it for a race. Plain threads stand
 // in.
 void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {

@@ -10,13 +10,12 @@
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/pack_plan.h>
+#include <lockstep/strategy/collective/places.h>
 
 namespace lockstep {
 namespace {
 
-constexpr const char* reduce_place = "all_reduce";
 constexpr const char* reduce_end = "the end of all_reduce";
-constexpr const char* gather_place = "all_gather";
 constexpr const char* gather_end = "the end of all_gather";
 
 bool all_defined(std::span<const Tensor> values) {

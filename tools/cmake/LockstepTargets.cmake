@@ -49,8 +49,8 @@ function(lockstep_library name)
   if(LOCKSTEP_FUZZ AND name MATCHES "^(runtime|models)$")
     target_compile_options(lockstep_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
-  # Sanitized builds save the time; others show that every source includes what it uses.
-  if(LOCKSTEP_PCH AND LOCKSTEP_SANITIZE AND ARG_PRECOMPILED)
+  # Builds that check save the time; those for releases show that every source includes what it uses.
+  if(LOCKSTEP_PCH AND CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo AND ARG_PRECOMPILED)
     target_precompile_headers(lockstep_${name} PRIVATE ${ARG_PRECOMPILED})
   endif()
   target_link_libraries(lockstep_${name} PUBLIC ${ARG_LINKS} PRIVATE $<BUILD_INTERFACE:lockstep_build_flags> ${ARG_PRIVATE_LINKS})
@@ -59,7 +59,7 @@ endfunction()
 # How code of tests is compiled. Most of it runs once, and optimizing it takes longer than running it.
 function(lockstep_test_code target)
   set_target_properties(${target} PROPERTIES LOCKSTEP_TEST ON)
-  if(LOCKSTEP_SANITIZE)
+  if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
     target_compile_options(${target} PRIVATE -O0)
   else()
     # At this level g++ 12 finds faults in its own strings (its bugs 105329, 105651).
@@ -68,8 +68,9 @@ function(lockstep_test_code target)
   endif()
 endfunction()
 
-# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test. Target
-# tests_LABEL builds all programs of a label. With DEVICES, whose tests take their replicas' devices from
+# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test; under a
+# sanitizer, where a program's start takes longer than most cases, all of them one test. Target tests_LABEL builds all
+# programs of a label. With DEVICES, whose tests take their replicas' devices from
 # support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME;
 # with GPU_EACH also pretend_gpus.NAME, where each replica has a GPU of its own. These leave out the tests that match
 # NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that
@@ -94,8 +95,13 @@ function(lockstep_test name)
   endforeach()
   # Before ctest kills a test without a word, its own watchdog says what hangs (tests/support/main.cpp).
   math(EXPR limit_s "${ARG_TIMEOUT} * 9 / 10")
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
+  if(LOCKSTEP_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
+      PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
+  endif()
   if(ARG_DEVICES OR ARG_ON_DEVICE)
     target_link_libraries(${name} PRIVATE lockstep_test_devices)
   endif()

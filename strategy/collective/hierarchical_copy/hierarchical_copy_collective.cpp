@@ -5,6 +5,7 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/collective/places.h>
 
 namespace lockstep {
 namespace {
@@ -87,7 +88,7 @@ void HierarchicalCopyCollective::reduce_and_update(int replica, const FlatViews&
     std::int64_t end = 0;
     for (const FlatRange& range : ranges) end = std::max(end, range.end);
     if (replica == members.begin && (!sums.defined() || sums.elements() < end)) sums = Tensor::empty({end});
-    group().meet(replica, "the reduction of gradients");
+    group().meet(replica, gradients_place);
     add_gradients_within_group(replica, views, ranges);
     group().meet(replica, "the sums of hierarchical copy's groups");
   }

@@ -1,13 +1,9 @@
 #include "lockstep/strategy/collective/nccl/bucket_exchange.h"
 
 #include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/strategy/collective/places.h>
 
 namespace lockstep {
-namespace {
-
-constexpr const char* gradients_place = "the reduction of gradients";
-
-}  // namespace
 
 BucketExchange::BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCommunicators& communicators)
     : communicators_(communicators) {

@@ -18,12 +18,11 @@
 #include <lockstep/strategy/collective/nccl/bucket_exchange.h>
 #include <lockstep/strategy/collective/nccl/gpu_communicators.h>
 #include <lockstep/strategy/collective/nccl/gradient_wire.h>
+#include <lockstep/strategy/collective/places.h>
 #include <lockstep/strategy/collective/workers/worker_gather.h>
 
 namespace lockstep {
 namespace {
-
-constexpr const char* gradients_place = "the reduction of gradients";
 
 /// What NCCL is asked for. All parts are gathered and combined here for the largest and the smallest, which are not NaN
 /// where a part is in NCCL's own. NCCL's mean divides before it adds: it has the bits of a sum that is divided, as a
@@ -155,8 +154,8 @@ void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews
   // In backward, gradients may have been exchanged before it: that has to be so on all workers.
   if (const std::size_t ranges = exchange_.enqueued(); cluster_ && ranges > 0)
     texts += fmt::format(" after {} range(s) of gradients", ranges);
-  agree(replica, "all_reduce", "the value to combine is", texts);
-  run(replica, "all_reduce", parts);
+  agree(replica, reduce_place, "the value to combine is", texts);
+  run(replica, reduce_place, parts);
   for (std::size_t i = 0; i < packs.size(); ++i) finish(op, transfers[i], replicas_in_sync(), packs[i].out[own]);
 }
 

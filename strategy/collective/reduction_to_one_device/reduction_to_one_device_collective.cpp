@@ -3,6 +3,7 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/collective/places.h>
 
 namespace lockstep {
 namespace {
@@ -57,7 +58,7 @@ void ReductionToOneDeviceCollective::combine(int replica, ReduceOp op, std::span
 void ReductionToOneDeviceCollective::reduce_and_update(int replica, const FlatViews& views,
                                                        std::span<const FlatRange> ranges, const UpdateFn& update) {
   const PhaseTimer timer(Phase::reduce);
-  group().meet(replica, "the reduction of gradients");
+  group().meet(replica, gradients_place);
   if (replica == 0)
     for (const FlatRange& range : ranges)
       if (range.begin < range.end) step_on_one_device(views, range, update);

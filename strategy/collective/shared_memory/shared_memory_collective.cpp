@@ -2,6 +2,7 @@
 
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/collective/places.h>
 
 namespace lockstep {
 
@@ -14,7 +15,7 @@ void SharedMemoryCollective::reduce_and_update(int replica, const FlatViews& vie
                                                const UpdateFn& update) {
   {
     const PhaseTimer timer(Phase::reduce);
-    group().meet(replica, "the reduction of gradients");
+    group().meet(replica, gradients_place);
   }
   {
     const PhaseTimer timer(Phase::update);

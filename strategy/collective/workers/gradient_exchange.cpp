@@ -1,14 +1,10 @@
 #include "lockstep/strategy/collective/workers/gradient_exchange.h"
 
 #include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/collective/places.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {
-namespace {
-
-constexpr const char* place = "the reduction of gradients";
-
-}  // namespace
 
 GradientExchange::~GradientExchange() {
   {
@@ -44,8 +40,9 @@ void GradientExchange::finish() {
 void GradientExchange::sum_over_workers(float* gradients, std::span<const FlatRange> ranges) {
   std::vector<WorkerRange> parts;
   for (const FlatRange& range : ranges) parts.push_back({gradients + range.begin, range.end - range.begin});
-  cluster_.agree(place, "the number of gradients is", fmt::format("{}", ranges.empty() ? 0 : ranges.back().end));
-  all_reduce_ranges(cluster_, place, ReduceOp::sum, DType::f32, parts, 0, scratch_);
+  cluster_.agree(gradients_place, "the number of gradients is",
+                 fmt::format("{}", ranges.empty() ? 0 : ranges.back().end));
+  all_reduce_ranges(cluster_, gradients_place, ReduceOp::sum, DType::f32, parts, 0, scratch_);
 }
 
 void GradientExchange::serve() {
@@ -60,10 +57,11 @@ void GradientExchange::serve() {
     lock.unlock();
     std::exception_ptr error;
     try {
-      if (first) cluster_.agree(place, "the number of gradients is", fmt::format("{}", all), Channel::gradients);
+      if (first)
+        cluster_.agree(gradients_place, "the number of gradients is", fmt::format("{}", all), Channel::gradients);
       if (replicas_ > 1) add_up_range(gradients, gradients.front(), range);
       const WorkerRange part{gradients.front() + range.begin, range.end - range.begin};
-      all_reduce_ranges(cluster_, place, ReduceOp::sum, DType::f32, std::span(&part, 1), 0, scratch_,
+      all_reduce_ranges(cluster_, gradients_place, ReduceOp::sum, DType::f32, std::span(&part, 1), 0, scratch_,
                         Channel::gradients);
     } catch (...) {
       error = std::current_exception();

@@ -1,16 +1,16 @@
 #include "lockstep/strategy/collective/workers/worker_gather.h"
 
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/strategy/collective/places.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {
 
 void WorkerGather::run(int replica, int axis, std::vector<Gathered>& values) {
-  constexpr const char* place = "all_gather";
   if (replica == 0) {
     of_all_.clear();
-    cluster_.agree(place, "the number of tensors is", fmt::format("{}", values.size()));
-    for (const Gathered& part : values) of_all_.push_back(all_gather_over(cluster_, place, part.value, axis));
+    cluster_.agree(gather_place, "the number of tensors is", fmt::format("{}", values.size()));
+    for (const Gathered& part : values) of_all_.push_back(all_gather_over(cluster_, gather_place, part.value, axis));
   }
   group_.meet(replica, "the parts of all workers");
   for (std::size_t i = 0; i < values.size(); ++i) {

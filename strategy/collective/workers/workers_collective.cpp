@@ -3,15 +3,10 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/collective/places.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {
-namespace {
-
-constexpr const char* gradients_place = "the reduction of gradients";
-constexpr const char* reduce_place = "all_reduce";
-
-}  // namespace
 
 void WorkersCollective::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {
   if (replica == 0) {

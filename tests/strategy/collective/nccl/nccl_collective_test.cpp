@@ -177,10 +177,11 @@ TEST(NcclCollective, SumsInBf16StayWithinItsRounding) {
     std::vector<double> magnitude(elements);
     for (int number = 0; number < 3; ++number) {
       for (int replica = 0; replica < replicas; ++replica) {
-        const auto own = test::random_tensor({elements}, static_cast<unsigned>(8 * number + replica));
+        const auto own =
+            test::random_tensor({elements}, static_cast<unsigned>(8 * number + replica)).to_vector<double>();
         for (std::size_t i = 0; i < elements; ++i) {
-          sum[i] += own.to_vector<double>()[i];
-          magnitude[i] += std::abs(own.to_vector<double>()[i]);
+          sum[i] += own[i];
+          magnitude[i] += std::abs(own[i]);
         }
       }
       strategy.run([&] {
