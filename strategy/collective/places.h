@@ -4,8 +4,12 @@
 
 namespace lockstep {
 
+///@{
+/// Of the function of this name.
 inline constexpr const char* reduce_place = "all_reduce";
 inline constexpr const char* gather_place = "all_gather";
+///@}
+/// Of Collective::reduce_and_update.
 inline constexpr const char* gradients_place = "the reduction of gradients";
 
 }  // namespace lockstep
