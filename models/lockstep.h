@@ -74,6 +74,7 @@
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/xception.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/runtime/device/registry.h>

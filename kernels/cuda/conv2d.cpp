@@ -14,6 +14,7 @@
 #include <lockstep/kernels/cuda/plan_timer.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
@@ -26,6 +27,7 @@ using cudnn::ConvolutionPlan;
 /// Whether the fastest algorithm is taken instead of the one that cuDNN's heuristics put first. Not unless asked for:
 /// another measurement may choose another algorithm, which rounds differently, where no file has the first choice.
 bool autotunes() {
+  if (is_op_determinism_enabled()) return false;
   const char* const setting = std::getenv("LOCKSTEP_CUDNN_AUTOTUNE");
   return setting != nullptr && std::string_view(setting) == "1";
 }

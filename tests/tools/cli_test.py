@@ -312,6 +312,11 @@ class Training(Case):
         self.assertIn("by nccl between several GPUs that have a replica each, not as bf16 between [CPU:0, CPU:1]",
                       done.stderr)
 
+    def test_deterministic(self):
+        for name in ["a.safetensors", "b.safetensors"]:
+            self.succeed("train", *TINY, "--deterministic", "--dropout", 0.5, "--save", self.path / name)
+        self.assertEqual((self.path / "a.safetensors").read_bytes(), (self.path / "b.safetensors").read_bytes())
+
 
 class Terminal(Case):
     def test_progress_bar(self):

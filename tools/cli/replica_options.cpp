@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/models/compat/multi_gpu_model.h>
+#include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
@@ -74,9 +75,12 @@ void ReplicaOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({float32, bfloat16}));
   command.add_option("--timeout", timeout_s, "longest wait for a replica or a worker, in seconds (default 600)")
       ->check(whole_number_from(1));
+  command.add_flag("--deterministic", deterministic,
+                   "the same bits run after run, whatever libraries of GPUs would choose; on CPUs that is always so");
 }
 
 Strategy ReplicaOptions::make_strategy() const {
+  if (deterministic) enable_op_determinism();
   const CrossDeviceOps ops = parse_cross_device_ops(cross_device_ops);
   require(strategy == mirrored || ops == CrossDeviceOps::automatic,
           "--cross-device-ops {} is for --strategy mirrored; with {} leave it out", cross_device_ops, strategy);

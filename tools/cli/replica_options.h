@@ -32,6 +32,7 @@ struct ReplicaOptions {
   std::string cross_device_ops = "auto";
   std::string wire_dtype = "float32";
   std::int64_t timeout_s = 600;
+  bool deterministic = false;
 
   void add_to(CLI::App& command);
   /// Whether there are other processes, started together with this one, that train with it.
@@ -39,7 +40,7 @@ struct ReplicaOptions {
   bool is_multi_gpu_model() const { return strategy == multi_gpu; }
   /// How many replicas this process will have.
   int count() const { return static_cast<int>(devices_of_process().size()); }
-  /// Throws InvalidArgument for devices that cannot be used and for options that do not go together, Unsupported for
+  /// Enables op determinism if asked to. Throws InvalidArgument for devices that cannot be used and for options that do not go together, Unsupported for
   /// cross-device ops that the devices do not have. multi_gpu_model has the default strategy.
   Strategy make_strategy() const;
   /// How many replicas a step has, over all processes.
