@@ -41,7 +41,10 @@ struct Saved {
     const Tensor dbeta = sums.slice_view(0, channels, 2 * channels);
     if (count > 0 || c.needs(1) || c.needs(2))
       current_backend().batch_norm_gradient_sums(x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta);
-    if (c.needs(0)) contribute_gradient_of_x(c, dy, count > 0 && gather ? sums_of_all(sums) : sums);
+    if (c.needs(0)) {
+      contribute_gradient_of_x(c, dy, count > 0 && gather ? sums_of_all(sums) : sums);
+      if (count > 0 && !gather) c.set_rows_cancel(0);  // adding to a channel changes its mean, and no result
+    }
     contribute(c, 1, gamma.shape(), [&](const Tensor& out) { copy(dgamma, out); });
     contribute(c, 2, beta.shape(), [&](const Tensor& out) { copy(dbeta, out); });
   }

@@ -29,15 +29,23 @@ void sum_rows(const Tensor& dy, const Tensor& sum) {
   current_backend().sum_middle(dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels}));
 }
 
-/// dy: with respect to the sums before the activation.
+/// dy: with respect to the sums before the activation; `cancels`: the bias has no effect, as before a batch
+/// normalization.
 void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& kernel, const Window2d& window,
-                          const Tensor& dy) {
+                          const Tensor& dy, bool cancels) {
   const Shape bias_shape{kernel.dim(3)};
   Tensor dbias;
-  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient, almost free
+  if (c.needs(1) && c.needs(2) && !cancels) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
   contribute(c, 1, kernel.shape(),
              [&](const Tensor& out) { current_backend().conv2d_gradient_kernel(x.get(), dy, window, out, dbias); });
-  contribute(c, 2, bias_shape, [&](const Tensor& out) { dbias.defined() ? copy(dbias, out) : sum_rows(dy, out); });
+  contribute(c, 2, bias_shape, [&](const Tensor& out) {
+    if (cancels)
+      current_backend().fill(out, 0);
+    else if (dbias.defined())
+      copy(dbias, out);
+    else
+      sum_rows(dy, out);
+  });
   contribute(
       c, 0, x.shape(), [&](const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, out); },
       dy.dtype());
@@ -64,7 +72,8 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
     record("conv2d", {input, weights, shift}, y,
            [x = KeptInput(input), weights, window = window, activation, kept](BackwardContext& c) {
-             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)));
+             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)),
+                                  activation == Activation::linear && c.rows_cancel(0));
            });
   }
   return y;

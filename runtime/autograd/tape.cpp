@@ -78,6 +78,7 @@ void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std
     if (node < 0) continue;
     if (nodes_[node].first_use < 0) nodes_[node].first_use = number;
     nodes_[node].read_as_whole |= reads == Reads::whole;
+    ++nodes_[node].uses;
   }
   for (const Tensor& output : outputs) {
     entry.outputs.push_back(node_of(output));
@@ -200,6 +201,13 @@ void BackwardContext::set(int input, const Tensor& gradient, bool owned) {
   GradientTape::Node& node = input_node(input);
   node.gradient = gradient;
   node.owned = owned;
+}
+
+void BackwardContext::set_rows_cancel(int input) { input_node(input).rows_cancel = true; }
+
+bool BackwardContext::rows_cancel(int output) const {
+  const GradientTape::Node& node = tape_.nodes_[entry_.outputs.at(output)];
+  return node.rows_cancel && node.uses == 1;
 }
 
 bool BackwardContext::takes_rows(int input) const {

@@ -90,6 +90,8 @@ class GradientTape {
     bool may_be_rows = false;      // a source: the caller takes rows
     Tensor destination;            // where a source's gradient goes, if the caller said so
     int first_use = -1;            // the earliest op that read it: the last one to contribute
+    int uses = 0;                  // ops that read it
+    bool rows_cancel = false;      // one of them said that what it has contributed does
     bool read_as_whole = false;    // by some op
     bool computed = false;         // by an op on the tape, which needs the whole gradient
     int slot = -1;                 // its number among the sources
@@ -139,6 +141,11 @@ class BackwardContext {
   const Tensor& destination(int input) const;
   /// Sets all contributions to input i. `owned`: nobody else reads or writes this memory, so it may be added to later.
   void set(int input, const Tensor& gradient, bool owned);
+
+  /// Says that what this op has contributed to input i has a sum of 0 over all axes but the last, but for rounding.
+  void set_rows_cancel(int input);
+  /// Whether that is so of the gradient of output i: the only op that reads it has said so.
+  bool rows_cancel(int output) const;
 
   /// Whether input i's gradient may be given as rows: its source's caller takes them, and nothing else is there yet.
   bool takes_rows(int input) const;

@@ -179,6 +179,47 @@ TEST(BatchNorm, WritesItOverWhatAConvolutionMadeItsInputOfAgain) {
   EXPECT_TRUE(overwrites_x(false, [&](const Tensor& y) { return conv2d(y, kernel, {}); }));
 }
 
+/// The gradients of a convolution's bias and of its result, which `read` reads.
+template <class Read>
+std::vector<Tensor> gradients_of_bias_and_result(const Read& read) {
+  const Tensor bias = random_tensor({5}, 6);
+  GradientTape tape;
+  tape.watch(bias);
+  const Tensor y = conv2d(random_tensor({3, 4, 4, 2}, 1), random_tensor({3, 3, 2, 5}, 2), bias);
+  const Tensor weights = random_tensor(y.shape(), 9);
+  return tape.gradient(sum(multiply(read(y), weights)), std::array{bias, y});
+}
+
+// Whatever is added to a channel goes with its mean.
+TEST(BatchNorm, TheBiasOfAConvolutionBeforeItHasNoGradient) {
+  const std::vector<Tensor> in = operands({1, 5});
+  const auto normalized = [&](const Tensor& y) { return batch_norm(y, in[1], in[2], {.relu = true}).y; };
+  expect_same_bits(gradients_of_bias_and_result(normalized)[0], Tensor::zeros({5}));
+}
+
+TEST(BatchNorm, ItHasOneWhereAnotherOpReadsTheResultOrStatisticsAreNotItsOwn) {
+  const std::vector<Tensor> in = operands({1, 5});
+  const auto also_itself = [&](const Tensor& y) { return add(batch_norm(y, in[1], in[2]).y, y); };
+  const auto by_given = [&](const Tensor& y) {
+    return batch_norm_inference(y, in[1], in[2], Tensor::zeros({5}), Tensor::full({5}, 2));
+  };
+  const auto by_those_of_all = [&](const Tensor& y) {
+    const GatherRows gather = [](const Tensor& own) { return concat(std::array{own, own * 2.0 + 1.0}, 0); };
+    return batch_norm(y, in[1], in[2], {.gather = gather}).y;
+  };
+  const auto check = [&](const auto& read) {
+    const std::vector<Tensor> gradients = gradients_of_bias_and_result(read);
+    const std::vector<double> dy = gradients[1].to_vector<double>();
+    std::vector<double> sums(5);
+    for (std::size_t i = 0; i < dy.size(); ++i) sums[i % 5] += dy[i];
+    EXPECT_GT(std::abs(sums[0]), 0.1);
+    expect_close(gradients[0], sums, 48);
+  };
+  check(also_itself);
+  check(by_given);
+  check(by_those_of_all);
+}
+
 TEST(BatchNorm, WritesNothingBesideItsSlice) {
   const Tensor whole = Tensor::full({2, 3, 3, 9}, 7);
   const std::vector<Tensor> in = operands({2, 3, 3, 4});
