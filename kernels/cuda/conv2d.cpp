@@ -1,13 +1,14 @@
 // Convolutions on cuDNN. Images stay in plain NHWC; kernels are transposed between plain HWIO and filter by filter on
 // each call, since that is the order that all of cuDNN's algorithms for NHWC take, and in the same pass brought to the
-// images' dtype.
+// images' dtype. Channels are not padded to multiples of 8: algorithms on tensor cores take any number, and pad in
+// their workspace (README.md of kernels/).
 
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
 
+#include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/cuda_backend.h>
-#include <lockstep/kernels/cuda/cudnn_graphs.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>

@@ -12,7 +12,7 @@
 
 #include <lockstep/kernels/cuda/convolution.h>
 
-// Graphs of cuDNN's, behind an interface without cudnn-frontend, which takes a compiler half a minute to read.
+// Convolutions on cuDNN, behind an interface without cudnn-frontend, which takes a compiler half a minute to read.
 
 namespace lockstep::cudnn {
 
@@ -21,6 +21,10 @@ struct DescribedGpu {
   std::string properties;  ///< JSON as cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION has it
   int compute_capability;  ///< 90 is 9.0
 };
+
+/// The most bytes of scratch memory, which counts against a device's limit. Algorithms that want more are seldom
+/// faster.
+inline constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
 
 /// What a plan is for: the GPU of a handle, or one that is described, for which it cannot be run here.
 using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
@@ -50,6 +54,8 @@ class ConvolutionPlan {
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// The name that cuDNN gives the algorithm.
   const std::string& engine() const { return engine_; }
+  /// Whether the algorithm multiplies on tensor cores.
+  bool on_tensor_cores() const { return on_tensor_cores_; }
   /// What `restored` makes the plan of again. Throws Unsupported naming the convolution.
   std::vector<std::uint8_t> serialized() const;
 
@@ -65,20 +71,26 @@ class ConvolutionPlan {
   void run(cudnnHandle_t handle, const Operands& operands, void* workspace) const;
 
  private:
-  struct Graph;
-  explicit ConvolutionPlan(std::unique_ptr<Graph> graph);
-  /// Asks cuDNN for its algorithms.
-  void prepare();
-  /// Builds number `index` of them; false when it cannot be built.
+  /// What cuDNN has been told of it.
+  struct Description;
+  explicit ConvolutionPlan(std::unique_ptr<Description> description);
+  /// Asks cuDNN for its algorithms, and returns how many there are.
+  std::int64_t prepare();
+  /// Takes number `index` of them; false when it cannot be taken.
   bool choose(std::int64_t index);
-  /// Builds the first that can be built.
+  /// Takes the first that can be taken.
   void choose_first();
+  /// Of so many, the one for which `time_of` is least.
+  void choose_fastest(std::int64_t count, const TimeOf& time_of);
   /// Of what has been chosen.
-  void read_workspace();
+  void read_properties();
+  /// Of all memory that run() is given.
+  void check_contracts(const Convolution& convolution, const Operands& operands, const void* workspace) const;
 
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Description> description_;
   std::int64_t workspace_bytes_ = 0;
   std::string engine_;
+  bool on_tensor_cores_ = false;
 };
 
 }  // namespace lockstep::cudnn
