@@ -12,7 +12,9 @@
 
 #include <lockstep/kernels/cuda/convolution.h>
 
-// Convolutions on cuDNN, behind an interface without cudnn-frontend, which takes a compiler half a minute to read.
+// Convolutions on cuDNN, by one of its two APIs, of which a build has one: cudnn_graphs.cpp asks its graphs, by way of
+// cudnn-frontend, which takes a compiler half a minute to read; cudnn_classic.cpp its older functions, which need
+// nothing but cuDNN. No GPU has run a convolution through either yet.
 
 namespace lockstep::cudnn {
 
@@ -32,12 +34,15 @@ using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 /// "cuDNN 9.19.0, cudnn-frontend 1.32.0": whose plans are understood.
 std::string versions();
 
+/// Whether this build's API can be told of more padding on one side of x than on the other.
+bool takes_uneven_padding();
+
 /// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms
 /// that round differently, by an algorithm that comes compiled and gives the same bits every time.
 class ConvolutionPlan {
  public:
   /// By the algorithm that cuDNN's heuristics put first: nothing is timed, so that the choice is the same in every run.
-  /// Throws Unsupported naming the convolution when cuDNN cannot run it.
+  /// Throws Unsupported naming the convolution when cuDNN cannot run it, or not plan it for a GPU that is described.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
   /// How long a plan takes, in whatever unit; infinity for one that does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;

@@ -116,6 +116,8 @@ std::string versions() {
                      CUDNN_FRONTEND_MAJOR_VERSION, CUDNN_FRONTEND_MINOR_VERSION, CUDNN_FRONTEND_PATCH_VERSION);
 }
 
+bool takes_uneven_padding() { return true; }
+
 struct ConvolutionPlan::Description {
   Convolution convolution;
   cudnnHandle_t handle = nullptr;  ///< null for a GPU that is described
