@@ -1,13 +1,14 @@
 // Convolutions on cuDNN. Images stay in plain NHWC; kernels are transposed between plain HWIO and filter by filter on
 // each call, since that is the order that all of cuDNN's algorithms for NHWC take, and in the same pass brought to the
-// images' dtype.
+// images' dtype. Channels are not padded to multiples of 8: algorithms on tensor cores take any number, and pad in
+// their workspace (README.md of kernels/).
 
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
 
+#include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/cuda_backend.h>
-#include <lockstep/kernels/cuda/cudnn_graphs.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
@@ -53,6 +54,14 @@ ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnH
   }
 }
 
+/// The convolution as cuDNN is told of it.
+Convolution told(const Convolution& c) { return cudnn::takes_uneven_padding() ? c : cudnn::with_even_padding(c); }
+
+/// Its x, to be read.
+Tensor told_x(const Convolution& c, const Tensor& x) {
+  return aligned(cudnn::takes_uneven_padding() ? x : cudnn::padded(c, x));
+}
+
 /// The calling thread's plan for a physical GPU.
 const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
   thread_local KnownPlans<Convolution, ConvolutionPlan> plans(1024);
@@ -75,15 +84,15 @@ void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bi
   Convolution convolution(ConvolutionPass::forward, x.dtype(), x.shape(), kernel.shape(), y.shape(), window);
   convolution.bias = bias.defined();
   // Without a bias, cuDNN has a relu only in kernels that it compiles while the program runs.
-  convolution.relu = bias.defined() && activation == Activation::relu;
-  const Tensor images = aligned(x);
+  convolution.relu = bias.defined() && activation == Activation::relu && cudnn::takes_relu();
+  const Tensor images = told_x(convolution, x);
   const Tensor filters = cudnn::filters_first(kernel, x.dtype());
   const Tensor shift = bias.defined() ? aligned(in_dtype(x.dtype(), bias)) : bias;
   const LibraryResult result(y, convolution.relu ? Activation::linear : activation);
-  run(convolution, {.x = images.raw_data(),
-                    .kernel = filters.raw_data(),
-                    .y = result.tensor().raw_data(),
-                    .bias = shift.defined() ? shift.raw_data() : nullptr});
+  run(told(convolution), {.x = images.raw_data(),
+                          .kernel = filters.raw_data(),
+                          .y = result.tensor().raw_data(),
+                          .bias = shift.defined() ? shift.raw_data() : nullptr});
   result.finish();
 }
 
@@ -93,9 +102,12 @@ void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, cons
                                 window);
   const Tensor gradient = aligned(dy);
   const Tensor filters = cudnn::filters_first(kernel, dx.dtype());
-  const LibraryResult result(dx);
-  run(convolution, {.x = result.tensor().raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
-  result.finish();
+  // dx, or what it is a part or a copy of.
+  const Convolution whole = told(convolution);
+  const Tensor written = whole == convolution && is_aligned(dx) ? dx : Tensor::empty(whole.x_shape(), dx.dtype());
+  run(whole, {.x = written.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
+  if (written.raw_data() != dx.raw_data())
+    convert(whole == convolution ? written : cudnn::unpadded_view(convolution, written), dx);
 }
 
 void CudaBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window,
@@ -107,10 +119,10 @@ void CudaBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, cons
   }
   const Convolution convolution(ConvolutionPass::gradient_kernel, x.dtype(), x.shape(), dkernel.shape(), dy.shape(),
                                 window);
-  const Tensor images = aligned(x);
+  const Tensor images = told_x(convolution, x);
   const Tensor gradient = aligned(dy);
   const Tensor filters = cudnn::empty_filters_first(dkernel.shape(), x.dtype());
-  run(convolution, {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
+  run(told(convolution), {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   cudnn::filters_last(filters, dkernel);
   if (dbias.defined()) sum_middle(dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1}));
 }

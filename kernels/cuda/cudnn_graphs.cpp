@@ -1,11 +1,11 @@
-#include "lockstep/kernels/cuda/cudnn_graphs.h"
+// Convolutions by graphs of cuDNN's.
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include <cudnn_frontend.h>
 
+#include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/runtime/thread/context.h>
 
@@ -28,9 +28,6 @@ using TensorHandle = std::shared_ptr<Tensor_attributes>;
 
 /// By which the operands are told apart.
 enum Uid : std::int64_t { x_uid = 1, kernel_uid, y_uid, bias_uid };
-
-/// Scratch memory counts against a device's limit. Algorithms that want more are seldom faster.
-constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
 
 /// cuDNN's reasons take many lines.
 std::string one_line(std::string text) {
@@ -103,6 +100,14 @@ void describe_gradient_kernel(frontend::graph::Graph& graph, const Convolution& 
   output(graph.conv_wgrad(dy, x, windows_of<frontend::graph::Conv_wgrad_attributes>(c)), kernel_uid, c.kernel());
 }
 
+/// Says what the plan that has been chosen is known for.
+struct NotedGraph : frontend::graph::Graph {
+  bool on_tensor_cores() const {
+    const auto& notes = plans.execution_plans.at(static_cast<std::size_t>(plans.candidate))->getAllNumericNotes();
+    return std::ranges::find(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) != notes.end();
+  }
+};
+
 }  // namespace
 
 std::string versions() {
@@ -111,12 +116,15 @@ std::string versions() {
                      CUDNN_FRONTEND_MAJOR_VERSION, CUDNN_FRONTEND_MINOR_VERSION, CUDNN_FRONTEND_PATCH_VERSION);
 }
 
-struct ConvolutionPlan::Graph {
+bool takes_uneven_padding() { return true; }
+bool takes_relu() { return true; }
+
+struct ConvolutionPlan::Description {
   Convolution convolution;
   cudnnHandle_t handle = nullptr;  ///< null for a GPU that is described
-  frontend::graph::Graph graph;
+  NotedGraph graph;
 
-  Graph(const Convolution& of, const PlannedFor& gpu) : convolution(of) {
+  Description(const Convolution& of, const PlannedFor& gpu) : convolution(of) {
     if (const auto* const described = std::get_if<DescribedGpu>(&gpu)) {
       const auto properties = std::make_shared<frontend::DeviceProperties>();
       const std::string& text = described->properties;
@@ -147,44 +155,29 @@ struct ConvolutionPlan::Graph {
   }
 };
 
-ConvolutionPlan::ConvolutionPlan(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+ConvolutionPlan::ConvolutionPlan(std::unique_ptr<Description> description) : description_(std::move(description)) {}
 
 ConvolutionPlan::ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu)
-    : graph_(std::make_unique<Graph>(convolution, gpu)) {
+    : description_(std::make_unique<Description>(convolution, gpu)) {
   prepare();
   choose_first();
 }
 
 ConvolutionPlan::ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of)
-    : graph_(std::make_unique<Graph>(convolution, gpu)) {
-  prepare();
-  double least = std::numeric_limits<double>::infinity();
-  std::int64_t fastest = -1;
-  std::int64_t first = -1;
-  for (std::int64_t index = 0; index < graph_->graph.get_execution_plan_count(); ++index) {
-    if (!choose(index)) continue;
-    if (first < 0) first = index;
-    const double time = time_of(*this);
-    if (time >= least) continue;
-    least = time;
-    fastest = index;
-  }
-  if (first < 0)
-    choose_first();  // says why there is none
-  else
-    choose(fastest < 0 ? first : fastest);
+    : description_(std::make_unique<Description>(convolution, gpu)) {
+  choose_fastest(prepare(), time_of);
 }
 
 ConvolutionPlan::ConvolutionPlan(ConvolutionPlan&&) noexcept = default;
 ConvolutionPlan::~ConvolutionPlan() = default;
 
-void ConvolutionPlan::prepare() {
+std::int64_t ConvolutionPlan::prepare() {
   using Note = frontend::NumericalNote_t;
-  frontend::graph::Graph& graph = graph_->graph;
-  const Convolution& convolution = graph_->convolution;
-  graph_->describe();
+  frontend::graph::Graph& graph = description_->graph;
+  const Convolution& convolution = description_->convolution;
+  description_->describe();
   check_plan(graph.validate(), convolution);
-  check_plan(graph.build_operation_graph(graph_->handle), convolution);
+  check_plan(graph.build_operation_graph(description_->handle), convolution);
   check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), convolution);
   std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
                             Note::FFT, Note::WINOGRAD};
@@ -193,28 +186,31 @@ void ConvolutionPlan::prepare() {
       .deselect_behavior_notes({frontend::BehaviorNote_t::RUNTIME_COMPILATION})
       .deselect_workspace_greater_than(workspace_limit);
   check_plan(graph.check_support(), convolution);
+  return graph.get_execution_plan_count();
 }
 
 bool ConvolutionPlan::choose(std::int64_t index) {
-  if (graph_->graph.build_plan_at_index(index).is_bad()) return false;
-  read_workspace();
-  check_plan(graph_->graph.get_plan_name(engine_), graph_->convolution);
+  if (description_->graph.build_plan_at_index(index).is_bad()) return false;
+  check_plan(description_->graph.get_plan_name(engine_), description_->convolution);
+  read_properties();
   return true;
 }
 
 void ConvolutionPlan::choose_first() {
-  check_plan(graph_->graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE), graph_->convolution);
-  read_workspace();
-  check_plan(graph_->graph.get_plan_name(engine_), graph_->convolution);
+  check_plan(description_->graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE),
+             description_->convolution);
+  check_plan(description_->graph.get_plan_name(engine_), description_->convolution);
+  read_properties();
 }
 
-void ConvolutionPlan::read_workspace() {
-  check_plan(graph_->graph.get_workspace_size(workspace_bytes_), graph_->convolution);
+void ConvolutionPlan::read_properties() {
+  check_plan(description_->graph.get_workspace_size(workspace_bytes_), description_->convolution);
+  on_tensor_cores_ = description_->graph.on_tensor_cores();
 }
 
 std::vector<std::uint8_t> ConvolutionPlan::serialized() const {
   std::vector<std::uint8_t> plan;
-  check_plan(graph_->graph.serialize(plan, false), graph_->convolution);
+  check_plan(description_->graph.serialize(plan, false), description_->convolution);
   // With the engine's name in front, which a plan that has been restored does not know.
   std::vector<std::uint8_t> bytes(engine_.begin(), engine_.end());
   bytes.push_back('\n');
@@ -227,37 +223,29 @@ std::optional<ConvolutionPlan> ConvolutionPlan::restored(const Convolution& conv
   const auto end_of_name = std::ranges::find(bytes, '\n');
   if (end_of_name == bytes.end()) return {};
   const std::vector<std::uint8_t> serialized(end_of_name + 1, bytes.end());
-  ConvolutionPlan plan(std::make_unique<Graph>(convolution, gpu));
-  frontend::graph::Graph& graph = plan.graph_->graph;
+  ConvolutionPlan plan(std::make_unique<Description>(convolution, gpu));
+  frontend::graph::Graph& graph = plan.description_->graph;
   try {
-    const cudnnHandle_t handle = plan.graph_->handle;
+    const cudnnHandle_t handle = plan.description_->handle;
     const frontend::error_t status =
         handle == nullptr ? graph.deserialize(serialized) : graph.deserialize(handle, serialized, true, false);
     if (status.is_bad()) return {};
   } catch (const std::exception&) {  // of the parser
     return {};
   }
-  plan.read_workspace();
+  plan.read_properties();
   plan.engine_.assign(bytes.begin(), end_of_name);
   return plan;
 }
 
 void ConvolutionPlan::run(cudnnHandle_t handle, const Operands& operands, void* workspace) const {
-  if constexpr (contracts::checked) {
-    const Convolution& c = graph_->convolution;
-    check_operands("a convolution of cuDNN's",
-                   {operand(operands.x, c.x().elements(), c.dtype),
-                    operand(operands.kernel, c.kernel().elements(), c.dtype),
-                    operand(operands.y, c.y().elements(), c.dtype),
-                    operand(operands.bias, c.bias ? c.bias_layout().elements() : 0, c.dtype),
-                    {workspace, static_cast<std::size_t>(workspace_bytes_), operand_alignment}});
-  }
+  if constexpr (contracts::checked) check_contracts(description_->convolution, operands, workspace);
   std::unordered_map<std::int64_t, void*> addresses{
       {x_uid, operands.x}, {kernel_uid, operands.kernel}, {y_uid, operands.y}};
-  if (graph_->convolution.bias) addresses.emplace(bias_uid, operands.bias);
-  const frontend::error_t status = graph_->graph.execute(handle, addresses, workspace);
+  if (description_->convolution.bias) addresses.emplace(bias_uid, operands.bias);
+  const frontend::error_t status = description_->graph.execute(handle, addresses, workspace);
   require<DeviceError>(status.is_good(), "cuDNN failed on {} in the {} by {}: {}", current_context().device.name(),
-                       graph_->convolution.text(), engine_, one_line(status.err_msg));
+                       description_->convolution.text(), engine_, one_line(status.err_msg));
 }
 
 }  // namespace lockstep::cudnn

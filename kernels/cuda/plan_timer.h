@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <lockstep/kernels/cuda/cudnn_graphs.h>
+#include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/tensor/tensor.h>
 

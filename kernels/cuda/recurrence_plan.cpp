@@ -3,8 +3,6 @@
 #include <array>
 #include <vector>
 
-#include <lockstep/kernels/cuda/cudnn_handle.h>
-
 namespace lockstep::cudnn {
 namespace {
 
@@ -12,13 +10,6 @@ namespace {
 constexpr const std::int32_t* lengths_on_gpu = nullptr;
 
 int narrow(std::int64_t size) { return static_cast<int>(size); }
-
-template <class Owner, class Create>
-Owner made(const Create& create, const char* call) {
-  typename Owner::pointer object = nullptr;
-  check(create(&object), call);
-  return Owner(object);
-}
 
 /// Rows and columns, which follow an axis of size 1; 0 and 0 if cuDNN says that there is no such tensor.
 std::array<std::int64_t, 2> matrix_size(const TensorDescriptor& descriptor) {

@@ -1,33 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <type_traits>
-
-#include <cudnn.h>
-
+#include <lockstep/kernels/cuda/cudnn_objects.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/recurrent_weights.h>
 
 namespace lockstep::cudnn {
-
-/// Calls one of cuDNN's functions that give an object back.
-template <auto destroy>
-struct Destroy {
-  /// Gives it back.
-  template <class T>
-  void operator()(T* object) const {
-    destroy(object);
-  }
-};
-///@{
-/// Owners of what cuDNN is told.
-template <class T, auto destroy>
-using Owner = std::unique_ptr<std::remove_pointer_t<T>, Destroy<destroy>>;
-using RnnDescriptor = Owner<cudnnRNNDescriptor_t, cudnnDestroyRNNDescriptor>;
-using DropoutDescriptor = Owner<cudnnDropoutDescriptor_t, cudnnDestroyDropoutDescriptor>;
-using SequenceDescriptor = Owner<cudnnRNNDataDescriptor_t, cudnnDestroyRNNDataDescriptor>;
-using TensorDescriptor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
-///@}
 
 /// A recurrent layer as cuDNN runs it: in f32 throughout, without tensor cores, step by step within one call.
 class RecurrencePlan {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include <lockstep/kernels/cuda/cudnn_graphs.h>
+#include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/plan_cache.h>
 
 namespace lockstep::cudnn {

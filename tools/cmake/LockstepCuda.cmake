@@ -1,14 +1,15 @@
-# CUDA: all of its parts or none. Sets LOCKSTEP_HAVE_CUDA.
+# CUDA: all of its parts or none. Sets LOCKSTEP_HAVE_CUDA, and LOCKSTEP_CUDNN_API to the one that convolutions use, graphs
+# or classic.
 set(LOCKSTEP_HAVE_CUDA OFF)
 if(NOT LOCKSTEP_CUDA STREQUAL "OFF")
   find_package(CUDAToolkit QUIET)
   find_package(CUDNN QUIET)
   find_package(NCCL QUIET)
-  # Headers alone; tools/setup takes them from PyPI where there is a toolkit.
+  # Headers alone, which graphs of cuDNN's are asked for with; tools/setup takes them from PyPI where there is a toolkit.
   find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS ${PROJECT_SOURCE_DIR}/build/cudnn-frontend/include)
   mark_as_advanced(CUDNN_FRONTEND_INCLUDE_DIR)
   set(missing)
-  foreach(part CUDAToolkit_NVCC_EXECUTABLE CUDNN_FOUND NCCL_FOUND CUDNN_FRONTEND_INCLUDE_DIR)
+  foreach(part CUDAToolkit_NVCC_EXECUTABLE CUDNN_FOUND NCCL_FOUND)
     if(NOT ${part})
       list(APPEND missing ${part})
     endif()
@@ -16,8 +17,7 @@ if(NOT LOCKSTEP_CUDA STREQUAL "OFF")
   if(NOT missing)
     set(LOCKSTEP_HAVE_CUDA ON)
   elseif(LOCKSTEP_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "LOCKSTEP_CUDA=ON, but not found: ${missing}. Set CUDAToolkit_ROOT, run tools/setup (for "
-      "cudnn-frontend), or use LOCKSTEP_CUDA=OFF")
+    message(FATAL_ERROR "LOCKSTEP_CUDA=ON, but not found: ${missing}. Set CUDAToolkit_ROOT or use LOCKSTEP_CUDA=OFF")
   elseif(CUDAToolkit_FOUND)
     message(STATUS "CUDA: a toolkit was found, but not ${missing}")
   endif()
@@ -25,6 +25,14 @@ endif()
 message(STATUS "CUDA: ${LOCKSTEP_HAVE_CUDA} (LOCKSTEP_CUDA=${LOCKSTEP_CUDA})")
 
 if(LOCKSTEP_HAVE_CUDA)
+  if(CUDNN_FRONTEND_INCLUDE_DIR)
+    set(LOCKSTEP_CUDNN_API graphs)
+    message(STATUS "CUDA: convolutions are graphs of cuDNN's")
+  else()
+    set(LOCKSTEP_CUDNN_API classic)
+    message(STATUS "CUDA: convolutions are by cuDNN's classic functions, which copy x where its padding is uneven; with "
+      "cudnn-frontend (tools/setup) they are graphs")
+  endif()
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90 100)

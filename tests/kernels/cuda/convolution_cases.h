@@ -1,6 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <support/tensors.h>
 
 #include <lockstep/kernels/cuda/convolution.h>
 #include <lockstep/kernels/ops/window2d.h>
@@ -108,6 +112,19 @@ inline Shape result_shape(const ConvolutionCase& c) {
 inline cudnn::Convolution convolution_of(const ConvolutionCase& c, cudnn::ConvolutionPass pass,
                                          DType dtype = DType::f32) {
   return {pass, dtype, c.x, c.kernel, result_shape(c), sliding(c).window};
+}
+
+/// The longest sum of any pass.
+inline std::int64_t length(const cudnn::Convolution& c) {
+  const auto taps = c.kernel_size[0] * c.kernel_size[1] * std::max(c.channels, c.filters);
+  return std::max(taps, c.n * c.y_size[0] * c.y_size[1]);
+}
+
+/// Within the rounding of sums in f32 and of results in the convolution's dtype.
+inline void expect_sums(const cudnn::Convolution& c, const Tensor& actual, const std::vector<double>& expected) {
+  if (c.dtype == DType::f32) return expect_close(actual, expected, length(c));
+  const double allowed = tolerance(DType::bf16, 1, unsigned_sum(expected, 1));
+  EXPECT_THAT(actual.to_vector<double>(), testing::Pointwise(testing::DoubleNear(allowed), expected));
 }
 
 }  // namespace lockstep::test

@@ -57,6 +57,34 @@ TEST_P(CudnnPlans, ExistForMiniGoogLeNet) { plan(mini_googlenet_convolutions());
 TEST_P(CudnnPlans, ExistForResNet50) { plan(resnet50_convolutions()); }
 TEST_P(CudnnPlans, ExistForXception) { plan(xception_convolutions()); }
 
+/// Those of the zoo, without depthwise ones, which multiply no matrices; images have 3 channels or 1.
+std::vector<ConvolutionCase> dense_convolutions() {
+  std::vector<ConvolutionCase> dense;
+  for (const auto& model : {mini_googlenet_convolutions(), resnet50_convolutions(), xception_convolutions()})
+    for (const ConvolutionCase& c : model)
+      if (c.kernel[2] == c.x[3]) dense.push_back(c);
+  for (const ConvolutionCase& c : std::vector(dense)) {
+    if (c.x[3] != 3) continue;
+    dense.push_back(c);
+    dense.back().x[3] = dense.back().kernel[2] = 1;
+  }
+  return dense;
+}
+
+/// So that channels need no padding. What the heuristics put first is another question (kernels/README.md).
+TEST_P(CudnnPlans, AreOfferedOnTensorCoresInBfloat16Alone) {
+  const auto by_kind = [](const ConvolutionPlan& plan) { return plan.on_tensor_cores() ? 1.0 : 2.0; };
+  for (const ConvolutionCase& c : dense_convolutions())
+    for (const Convolution& convolution : passes_of(c, dtype())) {
+      SCOPED_TRACE(convolution.text());
+      const ConvolutionPlan first(convolution, gpu());
+      if (dtype() == DType::f32)
+        EXPECT_FALSE(first.on_tensor_cores());
+      else
+        EXPECT_TRUE(first.on_tensor_cores() || ConvolutionPlan(convolution, gpu(), by_kind).on_tensor_cores());
+    }
+}
+
 TEST_P(CudnnPlans, AreTheSameAgain) {
   for (const Convolution& convolution : passes_of(mini_googlenet_convolutions().front(), dtype())) {
     const ConvolutionPlan first(convolution, gpu());
@@ -119,6 +147,7 @@ TEST_P(CudnnPlans, AreRestoredFromTheirBytes) {
     ASSERT_TRUE(restored);
     EXPECT_EQ(restored->engine(), last.engine());
     EXPECT_EQ(restored->workspace_bytes(), last.workspace_bytes());
+    EXPECT_EQ(restored->on_tensor_cores(), last.on_tensor_cores());
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <lockstep/kernels/cuda/cudnn_graphs.h>
+#include <lockstep/kernels/cuda/convolution_plan.h>
 
 // GPUs to plan for on machines without one, by NVIDIA's published figures.
 

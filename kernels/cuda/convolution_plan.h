@@ -12,7 +12,9 @@
 
 #include <lockstep/kernels/cuda/convolution.h>
 
-// Graphs of cuDNN's, behind an interface without cudnn-frontend, which takes a compiler half a minute to read.
+// Convolutions on cuDNN, by one of its two APIs, of which a build has one: cudnn_graphs.cpp asks its graphs, by way of
+// cudnn-frontend, which takes a compiler half a minute to read; cudnn_classic.cpp its older functions, which need
+// nothing but cuDNN. No GPU has run a convolution through either yet.
 
 namespace lockstep::cudnn {
 
@@ -22,18 +24,29 @@ struct DescribedGpu {
   int compute_capability;  ///< 90 is 9.0
 };
 
+/// The most bytes of scratch memory, which counts against a device's limit. Algorithms that want more are seldom
+/// faster.
+inline constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
+
 /// What a plan is for: the GPU of a handle, or one that is described, for which it cannot be run here.
 using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 
 /// "cuDNN 9.19.0, cudnn-frontend 1.32.0": whose plans are understood.
 std::string versions();
 
+///@{
+/// Whether this build's API can be told of more padding on one side of x than on the other, and has a relu behind the
+/// bias that keeps NaN.
+bool takes_uneven_padding();
+bool takes_relu();
+///@}
+
 /// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms
 /// that round differently, by an algorithm that comes compiled and gives the same bits every time.
 class ConvolutionPlan {
  public:
   /// By the algorithm that cuDNN's heuristics put first: nothing is timed, so that the choice is the same in every run.
-  /// Throws Unsupported naming the convolution when cuDNN cannot run it.
+  /// Throws Unsupported naming the convolution when cuDNN cannot run it, or not plan it for a GPU that is described.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
   /// How long a plan takes, in whatever unit; infinity for one that does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
@@ -50,6 +63,8 @@ class ConvolutionPlan {
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
   /// The name that cuDNN gives the algorithm.
   const std::string& engine() const { return engine_; }
+  /// Whether the algorithm multiplies on tensor cores.
+  bool on_tensor_cores() const { return on_tensor_cores_; }
   /// What `restored` makes the plan of again. Throws Unsupported naming the convolution.
   std::vector<std::uint8_t> serialized() const;
 
@@ -65,20 +80,26 @@ class ConvolutionPlan {
   void run(cudnnHandle_t handle, const Operands& operands, void* workspace) const;
 
  private:
-  struct Graph;
-  explicit ConvolutionPlan(std::unique_ptr<Graph> graph);
-  /// Asks cuDNN for its algorithms.
-  void prepare();
-  /// Builds number `index` of them; false when it cannot be built.
+  /// What cuDNN has been told of it.
+  struct Description;
+  explicit ConvolutionPlan(std::unique_ptr<Description> description);
+  /// Asks cuDNN for its algorithms, and returns how many there are.
+  std::int64_t prepare();
+  /// Takes number `index` of them; false when it cannot be taken.
   bool choose(std::int64_t index);
-  /// Builds the first that can be built.
+  /// Takes the first that can be taken.
   void choose_first();
+  /// Of so many, the one for which `time_of` is least.
+  void choose_fastest(std::int64_t count, const TimeOf& time_of);
   /// Of what has been chosen.
-  void read_workspace();
+  void read_properties();
+  /// Of all memory that run() is given.
+  void check_contracts(const Convolution& convolution, const Operands& operands, const void* workspace) const;
 
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Description> description_;
   std::int64_t workspace_bytes_ = 0;
   std::string engine_;
+  bool on_tensor_cores_ = false;
 };
 
 }  // namespace lockstep::cudnn
