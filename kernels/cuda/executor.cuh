@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include <lockstep/kernels/grid/executor.h>
-#include <lockstep/kernels/grid/rows.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/tensor/tensor.h>
@@ -157,7 +156,7 @@ class CudaExecutor {
     check_launch();
   }
 
-  grid::SortedRows sort_by_row(const Tensor& rows, Index bound);
+  grid::SortedKeys sort(const Tensor& keys, Index bound);
 
   Faults faults(const std::string& what) { return Faults(gpu_.index_fault(what)); }
   std::int64_t first_fault(const Faults&) { return -1; }

@@ -341,7 +341,7 @@ TEST(Tables, GpusRefuseNothingThatCpusTakeButThis) {
   const std::map<fs::path, std::size_t> known{
       {"cuda/cublas.cpp", 1},           // cuBLASLt has no algorithm for a product
       {"cuda/cudnn_graphs.cpp", 1},     // cuDNN has no engine for a convolution
-      {"cuda/executor.cu", 1},          // more rows than CUB can sort, 2^31
+      {"cuda/executor.cu", 1},          // more elements than CUB can sort, 2^31
       {"cuda/recurrence_plan.cpp", 1},  // cuDNN has other weights for a layer than its documentation says
   };
   EXPECT_EQ(refusals, known);

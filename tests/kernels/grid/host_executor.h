@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <lockstep/kernels/grid/executor.h>
-#include <lockstep/kernels/grid/rows.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // What kernels/grid/executor.h asks for, on the calling thread of the host: work in an order that no kernel may count
@@ -102,15 +101,15 @@ class HostExecutor {
     });
   }
 
-  grid::SortedRows sort_by_row(const Tensor& rows, Index bound) {
-    const std::span<const std::int64_t> unsorted(rows.data<std::int64_t>(), static_cast<std::size_t>(rows.elements()));
-    for (const std::int64_t row : unsorted) require(row >= 0 && row < bound, "row {} is not in [0, {})", row, bound);
+  grid::SortedKeys sort(const Tensor& keys, Index bound) {
+    const std::span<const std::int64_t> unsorted(keys.data<std::int64_t>(), static_cast<std::size_t>(keys.elements()));
+    for (const std::int64_t key : unsorted) require(key >= 0 && key < bound, "key {} is not in [0, {})", key, bound);
     std::vector<std::int64_t> places(unsorted.size());
     std::iota(places.begin(), places.end(), 0);
     std::ranges::stable_sort(places, {}, [&](std::int64_t place) { return unsorted[static_cast<std::size_t>(place)]; });
     std::vector<std::int64_t> sorted;
     for (const std::int64_t place : places) sorted.push_back(unsorted[static_cast<std::size_t>(place)]);
-    return {Tensor::from(sorted, rows.shape()), Tensor::from(places, rows.shape())};
+    return {Tensor::from(sorted, keys.shape()), Tensor::from(places, keys.shape())};
   }
 
   HostFaults faults(const std::string&) { return HostFaults(&fault_places_); }
