@@ -22,6 +22,7 @@
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/norm_limits.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/sort.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>
@@ -131,6 +132,8 @@ std::vector<Op> other_calls() {
   const Tensor y = random_tensor({4, 6}, 2, 0.2, 0.8);
   return {{"activate", {x}, [](In in) { return activate(in[0], Activation::tanh); }},
           {"argmax", {x}, [](In in) { return argmax(in[0]); }},
+          {"argsort", {x}, [](In in) { return argsort(in[0]); }},
+          {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},
           {"update_moving_average",
            {x, y},
            [](In in) {
