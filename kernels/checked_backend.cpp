@@ -126,6 +126,11 @@ void CheckedBackend::sort_middle_gradient(const Tensor& dy, const Tensor& indice
   inner().sort_middle_gradient(dy, indices, dx);
 }
 
+void CheckedBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+  check("cumulative_sum", x, y);
+  inner().cumulative_sum(x, exclusive, reverse, y);
+}
+
 void CheckedBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {
   check("limit_norms", x);
   inner().limit_norms(x, first, limits);

@@ -25,6 +25,10 @@
 // What a team can do, each called by all of its threads alike:
 //
 //   team.reduce(n, start, load, combine)  start combined with load(i) of each i in [0, n), known to all threads.
+//   team.scan(n, start, load, combine, store)
+//                                         store(i, before, through) for each i in [0, n): start combined with load(j)
+//                                         of each j before i, in their order, and that with load(i). `start` changes
+//                                         nothing that it is combined with.
 //   team.each(n, body)                    body(i) for each i in [0, n); by the thread that had i in reduce.
 //   team.once(body)                       body(), by one thread.
 //
@@ -40,6 +44,9 @@ using Index = std::int64_t;
 constexpr int narrow_team = 32;
 constexpr int wide_team = 256;
 constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; }
+
+/// Neighboring elements that a thread of a team scans by itself, before the team goes on to the next ones.
+constexpr int scan_run = 4;
 
 /// A block of `columns` covers this many neighbors along `inner`, by this many threads along n each.
 constexpr int column_width = 32;

@@ -10,6 +10,7 @@
 #include <lockstep/kernels/grid/recurrence.h>
 #include <lockstep/kernels/grid/reduction.h>
 #include <lockstep/kernels/grid/rows.h>
+#include <lockstep/kernels/grid/scan.h>
 #include <lockstep/kernels/grid/sort.h>
 #include <lockstep/kernels/grid/update.h>
 
@@ -86,6 +87,11 @@ void HostGridBackend::sort_middle(const Tensor& x, SortDirection direction, cons
 void HostGridBackend::sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) {
   HostExecutor on;
   grid::sort_middle_gradient(on, dy, indices, dx);
+}
+
+void HostGridBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+  HostExecutor on;
+  grid::cumulative_sum(on, x, exclusive, reverse, y);
 }
 
 void HostGridBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {

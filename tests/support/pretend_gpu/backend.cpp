@@ -119,6 +119,11 @@ void PretendGpuBackend::sort_middle_gradient(const Tensor& dy, const Tensor& ind
   });
 }
 
+void PretendGpuBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+  check(x, y);
+  compute([=, this, x = noted(x), y = noted(y)] { kernels_.cumulative_sum(x, exclusive, reverse, y); });
+}
+
 void PretendGpuBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {
   check(x);
   compute([=, this, x = noted(x)] { kernels_.limit_norms(x, first, limits); });
