@@ -63,6 +63,18 @@ class Backend {
   /// y (rows) i64 = index of the first largest of x (rows, n).
   virtual void argmax(const Tensor& x, const Tensor& y) = 0;
 
+  // Order, cpu/sort.cpp. Real; indices are i64.
+  /// The first k of n elements along the middle axis of x (outer, n, inner), in the order that ops/sort.h describes,
+  /// and the index that each had there: values and indices (outer, k, inner).
+  virtual void sort_middle(const Tensor& x, SortDirection direction, const Tensor& values, const Tensor& indices) = 0;
+  /// dx (outer, n, inner) = dy (outer, k, inner) at its indices, each of which is there once at most, and 0 elsewhere.
+  virtual void sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) = 0;
+
+  // Running sums, cpu/scan.cpp. Real.
+  /// As lockstep::cumsum (ops/scan.h) along the middle axis of x (outer, n, inner); x's shape alone decides the order
+  /// of addition.
+  virtual void cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) = 0;
+
   // Weights, cpu/norm_limits.cpp.
   /// As lockstep::limit_norms (ops/norm_limits.h), of dense x whose axes first, first + 2, ... the vectors lie along.
   /// `first` is 0 or 1; x's shape alone decides the order of addition.

@@ -115,6 +115,22 @@ void CheckedBackend::argmax(const Tensor& x, const Tensor& y) {
   inner().argmax(x, y);
 }
 
+void CheckedBackend::sort_middle(const Tensor& x, SortDirection direction, const Tensor& values,
+                                 const Tensor& indices) {
+  check("sort_middle", x, values, indices);
+  inner().sort_middle(x, direction, values, indices);
+}
+
+void CheckedBackend::sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) {
+  check("sort_middle_gradient", dy, indices, dx);
+  inner().sort_middle_gradient(dy, indices, dx);
+}
+
+void CheckedBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+  check("cumulative_sum", x, y);
+  inner().cumulative_sum(x, exclusive, reverse, y);
+}
+
 void CheckedBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {
   check("limit_norms", x);
   inner().limit_norms(x, first, limits);

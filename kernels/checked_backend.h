@@ -23,6 +23,9 @@ class CheckedBackend final : public Backend, WholeRecurrence {
   void dropout(const Tensor& x, float rate, const RandomKey& key, const Tensor& y) override;
   void sum_middle(const Tensor& x, const Tensor& y) override;
   void argmax(const Tensor& x, const Tensor& y) override;
+  void sort_middle(const Tensor& x, SortDirection direction, const Tensor& values, const Tensor& indices) override;
+  void sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) override;
+  void cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) override;
   void limit_norms(const Tensor& x, int first, const NormLimits& limits) override;
   std::int64_t gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) override;
   std::int64_t scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) override;

@@ -64,6 +64,9 @@ enum class Activation {
   log_softmax
 };
 
+/// Which way round sorting puts numbers.
+enum class SortDirection { ascending, descending };
+
 /// How the replicas' values become one.
 enum class ReduceOp { sum, mean, max, min, prod };
 

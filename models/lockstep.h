@@ -8,6 +8,8 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/embedding.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/scan.h>
+#include <lockstep/kernels/ops/sort.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/compat/multi_gpu_model.h>

@@ -25,6 +25,13 @@ class CpuBackend final : public Backend {
   void sum_middle(const Tensor& x, const Tensor& y) override;
   void argmax(const Tensor& x, const Tensor& y) override;
 
+  // sort.cpp
+  void sort_middle(const Tensor& x, SortDirection direction, const Tensor& values, const Tensor& indices) override;
+  void sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) override;
+
+  // scan.cpp
+  void cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) override;
+
   // rows.cpp
   std::int64_t gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) override;
   std::int64_t scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) override;

@@ -19,21 +19,21 @@ double CudaExecutor::value_at(const double* pointer) {
   return value;
 }
 
-grid::SortedRows CudaExecutor::sort_by_row(const Tensor& rows, Index bound) {
-  const Index n = rows.elements();
-  require<Unsupported>(n <= std::numeric_limits<int>::max(), "at most {} rows can be sorted on a GPU, got {}",
+grid::SortedKeys CudaExecutor::sort(const Tensor& keys, Index bound) {
+  const Index n = keys.elements();
+  require<Unsupported>(n <= std::numeric_limits<int>::max(), "at most {} elements can be sorted on a GPU, got {}",
                        std::numeric_limits<int>::max(), n);
-  grid::SortedRows sorted{Tensor::empty({n}, DType::i64), Tensor::empty({n}, DType::i64)};
+  grid::SortedKeys sorted{Tensor::empty({n}, DType::i64), Tensor::empty({n}, DType::i64)};
   if (n == 0) return sorted;
   const Tensor places = Tensor::empty({n}, DType::i64);
   auto* const place = places.data<std::int64_t>();
   for_each(n, [=] LOCKSTEP_HOST_DEVICE(Index i) { place[i] = i; });
-  // A radix sort is stable. It looks at the bits that rows below `bound` have; the sign is not among them.
+  // A radix sort is stable. It looks at the bits that keys below `bound` have; the sign is not among them.
   const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bound - 1))));
   std::size_t bytes = 0;
   const auto sort = [&](void* scratch) {
     check_cuda(cub::DeviceRadixSort::SortPairs(
-                   scratch, bytes, rows.data<std::int64_t>(), sorted.rows.data<std::int64_t>(), place,
+                   scratch, bytes, keys.data<std::int64_t>(), sorted.keys.data<std::int64_t>(), place,
                    sorted.places.data<std::int64_t>(), static_cast<int>(n), 0, bits, gpu_.stream()),
                "cub::DeviceRadixSort::SortPairs");
   };

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include <lockstep/kernels/grid/executor.h>
-#include <lockstep/kernels/grid/rows.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/tensor/tensor.h>
@@ -42,6 +41,29 @@ class Team {
     return values[0];
   }
 
+  template <class Value, class Load, class Combine, class Store>
+  LOCKSTEP_HOST_DEVICE void scan(Index n, Value start, const Load& load, const Combine& combine, const Store& store) {
+    static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) <= grid::most_value_bytes);
+    Value carried = start;
+    for (Index first = 0; first < n; first += width * grid::scan_run) {
+      const Index begin = first + rank_ * grid::scan_run;
+      Value run[grid::scan_run];
+      Value whole = start;
+      for (int l = 0; l < grid::scan_run; ++l) {
+        run[l] = begin + l < n ? load(begin + l) : start;
+        whole = combine(whole, run[l]);
+      }
+      const Value* const values = scan_of_threads(whole, combine);
+      Value before = rank_ == 0 ? carried : combine(carried, values[rank_ - 1]);
+      for (int l = 0; l < grid::scan_run && begin + l < n; ++l) {
+        const Value through = combine(before, run[l]);
+        store(begin + l, before, through);
+        before = through;
+      }
+      carried = combine(carried, values[width - 1]);
+    }
+  }
+
   template <class Body>
   LOCKSTEP_HOST_DEVICE void each(Index n, const Body& body) {
     for (Index i = rank_; i < n; i += width) body(i);
@@ -53,6 +75,22 @@ class Team {
   }
 
  private:
+  /// Each thread's value combined with those of the threads before it, by rank, for all threads to read.
+  template <class Value, class Combine>
+  LOCKSTEP_HOST_DEVICE const Value* scan_of_threads(Value value, const Combine& combine) {
+    auto* const values = static_cast<Value*>(shared_);
+    synchronize();  // all have read the last values there
+    values[rank_] = value;
+    synchronize();
+    for (int distance = 1; distance < width; distance *= 2) {
+      if (rank_ >= distance) value = combine(values[rank_ - distance], value);
+      synchronize();
+      values[rank_] = value;
+      synchronize();
+    }
+    return values;
+  }
+
   LOCKSTEP_HOST_DEVICE static void synchronize() {
 #if defined(__CUDA_ARCH__)
     if constexpr (width == 32)
@@ -157,7 +195,7 @@ class CudaExecutor {
     check_launch();
   }
 
-  grid::SortedRows sort_by_row(const Tensor& rows, Index bound);
+  grid::SortedKeys sort(const Tensor& keys, Index bound);
 
   Faults faults(const std::string& what) { return Faults(gpu_.index_fault(what)); }
   std::int64_t first_fault(const Faults&) { return -1; }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include <lockstep/runtime/tensor/tensor.h>
+
 // The kernels of this folder are grids of independent pieces of work, written once against an executor: CudaExecutor
 // (kernels/cuda/executor.cuh) runs them on a GPU, HostExecutor (tests/kernels/grid/host_executor.h) on the CPU, so that
 // all but the executors themselves is tested without a GPU. What an executor `on` can do:
@@ -12,8 +14,8 @@
 //   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
 //                                  by f.combine(a, b) with f.load(o, i, k) of each i in [0, n). Neighbors along
 //                                  `inner` are read together.
-//   on.sort_by_row(rows, bound)    Rows i64 in [0, bound), sorted, and the place that each had; equal ones in the order
-//                                  of their places.
+//   on.sort(keys, bound)           The i64 keys in [0, bound), sorted, and the place that each had; equal ones in the
+//                                  order of their places.
 //   on.faults(what)                An object whose operator()(place) takes down that `what` has an index outside its
 //                                  range at this place.
 //   on.first_fault(faults)         What the op then returns: the first such place or -1. A GPU always answers -1, since
@@ -23,6 +25,10 @@
 // What a team can do, each called by all of its threads alike:
 //
 //   team.reduce(n, start, load, combine)  start combined with load(i) of each i in [0, n), known to all threads.
+//   team.scan(n, start, load, combine, store)
+//                                         store(i, before, through) for each i in [0, n): start combined with load(j)
+//                                         of each j before i, in their order, and that with load(i). `start` changes
+//                                         nothing that it is combined with.
 //   team.each(n, body)                    body(i) for each i in [0, n); by the thread that had i in reduce.
 //   team.once(body)                       body(), by one thread.
 //
@@ -39,11 +45,20 @@ constexpr int narrow_team = 32;
 constexpr int wide_team = 256;
 constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; }
 
+/// Neighboring elements that a thread of a team scans by itself, before the team goes on to the next ones.
+constexpr int scan_run = 4;
+
 /// A block of `columns` covers this many neighbors along `inner`, by this many threads along n each.
 constexpr int column_width = 32;
 constexpr int column_depth = 8;
 
 /// The largest value that a team combines, in bytes, and what its alignment divides.
 constexpr int most_value_bytes = 16;
+
+/// What sorting gives, both i64.
+struct SortedKeys {
+  Tensor keys;
+  Tensor places;
+};
 
 }  // namespace lockstep::grid

@@ -9,12 +9,6 @@
 
 namespace lockstep::grid {
 
-/// What sorting rows gives, both i64.
-struct SortedRows {
-  Tensor rows;
-  Tensor places;
-};
-
 namespace detail {
 
 template <class Faults>
@@ -92,10 +86,10 @@ std::int64_t scatter_add_rows(Executor& on, const Tensor& values, const Tensor& 
   const Tensor checked = Tensor::empty({n}, DType::i64);
   auto* const keys = checked.data<std::int64_t>();
   on.for_each(n, detail::CheckedRows<decltype(faults)>{indices.data<std::int64_t>(), keys, rows, faults});
-  const SortedRows sorted = on.sort_by_row(checked, rows + 1);
+  const SortedKeys sorted = on.sort(checked, rows + 1);
   const auto add = [&]<class T>() {
     const detail::ScatteredRows<T> scatter{values.data<T>(),
-                                           sorted.rows.data<std::int64_t>(),
+                                           sorted.keys.data<std::int64_t>(),
                                            sorted.places.data<std::int64_t>(),
                                            out.data<T>(),
                                            n,

@@ -12,6 +12,13 @@ AxisSet axis_set(const Shape& shape, const std::vector<int>& axes) {
   return set;
 }
 
+Shape around_axis(const Shape& shape, int axis) {
+  Shape around{1, shape[axis], 1};
+  for (int other = 0; other < axis; ++other) around[0] *= shape[other];
+  for (int other = axis + 1; other < shape.rank(); ++other) around[2] *= shape[other];
+  return around;
+}
+
 AxisGroups::AxisGroups(const Shape& shape, AxisSet axes) {
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == 1) continue;

@@ -10,6 +10,9 @@ namespace lockstep {
 /// not have, or that is given twice.
 AxisSet axis_set(const Shape& shape, const std::vector<int>& axes);
 
+/// The shape as (outer, n, inner), where n is the size of `axis`, which counts from the front.
+Shape around_axis(const Shape& shape, int axis);
+
 /// A shape as alternating kept and summed axes, neighbors of a kind multiplied together and axes of size 1 left out.
 struct AxisGroups {
   Shape sizes;     ///< of the groups

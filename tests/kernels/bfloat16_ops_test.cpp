@@ -21,6 +21,8 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/scan.h>
+#include <lockstep/kernels/ops/sort.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -127,6 +129,9 @@ std::vector<Case> array_cases() {
          return mean(in[0], {1, 2});
        },
        {numbers({3, 5, 4, 33}, 1)}},
+      {"sort", [](std::span<const Tensor> in) { return sort(in[0], 1); }, {numbers({3, 50, 4}, 1)}},
+      {"top_k", [](std::span<const Tensor> in) { return top_k(in[0], 5).values; }, {numbers({3, 50}, 1)}},
+      {"cumsum", [](std::span<const Tensor> in) { return cumsum(in[0], 1); }, {numbers({3, 50, 4}, 1)}},
       {"both", [](std::span<const Tensor> in) { return add(square(in[0]), in[0]); }, {numbers({60}, 1)}},
   };
 }

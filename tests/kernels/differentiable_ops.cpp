@@ -24,6 +24,8 @@
 #include <lockstep/kernels/ops/lstm.h>
 #include <lockstep/kernels/ops/pool2d.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/scan.h>
+#include <lockstep/kernels/ops/sort.h>
 
 namespace lockstep::test {
 
@@ -90,6 +92,11 @@ std::vector<Op> other_ops(const Tensor& x) {
       {"cast", {x}, [](In in) { return cast(cast(in[0], DType::bf16), DType::f32); }},
       {"sum", {x}, [](In in) { return sum(in[0], {1}); }},
       {"mean", {x}, [](In in) { return mean(in[0], {0}); }},
+      {"sort", {x}, [](In in) { return sort(in[0]); }},
+      {"sort of columns", {x}, [](In in) { return sort(in[0], 0, SortDirection::descending); }},
+      {"top_k", {x}, [](In in) { return top_k(in[0], 3).values; }},
+      {"cumsum", {x}, [](In in) { return cumsum(in[0], 1); }},
+      {"cumsum of what is below", {x}, [](In in) { return cumsum(in[0], 0, {.exclusive = true, .reverse = true}); }},
       {"concat", {x, y}, [](In in) { return concat(in, 1); }},
       {"dense_copy of columns", {x}, [](In in) { return dense_copy(slice(in[0], 1, 1, 5)); }},
       {"dense", {x, kernel, bias}, [](In in) { return dense(in[0], in[1], in[2], Activation::tanh); }},

@@ -22,6 +22,7 @@
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/norm_limits.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/sort.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>
@@ -131,6 +132,8 @@ std::vector<Op> other_calls() {
   const Tensor y = random_tensor({4, 6}, 2, 0.2, 0.8);
   return {{"activate", {x}, [](In in) { return activate(in[0], Activation::tanh); }},
           {"argmax", {x}, [](In in) { return argmax(in[0]); }},
+          {"argsort", {x}, [](In in) { return argsort(in[0]); }},
+          {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},
           {"update_moving_average",
            {x, y},
            [](In in) {
@@ -343,7 +346,7 @@ TEST(Tables, GpusRefuseNothingThatCpusTakeButThis) {
       {"cuda/convolution_descriptors.cpp", 1},  // more elements than an int counts
       {"cuda/cudnn_classic.cpp", 3},    // cuDNN has no algorithm for a convolution; what plans for graphs alone may ask
       {"cuda/cudnn_graphs.cpp", 1},     // cuDNN has no engine for a convolution
-      {"cuda/executor.cu", 1},          // more rows than CUB can sort, 2^31
+      {"cuda/executor.cu", 1},          // more elements than CUB can sort, 2^31
       {"cuda/recurrence_plan.cpp", 1},  // cuDNN has other weights for a layer than its documentation says
   };
   EXPECT_EQ(refusals, known);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <lockstep/kernels/grid/executor.h>
-#include <lockstep/kernels/grid/rows.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // What kernels/grid/executor.h asks for, on the calling thread of the host: work in an order that no kernel may count
@@ -48,6 +47,27 @@ class HostTeam {
     return combine_by_halves(values, combine);
   }
 
+  template <class Value, class Load, class Combine, class Store>
+  void scan(Index n, Value start, const Load& load, const Combine& combine, const Store& store) {
+    static_assert(sizeof(Value) <= grid::most_value_bytes);
+    Value carried = start;
+    for (Index first = 0; first < n; first += width_ * grid::scan_run) {
+      std::vector<Value> values(static_cast<std::size_t>(width_), start);
+      for_each_of_runs(first, n, [&](std::size_t rank, Index i) { values[rank] = combine(values[rank], load(i)); });
+      for (std::size_t distance = 1; distance < values.size(); distance *= 2)
+        for (std::size_t rank = values.size(); rank-- > distance;)
+          values[rank] = combine(values[rank - distance], values[rank]);
+      std::vector<Value> before(values.size(), carried);
+      for (std::size_t rank = 1; rank < values.size(); ++rank) before[rank] = combine(carried, values[rank - 1]);
+      for_each_of_runs(first, n, [&](std::size_t rank, Index i) {
+        const Value through = combine(before[rank], load(i));
+        store(i, before[rank], through);
+        before[rank] = through;
+      });
+      carried = combine(carried, values.back());
+    }
+  }
+
   template <class Body>
   void each(Index n, const Body& body) {
     scattered(n, body);
@@ -59,6 +79,15 @@ class HostTeam {
   }
 
  private:
+  /// Calls visit(rank, i) for each i in [first, n) of the team's runs from `first` on, those of the last thread first.
+  template <class Visit>
+  void for_each_of_runs(Index first, Index n, const Visit& visit) const {
+    for (Index rank = width_; rank-- > 0;) {
+      const Index begin = first + rank * grid::scan_run;
+      for (Index i = begin; i < std::min(begin + grid::scan_run, n); ++i) visit(static_cast<std::size_t>(rank), i);
+    }
+  }
+
   int width_;
 };
 
@@ -102,15 +131,15 @@ class HostExecutor {
     });
   }
 
-  grid::SortedRows sort_by_row(const Tensor& rows, Index bound) {
-    const std::span<const std::int64_t> unsorted(rows.data<std::int64_t>(), static_cast<std::size_t>(rows.elements()));
-    for (const std::int64_t row : unsorted) require(row >= 0 && row < bound, "row {} is not in [0, {})", row, bound);
+  grid::SortedKeys sort(const Tensor& keys, Index bound) {
+    const std::span<const std::int64_t> unsorted(keys.data<std::int64_t>(), static_cast<std::size_t>(keys.elements()));
+    for (const std::int64_t key : unsorted) require(key >= 0 && key < bound, "key {} is not in [0, {})", key, bound);
     std::vector<std::int64_t> places(unsorted.size());
     std::iota(places.begin(), places.end(), 0);
     std::ranges::stable_sort(places, {}, [&](std::int64_t place) { return unsorted[static_cast<std::size_t>(place)]; });
     std::vector<std::int64_t> sorted;
     for (const std::int64_t place : places) sorted.push_back(unsorted[static_cast<std::size_t>(place)]);
-    return {Tensor::from(sorted, rows.shape()), Tensor::from(places, rows.shape())};
+    return {Tensor::from(sorted, keys.shape()), Tensor::from(places, keys.shape())};
   }
 
   HostFaults faults(const std::string&) { return HostFaults(&fault_places_); }

@@ -10,6 +10,8 @@
 #include <lockstep/kernels/grid/recurrence.h>
 #include <lockstep/kernels/grid/reduction.h>
 #include <lockstep/kernels/grid/rows.h>
+#include <lockstep/kernels/grid/scan.h>
+#include <lockstep/kernels/grid/sort.h>
 #include <lockstep/kernels/grid/update.h>
 
 #include "host_executor.h"
@@ -74,6 +76,22 @@ void HostGridBackend::sum_middle(const Tensor& x, const Tensor& y) {
 void HostGridBackend::argmax(const Tensor& x, const Tensor& y) {
   HostExecutor on;
   grid::argmax(on, x, y);
+}
+
+void HostGridBackend::sort_middle(const Tensor& x, SortDirection direction, const Tensor& values,
+                                  const Tensor& indices) {
+  HostExecutor on;
+  grid::sort_middle(on, x, direction, values, indices);
+}
+
+void HostGridBackend::sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) {
+  HostExecutor on;
+  grid::sort_middle_gradient(on, dy, indices, dx);
+}
+
+void HostGridBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+  HostExecutor on;
+  grid::cumulative_sum(on, x, exclusive, reverse, y);
 }
 
 void HostGridBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {

@@ -104,6 +104,26 @@ void PretendGpuBackend::argmax(const Tensor& x, const Tensor& y) {
   compute([=, this, x = noted(x), y = noted(y)] { kernels_.argmax(x, y); });
 }
 
+void PretendGpuBackend::sort_middle(const Tensor& x, SortDirection direction, const Tensor& values,
+                                    const Tensor& indices) {
+  check(x, values, indices);
+  compute([=, this, x = noted(x), values = noted(values), indices = noted(indices)] {
+    kernels_.sort_middle(x, direction, values, indices);
+  });
+}
+
+void PretendGpuBackend::sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) {
+  check(dy, indices, dx);
+  compute([=, this, dy = noted(dy), indices = noted(indices), dx = noted(dx)] {
+    kernels_.sort_middle_gradient(dy, indices, dx);
+  });
+}
+
+void PretendGpuBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+  check(x, y);
+  compute([=, this, x = noted(x), y = noted(y)] { kernels_.cumulative_sum(x, exclusive, reverse, y); });
+}
+
 void PretendGpuBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {
   check(x);
   compute([=, this, x = noted(x)] { kernels_.limit_norms(x, first, limits); });

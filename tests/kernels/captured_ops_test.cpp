@@ -1,0 +1,80 @@
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kernels/differentiable_ops.h>
+#include <support/devices.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/gpu_capture.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/memory/memory_pool.h>
+#include <lockstep/runtime/thread/context.h>
+
+// Ops that no layer has compute, once a GPU's graph has captured them, at each launch what they would compute then.
+// What layers compute: models/training/cuda_graphs_test.cpp.
+
+namespace lockstep::test {
+namespace {
+
+const std::vector<Op>& ops() {
+  static const auto& chosen = *new std::vector([] {
+    const std::set<std::string> functions{"sort", "top_k", "cumsum"};
+    std::vector<Op> all = differentiable_ops();
+    std::erase_if(all, [&](const Op& op) { return !functions.contains(op.function()); });
+    return all;
+  }());
+  return chosen;
+}
+
+/// The result, then the gradients of the inputs.
+std::vector<Tensor> results_of(const Op& op, const std::vector<Tensor>& inputs) {
+  GradientTape tape;
+  for (const Tensor& input : inputs) tape.watch(input);
+  std::vector<Tensor> results{op.run(inputs)};
+  for (const Tensor& gradient : tape.gradient(sum(square(results[0])), inputs)) results.push_back(gradient);
+  return results;
+}
+
+/// By the op's number, on a pretended GPU.
+class CapturedOp : public testing::TestWithParam<std::size_t> {
+ protected:
+  static void SetUpTestSuite() { install_pretended_gpus(1); }
+
+  const Op& op_ = ops()[GetParam()];
+  const LogicalDevice gpu_ = logical_gpus(1).front();
+  const ContextScope there_{context_on(gpu_)};
+};
+
+TEST_P(CapturedOp, ComputesFromWhatIsThereAtEachLaunch) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& input : op_.inputs) inputs.push_back(to_device(input, gpu_));
+  const MemoryPool pool(gpu_);
+  std::vector<Tensor> results;
+  CapturedWork work;
+  {
+    const MemoryPoolScope apart(pool);
+    for (int rehearsal = 0; rehearsal < 2; ++rehearsal) results_of(op_, inputs);  // takes the memory
+    GpuCapture capture(gpu_);
+    results = results_of(op_, inputs);
+    work = capture.take();
+  }
+  for (int launch = 0; launch < 2; ++launch) {
+    for (const Tensor& input : inputs) assign(input * -0.75 + 0.9, input);  // another order, too
+    work.launch();
+    const std::vector<Tensor> expected = results_of(op_, inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) expect_same_bits(results[i], expected[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, CapturedOp, testing::Range<std::size_t>(0, ops().size()),
+                         [](const auto& info) { return ops()[info.param].test_name(); });
+
+}  // namespace
+}  // namespace lockstep::test
