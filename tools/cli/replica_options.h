@@ -40,8 +40,9 @@ struct ReplicaOptions {
   bool is_multi_gpu_model() const { return strategy == multi_gpu; }
   /// How many replicas this process will have.
   int count() const { return static_cast<int>(devices_of_process().size()); }
-  /// Enables op determinism if asked to. Throws InvalidArgument for devices that cannot be used and for options that do not go together, Unsupported for
-  /// cross-device ops that the devices do not have. multi_gpu_model has the default strategy.
+  /// Enables op determinism if asked to. Throws InvalidArgument for devices that cannot be used and for options that do
+  /// not go together, Unsupported for cross-device ops that the devices do not have. multi_gpu_model has the default
+  /// strategy.
   Strategy make_strategy() const;
   /// How many replicas a step has, over all processes.
   int replicas_of(const Strategy& made) const;
