@@ -2,11 +2,15 @@
 // that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go
 // another way (winograd.h), and so do gradients of windows of one pixel, which are matrix products of all pixels.
 
+#include <cstddef>
+#include <cstring>
+
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/cpu/winograd.h>
 #include <lockstep/kernels/ops/fused_activation.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
@@ -124,10 +128,10 @@ Tensor reordered(const onednn::Plan& plan, const Geometry& g, const Tensor& kern
   return result;
 }
 
-/// Whether the convolution multiplies each pixel of x with one matrix.
+/// Whether the convolution multiplies pixels of x with one matrix.
 bool is_product(const Tensor& x, const Shape& kernel, const Window2d& w) {
-  return w.height == 1 && w.width == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_top == 0 && w.pad_left == 0 &&
-         w.pad_bottom == 0 && w.pad_right == 0 && kernel[2] == x.dim(3);
+  return w.height == 1 && w.width == 1 && w.pad_top == 0 && w.pad_left == 0 && w.pad_bottom == 0 && w.pad_right == 0 &&
+         kernel[2] == x.dim(3);
 }
 
 /// Whether oneDNN's products are faster than its gradients of such a convolution. Measured with oneDNN 2.6, in f32: the
@@ -145,6 +149,45 @@ Tensor pixels(const Tensor& image) { return image.view({image.elements() / image
 
 /// A kernel of one pixel as a matrix.
 Tensor as_matrix(const Tensor& kernel) { return kernel.view({kernel.dim(2), kernel.dim(3)}); }
+
+/// Whether windows of one pixel see all of x.
+bool sees_all(const Window2d& w) { return w.stride_h == 1 && w.stride_w == 1; }
+
+/// body(pixel of x, pixel of y, bytes) for all pixels of y, the one of x being what its window sees.
+template <class Body>
+void for_each_seen(const Tensor& x, const Tensor& y, const Window2d& w, const Body& body) {
+  const auto bytes = static_cast<std::size_t>(x.dim(3)) * size_of(x.dtype());
+  parallel_for(y.dim(0) * y.dim(1), 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t first = (row / y.dim(1) * x.dim(1) + row % y.dim(1) * w.stride_h) * x.dim(2);
+      for (std::int64_t column = 0; column < y.dim(2); ++column)
+        body(static_cast<std::size_t>(first + column * w.stride_w) * bytes,
+             static_cast<std::size_t>(row * y.dim(2) + column) * bytes, bytes);
+    }
+  });
+}
+
+/// The pixels of x that windows of one pixel see, as the rows of a matrix.
+Tensor seen(const Tensor& x, const Tensor& y, const Window2d& w) {
+  if (sees_all(w)) return pixels(x);
+  const Tensor rows = Tensor::empty({y.elements() / y.dim(3), x.dim(3)}, x.dtype());
+  auto* const to = static_cast<std::byte*>(rows.raw_data());
+  const auto* const from = static_cast<const std::byte*>(x.raw_data());
+  for_each_seen(x, y, w, [&](std::size_t of_x, std::size_t of_y, std::size_t bytes) {
+    std::memcpy(to + of_y, from + of_x, bytes);
+  });
+  return rows;
+}
+
+/// The way back: what no window sees becomes 0.
+void write_seen(const Tensor& rows, const Tensor& x, const Tensor& y, const Window2d& w) {
+  auto* const to = static_cast<std::byte*>(x.raw_data());
+  const auto* const from = static_cast<const std::byte*>(rows.raw_data());
+  current_backend().fill(x, 0);
+  for_each_seen(x, y, w, [&](std::size_t of_x, std::size_t of_y, std::size_t bytes) {
+    std::memcpy(to + of_x, from + of_y, bytes);
+  });
+}
 
 }  // namespace
 
@@ -178,8 +221,12 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
   if (only_wide(dx))
     return narrowed(dx, [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, wide); });
   if (winograd::pays(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, dx);
-  if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window) && products_pay())
-    return dense_gradient_x(pixels(dy), as_matrix(kernel), pixels(dx));
+  if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window) && products_pay()) {
+    if (sees_all(window)) return dense_gradient_x(pixels(dy), as_matrix(kernel), pixels(dx));
+    const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
+    dense_gradient_x(pixels(dy), as_matrix(kernel), rows);
+    return write_seen(rows, dx, dy, window);
+  }
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
@@ -205,7 +252,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     if (by_winograd)
       winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
     else
-      dense_gradient_kernel(pixels(x), pixels(dy), as_matrix(dkernel), {});
+      dense_gradient_kernel(seen(x, dy, window), pixels(dy), as_matrix(dkernel), {});
     if (dbias.defined())
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
     return;

@@ -32,6 +32,7 @@ const std::vector<Case> cases{
     {{3, 4, 4, 1}, {4, 4, 1, 1}, {.padding = Padding::same}},
     {{2, 1, 1, 8}, {1, 1, 8, 24}, {}},
     {{3, 5, 6, 7}, {1, 1, 7, 20}, {}},
+    {{2, 7, 6, 5}, {1, 1, 5, 4}, {.strides = {2, 3}}},
     {{2, 1, 1, 3}, {3, 3, 3, 3}, {.padding = Padding::same}},
     {{1, 9, 7, 3}, {2, 1, 3, 16}, {.strides = {3, 4}, .padding = Padding::valid}},
     {{1, 7, 7, 2}, {1, 1, 2, 3}, {.strides = {3, 3}, .padding = Padding::same}},
