@@ -179,11 +179,10 @@ Tensor seen(const Tensor& x, const Tensor& y, const Window2d& w) {
   return rows;
 }
 
-/// The way back: what no window sees becomes 0.
+/// The way back: what no window sees stays.
 void write_seen(const Tensor& rows, const Tensor& x, const Tensor& y, const Window2d& w) {
   auto* const to = static_cast<std::byte*>(x.raw_data());
   const auto* const from = static_cast<const std::byte*>(rows.raw_data());
-  current_backend().fill(x, 0);
   for_each_seen(x, y, w, [&](std::size_t of_x, std::size_t of_y, std::size_t bytes) {
     std::memcpy(to + of_x, from + of_y, bytes);
   });
@@ -225,6 +224,7 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
     if (sees_all(window)) return dense_gradient_x(pixels(dy), as_matrix(kernel), pixels(dx));
     const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
     dense_gradient_x(pixels(dy), as_matrix(kernel), rows);
+    fill(dx, 0);
     return write_seen(rows, dx, dy, window);
   }
   thread_local onednn::PlanCache plans("data gradient of a convolution");
