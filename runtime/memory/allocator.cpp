@@ -21,6 +21,10 @@ std::size_t growth(std::size_t reserved) {
   return std::clamp<std::size_t>(reserved / 8 / granularity * granularity, 1 << 16, 1 << 21);
 }
 
+/// Memory that has been handed out so many times over without growing is what steps use again and again: two or three
+/// of a network's.
+constexpr std::size_t uses_until_settled = 4;
+
 /// On a GPU nothing is poisoned.
 std::size_t rounded(std::size_t bytes, DeviceKind kind) {
   const std::size_t padded = bytes + (kind == DeviceKind::cpu ? poison::margin : 0);
@@ -52,8 +56,7 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
     block = take(rounded(bytes, device_.kind), bytes);
-    stats_.bytes_in_use += block->bytes;
-    stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_in_use);
+    count_handed_out(block->bytes);
   }
   if (device_.kind == DeviceKind::cpu) poison::permit(block->data, bytes);
   try {
@@ -64,6 +67,16 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
     take_back(block);
     throw;
   }
+}
+
+void CachingAllocator::count_handed_out(std::size_t bytes) {
+  stats_.bytes_in_use += bytes;
+  stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_in_use);
+  if (settled_) return;
+  handed_out_ += bytes;
+  if (handed_out_ / uses_until_settled < stats_.bytes_reserved) return;
+  settled_ = true;
+  resource_.settle(blocks_.end());
 }
 
 BlockList::Position CachingAllocator::take(std::size_t bytes, std::size_t wanted) {
@@ -111,6 +124,8 @@ void CachingAllocator::count_reserved(std::size_t bytes) {
   if (device_.kind == DeviceKind::cpu) poison::forbid(blocks_.end() - bytes, bytes);
   stats_.bytes_reserved += bytes;
   ++stats_.system_allocations;
+  handed_out_ = 0;
+  settled_ = false;
 }
 
 void CachingAllocator::take_back(BlockList::Position block) noexcept {

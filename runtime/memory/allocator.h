@@ -83,12 +83,15 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   void add_segment(std::size_t bytes);
   void count_reserved(std::size_t bytes);
   void release_free_segments() noexcept;
+  void count_handed_out(std::size_t bytes);
 
   LogicalDevice device_;
   MemoryResource& resource_;
   mutable std::mutex mutex_;  ///< of all that follows
   BlockList blocks_;
   AllocatorStats stats_;
+  std::size_t handed_out_ = 0;  ///< bytes in all since it last asked the system for memory, until that has settled
+  bool settled_ = false;
 };
 
 /// The allocator of a logical device, made at first use.

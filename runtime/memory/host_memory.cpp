@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <iterator>
 #include <memory>
+#include <string>
 
+#include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -26,7 +29,6 @@ std::byte* reserve(std::size_t size) {
   const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
   if (before > 0) munmap(first, before);
   munmap(first + before + size, huge_page - before);
-  madvise(first + before, size, MADV_HUGEPAGE);  // a kernel that refuses only costs speed
   return first + before;
 }
 
@@ -40,6 +42,22 @@ bool make_usable(void* begin, std::size_t bytes) {
   const std::size_t within = reinterpret_cast<std::uintptr_t>(begin) % huge_page;
   const std::size_t size = rounded_up(within + bytes, huge_page);
   return mprotect(static_cast<std::byte*>(begin) - within, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool kernel_gives_huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string modes;
+  return std::getline(file, modes) && modes.find("[never]") == std::string::npos;
+}
+
+/// What is there stays. A kernel that refuses only costs speed: one before 6.1 turns pages into huge ones in its own
+/// time.
+void make_huge(std::byte* begin, const std::byte* end) {
+  static const bool given = kernel_gives_huge_pages();  // MADV_COLLAPSE would not ask
+  if (!given) return;
+  const std::size_t size = rounded_up(end - begin, huge_page);
+  madvise(begin, size, MADV_HUGEPAGE);
+  madvise(begin, size, MADV_COLLAPSE);
 }
 
 }  // namespace
@@ -77,12 +95,29 @@ void HostMemory::release(void* memory, std::size_t) noexcept {
 
 bool HostMemory::extend(void* end, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto behind = ranges_.lower_bound(static_cast<std::byte*>(end));
-  if (behind == ranges_.begin()) return false;
-  auto& [begin, range] = *std::prev(behind);
-  if (begin + range.usable != end || bytes > range.size - range.usable || !make_usable(end, bytes)) return false;
+  const auto found = range_to(end);
+  if (found == ranges_.end()) return false;
+  Range& range = found->second;
+  if (bytes > range.size - range.usable || !make_usable(end, bytes)) return false;
   range.usable += bytes;
   return true;
+}
+
+void HostMemory::settle(void* end) noexcept {
+  std::byte* begin = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = range_to(end);
+    if (found != ranges_.end()) begin = found->first;
+  }
+  if (begin != nullptr) make_huge(begin, static_cast<std::byte*>(end));
+}
+
+HostMemory::Ranges::iterator HostMemory::range_to(void* end) {
+  const auto behind = ranges_.lower_bound(static_cast<std::byte*>(end));
+  if (behind == ranges_.begin()) return ranges_.end();
+  const auto found = std::prev(behind);
+  return found->first + found->second.usable == end ? found : ranges_.end();
 }
 
 }  // namespace lockstep

@@ -18,6 +18,9 @@ class MemoryResource {
   virtual bool extends() const { return false; }
   /// Makes the `bytes` bytes from `end` on usable, which is where memory of this resource ends; false when it cannot.
   virtual bool extend([[maybe_unused]] void* end, [[maybe_unused]] std::size_t bytes) { return false; }
+  /// The memory that ends at `end` is used again and again as it is: what makes each use cheaper may cost something
+  /// now.
+  virtual void settle([[maybe_unused]] void* end) noexcept {}
 };
 
 /// Where a device's memory comes from. Throws Unsupported when this build or machine cannot use it.

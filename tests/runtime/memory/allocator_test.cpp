@@ -31,13 +31,16 @@ class LimitedMemory final : public MemoryResource {
     given_ -= bytes;
     std::free(memory);
   }
+  void settle(void*) noexcept override { ++settled_; }
   std::size_t given() const { return given_; }
   int calls() const { return calls_; }
+  int settled() const { return settled_; }
 
  private:
   std::size_t limit_;
   std::atomic<std::size_t> given_{0};
   std::atomic<int> calls_{0};
+  std::atomic<int> settled_{0};
 };
 
 constexpr std::size_t megabyte = 1 << 20;
@@ -53,6 +56,20 @@ TEST_F(Allocator, ReusesAFreedBlock) {
   const auto again = allocator->allocate(1000);
   EXPECT_EQ(again->data(), first);
   EXPECT_EQ(system.calls(), 1);
+}
+
+TEST_F(Allocator, MemorySettlesWhenItIsHandedOutAgainAndAgain) {
+  const auto use_twice = [&](std::size_t bytes) {
+    for (int i = 0; i < 2; ++i) (void)allocator->allocate(bytes);
+  };
+  use_twice(megabyte);
+  EXPECT_EQ(system.settled(), 0) << "after its first step";
+  for (int i = 0; i < 20; ++i) use_twice(megabyte);
+  EXPECT_EQ(system.settled(), 1);
+  use_twice(2 * megabyte);
+  EXPECT_EQ(system.settled(), 1) << "new memory, which has not been used often yet";
+  for (int i = 0; i < 20; ++i) use_twice(2 * megabyte);
+  EXPECT_EQ(system.settled(), 2);
 }
 
 TEST_F(Allocator, NearbySizesShareBlocksAndWasteLittle) {

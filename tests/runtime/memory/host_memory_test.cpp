@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/core/error.h>
@@ -45,6 +48,43 @@ TEST(HostMemory, SaysWhatItLacks) {
   } catch (const OutOfMemory& error) {
     EXPECT_STREQ(error.what(), "the host has no 1152921504606846976 bytes of memory left");
   }
+}
+
+/// Of the mapping that begins at `begin`, as the kernel tells it.
+std::size_t bytes_in_huge_pages(const void* begin) {
+  std::ifstream mappings("/proc/self/smaps");
+  const std::string first = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(begin));
+  bool found = false;
+  for (std::string line; std::getline(mappings, line);) {
+    if (line.starts_with(first)) found = true;
+    if (found && line.starts_with("AnonHugePages:")) return std::stoull(line.substr(line.find(':') + 1)) * 1024;
+  }
+  return 0;
+}
+
+TEST(HostMemory, IsOfHugePagesOnceItSettles) {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string modes;
+  std::getline(file, modes);
+  const bool by_advice = modes.find("[madvise]") != std::string::npos;
+  HostMemory memory(64 * megabyte);
+  auto* const begin = static_cast<char*>(memory.allocate(10 * megabyte));
+  fill(begin, 10 * megabyte);
+  if (by_advice) {
+    EXPECT_EQ(bytes_in_huge_pages(begin), 0U);
+  }
+  memory.settle(begin + megabyte);  // not where it ends
+  if (by_advice) {
+    EXPECT_EQ(bytes_in_huge_pages(begin), 0U);
+  }
+  memory.settle(begin + 10 * megabyte);
+  if (by_advice) {
+    EXPECT_EQ(bytes_in_huge_pages(begin), 10 * megabyte);
+  }
+  EXPECT_EQ(std::count(begin, begin + 10 * megabyte, 'x'), 10 * megabyte);
+  EXPECT_TRUE(memory.extend(begin + 10 * megabyte, megabyte));
+  fill(begin + 10 * megabyte, megabyte);
+  memory.release(begin, 11 * megabyte);
 }
 
 TEST(HostMemory, AnAllocatorGoesOnInAnotherRangeWhereOneEnds) {
