@@ -1,15 +1,17 @@
 #include "lockstep/runtime/memory/host_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <fstream>
 #include <iterator>
 #include <memory>
-#include <string>
+#include <string_view>
 
+#include <fcntl.h>
 #include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
 
@@ -45,9 +47,12 @@ bool make_usable(void* begin, std::size_t bytes) {
 }
 
 bool kernel_gives_huge_pages() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  std::string modes;
-  return std::getline(file, modes) && modes.find("[never]") == std::string::npos;
+  const int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  std::array<char, 64> modes{};
+  const ssize_t length = read(file, modes.data(), modes.size());
+  close(file);
+  return length > 0 && std::string_view(modes.data(), length).find("[never]") == std::string_view::npos;
 }
 
 /// What is there stays. A kernel that refuses only costs speed: one before 6.1 turns pages into huge ones in its own
