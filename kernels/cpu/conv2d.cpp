@@ -119,15 +119,6 @@ onednn::Plan gradient_kernel_plan(const Geometry& g) {
   return plan;
 }
 
-/// The kernel in the plan's layout.
-Tensor reordered(const onednn::Plan& plan, const Geometry& g, const Tensor& kernel) {
-  if (!plan.reorder) return kernel;
-  const Tensor result = onednn::allocate(plan.weights);
-  onednn::execute("a reorder of a kernel", plan.reorder,
-                  {{DNNL_ARG_FROM, onednn::bind(g.kernel, kernel)}, {DNNL_ARG_TO, onednn::bind(plan.weights, result)}});
-  return result;
-}
-
 /// Whether the convolution multiplies pixels of x with one matrix.
 bool is_product(const Tensor& x, const Shape& kernel, const Window2d& w) {
   return w.height == 1 && w.width == 1 && w.pad_top == 0 && w.pad_left == 0 && w.pad_bottom == 0 && w.pad_right == 0 &&
@@ -204,7 +195,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
   const Activation within = onednn::applies(activation) ? activation : Activation::linear;
   const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, within);
   const onednn::Plan& plan = plans.get(g.key, [&] { return forward_plan(g); });
-  const Tensor weights = reordered(plan, g, kernel);
+  const Tensor weights = onednn::in_layout_of(plan, g.kernel, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::Arguments arguments{{DNNL_ARG_SRC, onednn::bind(g.x, x)},
                               {DNNL_ARG_WEIGHTS, onednn::bind(plan.weights, weights)},
@@ -230,7 +221,7 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
-  const Tensor weights = reordered(plan, g, kernel);
+  const Tensor weights = onednn::in_layout_of(plan, g.kernel, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
   onednn::execute("a data gradient of a convolution", plan.primitive,
                   {{DNNL_ARG_DIFF_DST, onednn::bind(g.y, dy)},

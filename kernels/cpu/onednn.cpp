@@ -101,6 +101,14 @@ void execute(const char* what, const dnnl::primitive& primitive, const Arguments
   }
 }
 
+Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Tensor& kernel) {
+  if (!plan.reorder) return kernel;
+  const Tensor result = allocate(plan.weights);
+  execute("a reorder of a kernel", plan.reorder,
+          {{DNNL_ARG_FROM, bind(plain, kernel)}, {DNNL_ARG_TO, bind(plan.weights, result)}});
+  return result;
+}
+
 PlanCache::Entry PlanCache::prepare(const PlanKey& key) {
   use_compute_threads();
   // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.

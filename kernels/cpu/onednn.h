@@ -61,6 +61,9 @@ struct Plan {
   dnnl::reorder reorder;       ///< between the plain layout and `weights`; empty when they are the same
 };
 
+/// A kernel that lies as `plain` says, in the plan's layout: itself where that is the same.
+Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Tensor& kernel);
+
 /// Shapes and options that a plan depends on.
 using PlanKey = std::array<std::int64_t, 20>;
 
