@@ -85,25 +85,16 @@ dnnl::convolution_forward::primitive_desc describe_forward(const Geometry& g) {
                                                      g.bias, g.y, g.strides, g.dilation, g.pad_begin, g.pad_end);
 }
 
-/// A plan whose kernel is read: plain layout -> the primitive's.
-template <class Description>
-onednn::Plan reading_plan(const Geometry& g, const Description& description, const dnnl::primitive& primitive) {
-  onednn::Plan plan{primitive, description.scratchpad_desc(), description.weights_desc(), {}};
-  if (plan.weights != g.kernel)
-    plan.reorder = dnnl::reorder({onednn::engine(), g.kernel, onednn::engine(), plan.weights});
-  return plan;
-}
-
 onednn::Plan forward_plan(const Geometry& g) {
   const auto description = describe_forward(g);
-  return reading_plan(g, description, dnnl::convolution_forward(description));
+  return onednn::reading_plan(description, dnnl::convolution_forward(description), g.kernel);
 }
 
 onednn::Plan gradient_x_plan(const Geometry& g) {
   const auto description = onednn::describe_gradient<dnnl::convolution_backward_data>(
       describe_forward(g), onednn::attributes(), direct, g.x, g.any_kernel, g.y, g.strides, g.dilation, g.pad_begin,
       g.pad_end);
-  return reading_plan(g, description, dnnl::convolution_backward_data(description));
+  return onednn::reading_plan(description, dnnl::convolution_backward_data(description), g.kernel);
 }
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {

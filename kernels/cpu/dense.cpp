@@ -64,10 +64,7 @@ bool reorder_pays(const Tensor& dy, const Tensor& dx) {
 onednn::Plan gradient_x_product_plan(const Geometry& g, const memory::desc& transposed_kernel,
                                      const memory::desc& kernel) {
   const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(), g.y, kernel, g.x);
-  onednn::Plan plan{dnnl::matmul(description), description.scratchpad_desc(), description.weights_desc(), {}};
-  if (plan.weights != transposed_kernel)
-    plan.reorder = dnnl::reorder({onednn::engine(), transposed_kernel, onednn::engine(), plan.weights});
-  return plan;
+  return onednn::reading_plan(description, dnnl::matmul(description), transposed_kernel);
 }
 
 onednn::Plan gradient_kernel_plan(const Geometry& g) {

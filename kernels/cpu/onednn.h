@@ -61,6 +61,13 @@ struct Plan {
   dnnl::reorder reorder;       ///< between the plain layout and `weights`; empty when they are the same
 };
 
+/// A plan of a primitive that reads its kernel, which lies as `plain` says.
+template <class Description>
+Plan reading_plan(const Description& description, const dnnl::primitive& primitive, const dnnl::memory::desc& plain) {
+  Plan plan{primitive, description.scratchpad_desc(), description.weights_desc(), {}};
+  if (plan.weights != plain) plan.reorder = dnnl::reorder({engine(), plain, engine(), plan.weights});
+  return plan;
+}
 /// A kernel that lies as `plain` says, in the plan's layout: itself where that is the same.
 Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Tensor& kernel);
 
