@@ -111,6 +111,18 @@ TEST(Dense, GivesTheSameBitsAgain) {
   }
 }
 
+TEST(Dense, DataGradientOfManyRowsHasTheSameBitsOnAnyNumberOfThreads) {
+  const Tensor x = random_tensor({1444, 364}, 1);
+  const Tensor kernel = random_tensor({364, 364}, 2);
+  const Tensor bias = random_tensor({364}, 3);
+  const auto dx_with = [&](int threads) {
+    const ComputeThreadsScope scope(threads);
+    return run(x, kernel, bias).dx;
+  };
+  const Tensor dx = dx_with(1);
+  for (const int threads : {2, 3, 8}) expect_same_bits(dx_with(threads), dx);
+}
+
 TEST(Dense, ReadsSlices) {
   const Tensor x = random_tensor({6, 7}, 1);
   const Tensor kernel = random_tensor({7, 4}, 2);
