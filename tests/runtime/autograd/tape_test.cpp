@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/thread/device_scope.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
@@ -238,6 +240,24 @@ TEST(Tape, ErrorsOfAGradientNameTheOpAndKeepTheirType) {
   record("conv2d", {x}, y, [](BackwardContext&) { fail<Unsupported>("not on this device"); });
   EXPECT_THAT([&] { (void)tape.gradient(y, std::vector{x}); },
               ThrowsMessage<Unsupported>("gradient of conv2d: not on this device"));
+}
+
+TEST(Tape, GradientsInADeviceScopeUseItsCoresWhoeverWasThereBefore) {
+  const LogicalDevice one_core{.kind = DeviceKind::cpu, .index = 9, .cores = 1};
+  const LogicalDevice two_cores{.kind = DeviceKind::cpu, .index = 9, .cores = 2};
+  (void)Tensor::empty({3}, DType::f32, one_core);
+  const ComputeThreadsScope three(3);
+  const Tensor x = values({3}).as_parameter();
+  GradientTape tape;
+  const Tensor y = with_device(two_cores, [&] {
+    const Tensor result = values({3});
+    record("probe", {x}, result, [x](BackwardContext& context) {
+      EXPECT_EQ(compute_threads(), 2);
+      context.set(0, x, false);
+    });
+    return result;
+  });
+  EXPECT_THAT(read(tape.gradient(y, std::vector{x})[0]), ElementsAre(3));
 }
 
 TEST(Tape, ReleasesWhatOpsKeptAsSoonAsTheyAreDone) {
