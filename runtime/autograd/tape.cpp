@@ -71,9 +71,8 @@ int GradientTape::node_of(const Tensor& tensor) {
 void GradientTape::add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                              const BackwardFn& backward, Reads reads) {
   const int number = static_cast<int>(entries_.size());
-  Entry entry{op, {}, {}, backward, outputs.front().device(), current_context().placed};
-  // The caller's device has the caller's cores; a tensor's has those of whoever first allocated there.
-  if (current_context().device == entry.device) entry.device = current_context().device;
+  const ExecutionContext there = context_on(outputs.front().device());
+  Entry entry{op, {}, {}, backward, there.device, there.placed};
   for (const Tensor& input : inputs) {
     const int node = tracks(input) ? node_of(input) : -1;
     entry.inputs.push_back(node);

@@ -9,7 +9,8 @@ namespace lockstep {
 namespace {
 
 ExecutionContext placed_on(const LogicalDevice& device) {
-  ExecutionContext context = context_on(device);
+  ExecutionContext context = current_context();
+  context.device = device;
   context.placed = true;
   return context;
 }

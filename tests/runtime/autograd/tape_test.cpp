@@ -249,13 +249,18 @@ TEST(Tape, GradientsInADeviceScopeUseItsCoresWhoeverWasThereBefore) {
   const ComputeThreadsScope three(3);
   const Tensor x = values({3}).as_parameter();
   GradientTape tape;
-  const Tensor y = with_device(two_cores, [&] {
+  const auto probe = [](const Tensor& input) {
     const Tensor result = values({3});
-    record("probe", {x}, result, [x](BackwardContext& context) {
+    record("probe", {input}, result, [](BackwardContext& context) {
       EXPECT_EQ(compute_threads(), 2);
-      context.set(0, x, false);
+      context.set(0, values({3}), true);
     });
     return result;
+  };
+  const Tensor y = with_device(two_cores, [&] {
+    const Tensor first = probe(x);
+    const ContextScope where_it_lies(context_on(first.device()));  // as ops do that compute where their input is
+    return probe(first);
   });
   EXPECT_THAT(read(tape.gradient(y, std::vector{x})[0]), ElementsAre(3));
 }
