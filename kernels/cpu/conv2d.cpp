@@ -116,16 +116,6 @@ bool is_product(const Tensor& x, const Shape& kernel, const Window2d& w) {
          kernel[2] == x.dim(3);
 }
 
-/// Whether oneDNN's products are faster than its gradients of such a convolution. Measured with oneDNN 2.6, in f32: the
-/// kernel's takes 0.4 to 1 times as long on an AMD processor with AVX-512, and 1.5 times as long on an Intel one.
-bool products_pay() {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("amd");
-#else
-  return false;
-#endif
-}
-
 /// All pixels of an image as the rows of a matrix.
 Tensor pixels(const Tensor& image) { return image.view({image.elements() / image.dim(3), image.dim(3)}); }
 
@@ -202,7 +192,7 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
   if (only_wide(dx))
     return narrowed(dx, [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, wide); });
   if (winograd::pays(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, dx);
-  if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window) && products_pay()) {
+  if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window)) {
     if (sees_all(window)) return dense_gradient_x(pixels(dy), as_matrix(kernel), pixels(dx));
     const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
     dense_gradient_x(pixels(dy), as_matrix(kernel), rows);
@@ -230,7 +220,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
   }
   if (only_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
   const bool by_winograd = winograd::pays(x, dkernel.shape(), window);
-  if (by_winograd || (is_product(x, dkernel.shape(), window) && products_pay())) {
+  if (by_winograd || is_product(x, dkernel.shape(), window)) {
     if (by_winograd)
       winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
     else
