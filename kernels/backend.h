@@ -116,7 +116,8 @@ class Backend {
   /// that is_fusable (ops/fused_activation.h).
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                       Activation activation, const Tensor& y) = 0;
-  virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) = 0;
+  virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
+                                 const Tensor& dx) = 0;
   virtual void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                                       const Tensor& dbias) = 0;
   ///@}
@@ -126,7 +127,7 @@ class Backend {
   /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
-  virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) = 0;
+  virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) = 0;
   virtual void dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) = 0;
   ///@}
 

@@ -196,10 +196,10 @@ void CheckedBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor&
   inner().conv2d(x, kernel, bias, window, activation, y);
 }
 
-void CheckedBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window,
+void CheckedBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
                                        const Tensor& dx) {
   check("conv2d_gradient_x", dy, kernel, dx);
-  inner().conv2d_gradient_x(dy, kernel, window, dx);
+  inner().conv2d_gradient_x(dy, kernel, window, write, dx);
 }
 
 void CheckedBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window,
@@ -214,9 +214,9 @@ void CheckedBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& 
   inner().dense(x, kernel, bias, activation, y);
 }
 
-void CheckedBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
+void CheckedBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
   check("dense_gradient_x", dy, kernel, dx);
-  inner().dense_gradient_x(dy, kernel, dx);
+  inner().dense_gradient_x(dy, kernel, write, dx);
 }
 
 void CheckedBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel,

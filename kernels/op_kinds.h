@@ -26,6 +26,9 @@ enum class UnaryOp {
   softsign,
   tanh
 };
+/// Whether results replace what is in the output or are added to it.
+enum class Write { replace, add };
+
 /// Element-wise ops of two operands.
 enum class BinaryOp { add, subtract, multiply, divide };
 

@@ -29,7 +29,7 @@ struct Convolution {
   }
 
   void forward() const { backend(DeviceKind::cpu).conv2d(x, kernel, {}, window, Activation::linear, y); }
-  void gradient_x() const { backend(DeviceKind::cpu).conv2d_gradient_x(dy, kernel, window, dx); }
+  void gradient_x() const { backend(DeviceKind::cpu).conv2d_gradient_x(dy, kernel, window, Write::replace, dx); }
   void gradient_kernel() const { backend(DeviceKind::cpu).conv2d_gradient_kernel(x, dy, window, dkernel, {}); }
 
  private:

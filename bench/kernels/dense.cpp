@@ -47,7 +47,7 @@ struct Dense {
   }
 
   void forward() const { backend(DeviceKind::cpu).dense(x, kernel, bias, activation, y); }
-  void gradient_x() const { backend(DeviceKind::cpu).dense_gradient_x(dy, kernel, dx); }
+  void gradient_x() const { backend(DeviceKind::cpu).dense_gradient_x(dy, kernel, Write::replace, dx); }
   void gradient_kernel() const { backend(DeviceKind::cpu).dense_gradient_kernel(x, dy, dkernel, dbias); }
 
  private:

@@ -2,14 +2,16 @@
 // that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go
 // another way (winograd.h), and so do gradients of windows of one pixel, which are matrix products of all pixels.
 
-#include <cstddef>
-#include <cstring>
+#include <algorithm>
+#include <cstdint>
+#include <functional>
 
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/cpu/winograd.h>
 #include <lockstep/kernels/ops/fused_activation.h>
+#include <lockstep/kernels/ops/own_pass.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -125,16 +127,16 @@ Tensor as_matrix(const Tensor& kernel) { return kernel.view({kernel.dim(2), kern
 /// Whether windows of one pixel see all of x.
 bool sees_all(const Window2d& w) { return w.stride_h == 1 && w.stride_w == 1; }
 
-/// body(pixel of x, pixel of y, bytes) for all pixels of y, the one of x being what its window sees.
+/// body(pixel of x, row) for all pixels of y: where the channels begin of the pixel that its window sees, and of the
+/// row of a matrix of x's channels that belongs to it.
 template <class Body>
 void for_each_seen(const Tensor& x, const Tensor& y, const Window2d& w, const Body& body) {
-  const auto bytes = static_cast<std::size_t>(x.dim(3)) * size_of(x.dtype());
+  const std::int64_t channels = x.dim(3);
   parallel_for(y.dim(0) * y.dim(1), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t first = (row / y.dim(1) * x.dim(1) + row % y.dim(1) * w.stride_h) * x.dim(2);
       for (std::int64_t column = 0; column < y.dim(2); ++column)
-        body(static_cast<std::size_t>(first + column * w.stride_w) * bytes,
-             static_cast<std::size_t>(row * y.dim(2) + column) * bytes, bytes);
+        body((first + column * w.stride_w) * channels, (row * y.dim(2) + column) * channels);
     }
   });
 }
@@ -143,21 +145,36 @@ void for_each_seen(const Tensor& x, const Tensor& y, const Window2d& w, const Bo
 Tensor seen(const Tensor& x, const Tensor& y, const Window2d& w) {
   if (sees_all(w)) return pixels(x);
   const Tensor rows = Tensor::empty({y.elements() / y.dim(3), x.dim(3)}, x.dtype());
-  auto* const to = static_cast<std::byte*>(rows.raw_data());
-  const auto* const from = static_cast<const std::byte*>(x.raw_data());
-  for_each_seen(x, y, w, [&](std::size_t of_x, std::size_t of_y, std::size_t bytes) {
-    std::memcpy(to + of_y, from + of_x, bytes);
+  visit_real(x.dtype(), [&]<class T>() {
+    T* const to = rows.data<T>();
+    const T* const from = x.data<T>();
+    for_each_seen(x, y, w,
+                  [&](std::int64_t of_x, std::int64_t of_y) { std::copy_n(from + of_x, x.dim(3), to + of_y); });
   });
   return rows;
 }
 
-/// The way back: what no window sees stays.
-void write_seen(const Tensor& rows, const Tensor& x, const Tensor& y, const Window2d& w) {
-  auto* const to = static_cast<std::byte*>(x.raw_data());
-  const auto* const from = static_cast<const std::byte*>(rows.raw_data());
-  for_each_seen(x, y, w, [&](std::size_t of_x, std::size_t of_y, std::size_t bytes) {
-    std::memcpy(to + of_x, from + of_y, bytes);
+/// The way back, in f32: what no window sees stays.
+void write_seen(const Tensor& rows, const Tensor& y, const Window2d& w, Write write, const Tensor& x) {
+  float* const to = x.data<float>();
+  const float* const from = rows.data<float>();
+  const std::int64_t channels = x.dim(3);
+  for_each_seen(x, y, w, [&](std::int64_t of_x, std::int64_t of_y) {
+    if (write == Write::replace)
+      std::copy_n(from + of_y, channels, to + of_x);
+    else
+      std::transform(from + of_y, from + of_y + channels, to + of_x, to + of_x, std::plus<>());
   });
+}
+
+/// What is the gradient of such a convolution's x or is added to it, in f32.
+void gradient_x_as_product(CpuBackend& backend, const Tensor& dy, const Tensor& kernel, const Window2d& w, Write write,
+                           const Tensor& dx) {
+  if (sees_all(w)) return backend.dense_gradient_x(pixels(dy), as_matrix(kernel), write, pixels(dx));
+  const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
+  backend.dense_gradient_x(pixels(dy), as_matrix(kernel), Write::replace, rows);
+  if (write == Write::replace) backend.fill(dx, 0);
+  write_seen(rows, dy, w, write, dx);
 }
 
 }  // namespace
@@ -187,18 +204,19 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
   if (within != activation) unary(*function_of(activation), y, y);
 }
 
-void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
+void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
+                                   const Tensor& dx) {
   if (dx.elements() == 0) return;
+  if (!only_wide(dx) && winograd::pays(dx, kernel.shape(), window))
+    return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
+  if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window))
+    return gradient_x_as_product(*this, dy, kernel, window, write, dx);
+  if (write == Write::add)
+    return add_in_own_pass(*this, dx,
+                           [&](const Tensor& apart) { conv2d_gradient_x(dy, kernel, window, Write::replace, apart); });
   if (only_wide(dx))
-    return narrowed(dx, [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, wide); });
-  if (winograd::pays(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, dx);
-  if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window)) {
-    if (sees_all(window)) return dense_gradient_x(pixels(dy), as_matrix(kernel), pixels(dx));
-    const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
-    dense_gradient_x(pixels(dy), as_matrix(kernel), rows);
-    fill(dx, 0);
-    return write_seen(rows, dx, dy, window);
-  }
+    return narrowed(dx,
+                    [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, Write::replace, wide); });
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });

@@ -52,14 +52,15 @@ class CpuBackend final : public Backend {
   // conv2d.cpp
   void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, Activation activation,
               const Tensor& y) override;
-  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) override;
+  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
+                         const Tensor& dx) override;
   void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                               const Tensor& dbias) override;
 
   // dense.cpp
   void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
              const Tensor& y) override;
-  void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) override;
+  void dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) override;
   void dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) override;
 
   // batch_norm.cpp

@@ -9,6 +9,7 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/ops/fused_activation.h>
+#include <lockstep/kernels/ops/own_pass.h>
 
 namespace lockstep {
 namespace {
@@ -61,9 +62,9 @@ bool reorder_pays(const Tensor& dy, const Tensor& dx) {
 }
 
 /// `kernel`: the plain layout, or any.
-onednn::Plan gradient_x_product_plan(const Geometry& g, const memory::desc& transposed_kernel,
+onednn::Plan gradient_x_product_plan(const Geometry& g, Write write, const memory::desc& transposed_kernel,
                                      const memory::desc& kernel) {
-  const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(), g.y, kernel, g.x);
+  const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(write), g.y, kernel, g.x);
   return onednn::reading_plan(description, dnnl::matmul(description), transposed_kernel);
 }
 
@@ -84,14 +85,16 @@ void gradient_x_of_few_rows(const Geometry& g, const Tensor& dy, const Tensor& k
                    {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
 }
 
-void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
+void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
   thread_local onednn::PlanCache plans("data gradient of a matrix product");
   const auto transposed = [&](Tag layout) {
     return memory::desc({dy.dim(1), dx.dim(1)}, onednn::data_type(dx.dtype()), layout);
   };
   const memory::desc plain = transposed(Tag::ba);
-  const onednn::Plan& plan = plans.get(key_of(dx, dy, false), [&] {
-    return gradient_x_product_plan(g, plain, reorder_pays(dy, dx) ? transposed(Tag::any) : plain);
+  onednn::PlanKey key = key_of(dx, dy, false);
+  key.back() = static_cast<std::int64_t>(write);
+  const onednn::Plan& plan = plans.get(key, [&] {
+    return gradient_x_product_plan(g, write, plain, reorder_pays(dy, dx) ? transposed(Tag::any) : plain);
   });
   const Tensor weights = onednn::in_layout_of(plan, plain, kernel);
   const Tensor scratch = onednn::allocate(plan.scratchpad);
@@ -123,16 +126,21 @@ void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias
   if (within != activation) unary(*function_of(activation), y, y);
 }
 
-void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
+void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
   if (dx.elements() == 0) return;
-  if (only_wide(dx))
-    return narrowed(dx, [&](const Tensor& wide) { dense_gradient_x(widened(dy), widened(kernel), wide); });
-  const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype(), false);
   constexpr std::int64_t few_rows = 16;
-  if (dx.dim(0) < few_rows)
+  const bool has_few_rows = dx.dim(0) < few_rows;
+  if (write == Write::add && (has_few_rows || only_wide(dx)))
+    return add_in_own_pass(*this, dx,
+                           [&](const Tensor& apart) { dense_gradient_x(dy, kernel, Write::replace, apart); });
+  if (only_wide(dx))
+    return narrowed(dx,
+                    [&](const Tensor& wide) { dense_gradient_x(widened(dy), widened(kernel), Write::replace, wide); });
+  const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype(), false);
+  if (has_few_rows)
     gradient_x_of_few_rows(g, dy, kernel, dx);
   else
-    gradient_x_as_product(g, dy, kernel, dx);
+    gradient_x_as_product(g, dy, kernel, write, dx);
 }
 
 void CpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) {

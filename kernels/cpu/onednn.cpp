@@ -56,6 +56,16 @@ bool applies(Activation activation) {
   return activation != Activation::relu && activation != Activation::relu6 && activation != Activation::exponential;
 }
 
+dnnl::primitive_attr attributes(Write write) {
+  dnnl::primitive_attr result = attributes();
+  if (write == Write::add) {
+    dnnl::post_ops after;
+    after.append_sum();
+    result.set_post_ops(after);
+  }
+  return result;
+}
+
 dnnl::primitive_attr attributes(Activation activation) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

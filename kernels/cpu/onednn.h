@@ -40,6 +40,8 @@ typename Primitive::primitive_desc describe_gradient(const Forward& forward, con
 bool applies(Activation activation);
 /// Attributes that make a primitive take its scratch memory from us and apply an activation that it can.
 dnnl::primitive_attr attributes(Activation activation = Activation::linear);
+/// Attributes that make a primitive take its scratch memory from us and write as said.
+dnnl::primitive_attr attributes(Write write);
 /// oneDNN's name of f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
 /// Whether the processor has the instructions for which oneDNN has kernels of bf16: AVX-512.

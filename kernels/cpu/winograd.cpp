@@ -140,7 +140,7 @@ void to_points(const TiledImages<T>& images, Block block, const PointMatrices& t
 
 /// The results of a block.
 template <class T>
-void to_results(const PointMatrices& from, Block block, const Tensor& bias, const TiledImages<T>& images) {
+void to_results(const PointMatrices& from, Block block, const Tensor& bias, Write write, const TiledImages<T>& images) {
   parallel_for(block.count, tile_grain, [&](Index begin, Index end) {
     std::vector<T> nowhere(static_cast<std::size_t>(images.channels));
     for (Index t = begin; t < end; ++t) {
@@ -151,7 +151,12 @@ void to_results(const PointMatrices& from, Block block, const Tensor& bias, cons
         if (bias.defined()) load(bias.data<float>() + c, shift);
         along_both_axes<ResultsLine>(
             [&](int row, int column, Lanes& v) { load(in + (row * points + column) * from.stride, v); },
-            [&](int row, int column, const Lanes& v) { store(v + shift, pixels.channels[row][column] + c); });
+            [&](int row, int column, const Lanes& v) {
+              T* const to = pixels.channels[row][column] + c;
+              Lanes before{};
+              if (write == Write::add) load(to, before);
+              store(v + shift + before, to);
+            });
       }
     }
   });
@@ -199,13 +204,8 @@ enum class Product { plain, transposed_left_added };
 
 onednn::Plan product_plan(Product kind, const memory::desc& left, const memory::desc& right,
                           const memory::desc& result) {
-  dnnl::primitive_attr attributes = onednn::attributes();
-  if (kind == Product::transposed_left_added) {
-    dnnl::post_ops after;
-    after.append_sum();
-    attributes.set_post_ops(after);
-  }
-  const auto description = onednn::describe<dnnl::matmul>(attributes, left, right, result);
+  const Write write = kind == Product::plain ? Write::replace : Write::add;
+  const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(write), left, right, result);
   return {dnnl::matmul(description), description.scratchpad_desc(), right, {}};
 }
 
@@ -231,10 +231,10 @@ void for_each_block(Index tiles, const Body& body) {
   for (Index first = 0; first < tiles; first += block_tiles) body(Block{first, std::min(block_tiles, tiles - first)});
 }
 
-/// y = x * kernel + bias, where the first result's window begins pad_top and pad_left pixels before x.
+/// y is or gets added x * kernel + bias, where the first result's window begins pad_top and pad_left pixels before x.
 template <class T>
 void correlate(const Tensor& x, const PointMatrices& kernel, const Tensor& bias, Index pad_top, Index pad_left,
-               const Tensor& y) {
+               Write write, const Tensor& y) {
   const TiledImages<T> elements(x, y, pad_top, pad_left);
   const TiledImages<T> results(y, y, 0, 0);
   const PointMatrices element_memory(longest_block(results.count), kernel.rows);
@@ -244,7 +244,7 @@ void correlate(const Tensor& x, const PointMatrices& kernel, const Tensor& bias,
     const PointMatrices result_points(block.count, result_memory);
     to_points<ElementsLine>(elements, block, element_points);
     multiply(Product::plain, element_points, kernel, result_points);
-    to_results(result_points, block, bias, results);
+    to_results(result_points, block, bias, write, results);
   });
 }
 
@@ -304,14 +304,15 @@ bool pays(const Tensor& x, const Shape& kernel, const Window2d& w) {
 
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y) {
   const PointMatrices points_of_kernel = kernel_points(kernel, false);
-  visit_real(x.dtype(),
-             [&]<class T>() { correlate<T>(x, points_of_kernel, bias, window.pad_top, window.pad_left, y); });
+  visit_real(x.dtype(), [&]<class T>() {
+    correlate<T>(x, points_of_kernel, bias, window.pad_top, window.pad_left, Write::replace, y);
+  });
 }
 
-void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
+void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx) {
   const PointMatrices points_of_kernel = kernel_points(swapped(kernel), true);
   visit_real(dx.dtype(), [&]<class T>() {
-    correlate<T>(dy, points_of_kernel, {}, taps - 1 - window.pad_top, taps - 1 - window.pad_left, dx);
+    correlate<T>(dy, points_of_kernel, {}, taps - 1 - window.pad_top, taps - 1 - window.pad_left, write, dx);
   });
 }
 

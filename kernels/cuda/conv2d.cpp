@@ -15,6 +15,7 @@
 #include <lockstep/kernels/cuda/plan_timer.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/ops/own_pass.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/logging.h>
 
@@ -96,8 +97,12 @@ void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bi
   result.finish();
 }
 
-void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) {
+void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
+                                    const Tensor& dx) {
   if (dx.elements() == 0) return;
+  if (write == Write::add)
+    return add_in_own_pass(*this, dx,
+                           [&](const Tensor& apart) { conv2d_gradient_x(dy, kernel, window, Write::replace, apart); });
   const Convolution convolution(ConvolutionPass::gradient_x, dx.dtype(), dx.shape(), kernel.shape(), dy.shape(),
                                 window);
   const Tensor gradient = aligned(dy);

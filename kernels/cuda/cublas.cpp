@@ -177,9 +177,8 @@ void ProductPlan::run(cublasLtHandle_t handle, const Operands& operands, void* w
                     operand(operands.vector, has_vector(product_.epilogue) ? product_.m : 0, product_.result),
                     {workspace, algorithm_.workspaceSize, operand_alignment}});
   if (has_vector(product_.epilogue)) set_vector(operands.vector);
-  const float zero = 0;
   check(functions().multiply(handle, description_.get(), &operands.alpha, operands.a, a_.get(), operands.b, b_.get(),
-                             &zero, operands.d, d_.get(), operands.d, d_.get(), &algorithm_.algo, workspace,
+                             &operands.beta, operands.d, d_.get(), operands.d, d_.get(), &algorithm_.algo, workspace,
                              algorithm_.workspaceSize, stream),
         "cublasLtMatmul");
 }

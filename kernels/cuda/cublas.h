@@ -78,7 +78,10 @@ class ProductPlan {
     const void* b;           ///< op(B)'s matrix
     void* d;                 ///< the result
     void* vector = nullptr;  ///< the epilogue's, if it has one: a bias, which is read, or its gradient
-    float alpha = 1;         ///< what the product is multiplied by
+    ///@{
+    /// What the product is multiplied by, and what was in d before that is added to it.
+    float alpha = 1, beta = 0;
+    ///@}
   };
   /// Enqueues the product on the stream. Throws DeviceError.
   void run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream);

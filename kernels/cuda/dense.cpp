@@ -15,6 +15,7 @@
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/ops/own_pass.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
 namespace lockstep {
@@ -112,13 +113,19 @@ void CudaBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bia
   result.finish();
 }
 
-void CudaBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
+void CudaBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
   if (dx.elements() == 0) return;
+  if (write == Write::add && !is_aligned(dx))
+    return add_in_own_pass(*this, dx,
+                           [&](const Tensor& apart) { dense_gradient_x(dy, kernel, Write::replace, apart); });
   const Tensor gradient = aligned(dy);
   const Tensor weights = aligned(kernel);
   const LibraryResult result(dx);
   run(cublas::dense_gradient_x_product(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype()),
-      {.a = weights.raw_data(), .b = gradient.raw_data(), .d = result.tensor().raw_data()});
+      {.a = weights.raw_data(),
+       .b = gradient.raw_data(),
+       .d = result.tensor().raw_data(),
+       .beta = write == Write::add ? 1.0F : 0.0F});
   result.finish();
 }
 

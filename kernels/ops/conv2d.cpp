@@ -46,8 +46,9 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
     else
       sum_rows(dy, out);
   });
-  contribute(
-      c, 0, x.shape(), [&](const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, out); },
+  contribute_or_add(
+      c, 0, x.shape(),
+      [&](Write write, const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, write, out); },
       dy.dtype());
 }
 

@@ -30,8 +30,9 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
     else
       current_backend().sum_middle(dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)}));
   });
-  contribute(
-      c, 0, x.shape(), [&](const Tensor& out) { current_backend().dense_gradient_x(dz, kernel, out); }, dz.dtype());
+  contribute_or_add(
+      c, 0, x.shape(),
+      [&](Write write, const Tensor& out) { current_backend().dense_gradient_x(dz, kernel, write, out); }, dz.dtype());
 }
 
 }  // namespace

@@ -47,6 +47,19 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
   c.set(input, gradient, true);
 }
 
+/// The same for a compute(write, out) that can add to what is in `out`, too: what other ops have contributed then needs
+/// no pass of its own.
+template <class Compute>
+void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
+  if (!c.needs(input)) return;
+  const Tensor so_far = c.contributed(input);
+  const bool can_add = so_far.defined() && c.owns_contributed(input) && so_far.is_dense() && so_far.dtype() == dtype &&
+                       is_reachable(so_far, current_context().device);
+  if (can_add) return compute(Write::add, so_far);
+  contribute(
+      c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
+}
+
 /// Hands over a tensor that others may read too, such as the output's gradient or a view of it. It has the input's
 /// shape and any strides. Copied only when the caller of backward wants it elsewhere.
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {

@@ -57,13 +57,10 @@ struct SumGradients {
 SumGradients gradient_through_time(const Saved& saved, const Tensor& dy) {
   const SumGradients d{Tensor::empty(saved.gates.shape()), Tensor::empty(saved.gates.shape())};
   const Tensor dh = Tensor::empty({saved.h.dim(1), saved.h.dim(2)});
-  const Tensor through_sums = Tensor::empty(dh.shape());
   current_backend().fill(dh, 0);
   for (std::int64_t s = saved.time() - 1; s >= 0; --s) {
-    if (s < saved.time() - 1) {
-      current_backend().dense_gradient_x(step_of(d.of_state, s + 1), saved.recurrent_kernel, through_sums);
-      current_backend().accumulate(through_sums, 1, dh);
-    }
+    if (s < saved.time() - 1)
+      current_backend().dense_gradient_x(step_of(d.of_state, s + 1), saved.recurrent_kernel, Write::add, dh);
     recurrence::add_gradient_of_result(dy, s, saved.time(), dh);
     current_backend().gru_step_gradient(step_of(saved.gates, s), step_of(saved.state_sums, s), step_of(saved.h, s), dh,
                                         step_of(d.of_input, s), step_of(d.of_state, s));
@@ -92,7 +89,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const Shape& by_time = saved.x.shape();
   contribute(c, 0, {by_time[1], by_time[0], by_time[2]}, [&](const Tensor& out) {
     const Tensor dx = Tensor::empty(by_time);
-    current_backend().dense_gradient_x(of_input, saved.kernel, as_matrix(dx));
+    current_backend().dense_gradient_x(of_input, saved.kernel, Write::replace, as_matrix(dx));
     recurrence::write_rows_first(dx, out);
   });
 }

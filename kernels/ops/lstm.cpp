@@ -52,7 +52,8 @@ Tensor gradient_through_time(const Saved& saved, const Tensor& dy) {
   current_backend().fill(dh, 0);
   current_backend().fill(dc, 0);
   for (std::int64_t s = saved.time() - 1; s >= 0; --s) {
-    if (s < saved.time() - 1) current_backend().dense_gradient_x(step_of(dsums, s + 1), saved.recurrent_kernel, dh);
+    if (s < saved.time() - 1)
+      current_backend().dense_gradient_x(step_of(dsums, s + 1), saved.recurrent_kernel, Write::replace, dh);
     recurrence::add_gradient_of_result(dy, s, saved.time(), dh);
     current_backend().lstm_step_gradient(step_of(saved.gates, s), step_of(saved.c, s), step_of(saved.c, s + 1), dh, dc,
                                          step_of(dsums, s));
@@ -78,7 +79,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const Shape& by_time = saved.x.shape();
   contribute(c, 0, {by_time[1], by_time[0], by_time[2]}, [&](const Tensor& out) {
     const Tensor dx = Tensor::empty(by_time);
-    current_backend().dense_gradient_x(dsums, saved.kernel, as_matrix(dx));
+    current_backend().dense_gradient_x(dsums, saved.kernel, Write::replace, as_matrix(dx));
     recurrence::write_rows_first(dx, out);
   });
 }

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +11,7 @@
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/ops/window2d.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
@@ -213,6 +217,24 @@ TEST(Conv2d, AddsTheGradientsOfTwoReaders) {
   const Tensor dx = tape.gradient(sum(multiply(y, weights)), std::array{x})[0];
   const Tensor apart = add(run(x, small, bias, weights).dx, run(x, large, bias, weights).dx);
   expect_same_bits(dx, apart);
+}
+
+TEST(Conv2d, GradientOfXReplacesOrIsAddedToWhatIsThere) {
+  for (const Case& c : cases)
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE("x " + c.x.text() + ", kernel " + c.kernel.text() + ", " + std::string(name(dtype)));
+      const auto [window, size] = slide_window("test", c.x, {c.kernel[0], c.kernel[1]}, c.options.strides,
+                                               c.options.padding, c.options.dilation);
+      const Tensor kernel = random_tensor(c.kernel, 2);
+      const Tensor dy = cast(random_tensor({c.x[0], size.height, size.width, c.kernel[3]}, 4), dtype);
+      const Tensor alone = cast(Tensor::full(c.x, std::nanf("")), dtype);
+      current_backend().conv2d_gradient_x(dy, kernel, window, Write::replace, alone);
+      const Tensor sum = cast(random_tensor(c.x, 5), dtype);
+      std::vector<double> expected = sum.to_vector<double>();
+      current_backend().conv2d_gradient_x(dy, kernel, window, Write::add, sum);
+      std::ranges::transform(expected, alone.to_vector<double>(), expected.begin(), std::plus<>());
+      expect_close(sum, expected, c.kernel[0] * c.kernel[1] * c.kernel[3]);
+    }
 }
 
 TEST(Conv2d, BiasAloneMayBeTrained) {

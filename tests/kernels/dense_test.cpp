@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/dense.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -137,6 +140,22 @@ TEST(Dense, KeepsNan) {
         Activation::selu, Activation::sigmoid, Activation::tanh, Activation::exponential})
     EXPECT_THAT(dense(x, random_tensor({7, 4}, 2), {}, activation).to_vector<float>(), Each(IsNan()))
         << static_cast<int>(activation);
+}
+
+TEST(Dense, GradientOfXReplacesOrIsAddedToWhatIsThere) {
+  for (const std::int64_t rows : {1, 15, 16, 200})
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << name(dtype));
+      const Tensor kernel = cast(random_tensor({48, 20}, 2), dtype);
+      const Tensor dy = cast(random_tensor({rows, 20}, 4), dtype);
+      const Tensor alone = cast(Tensor::full({rows, 48}, std::nanf("")), dtype);
+      current_backend().dense_gradient_x(dy, kernel, Write::replace, alone);
+      const Tensor sum = cast(random_tensor({rows, 48}, 5), dtype);
+      std::vector<double> expected = sum.to_vector<double>();
+      current_backend().dense_gradient_x(dy, kernel, Write::add, sum);
+      std::ranges::transform(expected, alone.to_vector<double>(), expected.begin(), std::plus<>());
+      expect_close(sum, expected, 20);
+    }
 }
 
 TEST(Dense, BiasAloneMayBeTrained) {

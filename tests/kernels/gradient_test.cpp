@@ -144,6 +144,48 @@ TEST(Gradient, IsComputedForWantedInputsOnly) {
   EXPECT_EQ(computed, 1);
 }
 
+void add_three_times(const Tensor& x, const Tensor& out) {
+  for (int i = 0; i < 3; ++i) current_backend().accumulate(x, 1, out);
+}
+
+/// 3 x, by an op that can add its gradient to what is there; `writes` gets what it was asked for.
+Tensor three_times(const Tensor& x, std::vector<Write>& writes) {
+  const Tensor result = Tensor::zeros(x.shape());
+  add_three_times(x, result);
+  record("three_times", {x}, result, [&writes](BackwardContext& c) {
+    contribute_or_add(c, 0, c.gradient(0).shape(), [&](Write write, const Tensor& out) {
+      writes.push_back(write);
+      if (write == Write::replace) current_backend().fill(out, 0);
+      add_three_times(c.gradient(0), out);
+    });
+  });
+  return result;
+}
+
+TEST(Gradient, IsAddedByTheOpToWhatOthersContributed) {
+  const Tensor a = random_tensor({4}, 1);
+  GradientTape tape;
+  tape.watch(a);
+  std::vector<Write> writes;
+  const Tensor y = three_times(a, writes) + three_times(a, writes);
+  EXPECT_THAT(gradient_of(tape, sum(y), a).to_vector<float>(), Each(6.0F));
+  EXPECT_THAT(writes, ElementsAre(Write::replace, Write::add));
+}
+
+TEST(Gradient, IsNotAddedToWhatOthersRead) {
+  const Tensor a = random_tensor({4}, 1);
+  GradientTape tape;
+  tape.watch(a);
+  std::vector<Write> writes;
+  const Tensor y = three_times(a, writes);
+  const Tensor z = y + a;  // y and a get z's own gradient
+  const std::vector<Tensor> sources = {a, y};
+  const auto gradients = tape.gradient(sum(z), sources);
+  EXPECT_THAT(gradients[0].to_vector<float>(), Each(4.0F));
+  EXPECT_THAT(gradients[1].to_vector<float>(), Each(1.0F));
+  EXPECT_THAT(writes, ElementsAre(Write::replace));
+}
+
 TEST(Gradient, ErrorsNameTheOp) {
   const Tensor a = random_tensor({3}, 1);
   GradientTape tape;

@@ -131,7 +131,7 @@ TEST_P(ConvolutionMapping, GivesTheCpusGradientOfX) {
     expected[at_x] += gradient[at_y] * filters[at_kernel];
   });
   const Tensor dx = Tensor::empty(c_.x, dtype_);
-  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, dx);
+  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, Write::replace, dx);
   expect_sums(c, dx, expected);
 }
 

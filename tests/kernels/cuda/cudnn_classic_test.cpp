@@ -187,7 +187,7 @@ TEST_P(ClassicCudnnOf, GivesTheCpusGradientOfX) {
   const Tensor dy = numbers(result_shape(c_), 1);
   const Tensor kernel = random_tensor(c_.kernel, 2);
   const Tensor expected = Tensor::empty(c_.x, dtype_);
-  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, expected);
+  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, Write::replace, expected);
   const Convolution even = cudnn::with_even_padding(c);
   const Tensor whole = Tensor::full(even.x_shape(), std::nan(""), dtype_);
   const Tensor filters = cudnn::filters_first(kernel, dtype_);

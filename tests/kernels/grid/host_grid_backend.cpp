@@ -156,13 +156,15 @@ void HostGridBackend::binary_cross_entropy_gradient(bool from_logits, const Tens
 void HostGridBackend::conv2d(const Tensor&, const Tensor&, const Tensor&, const Window2d&, Activation, const Tensor&) {
   not_of_grid();
 }
-void HostGridBackend::conv2d_gradient_x(const Tensor&, const Tensor&, const Window2d&, const Tensor&) { not_of_grid(); }
+void HostGridBackend::conv2d_gradient_x(const Tensor&, const Tensor&, const Window2d&, Write, const Tensor&) {
+  not_of_grid();
+}
 void HostGridBackend::conv2d_gradient_kernel(const Tensor&, const Tensor&, const Window2d&, const Tensor&,
                                              const Tensor&) {
   not_of_grid();
 }
 void HostGridBackend::dense(const Tensor&, const Tensor&, const Tensor&, Activation, const Tensor&) { not_of_grid(); }
-void HostGridBackend::dense_gradient_x(const Tensor&, const Tensor&, const Tensor&) { not_of_grid(); }
+void HostGridBackend::dense_gradient_x(const Tensor&, const Tensor&, Write, const Tensor&) { not_of_grid(); }
 void HostGridBackend::dense_gradient_kernel(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
   not_of_grid();
 }

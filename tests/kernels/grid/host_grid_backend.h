@@ -39,12 +39,13 @@ class HostGridBackend final : public Backend {
                                      const Tensor& dx) override;
   void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, Activation activation,
               const Tensor& y) override;
-  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, const Tensor& dx) override;
+  void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
+                         const Tensor& dx) override;
   void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel,
                               const Tensor& dbias) override;
   void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
              const Tensor& y) override;
-  void dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) override;
+  void dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) override;
   void dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) override;
   void channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) override;
   void batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean, const Tensor& variance,

@@ -207,11 +207,11 @@ void PretendGpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tens
   });
 }
 
-void PretendGpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window,
+void PretendGpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
                                           const Tensor& dx) {
   check(dy, kernel, dx);
   compute([=, this, dy = noted(dy), kernel = noted(kernel), dx = noted(dx)] {
-    library_.conv2d_gradient_x(dy, kernel, window, dx);
+    library_.conv2d_gradient_x(dy, kernel, window, write, dx);
   });
 }
 
@@ -231,10 +231,11 @@ void PretendGpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tenso
   });
 }
 
-void PretendGpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, const Tensor& dx) {
+void PretendGpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
   check(dy, kernel, dx);
-  compute(
-      [=, this, dy = noted(dy), kernel = noted(kernel), dx = noted(dx)] { library_.dense_gradient_x(dy, kernel, dx); });
+  compute([=, this, dy = noted(dy), kernel = noted(kernel), dx = noted(dx)] {
+    library_.dense_gradient_x(dy, kernel, write, dx);
+  });
 }
 
 void PretendGpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel,
