@@ -113,7 +113,7 @@ class Backend {
   ///@{
   /// Convolution, cpu/conv2d.cpp, real, in as many groups as the kernel's third axis fits into x's channels: y from x
   /// (n, h, w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one
-  /// that is_fusable (ops/fused_activation.h).
+  /// that is_fusable (ops/fused_activation.h). What is in dx is replaced or added to.
   virtual void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                       Activation activation, const Tensor& y) = 0;
   virtual void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
@@ -124,7 +124,8 @@ class Backend {
 
   ///@{
   /// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out),
-  /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable.
+  /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable. What is in dx is
+  /// replaced or added to.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
   virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) = 0;
