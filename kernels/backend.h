@@ -124,8 +124,8 @@ class Backend {
 
   ///@{
   /// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out),
-  /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable. What is in dx is
-  /// replaced or added to.
+  /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable. What is in dx
+  /// is replaced or added to.
   virtual void dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                      const Tensor& y) = 0;
   virtual void dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) = 0;
