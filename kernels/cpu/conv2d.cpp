@@ -1,11 +1,13 @@
 // Convolutions on oneDNN. Images stay in plain NHWC; kernels are reordered between plain HWIO and the layout and type
 // that the primitive likes on each call, which takes less than 1 % of a convolution's time. Most windows of 3x3 go
-// another way (winograd.h), and so do gradients of windows of one pixel, which are matrix products of all pixels.
+// another way (winograd.h), and so do gradients of windows of one pixel, which are matrix products of all pixels, and,
+// on processors with tile registers, gradients of kernels in bf16 (amx_convolution.h).
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 
+#include <lockstep/kernels/cpu/amx_convolution.h>
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
@@ -112,6 +114,12 @@ onednn::Plan gradient_kernel_plan(const Geometry& g) {
   return plan;
 }
 
+/// Whether fewer multiplications pay: not those of f32 where a tile register does 16 times as many of bf16.
+bool by_winograd(const Tensor& x, const Shape& kernel, const Window2d& window) {
+  const bool by_tiles = x.dtype() == DType::bf16 && onednn::has_tiles();
+  return !by_tiles && winograd::pays(x, kernel, window);
+}
+
 /// Whether the convolution multiplies pixels of x with one matrix.
 bool is_product(const Tensor& x, const Shape& kernel, const Window2d& w) {
   return w.height == 1 && w.width == 1 && w.pad_top == 0 && w.pad_left == 0 && w.pad_bottom == 0 && w.pad_right == 0 &&
@@ -177,6 +185,21 @@ void gradient_x_as_product(CpuBackend& backend, const Tensor& dy, const Tensor& 
   write_seen(rows, dy, w, write, dx);
 }
 
+/// The kernel's gradient in a way of our own, if one is better than oneDNN's convolution.
+bool own_gradient_kernel(CpuBackend& backend, const Tensor& x, const Tensor& dy, const Window2d& window,
+                         const Tensor& dkernel) {
+  const Shape& kernel = dkernel.shape();
+  if (onednn::has_tiles() && amx::fits(x, kernel, window))
+    amx::conv2d_gradient_kernel(x, dy, window, dkernel);
+  else if (by_winograd(x, kernel, window))
+    winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
+  else if (is_product(x, kernel, window))
+    backend.dense_gradient_kernel(seen(x, dy, window), pixels(dy), as_matrix(dkernel), {});
+  else
+    return false;
+  return true;
+}
+
 }  // namespace
 
 void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
@@ -184,7 +207,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
   if (y.elements() == 0) return;
   if (only_wide(x))
     return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
-  if (winograd::pays(x, kernel.shape(), window)) {
+  if (by_winograd(x, kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
     if (const auto function = function_of(activation)) unary(*function, y, y);
     return;
@@ -207,7 +230,7 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
 void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
                                    const Tensor& dx) {
   if (dx.elements() == 0) return;
-  if (!only_wide(dx) && winograd::pays(dx, kernel.shape(), window))
+  if (!only_wide(dx) && by_winograd(dx, kernel.shape(), window))
     return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window))
     return gradient_x_as_product(*this, dy, kernel, window, write, dx);
@@ -237,12 +260,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     return;
   }
   if (only_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
-  const bool by_winograd = winograd::pays(x, dkernel.shape(), window);
-  if (by_winograd || is_product(x, dkernel.shape(), window)) {
-    if (by_winograd)
-      winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
-    else
-      dense_gradient_kernel(seen(x, dy, window), pixels(dy), as_matrix(dkernel), {});
+  if (own_gradient_kernel(*this, x, dy, window, dkernel)) {
     if (dbias.defined())
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
     return;

@@ -40,6 +40,12 @@ Eltwise eltwise_of(Activation activation) {
   }
 }
 
+/// Whether the processor has the instructions, as far as ONEDNN_MAX_CPU_ISA lets oneDNN know them.
+bool has(dnnl::cpu_isa instructions) {
+  const auto wanted = static_cast<unsigned>(instructions);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
 dnnl::stream& stream() {
   thread_local dnnl::stream stream(engine());
   return stream;
@@ -88,11 +94,13 @@ dnnl::memory::data_type data_type(DType dtype) {
 }
 
 bool computes_bfloat16() {
-  static const bool has_avx512 = [] {
-    const auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) == least;
-  }();
-  return has_avx512;
+  static const bool result = has(dnnl::cpu_isa::avx512_core);
+  return result;
+}
+
+bool has_tiles() {
+  static const bool result = has(dnnl::cpu_isa::avx512_core_amx);
+  return result;
 }
 
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor) { return {desc, engine(), tensor.raw_data()}; }

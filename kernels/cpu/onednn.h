@@ -46,6 +46,8 @@ dnnl::primitive_attr attributes(Write write);
 dnnl::memory::data_type data_type(DType dtype);
 /// Whether the processor has the instructions for which oneDNN has kernels of bf16: AVX-512.
 bool computes_bfloat16();
+/// Whether the processor multiplies tiles of bf16 (AMX) and the system lets this process, which oneDNN asks it for.
+bool has_tiles();
 /// `desc` over the tensor's memory.
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 /// Uninitialized memory for `desc` from the device's allocator.

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <lockstep/kernels/backend.h>
+
+// Gradients of the kernels of convolutions of bf16 on Intel's tile registers (amx_tiles.h). oneDNN's take half as long
+// again as its other convolutions do on such processors.
+
+namespace lockstep::amx {
+
+/// Whether the function below can do a convolution of x: of one group, windows that move by one pixel, and channels
+/// that are multiples of 16. Not whether the processor can (onednn::has_tiles()).
+bool fits(const Tensor& x, const Shape& kernel, const Window2d& window);
+
+/// As the op table's (kernels/backend.h), without a bias.
+void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);
+
+}  // namespace lockstep::amx

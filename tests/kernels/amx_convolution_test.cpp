@@ -1,0 +1,111 @@
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/cpu/amx_convolution.h>
+#include <lockstep/kernels/cpu/onednn.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+#include "tile_emulator.h"
+
+namespace lockstep::test {
+namespace {
+
+struct Case {
+  Shape x;
+  Shape kernel;
+  Padding padding = Padding::same;
+  Size2d dilation{1, 1};
+};
+
+/// One and several tiles, one and several images in a line and in a block, lines that are and are not whole tiles long.
+const std::vector<Case> cases{
+    {{1, 4, 8, 16}, {1, 1, 16, 16}},
+    {{2, 5, 6, 16}, {1, 1, 16, 32}},
+    {{3, 4, 5, 48}, {3, 3, 48, 16}},
+    {{2, 7, 6, 32}, {3, 3, 32, 48}, Padding::valid},
+    {{1, 9, 8, 64}, {3, 3, 64, 32}},
+    {{2, 6, 7, 16}, {3, 2, 16, 80}},
+    {{2, 6, 5, 32}, {2, 4, 32, 16}},
+    {{2, 9, 10, 16}, {3, 3, 16, 32}, Padding::same, {2, 3}},
+    {{2, 9, 10, 32}, {5, 5, 32, 16}, Padding::valid, {2, 1}},
+    {{2, 3, 17, 16}, {1, 7, 16, 16}},
+    {{40, 20, 22, 16}, {3, 3, 16, 16}},
+};
+
+struct Problem {
+  explicit Problem(const Case& c) {
+    const auto [sliding, size] = slide_window("test", c.x, {c.kernel[0], c.kernel[1]}, {1, 1}, c.padding, c.dilation);
+    window = sliding;
+    x = cast(random_tensor(c.x, 1), DType::bf16);
+    dy = cast(random_tensor({c.x[0], size.height, size.width, c.kernel[3]}, 2), DType::bf16);
+    kernel = c.kernel;
+    name = "x " + c.x.text() + ", kernel " + c.kernel.text();
+  }
+
+  Tensor gradient() const {
+    Tensor result = Tensor::full(kernel, std::nanf(""));
+    amx::conv2d_gradient_kernel(x, dy, window, result);
+    return result;
+  }
+
+  Window2d window;
+  Tensor x, dy;
+  Shape kernel;
+  std::string name;
+};
+
+TEST(AmxConvolution, GradientOfKernelIsThatInF32) {
+  const TileEmulator tiles;
+  for (const Case& c : cases) {
+    const Problem problem(c);
+    SCOPED_TRACE(problem.name);
+    ASSERT_TRUE(amx::fits(problem.x, problem.kernel, problem.window));
+    const Tensor expected = Tensor::empty(c.kernel);
+    current_backend().conv2d_gradient_kernel(cast(problem.x, DType::f32), cast(problem.dy, DType::f32), problem.window,
+                                             expected, {});
+    expect_close(problem.gradient(), expected.to_vector<double>(), c.x[0] * c.x[1] * c.x[2]);
+  }
+  EXPECT_TRUE(onednn::has_tiles() || TileEmulator::instructions() > 0);
+}
+
+TEST(AmxConvolution, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const TileEmulator tiles;
+  const Problem problem({{3, 9, 11, 48}, {3, 3, 48, 80}});
+  const auto on_threads = [&](int threads) {
+    const ComputeThreadsScope scope(threads);
+    return problem.gradient();
+  };
+  const Tensor alone = on_threads(1);
+  for (const int threads : {2, 3, 5}) expect_same_bits(on_threads(threads), alone);
+}
+
+TEST(AmxConvolution, FitsWhatItCanDo) {
+  const Tensor x = cast(random_tensor({1, 8, 8, 32}, 1), DType::bf16);
+  const Window2d window = slide_window("test", x.shape(), {3, 3}, {1, 1}, Padding::same).window;
+  const Shape kernel{3, 3, 32, 16};
+  EXPECT_TRUE(amx::fits(x, kernel, window));
+  EXPECT_FALSE(amx::fits(cast(x, DType::f32), kernel, window));
+  EXPECT_FALSE(amx::fits(x, {3, 3, 32, 24}, window));
+  EXPECT_FALSE(amx::fits(x, {3, 3, 16, 16}, window)) << "of two groups";
+  EXPECT_FALSE(amx::fits(cast(random_tensor({1, 8, 8, 8}, 1), DType::bf16), {3, 3, 8, 16}, window));
+  const auto other = [&](const std::function<void(Window2d&)>& change) {
+    Window2d changed = window;
+    change(changed);
+    return amx::fits(x, kernel, changed);
+  };
+  EXPECT_FALSE(other([](Window2d& w) { w.stride_w = 2; }));
+  EXPECT_FALSE(other([](Window2d& w) { w.stride_h = 2; }));
+  EXPECT_TRUE(other([](Window2d& w) { w.pad_left = w.pad_right = 2; }));
+  EXPECT_FALSE(other([](Window2d& w) { w.pad_left = w.pad_right = 3; })) << "results beside those of x";
+  EXPECT_FALSE(other([](Window2d& w) { w.pad_top = w.pad_bottom = 3; })) << "results above those of x";
+}
+
+}  // namespace
+}  // namespace lockstep::test

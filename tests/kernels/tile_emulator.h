@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+// Intel's tile registers (AMX) on processors that have none: what they do not know makes a signal, whose handler does
+// what the instruction would. Written from Intel's manual (Intel 64 and IA-32 Architectures Software Developer's
+// Manual, volume 2: LDTILECFG, TDPBF16PS, TILELOADD, TILERELEASE, TILESTORED, TILEZERO), not from the kernels.
+
+namespace lockstep::test {
+
+/// While it lives, the process's threads may use tile registers. On a processor that has them it does nothing.
+class TileEmulator {
+ public:
+  TileEmulator();
+  ~TileEmulator();
+  TileEmulator(const TileEmulator&) = delete;
+  TileEmulator& operator=(const TileEmulator&) = delete;
+
+  /// Instructions done by all threads since the process began.
+  static std::uint64_t instructions();
+};
+
+}  // namespace lockstep::test
