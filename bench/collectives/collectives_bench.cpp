@@ -29,6 +29,7 @@ struct Size {
 
 constexpr Size sizes[] = {
     {"4KiB", 4 * kibi}, {"256KiB", 256 * kibi}, {"6MiB", 6 * mebi}, {"25MiB", 25 * mebi}, {"100MiB", 100 * mebi}};
+constexpr int warmup_steps = 3;  ///< after which memory has settled: it becomes huge pages meanwhile
 constexpr int replica_counts[] = {1, 2, 4};
 constexpr CrossDeviceOps ways_on_cpus[] = {CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy,
                                            CrossDeviceOps::reduction_to_one_device};
@@ -67,13 +68,13 @@ void all_reduce(benchmark::State& state, CrossDeviceOps way, std::int64_t bytes,
     verify(context.all_reduce(ReduceOp::sum, own), replicas);
   });
   const std::int64_t calls = std::clamp<std::int64_t>(100 * mebi / bytes, 10, 100);
-  while (state.KeepRunningBatch(calls))
-    strategy.run([&] {
-      const ReplicaContext context = get_replica_context();
-      const Tensor& own = values[static_cast<std::size_t>(context.replica_id_in_sync_group())];
-      for (std::int64_t call = 0; call < calls; ++call)
-        benchmark::DoNotOptimize(context.all_reduce(ReduceOp::sum, own));
-    });
+  const auto step = [&] {
+    const ReplicaContext context = get_replica_context();
+    const Tensor& own = values[static_cast<std::size_t>(context.replica_id_in_sync_group())];
+    for (std::int64_t call = 0; call < calls; ++call) benchmark::DoNotOptimize(context.all_reduce(ReduceOp::sum, own));
+  };
+  for (int i = 0; i < warmup_steps; ++i) strategy.run(step);
+  while (state.KeepRunningBatch(calls)) strategy.run(step);
   report_rate(state, "bytes_per_s", static_cast<double>(bytes));
   // Of NCCL's tests: what has to pass each replica's link in a ring, whatever really passes.
   report_rate(state, "bus_bytes_per_s", 2.0 * (replicas - 1) / replicas * static_cast<double>(bytes));

@@ -36,10 +36,10 @@ inline void stream_copy(void* to, const void* from, std::size_t bytes) {
   const auto* in = static_cast<const std::byte*>(from);
   const std::size_t past_line = reinterpret_cast<std::uintptr_t>(to) % stream_line;
   const std::size_t head = past_line == 0 ? 0 : std::min(bytes, stream_line - past_line);
-  std::memcpy(out, in, head);
+  if (head > 0) std::memcpy(out, in, head);
   std::size_t at = head;
   for (; at + stream_line <= bytes; at += stream_line) detail::stream_one_line(out + at, in + at);
-  std::memcpy(out + at, in + at, bytes - at);
+  if (at < bytes) std::memcpy(out + at, in + at, bytes - at);
 }
 inline void finish_streaming() { _mm_sfence(); }
 
