@@ -19,8 +19,8 @@
 namespace lockstep {
 namespace {
 
+using cpu::better_wide;
 using cpu::narrowed;
-using cpu::only_wide;
 using cpu::widened;
 using dnnl::memory;
 using Tag = memory::format_tag;
@@ -205,13 +205,13 @@ bool own_gradient_kernel(CpuBackend& backend, const Tensor& x, const Tensor& dy,
 void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
                         Activation activation, const Tensor& y) {
   if (y.elements() == 0) return;
-  if (only_wide(x))
-    return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
   if (by_winograd(x, kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
     if (const auto function = function_of(activation)) unary(*function, y, y);
     return;
   }
+  if (better_wide(x))
+    return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
   thread_local onednn::PlanCache plans("convolution");
   const Activation within = onednn::applies(activation) ? activation : Activation::linear;
   const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, within);
@@ -230,14 +230,13 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
 void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
                                    const Tensor& dx) {
   if (dx.elements() == 0) return;
-  if (!only_wide(dx) && by_winograd(dx, kernel.shape(), window))
-    return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
+  if (by_winograd(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window))
     return gradient_x_as_product(*this, dy, kernel, window, write, dx);
   if (write == Write::add)
     return add_in_own_pass(*this, dx,
                            [&](const Tensor& apart) { conv2d_gradient_x(dy, kernel, window, Write::replace, apart); });
-  if (only_wide(dx))
+  if (better_wide(dx))
     return narrowed(dx,
                     [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, Write::replace, wide); });
   thread_local onednn::PlanCache plans("data gradient of a convolution");
@@ -259,12 +258,12 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
     if (dbias.defined()) fill(dbias, 0);
     return;
   }
-  if (only_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
   if (own_gradient_kernel(*this, x, dy, window, dkernel)) {
     if (dbias.defined())
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
     return;
   }
+  if (better_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
   thread_local onednn::PlanCache plans("kernel gradient of a convolution");
   const Geometry g(x.shape(), dkernel.shape(), dy.shape(), x.dtype(), window, dbias);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_kernel_plan(g); });

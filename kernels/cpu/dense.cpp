@@ -14,8 +14,8 @@
 namespace lockstep {
 namespace {
 
+using cpu::better_wide;
 using cpu::narrowed;
-using cpu::only_wide;
 using cpu::widened;
 using dnnl::memory;
 using Tag = memory::format_tag;
@@ -110,7 +110,7 @@ void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& ke
 void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
                        const Tensor& y) {
   if (y.elements() == 0) return;
-  if (only_wide(x))
+  if (better_wide(x))
     return narrowed(y, [&](const Tensor& wide) { dense(widened(x), widened(kernel), bias, activation, wide); });
   thread_local onednn::PlanCache plans("matrix product");
   const Geometry g(x.dim(0), x.dim(1), y.dim(1), x.dtype(), bias.defined());
@@ -130,10 +130,10 @@ void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write 
   if (dx.elements() == 0) return;
   constexpr std::int64_t few_rows = 16;
   const bool has_few_rows = dx.dim(0) < few_rows;
-  if (write == Write::add && (has_few_rows || only_wide(dx)))
+  if (write == Write::add && (has_few_rows || better_wide(dx)))
     return add_in_own_pass(*this, dx,
                            [&](const Tensor& apart) { dense_gradient_x(dy, kernel, Write::replace, apart); });
-  if (only_wide(dx))
+  if (better_wide(dx))
     return narrowed(dx,
                     [&](const Tensor& wide) { dense_gradient_x(widened(dy), widened(kernel), Write::replace, wide); });
   const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype(), false);
@@ -149,7 +149,7 @@ void CpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const 
     if (dbias.defined()) fill(dbias, 0);
     return;
   }
-  if (only_wide(x)) return dense_gradient_kernel(widened(x), widened(dy), dkernel, dbias);
+  if (better_wide(x)) return dense_gradient_kernel(widened(x), widened(dy), dkernel, dbias);
   thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
   const Geometry g(x.dim(0), x.dim(1), dy.dim(1), x.dtype(), dbias.defined());
   const onednn::Plan& plan = plans.get(key_of(x, dy, dbias.defined()), [&] { return gradient_kernel_plan(g); });

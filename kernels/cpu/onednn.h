@@ -44,10 +44,10 @@ dnnl::primitive_attr attributes(Activation activation = Activation::linear);
 dnnl::primitive_attr attributes(Write write);
 /// oneDNN's name of f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
-/// Whether the processor has the instructions for which oneDNN has kernels of bf16: AVX-512.
-bool computes_bfloat16();
 /// Whether the processor multiplies tiles of bf16 (AMX) and the system lets this process, which oneDNN asks it for.
 bool has_tiles();
+/// Whether oneDNN's products of bf16 are faster than those of f32: with AMX, and with AVX-512 BF16 but for Intel's.
+bool has_fast_bfloat16();
 /// `desc` over the tensor's memory.
 dnnl::memory bind(const dnnl::memory::desc& desc, const Tensor& tensor);
 /// Uninitialized memory for `desc` from the device's allocator.

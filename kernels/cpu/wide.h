@@ -3,12 +3,12 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/ops/layout.h>
 
-// bf16 on processors for which oneDNN has no kernels of it: computed in f32, and rounded.
+// bf16 on processors that are no faster with it: computed in f32, and rounded.
 
 namespace lockstep::cpu {
 
-/// Whether products of x's elements can only be computed in f32.
-inline bool only_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::computes_bfloat16(); }
+/// Whether products of x's elements, which are bf16, are better computed in f32.
+inline bool better_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::has_fast_bfloat16(); }
 
 /// x in f32.
 inline Tensor widened(const Tensor& x) { return in_dtype(DType::f32, x); }

@@ -298,7 +298,7 @@ bool pays(const Tensor& x, const Shape& kernel, const Window2d& w) {
   // The kernel's points, 4 times the kernel, take their time too: they must be few beside those of the tiles, and fewer
   // where oneDNN is faster.
   const Index tiles = x.dim(0) * tiles_of_image;
-  const Index weight = x.dtype() == DType::bf16 ? 1 : 8;
+  const Index weight = x.dtype() == DType::bf16 && onednn::has_fast_bfloat16() ? 1 : 8;
   return fits && tiles >= 8 && tiles * weight >= in * out / (in + out);
 }
 
