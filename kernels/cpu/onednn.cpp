@@ -46,8 +46,8 @@ bool has(dnnl::cpu_isa instructions) {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
-/// Intel's cores with AVX-512 BF16 take four times as long for a dot product of bf16 as for a multiply-add of f32, which
-/// does half as many multiplications; AMD's take as long (measured on model 207 and on Zen 5).
+/// Intel's cores with AVX-512 BF16 take four times as long for a dot product of bf16 as for a multiply-add of f32,
+/// which does half as many multiplications; AMD's take as long (measured on model 207 and on Zen 5).
 bool is_of_intel() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel") != 0;
