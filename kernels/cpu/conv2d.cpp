@@ -211,7 +211,8 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
     return;
   }
   if (better_wide(x))
-    return narrowed(y, [&](const Tensor& wide) { conv2d(widened(x), kernel, bias, window, activation, wide); });
+    return narrowed(*this, y,
+                    [&](const Tensor& wide) { conv2d(widened(*this, x), kernel, bias, window, activation, wide); });
   thread_local onednn::PlanCache plans("convolution");
   const Activation within = onednn::applies(activation) ? activation : Activation::linear;
   const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, within);
@@ -237,8 +238,9 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
     return add_in_own_pass(*this, dx,
                            [&](const Tensor& apart) { conv2d_gradient_x(dy, kernel, window, Write::replace, apart); });
   if (better_wide(dx))
-    return narrowed(dx,
-                    [&](const Tensor& wide) { conv2d_gradient_x(widened(dy), kernel, window, Write::replace, wide); });
+    return narrowed(*this, dx, [&](const Tensor& wide) {
+      conv2d_gradient_x(widened(*this, dy), kernel, window, Write::replace, wide);
+    });
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_x_plan(g); });
@@ -263,7 +265,7 @@ void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const
       sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
     return;
   }
-  if (better_wide(x)) return conv2d_gradient_kernel(widened(x), widened(dy), window, dkernel, dbias);
+  if (better_wide(x)) return conv2d_gradient_kernel(widened(*this, x), widened(*this, dy), window, dkernel, dbias);
   thread_local onednn::PlanCache plans("kernel gradient of a convolution");
   const Geometry g(x.shape(), dkernel.shape(), dy.shape(), x.dtype(), window, dbias);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_kernel_plan(g); });

@@ -111,7 +111,9 @@ void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias
                        const Tensor& y) {
   if (y.elements() == 0) return;
   if (better_wide(x))
-    return narrowed(y, [&](const Tensor& wide) { dense(widened(x), widened(kernel), bias, activation, wide); });
+    return narrowed(*this, y, [&](const Tensor& wide) {
+      dense(widened(*this, x), widened(*this, kernel), bias, activation, wide);
+    });
   thread_local onednn::PlanCache plans("matrix product");
   const Geometry g(x.dim(0), x.dim(1), y.dim(1), x.dtype(), bias.defined());
   const Activation within = onednn::applies(activation) ? activation : Activation::linear;
@@ -134,8 +136,9 @@ void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write 
     return add_in_own_pass(*this, dx,
                            [&](const Tensor& apart) { dense_gradient_x(dy, kernel, Write::replace, apart); });
   if (better_wide(dx))
-    return narrowed(dx,
-                    [&](const Tensor& wide) { dense_gradient_x(widened(dy), widened(kernel), Write::replace, wide); });
+    return narrowed(*this, dx, [&](const Tensor& wide) {
+      dense_gradient_x(widened(*this, dy), widened(*this, kernel), Write::replace, wide);
+    });
   const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype(), false);
   if (has_few_rows)
     gradient_x_of_few_rows(g, dy, kernel, dx);
@@ -149,7 +152,7 @@ void CpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const 
     if (dbias.defined()) fill(dbias, 0);
     return;
   }
-  if (better_wide(x)) return dense_gradient_kernel(widened(x), widened(dy), dkernel, dbias);
+  if (better_wide(x)) return dense_gradient_kernel(widened(*this, x), widened(*this, dy), dkernel, dbias);
   thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
   const Geometry g(x.dim(0), x.dim(1), dy.dim(1), x.dtype(), dbias.defined());
   const onednn::Plan& plan = plans.get(key_of(x, dy, dbias.defined()), [&] { return gradient_kernel_plan(g); });
