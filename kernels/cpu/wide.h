@@ -1,7 +1,7 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
+#include <lockstep/kernels/ops/layout.h>
 
 // bf16 on processors that are no faster with it: computed in f32, and rounded. By the table that computes, which need
 // not be the calling thread's.
@@ -12,12 +12,7 @@ namespace lockstep::cpu {
 inline bool better_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::has_fast_bfloat16(); }
 
 /// x in f32.
-inline Tensor widened(Backend& backend, const Tensor& x) {
-  if (x.dtype() == DType::f32) return x;
-  Tensor wide = Tensor::empty(x.shape());
-  backend.convert(x, wide);
-  return wide;
-}
+inline Tensor widened(Backend& backend, const Tensor& x) { return in_dtype(DType::f32, x, backend); }
 
 /// result = what compute(f32 tensor) writes, rounded.
 template <class Compute>

@@ -14,11 +14,11 @@ inline Tensor make_dense(const Tensor& x) {
   return copy;
 }
 
-/// `x` itself when it is of `dtype`, else a dense copy that is.
-inline Tensor in_dtype(DType dtype, const Tensor& x) {
+/// `x` itself when it is of `dtype`, else a dense copy that is, made by `backend`.
+inline Tensor in_dtype(DType dtype, const Tensor& x, Backend& backend = current_backend()) {
   if (x.dtype() == dtype) return x;
   Tensor copy = Tensor::empty(x.shape(), dtype);
-  current_backend().convert(x, copy);
+  backend.convert(x, copy);
   return copy;
 }
 

@@ -8,6 +8,8 @@
 
 #include <ucontext.h>
 
+#include <lockstep/runtime/core/bfloat16.h>
+
 namespace lockstep::test {
 namespace {
 
@@ -100,11 +102,6 @@ void store_tile(int number, std::int64_t base, std::int64_t stride) {
     std::memcpy(memory(base + row * stride), tiles.bytes[number][row], tiles.configuration.bytes_of_row[number]);
 }
 
-float widened(std::uint16_t bits) {
-  const std::uint32_t upper = static_cast<std::uint32_t>(bits) << 16;
-  return read<float>(reinterpret_cast<const std::uint8_t*>(&upper));
-}
-
 /// Sums of even and of odd terms apart, added to what is there at the end.
 void multiply_tiles(int sums, int left, int right) {
   const auto& c = tiles.configuration;
@@ -114,7 +111,7 @@ void multiply_tiles(int sums, int left, int right) {
       float odd = 0;
       for (int k = 0; k < c.bytes_of_row[left] / 4; ++k) {
         const auto of = [](const std::uint8_t* pair, int which) {
-          return widened(read<std::uint16_t>(pair + 2 * which));
+          return static_cast<float>(read<bfloat16>(pair + 2 * which));
         };
         const std::uint8_t* const a = tiles.bytes[left][row] + 4 * k;
         const std::uint8_t* const b = tiles.bytes[right][k] + 4 * column;
