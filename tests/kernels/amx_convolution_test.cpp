@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,8 +15,21 @@
 
 #include "tile_emulator.h"
 
+/// What the kernels' question whether there are tile registers is linked to, and its own answer.
+extern "C" bool __wrap__ZN8lockstep6onednn9has_tilesEv();
+extern "C" bool __real__ZN8lockstep6onednn9has_tilesEv();
+
 namespace lockstep::test {
 namespace {
+
+bool pretended = false;
+
+/// While it lives, kernels are told that the processor has tile registers.
+struct PretendedTiles {
+  PretendedTiles() { pretended = true; }
+  ~PretendedTiles() { pretended = false; }
+  const TileEmulator emulator;
+};
 
 struct Case {
   Shape x;
@@ -107,5 +121,47 @@ TEST(AmxConvolution, FitsWhatItCanDo) {
   EXPECT_FALSE(other([](Window2d& w) { w.pad_top = w.pad_bottom = 3; })) << "results above those of x";
 }
 
+/// The op table's gradient.
+Tensor gradient_by_table(const Problem& problem) {
+  Tensor result = Tensor::full(problem.kernel, std::nanf(""));
+  current_backend().conv2d_gradient_kernel(problem.x, problem.dy, problem.window, result, {});
+  return result;
+}
+
+TEST(AmxConvolution, IsWhatTheTableTakesWhereThereAreTiles) {
+  const PretendedTiles tiles;
+  for (const Case& c : cases) {
+    const Problem problem(c);
+    SCOPED_TRACE(problem.name);
+    const std::uint64_t before = TileEmulator::instructions();
+    const Tensor result = gradient_by_table(problem);
+    EXPECT_TRUE(__real__ZN8lockstep6onednn9has_tilesEv() || TileEmulator::instructions() > before);
+    expect_same_bits(result, problem.gradient());
+  }
+}
+
+TEST(AmxConvolution, LeavesTheLibraryWhatItCannotDo) {
+  const PretendedTiles tiles;
+  const Problem problem({{2, 9, 10, 24}, {3, 3, 24, 16}});
+  const Tensor expected = Tensor::empty(problem.kernel);
+  current_backend().conv2d_gradient_kernel(cast(problem.x, DType::f32), cast(problem.dy, DType::f32), problem.window,
+                                           expected, {});
+  const std::uint64_t before = TileEmulator::instructions();
+  expect_close(gradient_by_table(problem), expected.to_vector<double>(), 2 * 9 * 10);
+  EXPECT_EQ(TileEmulator::instructions(), before);
+}
+
+TEST(AmxConvolution, IsNotTakenWhereThereAreNoTiles) {
+  if (onednn::has_tiles()) GTEST_SKIP() << "this processor has them";
+  const TileEmulator emulator;
+  const std::uint64_t before = TileEmulator::instructions();
+  gradient_by_table(Problem(cases.front()));
+  EXPECT_EQ(TileEmulator::instructions(), before);
+}
+
 }  // namespace
 }  // namespace lockstep::test
+
+bool __wrap__ZN8lockstep6onednn9has_tilesEv() {
+  return lockstep::test::pretended || __real__ZN8lockstep6onednn9has_tilesEv();
+}
