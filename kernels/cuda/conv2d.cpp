@@ -47,8 +47,13 @@ ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnH
   static cudnn::PlanCache cache(cudnn::cache_folder());
   const std::lock_guard lock(turn);
   try {
-    return cudnn::tuned_plan(cache, text_of(gpu), convolution, handle,
-                             [&] { return cudnn::PlanTimer(convolution, gpu, handle); });
+    bool timed = false;
+    ConvolutionPlan plan = cudnn::tuned_plan(cache, text_of(gpu), convolution, handle, [&] {
+      timed = true;
+      return cudnn::PlanTimer(convolution, gpu, handle);
+    });
+    if (timed) allocator(gpu.device()).release_cache();  // scratch memory of all sizes, which nobody asks for again
+    return plan;
   } catch (const OutOfMemory& error) {
     log_warning("the algorithms of the {} are not timed: {}", convolution.text(), error.what());
     return {convolution, handle};
@@ -85,7 +90,7 @@ void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bi
   Convolution convolution(ConvolutionPass::forward, x.dtype(), x.shape(), kernel.shape(), y.shape(), window);
   convolution.bias = bias.defined();
   // Without a bias, cuDNN has a relu only in kernels that it compiles while the program runs.
-  convolution.relu = bias.defined() && activation == Activation::relu && cudnn::takes_relu();
+  convolution.relu = bias.defined() && activation == Activation::relu && cudnn::takes_relu(x.dtype());
   const Tensor images = told_x(convolution, x);
   const Tensor filters = cudnn::filters_first(kernel, x.dtype());
   const Tensor shift = bias.defined() ? aligned(in_dtype(x.dtype(), bias)) : bias;

@@ -36,9 +36,9 @@ std::string versions();
 
 ///@{
 /// Whether this build's API can be told of more padding on one side of x than on the other, and has a relu behind the
-/// bias that keeps NaN.
+/// bias that keeps NaN, without losing more than that gains.
 bool takes_uneven_padding();
-bool takes_relu();
+bool takes_relu(DType dtype);
 ///@}
 
 /// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms

@@ -162,7 +162,7 @@ std::string versions() {
 }
 
 bool takes_uneven_padding() { return false; }
-bool takes_relu() { return false; }
+bool takes_relu(DType /*dtype*/) { return false; }
 
 struct ConvolutionPlan::Description {
   Convolution convolution;

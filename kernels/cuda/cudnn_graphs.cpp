@@ -83,7 +83,6 @@ void describe_forward(frontend::graph::Graph& graph, const Convolution& c) {
   TensorHandle y = graph.conv_fprop(x, kernel, windows_of<frontend::graph::Conv_fprop_attributes>(c));
   if (c.bias)
     y = graph.pointwise(y, input(graph, bias_uid, c.bias_layout()), pointwise(frontend::PointwiseMode_t::ADD));
-  // cudnn-frontend asks for NaN to stay NaN, as relu of ops/activations.h does.
   if (c.relu) y = graph.pointwise(y, pointwise(frontend::PointwiseMode_t::RELU_FWD));
   output(y, y_uid, c.y());
 }
@@ -117,7 +116,8 @@ std::string versions() {
 }
 
 bool takes_uneven_padding() { return true; }
-bool takes_relu() { return true; }
+// In bfloat16 none of the kernels on tensor cores is said to keep NaN.
+bool takes_relu(DType dtype) { return dtype == DType::f32; }
 
 struct ConvolutionPlan::Description {
   Convolution convolution;
@@ -182,6 +182,8 @@ std::int64_t ConvolutionPlan::prepare() {
   std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
                             Note::FFT, Note::WINOGRAD};
   if (convolution.dtype == DType::f32) refused.push_back(Note::TENSOR_CORE);  // where f32 would be rounded first
+  // NaN stays NaN, as in relu of ops/activations.h.
+  if (convolution.relu) graph.select_numeric_notes({Note::STRICT_NAN_PROP});
   graph.deselect_numeric_notes(refused)
       .deselect_behavior_notes({frontend::BehaviorNote_t::RUNTIME_COMPILATION})
       .deselect_workspace_greater_than(workspace_limit);

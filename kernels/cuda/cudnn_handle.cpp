@@ -1,6 +1,7 @@
 #include "lockstep/kernels/cuda/cudnn_handle.h"
 
 #include <map>
+#include <mutex>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/thread/context.h>
@@ -10,7 +11,11 @@ namespace {
 
 class Handle {
  public:
-  Handle() { check(cudnnCreate(&handle_), "cudnnCreate"); }
+  Handle() {
+    static std::mutex one_at_a_time;  // as NVIDIA advises for the first ones of a process
+    const std::lock_guard lock(one_at_a_time);
+    check(cudnnCreate(&handle_), "cudnnCreate");
+  }
   ~Handle() { cudnnDestroy(handle_); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;

@@ -62,6 +62,16 @@ void run(const MatrixProduct& product, const ProductPlan::Operands& operands) {
       operands);
 }
 
+/// Whether the library does what its heuristics say that it can, which is no promise. It is tried: what `operands` are
+/// to be filled with is there then.
+bool is_done(ProductPlan& plan, const ProductPlan::Operands& operands) try {
+  run(plan, operands);
+  return true;
+} catch (const DeviceError&) {
+  cudaGetLastError();  // it is not an error of the calls that come after
+  return false;
+}
+
 /// Whether a plan's relu gives NaN for NaN, as relu of ops/activations.h does; of the library's nothing is said. It is
 /// tried: leaves something else where the result, y, is to be. Waits for it.
 bool keeps_nan(ProductPlan& plan, ProductPlan::Operands operands, const Tensor& y) {
@@ -72,12 +82,12 @@ bool keeps_nan(ProductPlan& plan, ProductPlan::Operands operands, const Tensor& 
 }
 
 /// Whether the product has been enqueued. If not, the library does not do its epilogue, or not as is wanted.
-template <class IsRight>
-bool run_if_taken(const MatrixProduct& product, const ProductPlan::Operands& operands, const IsRight& is_right) {
+template <class IsRight = decltype([](const ProductPlan&) { return true; })>
+bool run_if_taken(const MatrixProduct& product, const ProductPlan::Operands& operands, const IsRight& is_right = {}) {
   const Gpu& gpu = current_gpu();
   std::optional<ProductPlan>& plan = known_plans().get(gpu.ordinal(), product, [&] {
     std::optional<ProductPlan> made(product);
-    if (!made->find_algorithm(handle_of(gpu)) || !is_right(*made)) made.reset();
+    if (!made->find_algorithm(handle_of(gpu)) || !is_done(*made, operands) || !is_right(*made)) made.reset();
     return made;
   });
   if (plan) run(*plan, operands);
@@ -109,7 +119,10 @@ void CudaBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bia
       return result.finish();
   }
   const LibraryResult result(y, activation);
-  run(product(shift.defined() ? Epilogue::bias : Epilogue::none), operands(result));
+  if (!shift.defined() || !run_if_taken(product(Epilogue::bias), operands(result))) {
+    run(product(Epilogue::none), operands(result));
+    if (shift.defined()) binary(BinaryOp::add, result.tensor(), shift.broadcast_view(y.shape()), result.tensor());
+  }
   result.finish();
 }
 
@@ -145,7 +158,7 @@ void CudaBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const
   if (dbias.defined()) {
     const LibraryResult sums(dbias);
     operands.vector = sums.tensor().raw_data();
-    if (run_if_taken(product(Epilogue::bgrada), operands, [](const ProductPlan&) { return true; })) {
+    if (run_if_taken(product(Epilogue::bgrada), operands)) {
       sums.finish();
       return result.finish();
     }

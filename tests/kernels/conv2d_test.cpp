@@ -174,12 +174,14 @@ TEST(Conv2d, AppliesAnActivationToWinogradsResults) {
 TEST(Conv2d, KeepsNan) {
   const Tensor x = Tensor::full({2, 9, 9, 16}, std::nanf(""));
   for (const std::int64_t window : {3, 2})  // the first one by Winograd's filtering
-    for (const Activation activation :
-         {Activation::linear, Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu,
-          Activation::selu, Activation::sigmoid, Activation::tanh, Activation::exponential}) {
-      const Tensor y = conv2d(x, random_tensor({window, window, 16, 32}, 2), {}, {.activation = activation});
-      EXPECT_THAT(y.to_vector<float>(), Each(IsNan())) << "window " << window << ", " << static_cast<int>(activation);
-    }
+    for (const Tensor& bias : {Tensor(), random_tensor({32}, 3)})
+      for (const Activation activation :
+           {Activation::linear, Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu,
+            Activation::selu, Activation::sigmoid, Activation::tanh, Activation::exponential}) {
+        const Tensor y = conv2d(x, random_tensor({window, window, 16, 32}, 2), bias, {.activation = activation});
+        EXPECT_THAT(y.to_vector<float>(), Each(IsNan()))
+            << "window " << window << ", bias " << bias.defined() << ", " << static_cast<int>(activation);
+      }
 }
 
 TEST(Conv2d, ReadsChannelSlices) {

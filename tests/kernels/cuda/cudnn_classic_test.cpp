@@ -227,7 +227,7 @@ struct SomeMemory {
 };
 
 TEST_F(ClassicCudnn, HasNoRelu) {
-  EXPECT_FALSE(cudnn::takes_relu());
+  for (const DType dtype : {DType::f32, DType::bf16}) EXPECT_FALSE(cudnn::takes_relu(dtype));
   Convolution c = some_convolution(ConvolutionPass::forward);
   c.bias = c.relu = true;
   EXPECT_THAT(error_of<Unsupported>([&] { ConvolutionPlan(c, handle()); }),

@@ -26,9 +26,11 @@ std::vector<Convolution> passes_of(const ConvolutionCase& c, DType dtype) {
   biased.bias = true;
   Convolution rectified = biased;
   rectified.relu = true;
-  return {convolution_of(c, ConvolutionPass::forward, dtype), biased, rectified,
-          convolution_of(c, ConvolutionPass::gradient_x, dtype),
-          convolution_of(c, ConvolutionPass::gradient_kernel, dtype)};
+  std::vector<Convolution> passes{convolution_of(c, ConvolutionPass::forward, dtype), biased,
+                                  convolution_of(c, ConvolutionPass::gradient_x, dtype),
+                                  convolution_of(c, ConvolutionPass::gradient_kernel, dtype)};
+  if (cudnn::takes_relu(dtype)) passes.push_back(rectified);
+  return passes;
 }
 
 class CudnnPlans : public ::testing::TestWithParam<std::tuple<GpuFigures, DType>> {
