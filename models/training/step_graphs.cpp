@@ -87,7 +87,12 @@ Forward StepGraphs::rehearse(Step& step) {
   {
     const MemoryPoolScope apart(pool_);
     const CaptureRehearsal keeping;
-    forward = compute_.run(step.inputs, step.key.global_size);
+    try {
+      forward = compute_.run(step.inputs, step.key.global_size);
+    } catch (OutOfMemory& error) {
+      error.add_context("in memory apart for CUDA graphs, without which there is more of it");
+      throw;
+    }
   }
   step.repeats = pool_.stats().system_allocations == before;
   if (++step.rehearsals == most_rehearsals && !step.repeats) give_up("no two steps take the same memory");
@@ -105,6 +110,7 @@ void StepGraphs::capture(Step& step) {
     captured.gradients =
         compute_.optimizer().capture_gradients(capture, tape, captured.forward.loss, compute_.trainable());
     step.captured = std::move(captured);
+    pool_.keep_all(true);
   } catch (const Error& error) {  // nothing has been computed or exchanged
     give_up(error.what());
   }
@@ -126,6 +132,8 @@ std::vector<const void*> StepGraphs::addresses() const {
 void StepGraphs::give_up(const char* why) {
   given_up_ = true;
   steps_.clear();
+  pool_.keep_all(false);
+  pool_.release_cache();
   if (!warned_.exchange(true)) log_warning("CUDA graphs are not used: {}", why);
 }
 

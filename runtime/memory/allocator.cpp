@@ -49,7 +49,10 @@ void Buffer::move_into(std::shared_ptr<Buffer> other, std::size_t offset) {
   owner_->take_back(block_);
 }
 
-CachingAllocator::~CachingAllocator() { release_cache(); }
+CachingAllocator::~CachingAllocator() {
+  keep_all(false);
+  release_cache();
+}
 
 std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   BlockList::Position block;
@@ -142,7 +145,13 @@ void CachingAllocator::release_cache() {
   release_free_segments();
 }
 
+void CachingAllocator::keep_all(bool keep) {
+  const std::lock_guard lock(mutex_);
+  keeps_all_ = keep;
+}
+
 void CachingAllocator::release_free_segments() noexcept {
+  if (keeps_all_) return;
   while (const auto segment = blocks_.take_free_segment()) {
     if (device_.kind == DeviceKind::cpu) poison::permit(segment->first, segment->second);
     resource_.release(segment->first, segment->second);

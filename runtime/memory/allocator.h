@@ -64,6 +64,9 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
   /// Gives what is not in use back to the system, as far as it is whole segments.
   void release_cache();
+  /// From now on nothing is given back to the system, however short of memory that is: for work that has been captured
+  /// and uses, whenever it is launched, blocks that are free meanwhile. False ends it.
+  void keep_all(bool keep);
   /// A snapshot.
   AllocatorStats stats() const;
   /// Makes bytes_peak what is in use now.
@@ -92,6 +95,7 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   AllocatorStats stats_;
   std::size_t handed_out_ = 0;  ///< bytes in all since it last asked the system for memory, until that has settled
   bool settled_ = false;
+  bool keeps_all_ = false;
 };
 
 /// The allocator of a logical device, made at first use.

@@ -1,5 +1,6 @@
 #include "lockstep/runtime/memory/uploads.h"
 
+#include <bit>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -57,8 +58,11 @@ Uploads::Staging& Uploads::next_staging(std::size_t bytes) {
     MemoryResource& pinned = gpu_platform().pinned_memory();
     if (staging.memory != nullptr)
       pinned.release(std::exchange(staging.memory, nullptr), std::exchange(staging.bytes, 0));
-    staging.memory = static_cast<std::byte*>(pinned.allocate(bytes));
-    staging.bytes = bytes;
+    // A power of two, so that batches that grow seldom come here: the driver may wait for GPUs, and GPUs for each
+    // other.
+    const std::size_t more = std::bit_ceil(bytes);
+    staging.memory = static_cast<std::byte*>(pinned.allocate(more));
+    staging.bytes = more;
   }
   ++calls_;
   return staging;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 
 namespace lockstep {
@@ -15,6 +16,7 @@ const LogicalDevice gpu{DeviceKind::gpu, 60};
 class CountedMemory final : public MemoryResource {
  public:
   void* allocate(std::size_t bytes) override {
+    require<OutOfMemory>(given_ + bytes <= limit, "{} bytes are too many", bytes);
     given_ += bytes;
     return std::malloc(bytes);
   }
@@ -23,6 +25,8 @@ class CountedMemory final : public MemoryResource {
     std::free(memory);
   }
   std::size_t given() const { return given_; }
+
+  std::size_t limit = std::size_t{1} << 20;  ///< what can be given
 
  private:
   std::size_t given_ = 0;
@@ -78,6 +82,21 @@ TEST_F(Pool, GivesItsMemoryBackWhenNothingOfItIsLeft) {
   }
   EXPECT_GT(system.given(), 0U);
   block.reset();
+  EXPECT_EQ(system.given(), 0U);
+}
+
+TEST_F(Pool, KeepsAllWhenToldToHoweverShortOfMemoryTheSystemIs) {
+  const MemoryPool pool(gpu, system);
+  const MemoryPoolScope scope(pool);
+  (void)allocator(gpu).allocate(4096);
+  system.limit = system.given();
+  pool.keep_all(true);
+  EXPECT_THROW((void)allocator(gpu).allocate(1024), OutOfMemory);
+  pool.release_cache();
+  EXPECT_EQ(system.given(), 4096U);
+  pool.keep_all(false);
+  EXPECT_NO_THROW((void)allocator(gpu).allocate(1024));
+  pool.release_cache();
   EXPECT_EQ(system.given(), 0U);
 }
 

@@ -87,12 +87,12 @@ TEST_F(UploadsToAGpu, UseTwoBuffersAndWaitForTheOneTheyFill) {
 }
 
 TEST_F(UploadsToAGpu, TakeLargerBuffersWhenNeededOnly) {
-  int* const to = room(4000);
-  for (const std::size_t size : {1000U, 1000U, 4000U, 4000U, 10U, 10U, 4000U, 4000U})
+  int* const to = room(4050);
+  for (const std::size_t size : {1000U, 1000U, 4000U, 4000U, 10U, 10U, 4050U, 4050U})
     begin(to, std::vector<int>(size, static_cast<int>(size)));
   EXPECT_EQ(platform_.pinned_memory().allocations(), 4U);
   platform_.synchronize(gpu);
-  EXPECT_EQ(on_gpu(to, 4000), std::vector<int>(4000, 4000));
+  EXPECT_EQ(on_gpu(to, 4050), std::vector<int>(4050, 4050));
 }
 
 TEST_F(UploadsToAGpu, MarksAreUsedAgainOnceNobodyHasThem) {
