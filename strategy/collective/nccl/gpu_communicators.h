@@ -44,6 +44,9 @@ class GpuCommunicators {
   /// On any replica's thread: enqueues a part of each replica of this process, in replica order, in the communication
   /// queues of their GPUs. Throws DeviceError, Timeout.
   virtual void enqueue_for_all(const char* what, std::span<const GpuPart> parts) = 0;
+  /// After a step that failed, when no replica is in a call: what some replicas have enqueued without the others would
+  /// never end on their GPUs. It is ended then, and enqueuing throws DeviceError from now on.
+  virtual void abandon_step() = 0;
 };
 
 /// Makes those of these GPUs, each a replica's, with those of other workers where there is a cluster, which outlives

@@ -167,6 +167,7 @@ void NcclCollective::gradients_final(int replica, const FlatViews& views, std::s
 void NcclCollective::abandon_step() {
   if (cluster_ && exchange_.begun()) cluster_->fail_all("a step failed while its gradients were on their way");
   exchange_.abandon();
+  communicators_->abandon_step();
 }
 
 void NcclCollective::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {

@@ -97,6 +97,7 @@ void PretendGpuCommunicators::combine(std::span<const GpuPart> parts) {
 
 void PretendGpuCommunicators::enqueue(int replica, const char* /*what*/, std::span<const GpuPart> parts) {
   const std::lock_guard lock(mutex_);
+  require<DeviceError>(!aborted_, "the pretended communicators were aborted");
   const std::size_t call = calls_[static_cast<std::size_t>(replica)]++;
   std::vector<std::vector<GpuPart>>& all = waiting_[call];
   all.resize(gpus_.size());
@@ -131,6 +132,12 @@ void PretendGpuCommunicators::enqueue_for_all(const char* /*what*/, std::span<co
     platform_.queue(gpu, GpuQueue::communication).enqueue([this, work] {
       std::call_once(work->once, [&] { combine(work->parts); });
     });
+}
+
+void PretendGpuCommunicators::abandon_step() {
+  const std::lock_guard lock(mutex_);
+  aborted_ = aborted_ || !waiting_.empty();
+  waiting_.clear();
 }
 
 std::vector<std::size_t> PretendGpuCommunicators::take_enqueued_for_all() {

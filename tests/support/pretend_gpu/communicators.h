@@ -26,6 +26,7 @@ class PretendGpuCommunicators final : public GpuCommunicators {
   PretendGpuCommunicators& operator=(const PretendGpuCommunicators&) = delete;
   void enqueue(int replica, const char* what, std::span<const GpuPart> parts) override;
   void enqueue_for_all(const char* what, std::span<const GpuPart> parts) override;
+  void abandon_step() override;
 
   /// What has been enqueued for all, by any of these: elements, in their order, of each call.
   static std::vector<std::size_t> take_enqueued_for_all();
@@ -37,7 +38,8 @@ class PretendGpuCommunicators final : public GpuCommunicators {
 
   PretendGpuPlatform& platform_;
   std::vector<LogicalDevice> gpus_;
-  std::mutex mutex_;                                                  ///< of what follows
+  std::mutex mutex_;  ///< of what follows
+  bool aborted_ = false;
   std::vector<std::size_t> calls_;                                    ///< by replica: of enqueue
   std::map<std::size_t, std::vector<std::vector<GpuPart>>> waiting_;  ///< by call: the parts of those who came
 };

@@ -172,6 +172,7 @@ void NcclCommunicators::enqueue(int replica, const char* what, std::span<const G
   NcclGroup group;
   for (const GpuPart& part : parts) enqueue_part(part, member.communicator, member.gpu.stream());
   group.end();
+  ++member.enqueued;
   settle(member, what);
   watch(member, GpuQueue::compute, what);
 }
@@ -188,6 +189,12 @@ void NcclCommunicators::enqueue_for_all(const char* what, std::span<const GpuPar
   group.end();
   for (const auto& member : members_) settle(*member, what);
   for (const auto& member : members_) watch(*member, GpuQueue::communication, what);
+}
+
+void NcclCommunicators::abandon_step() {
+  const auto differ = [](const auto& a, const auto& b) { return a->enqueued != b->enqueued; };
+  if (std::ranges::adjacent_find(members_, differ) != members_.end())
+    abort_all("a replica failed before its part of a collective, which others had begun", true);
 }
 
 void NcclCommunicators::watch(Member& member, GpuQueue queue, const char* what) {
@@ -221,6 +228,7 @@ std::string NcclCommunicators::trouble_of(Member& member) const {
     if (since == 0 || Clock::now() - Clock::time_point(Clock::duration(since)) < timeout_) return {};
     return fmt::format("a call of NCCL's for {} did not end within {} s", where, seconds(timeout_));
   }
+  if (member.communicator == nullptr) return {};  // aborted, by a step that failed
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = ncclCommGetAsyncError(member.communicator, &state);
   if (asked != ncclSuccess) state = asked;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,7 @@ class NcclCommunicators final : public GpuCommunicators {
   /// The watchdog sees to it that these end in time. Throws DeviceError once the communicators have been aborted, too.
   void enqueue(int replica, const char* what, std::span<const GpuPart> parts) override;
   void enqueue_for_all(const char* what, std::span<const GpuPart> parts) override;
+  void abandon_step() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,7 +54,8 @@ class NcclCommunicators final : public GpuCommunicators {
     Gpu& gpu;
     std::mutex mutex;  ///< of what follows: an abort must not free what a call uses
     ncclComm_t communicator = nullptr;
-    std::string aborted;  ///< why; empty while all is well
+    std::string aborted;         ///< why; empty while all is well
+    std::uint64_t enqueued = 0;  ///< times that `enqueue` has given its GPU something
     std::deque<Watched> under_way;
     std::atomic<Clock::rep> called_since = 0;  ///< when a Call took the mutex; 0 while there is none
     std::vector<std::unique_ptr<CudaEvent>> spare;

@@ -276,6 +276,37 @@ TEST(NcclCollective, AStepAfterOneThatFailedInBackwardIsWhole) {
   EXPECT_EQ(failing.values(), well.values());
 }
 
+// bf16 is widened after the last meeting before NCCL: there a launch that fails leaves another replica's GPU waiting.
+TEST(NcclCollective, EndsWhatReplicasHaveBegunWithoutTheOneThatFails) {
+  auto& gpus = dynamic_cast<test::PretendGpuPlatform&>(gpu_platform());
+  const LogicalDevice second = logical_gpus(2)[1];
+  int aborted = 0;
+  bool done = false;
+  for (std::int64_t first = 1; !done; ++first) {
+    const MirroredStrategy strategy = on_gpus(2);
+    const auto all_reduce = [&] {
+      return strategy.run(
+          [] { return get_replica_context().all_reduce(ReduceOp::sum, Tensor::full({5}, 1, DType::bf16)); });
+    };
+    gpus.fail_launch(second, first);
+    try {
+      all_reduce();
+      done = true;
+    } catch (const DeviceError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("replica 1 (GPU:1)"));
+    }
+    gpus.fail_launch(second, 0);
+    try {
+      const auto sums = all_reduce();
+      for (const Tensor& sum : sums.local_results()) EXPECT_THAT(sum.to_vector<float>(), testing::Each(2));
+    } catch (const DeviceError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("were aborted"));
+      ++aborted;
+    }
+  }
+  EXPECT_GT(aborted, 0);
+}
+
 /// What all replicas get from all_reduce of one value each.
 Tensor reduced(ReduceOp op, const std::vector<Tensor>& values) {
   const auto parts = test::per_replica(static_cast<int>(values.size()),
