@@ -22,7 +22,6 @@ struct Device {
   ///@}
   std::string model{};               ///< the maker's name
   std::size_t memory_total = 0;      ///< bytes
-  std::size_t memory_free = 0;       ///< bytes, when asked
   int cores = 0;                     ///< hardware threads of a CPU, multiprocessors of a GPU
   std::string compute_capability{};  ///< "9.0"; empty for a CPU
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address

@@ -49,10 +49,12 @@ class GpuGraph {
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
-  /// Asks the driver anew, each time.
+  /// Asks the driver anew, each time; no GPU has to do with it.
   virtual GpuReport report() = 0;
   /// How many physical GPUs there are; cheaper than a report.
   virtual int count() = 0;
+  /// How many bytes are free on a physical GPU, which this process then uses; 0 where it may not.
+  virtual std::size_t free_memory(int gpu) = 0;
   /// The memory of a logical GPU. Throws Unsupported when it cannot be used.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
   /// Memory of the host that GPUs copy from by themselves, while the host goes on. Throws Unsupported in a build

@@ -24,11 +24,14 @@ std::string cpu_model() {
   return "CPU";
 }
 
+/// Of as many pages as the system says.
+std::size_t bytes_of_pages(int what) {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) * static_cast<std::size_t>(sysconf(what));
+}
+
 Device describe_cpu() {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   Device cpu{.kind = DeviceKind::cpu, .index = 0, .model = cpu_model()};
-  cpu.memory_total = page * static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
-  cpu.memory_free = page * static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES));
+  cpu.memory_total = bytes_of_pages(_SC_PHYS_PAGES);
   cpu.cores = available_cores();
   return cpu;
 }
@@ -69,9 +72,9 @@ void require_exists(const LogicalDevice& device) {
             max_logical_cpus - 1);
     return;
   }
-  const GpuReport gpus = gpu_platform().report();
-  require(device.index < static_cast<int>(gpus.devices.size()), "{} does not exist: {}", device.name(),
-          gpus.devices.empty() ? gpus.why_none : fmt::format("this machine has {} GPU(s)", gpus.devices.size()));
+  const int gpus = gpu_platform().count();
+  require(device.index < gpus, "{} does not exist: {}", device.name(),
+          gpus == 0 ? why_no_gpu() : fmt::format("this machine has {} GPU(s)", gpus));
 }
 
 }  // namespace
@@ -92,6 +95,10 @@ std::vector<Device> physical_devices() {
   std::vector<Device> devices{describe_cpu()};
   for (Device& gpu : gpu_platform().report().devices) devices.push_back(std::move(gpu));
   return devices;
+}
+
+std::size_t free_memory(const Device& device) {
+  return device.kind == DeviceKind::cpu ? bytes_of_pages(_SC_AVPHYS_PAGES) : gpu_platform().free_memory(device.index);
 }
 
 std::string why_no_gpu() { return gpu_platform().report().why_none; }

@@ -13,6 +13,10 @@ namespace lockstep {
 /// Every device of the machine, CPUs first. Works without a driver.
 std::vector<Device> physical_devices();
 
+/// How many bytes of its memory are free now. Asking a GPU takes some hundred MB of it for as long as this process
+/// runs, as its use would; 0 where another process has it for itself.
+std::size_t free_memory(const Device& device);
+
 /// Why there is no GPU: no CUDA in this build, no driver, no device. Empty when there is one.
 std::string why_no_gpu();
 

@@ -86,10 +86,6 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
                                                                           .cluster = cluster}});
 }
 
-}  // namespace
-
-namespace {
-
 /// The cores of a machine that several workers are on, unless they have been given cores of their own.
 std::vector<LogicalDevice> worker_cpus(int replicas, int workers) {
   const int cores = logical_cpus(1).front().cores;
@@ -101,7 +97,7 @@ std::vector<LogicalDevice> worker_cpus(int replicas, int workers) {
 }  // namespace
 
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas) {
-  const auto gpus = static_cast<int>(gpu_platform().report().devices.size());
+  const int gpus = gpu_platform().count();
   const LocalProcesses here = local_processes();
   if (gpus == 0) return worker_cpus(replicas.value_or(1), here.count);
   const int own = replicas.value_or(std::max(1, gpus / here.count));

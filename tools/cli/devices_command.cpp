@@ -16,7 +16,7 @@ nlohmann::ordered_json as_json(const Device& device) {
   nlohmann::ordered_json result{{"name", fmt::format("{}:{}", name(device.kind), device.index)},
                                 {"model", device.model},
                                 {"memory_total", device.memory_total},
-                                {"memory_free", device.memory_free},
+                                {"memory_free", free_memory(device)},
                                 {"cores", device.cores}};
   if (device.kind == DeviceKind::gpu) {
     result["compute_capability"] = device.compute_capability;
@@ -61,7 +61,7 @@ void print_table() {
   for (const Device& device : devices)
     fmt::print("{:<6} {:<40} {:>6.1f} GiB {:>6.1f} GiB {:>6} {:>10}\n",
                fmt::format("{}:{}", name(device.kind), device.index), device.model,
-               static_cast<double>(device.memory_total) / gib, static_cast<double>(device.memory_free) / gib,
+               static_cast<double>(device.memory_total) / gib, static_cast<double>(free_memory(device)) / gib,
                device.cores, device.compute_capability.empty() ? "-" : device.compute_capability);
   print_links(devices);
   const std::string why = why_no_gpu();

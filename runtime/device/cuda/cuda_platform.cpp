@@ -111,6 +111,7 @@ class CudaPlatform final : public GpuPlatform {
  public:
   GpuReport report() override { return report_gpus(); }
   int count() override { return count_gpus(); }
+  std::size_t free_memory(int gpu) override { return free_memory_of_gpu(gpu); }
 
   MemoryResource& memory(const LogicalDevice& gpu) override {
     const std::lock_guard lock(mutex_);

@@ -104,16 +104,12 @@ void Gpu::synchronize_queues() {
 
 IndexFault* Gpu::index_fault(const std::string& what) {
   const std::lock_guard lock(mutex_);
-  IndexFault*& fault = faults_[what];
-  if (fault == nullptr) {
-    refuse_capture("the first check of indices");
-    make_current();
-    void* memory = nullptr;
-    check_cuda(cudaHostAlloc(&memory, sizeof(IndexFault), cudaHostAllocMapped | cudaHostAllocPortable),
-               "cudaHostAlloc");
-    fault = new (memory) IndexFault;
-  }
-  return fault;
+  if (const auto known = faults_.find(what); known != faults_.end()) return known->second;
+  refuse_capture("the first check of indices");
+  make_current();
+  void* memory = nullptr;
+  check_cuda(cudaHostAlloc(&memory, sizeof(IndexFault), cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
+  return faults_[what] = new (memory) IndexFault;
 }
 
 void Gpu::set_error(std::string message) {

@@ -12,7 +12,10 @@ namespace {
 class CurrentDeviceGuard {
  public:
   CurrentDeviceGuard() { cudaGetDevice(&previous_); }
-  ~CurrentDeviceGuard() { cudaSetDevice(previous_); }
+  ~CurrentDeviceGuard() {
+    cudaSetDevice(previous_);
+    cudaGetLastError();  // what failed here is none of the next kernel's
+  }
   CurrentDeviceGuard(const CurrentDeviceGuard&) = delete;
   CurrentDeviceGuard& operator=(const CurrentDeviceGuard&) = delete;
 
@@ -31,8 +34,6 @@ Device describe(int index, int count) {
   device.cores = properties.multiProcessorCount;
   device.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);
   device.memory_total = properties.totalGlobalMem;
-  // Nothing is known of what is free on a GPU that another process has for itself.
-  if (cudaSetDevice(index) == cudaSuccess) cudaMemGetInfo(&device.memory_free, &device.memory_total);
   for (int peer = 0; peer < count; ++peer) {
     int reachable = 0;
     if (peer != index) check(cudaDeviceCanAccessPeer(&reachable, index, peer), "cudaDeviceCanAccessPeer", index);
@@ -53,10 +54,17 @@ GpuReport report_gpus() {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) return {{}, fmt::format("no usable CUDA driver: {}", cudaGetErrorString(status))};
   if (count == 0) return {{}, "the CUDA driver reports no device"};
-  const CurrentDeviceGuard guard;
   GpuReport report;
   for (int index = 0; index < count; ++index) report.devices.push_back(describe(index, count));
   return report;
+}
+
+std::size_t free_memory_of_gpu(int index) {
+  const CurrentDeviceGuard guard;
+  std::size_t left = 0;
+  std::size_t total = 0;
+  const bool known = cudaSetDevice(index) == cudaSuccess && cudaMemGetInfo(&left, &total) == cudaSuccess;
+  return known ? left : 0;
 }
 
 }  // namespace lockstep

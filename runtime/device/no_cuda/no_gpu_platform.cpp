@@ -8,6 +8,7 @@ class NoGpus final : public GpuPlatform {
  public:
   GpuReport report() override { return {.why_none = why}; }
   int count() override { return 0; }
+  std::size_t free_memory(int) override { return 0; }
   MemoryResource& memory(const LogicalDevice& gpu) override { refuse(gpu); }
   MemoryResource& pinned_memory() override { fail<Unsupported>("pinned memory cannot be had: {}", why); }
   void copy(void*, const LogicalDevice& destination, const void*, const LogicalDevice& source, std::size_t) override {

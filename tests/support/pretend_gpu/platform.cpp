@@ -113,11 +113,14 @@ GpuReport PretendGpuPlatform::report() {
                               .index = static_cast<int>(report.devices.size()),
                               .model = "pretended",
                               .memory_total = 8 * gib,
-                              .memory_free = 8 * gib,
                               .cores = 1,
                               .compute_capability = "9.0",
                               .peers = peers});
   return report;
+}
+
+std::size_t PretendGpuPlatform::free_memory(int gpu) {
+  return report().devices.at(static_cast<std::size_t>(gpu)).memory_total;
 }
 
 MemoryResource& PretendGpuPlatform::memory(const LogicalDevice& gpu) {

@@ -42,6 +42,7 @@ class PretendGpuPlatform : public GpuPlatform {
   explicit PretendGpuPlatform(std::vector<std::vector<int>> peers = {{}}) : peers_(std::move(peers)) {}
   GpuReport report() override;
   int count() override { return static_cast<int>(peers_.size()); }
+  std::size_t free_memory(int gpu) override;
   MemoryResource& memory(const LogicalDevice& gpu) override;
   PretendPinnedMemory& pinned_memory() override { return pinned_memory_; }
   void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
