@@ -110,7 +110,7 @@ void StepGraphs::capture(Step& step) {
     captured.gradients =
         compute_.optimizer().capture_gradients(capture, tape, captured.forward.loss, compute_.trainable());
     step.captured = std::move(captured);
-    pool_.keep_all(true);
+    pool_.keep_all();
   } catch (const Error& error) {  // nothing has been computed or exchanged
     give_up(error.what());
   }
@@ -132,8 +132,7 @@ std::vector<const void*> StepGraphs::addresses() const {
 void StepGraphs::give_up(const char* why) {
   given_up_ = true;
   steps_.clear();
-  pool_.keep_all(false);
-  pool_.release_cache();
+  pool_ = MemoryPool(gpu_);  // the old one's memory goes back with the last that is used of it
   if (!warned_.exchange(true)) log_warning("CUDA graphs are not used: {}", why);
 }
 

@@ -50,7 +50,7 @@ void Buffer::move_into(std::shared_ptr<Buffer> other, std::size_t offset) {
 }
 
 CachingAllocator::~CachingAllocator() {
-  keep_all(false);
+  keeps_all_ = false;
   release_cache();
 }
 
@@ -145,9 +145,9 @@ void CachingAllocator::release_cache() {
   release_free_segments();
 }
 
-void CachingAllocator::keep_all(bool keep) {
+void CachingAllocator::keep_all() {
   const std::lock_guard lock(mutex_);
-  keeps_all_ = keep;
+  keeps_all_ = true;
 }
 
 void CachingAllocator::release_free_segments() noexcept {

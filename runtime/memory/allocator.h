@@ -65,8 +65,8 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
   /// Gives what is not in use back to the system, as far as it is whole segments.
   void release_cache();
   /// From now on nothing is given back to the system, however short of memory that is: for work that has been captured
-  /// and uses, whenever it is launched, blocks that are free meanwhile. False ends it.
-  void keep_all(bool keep);
+  /// and uses, whenever it is launched, blocks that are free meanwhile.
+  void keep_all();
   /// A snapshot.
   AllocatorStats stats() const;
   /// Makes bytes_peak what is in use now.

@@ -17,11 +17,8 @@ class MemoryPool {
   MemoryPool(const LogicalDevice& gpu, MemoryResource& resource)
       : allocator_(std::make_shared<CachingAllocator>(gpu, resource)) {}
   ///@}
-  ///@{
-  /// As the allocator's.
-  void keep_all(bool keep) const { allocator_->keep_all(keep); }
-  void release_cache() const { allocator_->release_cache(); }
-  ///@}
+  /// As the allocator's, until the pool ends.
+  void keep_all() const { allocator_->keep_all(); }
   /// Of this pool alone.
   AllocatorStats stats() const { return allocator_->stats(); }
 

@@ -69,6 +69,13 @@ struct Problem {
     return result;
   }
 
+  /// The library's.
+  Tensor gradient_in_f32() const {
+    Tensor result = Tensor::empty(kernel);
+    current_backend().conv2d_gradient_kernel(cast(x, DType::f32), cast(dy, DType::f32), window, result, {});
+    return result;
+  }
+
   Window2d window;
   Tensor x, dy;
   Shape kernel;
@@ -81,10 +88,7 @@ TEST(AmxConvolution, GradientOfKernelIsThatInF32) {
     const Problem problem(c);
     SCOPED_TRACE(problem.name);
     ASSERT_TRUE(amx::fits(problem.x, problem.kernel, problem.window));
-    const Tensor expected = Tensor::empty(c.kernel);
-    current_backend().conv2d_gradient_kernel(cast(problem.x, DType::f32), cast(problem.dy, DType::f32), problem.window,
-                                             expected, {});
-    expect_close(problem.gradient(), expected.to_vector<double>(), c.x[0] * c.x[1] * c.x[2]);
+    expect_close(problem.gradient(), problem.gradient_in_f32().to_vector<double>(), c.x[0] * c.x[1] * c.x[2]);
   }
   EXPECT_TRUE(onednn::has_tiles() || TileEmulator::instructions() > 0);
 }
@@ -143,11 +147,8 @@ TEST(AmxConvolution, IsWhatTheTableTakesWhereThereAreTiles) {
 TEST(AmxConvolution, LeavesTheLibraryWhatItCannotDo) {
   const PretendedTiles tiles;
   const Problem problem({{2, 9, 10, 24}, {3, 3, 24, 16}});
-  const Tensor expected = Tensor::empty(problem.kernel);
-  current_backend().conv2d_gradient_kernel(cast(problem.x, DType::f32), cast(problem.dy, DType::f32), problem.window,
-                                           expected, {});
   const std::uint64_t before = TileEmulator::instructions();
-  expect_close(gradient_by_table(problem), expected.to_vector<double>(), 2 * 9 * 10);
+  expect_close(gradient_by_table(problem), problem.gradient_in_f32().to_vector<double>(), 2 * 9 * 10);
   EXPECT_EQ(TileEmulator::instructions(), before);
 }
 
