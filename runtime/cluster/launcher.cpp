@@ -1,8 +1,13 @@
 #include "lockstep/runtime/cluster/launcher.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
+
+#include <unistd.h>
+
+#include <lockstep/runtime/device/registry.h>
 
 namespace lockstep {
 namespace {
@@ -28,6 +33,12 @@ LocalProcesses local_processes() {
   const auto count = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE", "MPI_LOCALNRANKS"});
   if (!rank || !count || *rank < 0 || *rank >= *count) return {};
   return {.rank = *rank, .count = *count};
+}
+
+int cores_of_process() {
+  const int cores = available_cores();
+  const bool own = cores < sysconf(_SC_NPROCESSORS_ONLN);
+  return own ? cores : std::max(1, cores / local_processes().count);
 }
 
 }  // namespace lockstep

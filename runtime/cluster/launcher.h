@@ -14,6 +14,9 @@ struct LocalProcesses {
 };
 /// As the launcher says; one process where it says nothing.
 LocalProcesses local_processes();
+/// How many cores this process may take for its own: available_cores(), shared evenly with the others of its machine
+/// unless the launcher has given each its own.
+int cores_of_process();
 
 /// The MPI that this program runs with, as it names itself: "Open MPI v4.1.4, package: ..."; empty in a build without.
 std::string mpi_library();

@@ -8,6 +8,7 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
 namespace {
@@ -15,6 +16,17 @@ namespace {
 /// Copies begin where GPUs read fastest.
 constexpr std::size_t alignment = 512;
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// As many as pay for waking a thread.
+constexpr std::int64_t bytes_per_thread = 1 << 20;
+
+/// On the calling thread's share of the cores: one core alone copies more slowly than GPUs read.
+void fill(std::byte* staging, const Upload& copy) {
+  parallel_for(static_cast<std::int64_t>(copy.bytes), bytes_per_thread, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(staging + begin, static_cast<const std::byte*>(copy.from) + begin,
+                static_cast<std::size_t>(end - begin));
+  });
+}
 
 }  // namespace
 
@@ -42,7 +54,7 @@ std::shared_ptr<const GpuMark> Uploads::begin(std::span<const Upload> copies) {
   std::byte* place = staging.memory;
   for (const Upload& copy : copies) {
     if constexpr (contracts::checked) contracts::check("an upload", gpu_, GpuQueue::input, {{copy.to, copy.bytes}});
-    std::memcpy(place, copy.from, copy.bytes);
+    fill(place, copy);
     gpu_platform().copy_from_pinned(copy.to, gpu_, place, copy.bytes);
     place += padded(copy.bytes);
   }

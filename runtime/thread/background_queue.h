@@ -17,8 +17,8 @@
 
 namespace lockstep {
 
-/// Makes values ahead on one thread of its own, in the context of the thread that made the queue, on one core: the
-/// others belong to the replicas. Going away, it waits for the value in hand only.
+/// Makes values ahead on one thread of its own, in the context of the thread that made the queue, whose `ahead_threads`
+/// its parallel loops may use. Going away, it waits for the value in hand only.
 template <class T>
 class BackgroundQueue {
  public:
@@ -50,7 +50,7 @@ class BackgroundQueue {
  private:
   void produce(const std::stop_token& stop, const ExecutionContext& context) {
     const ContextScope where(context);
-    const ComputeThreadsScope one(1);
+    const ComputeThreadsScope share(context.ahead_threads);
     std::exception_ptr error;
     try {
       while (produce_one(stop)) {

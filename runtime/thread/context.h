@@ -14,6 +14,7 @@ struct ExecutionContext {
   int replicas_in_sync = 1;  ///< of all processes
   int update = -1;           ///< the copy that `Strategy::update` works on; -1 outside one
   bool placed = false;       ///< inside a DeviceScope: what ops read is moved to `device`
+  int ahead_threads = 1;     ///< that what is made ahead of the thread (BackgroundQueue) may use
 
   /// Whether the thread runs a replica's part of a step.
   bool in_replica() const { return replica >= 0; }

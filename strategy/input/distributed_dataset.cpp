@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/thread/background_queue.h>
 #include <lockstep/runtime/thread/context.h>
@@ -85,6 +86,9 @@ DistributedIterator::DistributedIterator(std::shared_ptr<const DistributionRecip
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
   pass_ = nullptr;  // the old pass makes room for the new one
+  ExecutionContext context = current_context();
+  context.ahead_threads = input_threads(recipe_->devices, cores_of_process());
+  const ContextScope here(context);  // of the pass, and of what the data set itself makes ahead
   NextBatch pass = [next = recipe_->open(number), recipe = recipe_.shared()] {
     std::optional<DistributedBatch> batch = next();
     if (batch) batch->move_to(recipe->devices);

@@ -1,10 +1,17 @@
 #include "lockstep/strategy/input/input_options.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
+
+int input_threads(std::span<const LogicalDevice> devices, int cores) {
+  for (const LogicalDevice& device : devices) cores -= device.kind == DeviceKind::cpu ? device.cores : 1;
+  return std::max(1, cores);
+}
 
 std::int64_t InputContext::get_per_replica_batch_size(std::int64_t global_batch_size) const {
   require(global_batch_size >= 1 && global_batch_size % num_replicas_in_sync == 0,

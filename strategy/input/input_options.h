@@ -1,10 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <lockstep/runtime/device/device.h>
+
 namespace lockstep {
+
+/// How many of a process's cores make batches in the background for replicas on these devices: those that the replicas
+/// leave, one at least. On a CPU a replica computes on all that are its own; for one on a GPU its thread takes a core.
+int input_threads(std::span<const LogicalDevice> devices, int cores);
 
 /// How Strategy::distribute splits global batches. Holds for the one data set it is given with.
 struct DistributeOptions {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <unistd.h>
-
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/device/gpu_platform.h>
@@ -86,12 +84,10 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
                                                                           .cluster = cluster}});
 }
 
-/// The cores of a machine that several workers are on, unless they have been given cores of their own.
-std::vector<LogicalDevice> worker_cpus(int replicas, int workers) {
-  const int cores = logical_cpus(1).front().cores;
-  if (workers == 1 || cores < sysconf(_SC_NPROCESSORS_ONLN)) return logical_cpus(replicas);
-  const std::vector<int> shares(logical_cpus(replicas).size(), std::max(1, cores / (workers * replicas)));
-  return logical_cpus_with_cores(shares);
+/// That share this worker's cores.
+std::vector<LogicalDevice> worker_cpus(int replicas) {
+  const std::size_t count = logical_cpus(replicas).size();  // throws for a wrong number
+  return logical_cpus_with_cores(std::vector<int>(count, std::max(1, cores_of_process() / replicas)));
 }
 
 }  // namespace
@@ -99,7 +95,7 @@ std::vector<LogicalDevice> worker_cpus(int replicas, int workers) {
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas) {
   const int gpus = gpu_platform().count();
   const LocalProcesses here = local_processes();
-  if (gpus == 0) return worker_cpus(replicas.value_or(1), here.count);
+  if (gpus == 0) return worker_cpus(replicas.value_or(1));
   const int own = replicas.value_or(std::max(1, gpus / here.count));
   const std::vector<LogicalDevice> all = default_devices(own * here.count);
   return {all.begin() + own * here.rank, all.begin() + own * (here.rank + 1)};

@@ -11,6 +11,7 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
+#include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "input_testing.h"
@@ -179,6 +180,35 @@ TEST(DroppedRows, OfAFunctionsDataSetsAreAddedUp) {
       {.replication_mode = ReplicationMode::per_replica});
   EXPECT_EQ(data.dropped_rows(), 1 + 2 + 3);
   EXPECT_THAT(warnings.text(), HasSubstr("leaves 6 example(s) out"));
+}
+
+TEST(BackgroundInput, HasTheCoresThatReplicasLeave) {
+  const LogicalDevice cpu{DeviceKind::cpu, 0, 3};
+  const LogicalDevice gpu{DeviceKind::gpu, 0};
+  const auto all_of = [](const LogicalDevice& device, int count) {
+    return std::vector<LogicalDevice>(static_cast<std::size_t>(count), device);
+  };
+  EXPECT_EQ(input_threads(all_of(gpu, 8), 64), 56);
+  EXPECT_EQ(input_threads(all_of(gpu, 8), 4), 1);
+  EXPECT_EQ(input_threads(all_of(cpu, 4), 12), 1);
+  EXPECT_EQ(input_threads(all_of(cpu, 4), 10), 1);
+  EXPECT_EQ(input_threads(all_of(cpu, 2), 16), 10);
+  EXPECT_EQ(input_threads(std::vector{cpu, gpu}, 16), 12);
+}
+
+// Both of what the strategy and of what the data set itself makes ahead.
+TEST(BackgroundInput, IsMadeOnThatManyThreads) {
+  const MirroredStrategy strategy = mirrored(2);
+  std::vector<int> threads;
+  const auto note = [&](const Batch& batch) {
+    threads.push_back(compute_threads());
+    return batch;
+  };
+  DistributedIterator pass = strategy.distribute(range(4).batch(2).map(note).prefetch()).epoch();
+  while (pass.next()) {
+  }
+  const int expected = input_threads(strategy.devices(), cores_of_process());
+  EXPECT_THAT(threads, testing::Each(expected));
 }
 
 }  // namespace
