@@ -4,20 +4,17 @@
 #include <string>
 #include <type_traits>
 
+#include <lockstep/kernels/cuda/launch.cuh>
 #include <lockstep/kernels/grid/executor.h>
 #include <lockstep/runtime/core/host_device.h>
-#include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// What kernels/grid/executor.h asks for, on a GPU. Every launch goes to the stream of the calling thread's GPU, and its
-// error is checked; no launch is waited for.
+// What kernels/grid/executor.h asks for, on a GPU. All that it asks of CUDA itself is in launch.cuh, in whose place
+// tests put a GPU that the CPU emulates (tests/kernels/emulated_gpu).
 
 namespace lockstep::cuda {
 
 using grid::Index;
-
-/// Threads of every block.
-constexpr int block_threads = 256;
 
 /// The threads that have `rank` 0 to width - 1: a warp or a block.
 template <int width>
@@ -92,12 +89,10 @@ class Team {
   }
 
   LOCKSTEP_HOST_DEVICE static void synchronize() {
-#if defined(__CUDA_ARCH__)
-    if constexpr (width == 32)
-      __syncwarp();
+    if constexpr (width == grid::narrow_team)
+      warp_barrier();
     else
-      __syncthreads();
-#endif
+      block_barrier();
   }
 
   void* shared_;
@@ -113,7 +108,7 @@ __global__ void __launch_bounds__(block_threads) for_each_kernel(Index n, F f) {
 template <int width, class F>
 __global__ void __launch_bounds__(block_threads) teams_kernel(Index count, F f) {
   constexpr int teams = block_threads / width;
-  __shared__ alignas(grid::most_value_bytes) unsigned char values[block_threads * grid::most_value_bytes];
+  alignas(grid::most_value_bytes) __shared__ unsigned char values[block_threads * grid::most_value_bytes];
   const int first = static_cast<int>(threadIdx.x) / width * width;
   Team<width> team(values + first * grid::most_value_bytes, static_cast<int>(threadIdx.x) - first);
   // All threads of a team leave the loop together.
@@ -128,7 +123,7 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
   constexpr int width = grid::column_width;
   constexpr int depth = grid::column_depth;
   static_assert(width * depth == block_threads && sizeof(Value) <= grid::most_value_bytes);
-  __shared__ alignas(grid::most_value_bytes) unsigned char shared[block_threads * grid::most_value_bytes];
+  alignas(grid::most_value_bytes) __shared__ unsigned char shared[block_threads * grid::most_value_bytes];
   const int column = static_cast<int>(threadIdx.x) % width;
   const int row = static_cast<int>(threadIdx.x) / width;
   auto* const values = reinterpret_cast<Value*>(shared) + column;
@@ -139,12 +134,11 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
     Value value = f.start();
     if (k < inner)
       for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
-    __syncthreads();  // all have read the last block's values
-    values[row * width] = value;
-    __syncthreads();
+    values[row * width] = value;  // of the last block only the first row is still read, by who writes it now
+    block_barrier();
     for (int half = depth / 2; half > 0; half /= 2) {
       if (row < half) values[row * width] = f.combine(values[row * width], values[(row + half) * width]);
-      __syncthreads();
+      block_barrier();
     }
     if (row == 0 && k < inner) f.finish(o, k, values[0]);
   }
@@ -156,11 +150,7 @@ class Faults {
   explicit Faults(IndexFault* fault) : fault_(fault) {}
 
   LOCKSTEP_HOST_DEVICE void operator()(Index place) const {
-#if defined(__CUDA_ARCH__)
-    atomicMin_system(&fault_->first, static_cast<unsigned long long>(place));
-#else
-    static_cast<void>(place);
-#endif
+    lower_to(&fault_->first, static_cast<unsigned long long>(place));
   }
 
  private:
@@ -173,8 +163,7 @@ class CudaExecutor {
   template <class F>
   void for_each(Index n, const F& f) {
     if (n == 0) return;
-    for_each_kernel<<<blocks(n, block_threads), block_threads, 0, gpu_.stream()>>>(n, f);
-    check_launch();
+    launch(gpu_, for_each_kernel<F>, blocks(n, block_threads), n, f);
   }
 
   template <class F>
@@ -184,15 +173,13 @@ class CudaExecutor {
       launch_teams<grid::narrow_team>(count, f);
     else
       launch_teams<grid::wide_team>(count, f);
-    check_launch();
   }
 
   template <class F>
   void columns(Index outer, Index n, Index inner, const F& f) {
     const Index tiles = (inner + grid::column_width - 1) / grid::column_width;
     if (outer * tiles == 0) return;
-    columns_kernel<<<blocks(outer * tiles, 1), block_threads, 0, gpu_.stream()>>>(outer, n, inner, f);
-    check_launch();
+    launch(gpu_, columns_kernel<F>, blocks(outer * tiles, 1), outer, n, inner, f);
   }
 
   grid::SortedKeys sort(const Tensor& keys, Index bound);
@@ -211,10 +198,8 @@ class CudaExecutor {
 
   template <int width, class F>
   void launch_teams(Index count, const F& f) {
-    teams_kernel<width><<<blocks(count, block_threads / width), block_threads, 0, gpu_.stream()>>>(count, f);
+    launch(gpu_, teams_kernel<width, F>, blocks(count, block_threads / width), count, f);
   }
-
-  static void check_launch() { check_cuda(cudaGetLastError(), "a kernel's launch"); }
 
   Gpu& gpu_ = current_gpu();
 };

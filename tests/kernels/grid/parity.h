@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <support/tensors.h>
@@ -9,11 +10,16 @@
 #include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/ops/layout.h>
 
-#include "host_grid_backend.h"
-
 // A function of the op table gives on both tables what it should: the CPU's own tests have its results right.
 
 namespace lockstep::test {
+
+/// The op table of kernels/grid, for tensors of the CPU. It is linked with each test program: the one that HostExecutor
+/// runs (host_grid_table.cpp), or CudaBackend on a GPU that the CPU emulates (../emulated_gpu/backend.cpp).
+Backend& grid_table();
+/// The first place of an index outside its range, or -1: what an op of either table has returned or, as GPUs do, taken
+/// down under the name of the indices.
+std::int64_t first_fault(std::int64_t returned, const std::string& what);
 
 /// What an op writes to, filled before it runs.
 using Results = std::vector<Tensor>;
@@ -43,9 +49,8 @@ struct BothTables {
   template <class Op>
   BothTables(const Results& before, const Op& op) : cpu(copies(before)), grid(copies(before)) {
     CpuBackend cpu_table;
-    HostGridBackend grid_table;
     op(static_cast<Backend&>(cpu_table), cpu);
-    op(static_cast<Backend&>(grid_table), grid);
+    op(grid_table(), grid);
   }
 
   Results cpu;

@@ -58,7 +58,7 @@ TEST(GridReduction, ArgmaxTakesTheFirstOfEquals) {
 TEST(GridReduction, SquaredNorm) {
   for (const std::int64_t n : {0, 1, 1000, 5000, 300'001}) {
     const Tensor x = random_tensor({n}, 1);
-    HostGridBackend grid;
+    Backend& grid = grid_table();
     CpuBackend cpu;
     const double expected = cpu.squared_norm(x.data<float>(), n);
     // Both add in f64.

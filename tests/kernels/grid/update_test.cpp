@@ -55,7 +55,7 @@ TEST(GridUpdate, ReducesReplicas) {
 }
 
 TEST(GridUpdate, RefusesWhatTheCpuRefuses) {
-  HostGridBackend grid;
+  Backend& grid = grid_table();
   std::int32_t value = 1;
   const std::int32_t* const in = &value;
   std::int32_t* const out = &value;
