@@ -12,6 +12,7 @@
 #include <kernels/differentiable_ops.h>
 #include <kernels/grid/host_grid_backend.h>
 #include <support/pretend_gpu/backend.h>
+#include <support/pretend_gpu/platform.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/cpu/cpu_backend.h>

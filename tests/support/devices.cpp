@@ -9,6 +9,9 @@
 #include <kernels/grid/host_grid_backend.h>
 #include <support/devices.h>
 #include <support/pretend_gpu/backend.h>
+#if defined(LOCKSTEP_HAVE_CUDA)
+#include <support/pretend_gpu/cuda/computing.h>
+#endif
 #include <support/pretend_gpu/platform.h>
 
 #include <lockstep/runtime/device/registry.h>
@@ -29,6 +32,9 @@ class Devices : public testing::Environment {
   void SetUp() override {
     if (wanted() == "pretend_gpu") install_pretended_gpus(1);
     if (wanted() == "pretend_gpus") install_pretended_gpus(8);
+#if defined(LOCKSTEP_HAVE_CUDA)
+    if (wanted() == "pretend_cuda") install_pretended_cuda(3);
+#endif
     if (wanted() == "gpu" && !why_no_gpu().empty()) {
       std::puts("no GPU: every test is skipped");  // what ctest looks for
       GTEST_SKIP() << why_no_gpu();

@@ -7,7 +7,8 @@
 
 // What devices a test program's replicas run on: logical CPUs, or what LOCKSTEP_TEST_DEVICES says: "gpu" for GPUs,
 // where all tests are skipped without one, "pretend_gpu" for one of pretend_gpu/ that all replicas share,
-// "pretend_gpus" for one for each replica.
+// "pretend_gpus" for one for each replica; "pretend_cuda" for the library's own GPUs over the pretended CUDA of
+// pretend_gpu/cuda/, three, so that up to three replicas have one each and more of them share.
 
 namespace lockstep::test {
 

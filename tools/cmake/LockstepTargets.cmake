@@ -72,10 +72,10 @@ endfunction()
 # sanitizer, where a program's start takes longer than most cases, all of them one test. Target tests_LABEL builds all
 # programs of a label. With DEVICES, whose tests take their replicas' devices from
 # support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME;
-# with GPU_EACH also pretend_gpus.NAME, where each replica has a GPU of its own. These leave out the tests that match
-# NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that
-# run element by element: with *, all. With ON_DEVICE, tests also run in the context of the first device, where what they
-# call makes tensors and computes.
+# in builds with CUDA also pretend_cuda.NAME, and with GPU_EACH pretend_gpus.NAME, where each replica has a GPU of its own.
+# These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match
+# NOT_PRETENDED, too much for kernels that run element by element: with *, all. With ON_DEVICE, tests also run in the
+# context of the first device, where what they call makes tensors and computes.
 function(lockstep_test name)
   cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -106,6 +106,9 @@ function(lockstep_test name)
     target_link_libraries(${name} PRIVATE lockstep_test_devices)
   endif()
   set(kinds gpu pretend_gpu)
+  if(LOCKSTEP_HAVE_CUDA)
+    list(APPEND kinds pretend_cuda)
+  endif()
   if(ARG_GPU_EACH)
     list(APPEND kinds pretend_gpus)
     target_link_libraries(${name} PRIVATE lockstep_test_communicators)
@@ -120,10 +123,15 @@ function(lockstep_test name)
         list(APPEND left_out ${ARG_NOT_PRETENDED})
       endif()
       list(JOIN left_out ":" filter)
+      set(environment "LOCKSTEP_TEST_DEVICES=${devices};LOCKSTEP_TEST_ON_DEVICE=${ARG_ON_DEVICE};LOCKSTEP_TEST_LIMIT_S=${limit_s}")
+      if(devices STREQUAL pretend_cuda)
+        list(APPEND environment LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>)
+        add_dependencies(${name} lockstep_pretend_cuda)
+      endif()
       add_test(NAME ${devices}.${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=-${filter})
       set_tests_properties(${devices}.${name} PROPERTIES LABELS ${devices} TIMEOUT 900
         SKIP_REGULAR_EXPRESSION "no GPU: every test is skipped"
-        ENVIRONMENT "LOCKSTEP_TEST_DEVICES=${devices};LOCKSTEP_TEST_ON_DEVICE=${ARG_ON_DEVICE};LOCKSTEP_TEST_LIMIT_S=${limit_s}")
+        ENVIRONMENT "${environment}")
     endforeach()
   endif()
 endfunction()

@@ -137,9 +137,13 @@ class HostExecutor {
     std::vector<std::int64_t> places(unsorted.size());
     std::iota(places.begin(), places.end(), 0);
     std::ranges::stable_sort(places, {}, [&](std::int64_t place) { return unsorted[static_cast<std::size_t>(place)]; });
-    std::vector<std::int64_t> sorted;
-    for (const std::int64_t place : places) sorted.push_back(unsorted[static_cast<std::size_t>(place)]);
-    return {Tensor::from(sorted, keys.shape()), Tensor::from(places, keys.shape())};
+    // As a kernel writes: a copy from the host would only be enqueued behind it.
+    const grid::SortedKeys sorted{Tensor::empty(keys.shape(), DType::i64), Tensor::empty(keys.shape(), DType::i64)};
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      sorted.keys.data<std::int64_t>()[i] = unsorted[static_cast<std::size_t>(places[i])];
+      sorted.places.data<std::int64_t>()[i] = places[i];
+    }
+    return sorted;
   }
 
   HostFaults faults(const std::string&) { return HostFaults(&fault_places_); }

@@ -24,7 +24,7 @@ void PretendGpuBackend::check_one(const UpdateViews& views) const {
 }
 
 void PretendGpuBackend::told_later(const char* op, std::int64_t place) {
-  if (place >= 0) platform_.set_fault(fmt::format("{}: index number {} is outside its range", op, place));
+  if (place >= 0) gpus_.take_down_fault(op, place);
 }
 
 void PretendGpuBackend::note(const Place& entry) const {
@@ -43,8 +43,8 @@ std::multiset<std::string> PretendGpuBackend::called() const {
   return names;
 }
 
-Tensor PretendGpuBackend::noted(const Tensor& tensor) {
-  if (!PretendGpuPlatform::is_capturing() || !tensor.defined() || tensor.elements() == 0) return tensor;
+Tensor PretendGpuBackend::noted(const Tensor& tensor) const {
+  if (!gpus_.captures() || !tensor.defined() || tensor.elements() == 0) return tensor;
   return tensor_at(tensor);
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <support/pretend_gpu/platform.h>
+#include <support/pretend_gpu/computing.h>
 #include <support/pretend_gpu/recurrence.h>
 
 #include <lockstep/kernels/backend.h>
@@ -19,8 +19,8 @@ namespace lockstep::test {
 class PretendGpuBackend final : public Backend, WholeRecurrence {
  public:
   /// `kernels` do all but the convolutions and matrix products, which `library` does, and whole recurrent layers.
-  PretendGpuBackend(PretendGpuPlatform& platform, Backend& kernels, Backend& library)
-      : platform_(platform), memory_(platform.memory()), kernels_(kernels), library_(library) {}
+  PretendGpuBackend(PretendGpuComputing& gpus, Backend& kernels, Backend& library)
+      : gpus_(gpus), memory_(gpus.memory()), kernels_(kernels), library_(library) {}
 
   void unary(const UnaryFunction& f, const Tensor& x, const Tensor& y) override;
   void unary_gradient(const UnaryFunction& f, const Tensor& kept, const Tensor& dy, const Tensor& dx) override;
@@ -124,18 +124,18 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
   /// The place of a bad index, if there is one.
   void told_later(const char* op, std::int64_t place);
   /// What work that may be noted holds of a tensor: no memory.
-  static Tensor noted(const Tensor& tensor);
+  Tensor noted(const Tensor& tensor) const;
   using Place = std::source_location;
   /// `entry` has been called: one for each place in the source.
   void note(const Place& entry) const;
   void compute(std::function<void()> work, const Place& entry = Place::current()) {
     note(entry);
-    platform_.compute(std::move(work));
+    gpus_.compute(std::move(work));
   }
   /// The work of `entry` is done at once.
   void launch(const Place& entry = Place::current()) {
     note(entry);
-    platform_.launch();
+    gpus_.launch();
   }
   template <class T>
   void reduce_views(ReduceOp op, const ReduceViews<T>& views, const Place& entry = Place::current()) {
@@ -147,7 +147,7 @@ class PretendGpuBackend final : public Backend, WholeRecurrence {
     compute(work, entry);
   }
 
-  PretendGpuPlatform& platform_;
+  PretendGpuComputing& gpus_;
   DeviceMemory& memory_;
   Backend& kernels_;
   Backend& library_;

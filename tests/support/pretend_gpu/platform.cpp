@@ -187,7 +187,7 @@ void PretendGpuPlatform::compute(std::function<void()> work) {
   work();
 }
 
-bool PretendGpuPlatform::is_capturing() { return capture != nullptr; }
+bool PretendGpuPlatform::captures() const { return capture != nullptr; }
 
 void PretendGpuPlatform::begin_capture(const LogicalDevice& gpu) {
   check(gpu);
@@ -238,6 +238,10 @@ void PretendGpuPlatform::hurry(bool on) {
   const std::lock_guard lock(mutex_);
   hurries_ = on;
   for (const auto& [of, queue] : queues_) queue->work.hurry(on);
+}
+
+void PretendGpuPlatform::take_down_fault(const std::string& op, std::int64_t place) {
+  set_fault(fmt::format("{}: index number {} is outside its range", op, place));
 }
 
 void PretendGpuPlatform::set_fault(const std::string& what) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <support/pretend_gpu/computing.h>
 #include <support/pretend_gpu/device_memory.h>
 #include <support/pretend_gpu/queue.h>
 
@@ -36,7 +37,7 @@ class PretendPinnedMemory final : public MemoryResource {
 
 /// A machine with GPUs that compute when they are given something. Their other queues do their work as late as they
 /// can, when something waits for it, or, once told to hurry, at once.
-class PretendGpuPlatform : public GpuPlatform {
+class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
  public:
   /// `peers`: of each GPU those whose memory it can address. Without any, one GPU, which all logical ones share.
   explicit PretendGpuPlatform(std::vector<std::vector<int>> peers = {{}}) : peers_(std::move(peers)) {}
@@ -54,13 +55,13 @@ class PretendGpuPlatform : public GpuPlatform {
   void begin_capture(const LogicalDevice& gpu) override;
   std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override;
 
-  /// What begins each piece of work: throws where `fail_launch` has said it.
-  void launch();
-  /// Whether the calling thread captures.
-  static bool is_capturing();
-  /// Does the work on the GPUs' memory, or notes it for a graph when the calling thread captures. The work holds
-  /// addresses, no memory.
-  void compute(std::function<void()> work);
+  // PretendGpuComputing; launches fail where `fail_launch` has said it
+  DeviceMemory& memory() override { return memory_; }
+  void launch() override;
+  bool captures() const override;
+  void compute(std::function<void()> work) override;
+  void take_down_fault(const std::string& op, std::int64_t place) override;
+
   /// Graphs that have been launched.
   std::size_t launches() const { return launches_; }
 
@@ -70,8 +71,6 @@ class PretendGpuPlatform : public GpuPlatform {
   /// A kernel has met a bad index: as on a GPU, whoever waits for its work next is told.
   void set_fault(const std::string& what);
 
-  /// Of all GPUs.
-  DeviceMemory& memory() { return memory_; }
   /// One that is not the compute queue.
   PretendGpuQueue& queue(const LogicalDevice& gpu, GpuQueue queue);
   /// How often this queue has been put after what the GPU had been given to compute.

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace lockstep::test {
+
+/// Makes this a machine with so many GPUs of the library's own, over the pretended CUDA, until the program's end.
+/// Throws LogicError when that has not been loaded.
+void install_pretended_cuda(int gpus);
+
+}  // namespace lockstep::test

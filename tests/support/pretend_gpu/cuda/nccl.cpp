@@ -1,0 +1,264 @@
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nccl.h>
+#include <support/pretend_gpu/cuda/streams.h>
+
+#include <lockstep/runtime/core/bfloat16.h>
+
+// NCCL, with communicators that do not block: what is asked of them is done by another thread after the call has
+// returned.
+
+namespace lockstep::test {
+namespace {
+
+/// What ranks come to together.
+struct Operation {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  std::optional<ncclRedOp_t> op{};  ///< none: all are gathered
+
+  bool fits(const Operation& other) const { return count == other.count && type == other.type && op == other.op; }
+};
+
+/// The communicators that were made with one id.
+struct Clique {
+  explicit Clique(int ranks) : ranks(ranks) {}
+
+  struct Meeting {
+    std::map<int, Operation> came;  ///< by rank
+    bool done = false;
+  };
+
+  const int ranks;
+  std::mutex mutex;  ///< of what follows
+  std::condition_variable changed;
+  std::set<int> joined;
+  std::map<std::size_t, Meeting> meetings;  ///< by their number
+  bool mismatched = false;
+};
+
+/// In rank order; a mean divides first, and bf16 is rounded after each addition.
+template <class T, class A>
+void combine_as(const std::map<int, Operation>& parts) {
+  const Operation& first = parts.begin()->second;
+  const A factor = first.op == ncclAvg ? A(1) / static_cast<A>(parts.size()) : A(1);
+  std::vector<T> values;
+  for (const auto& [rank, part] : parts) {
+    const T* const from = static_cast<const T*>(part.from);
+    for (std::size_t i = 0; i < part.count; ++i) {
+      const A own = static_cast<A>(from[i]) * factor;
+      if (!part.op || rank == parts.begin()->first)
+        values.push_back(static_cast<T>(own));
+      else
+        values[i] =
+            static_cast<T>(part.op == ncclProd ? static_cast<A>(values[i]) * own : static_cast<A>(values[i]) + own);
+    }
+  }
+  for (const auto& [rank, part] : parts) std::memcpy(part.to, values.data(), values.size() * sizeof(T));
+}
+
+void combine(const std::map<int, Operation>& parts) {
+  switch (parts.begin()->second.type) {
+    case ncclFloat32:
+      return combine_as<float, float>(parts);
+    case ncclBfloat16:
+      return combine_as<bfloat16, float>(parts);
+    case ncclInt32:
+      return combine_as<std::int32_t, std::int32_t>(parts);
+    default:
+      return combine_as<std::int64_t, std::int64_t>(parts);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test
+
+using namespace lockstep::test;
+
+/// NCCL's own name.
+struct ncclComm {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  int device = 0;
+  std::atomic<ncclResult_t> state = ncclInProgress;
+  std::size_t meetings = 0;                                          ///< that it has been given
+  std::atomic<bool> ended = false;                                   ///< revoked or aborted
+  std::set<std::pair<std::shared_ptr<Stream>, std::size_t>> work{};  ///< streams, and how much of them is its own
+  std::jthread launcher{};                                           ///< what does the last call's work
+};
+
+namespace {
+
+/// What the thread has between ncclGroupStart and ncclGroupEnd.
+struct Group {
+  int depth = 0;
+  std::vector<ncclComm*> made;
+  std::map<ncclComm*, std::vector<std::pair<Operation, cudaStream_t>>> given;
+};
+thread_local Group group;
+
+std::mutex cliques_mutex;
+std::map<std::string, std::shared_ptr<Clique>> cliques;
+
+void join_clique(ncclComm& comm) {
+  Clique& clique = *comm.clique;
+  std::unique_lock lock(clique.mutex);
+  clique.joined.insert(comm.rank);
+  clique.changed.notify_all();
+  while (static_cast<int>(clique.joined.size()) < clique.ranks && !comm.ended)
+    clique.changed.wait_for(lock, std::chrono::milliseconds(1));
+  comm.state = comm.ended ? ncclInternalError : ncclSuccess;
+}
+
+/// The part of one rank, in its stream: waits for the others, as a kernel of NCCL's does.
+void meet(ncclComm& comm, const Operation& own, std::size_t number) {
+  Clique& clique = *comm.clique;
+  std::unique_lock lock(clique.mutex);
+  while (machine().nccl_stalls() && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
+  Clique::Meeting& meeting = clique.meetings[number];
+  meeting.came[comm.rank] = own;
+  if (!own.fits(meeting.came.begin()->second)) clique.mismatched = true;  // NCCL would hang, or worse
+  if (static_cast<int>(meeting.came.size()) == clique.ranks && !clique.mismatched && !comm.ended) {
+    machine().memory().access([&] { combine(meeting.came); });
+    meeting.done = true;
+    clique.changed.notify_all();
+  }
+  while (!meeting.done && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
+}
+
+/// After the call has returned, as communicators that do not block do it.
+void launch(ncclComm& comm, std::vector<std::pair<Operation, cudaStream_t>> operations) {
+  comm.state = ncclInProgress;
+  comm.launcher = std::jthread([&comm, operations = std::move(operations)] {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    for (const auto& [operation, handle] : operations) {
+      const std::shared_ptr<Stream> stream = machine().stream(handle);
+      const bool fits = stream && stream->device() == comm.device && !stream->captured &&
+                        machine().memory().contains(operation.from) && machine().memory().contains(operation.to);
+      if (!fits) {
+        comm.state = ncclInvalidArgument;
+        return;
+      }
+      stream->give([&comm, operation = operation, number = comm.meetings++] { meet(comm, operation, number); });
+      comm.work.insert({stream, stream->given()});
+    }
+    comm.state = ncclSuccess;
+  });
+}
+
+/// All that it has been given has ended.
+void await_work(ncclComm& comm) {
+  if (comm.launcher.joinable()) comm.launcher.join();
+  for (const auto& [stream, count] : comm.work) stream->await(count);
+  comm.work.clear();
+}
+
+ncclResult_t give(ncclComm* comm, const Operation& operation, cudaStream_t stream) {
+  if (comm->state == ncclInProgress) return ncclInvalidUsage;  // the call before it has not ended
+  if (group.depth == 0) return ncclInvalidUsage;               // this library's calls are all in groups
+  group.given[comm].emplace_back(operation, stream);
+  return ncclSuccess;
+}
+
+}  // namespace
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  static std::atomic<int> ids = 0;
+  machine().enter("ncclGetUniqueId");
+  std::memset(id, 0, sizeof *id);
+  std::snprintf(id->internal, sizeof id->internal, "%d", ++ids);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  machine().enter("ncclCommInitRankConfig");
+  if (config->blocking != 0 || group.depth == 0) return ncclInvalidUsage;
+  auto* const comm = new ncclComm;
+  {
+    const std::lock_guard lock(cliques_mutex);
+    std::shared_ptr<Clique>& clique = cliques[id.internal];
+    if (!clique) clique = std::make_shared<Clique>(ranks);
+    comm->clique = clique;
+  }
+  comm->rank = rank;
+  cudaGetDevice(&comm->device);
+  group.made.push_back(*made = comm);
+  return ncclInProgress;
+}
+
+ncclResult_t ncclGroupStart() {
+  ++group.depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  machine().enter("ncclGroupEnd");
+  if (--group.depth > 0) return ncclSuccess;
+  const Group ended = std::exchange(group, {});
+  for (ncclComm* const comm : ended.made) comm->launcher = std::jthread([comm] { join_clique(*comm); });
+  for (const auto& [comm, operations] : ended.given) launch(*comm, operations);
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+  *state = comm->state;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  machine().enter("ncclAllReduce");
+  return give(comm, {from, to, count, type, op}, stream);
+}
+
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  machine().enter("ncclAllGather");
+  return give(comm, {from, to, count, type, {}}, stream);
+}
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int) {
+  machine().enter("ncclCommRevoke");
+  comm->ended = true;
+  return ncclSuccess;
+}
+#endif
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  machine().enter("ncclCommAbort");
+  comm->ended = true;
+  await_work(*comm);
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  machine().enter("ncclCommFinalize");
+  comm->state = ncclInProgress;
+  if (comm->launcher.joinable()) comm->launcher.join();
+  comm->launcher = std::jthread([comm] {
+    for (const auto& [stream, count] : comm->work) stream->await(count);
+    comm->state = ncclSuccess;
+  });
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  machine().enter("ncclCommDestroy");
+  await_work(*comm);
+  delete comm;
+  return ncclSuccess;
+}

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+// A library with the functions of CUDA and NCCL that the sources in folders named cuda/ call, for machines without a
+// GPU: loaded before CUDA's own (LD_PRELOAD), it lets test programs run these sources as they are. What a stream is
+// given is done by a thread of the stream's, after a while; kernels are not run, their work comes from the test program
+// (PretendGpuBackend).
+
+namespace lockstep::test {
+
+/// The memory of its GPUs, which the test program has.
+struct PretendCudaMemory {
+  std::function<void*(std::size_t bytes)> allocate{};  ///< null when there is none left
+  std::function<void(void* memory, std::size_t bytes)> release{};
+  std::function<bool(const void* address)> contains{};
+  std::function<void(const std::function<void()>& work)> access{};  ///< does work that may touch it
+};
+
+class PretendCuda {
+ public:
+  virtual ~PretendCuda() = default;
+  /// Makes this a machine with so many GPUs, which reach each other's memory. Before, it has none. Once.
+  virtual void start(int gpus, PretendCudaMemory memory) = 0;
+  /// Returns when the stream has done all that it has been given. Precondition: it does not capture.
+  virtual void finish(cudaStream_t stream) = 0;
+  /// Whether the stream captures.
+  virtual bool captures(cudaStream_t stream) = 0;
+  /// Work for a graph. Precondition: the stream captures.
+  virtual void note(cudaStream_t stream, std::function<void()> work) = 0;
+  /// Call number `call` of this function of CUDA's from now on fails: 1 for the next.
+  virtual void fail(const std::string& function, int call, cudaError_t error) = 0;
+  /// From now on whatever NCCL is given never ends, until its communicators are aborted.
+  virtual void stall_nccl(bool on) = 0;
+  /// How often a function of CUDA's or NCCL's has been called.
+  virtual std::int64_t calls(const std::string& function) = 0;
+};
+
+/// That of the library, when it has been loaded; else null.
+PretendCuda* pretend_cuda();
+
+}  // namespace lockstep::test
+
+/// What the library is found by.
+extern "C" lockstep::test::PretendCuda* lockstep_pretend_cuda();

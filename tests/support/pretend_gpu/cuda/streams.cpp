@@ -1,0 +1,139 @@
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include <support/pretend_gpu/cuda/streams.h>
+
+namespace lockstep::test {
+namespace {
+
+std::atomic<unsigned> streams_made = 0;
+
+}  // namespace
+
+Stream::Stream(int device)
+    : device_(device), random_(++streams_made), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+Stream::~Stream() { await(given()); }
+
+void Stream::give(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(work));
+  ++given_;
+  changed_.notify_all();
+}
+
+std::size_t Stream::given() const {
+  const std::lock_guard lock(mutex_);
+  return given_;
+}
+
+bool Stream::has_done(std::size_t count) const {
+  const std::lock_guard lock(mutex_);
+  return done_ >= count;
+}
+
+void Stream::await(std::size_t count) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_ >= count; });
+}
+
+void Stream::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
+    const std::function<void()> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    const bool late = random_() % 8 == 0;  // so that who does not wait for it shows
+    lock.unlock();
+    if (late) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    next();
+    lock.lock();
+    ++done_;
+    changed_.notify_all();
+  }
+}
+
+PretendCudaMachine& machine() {
+  static auto& all = *new PretendCudaMachine;
+  return all;
+}
+
+void PretendCudaMachine::start(int gpus, PretendCudaMemory memory) {
+  memory_ = std::move(memory);
+  gpus_ = gpus;
+}
+
+void PretendCudaMachine::finish(cudaStream_t handle) {
+  const std::shared_ptr<Stream> of = stream(handle);
+  of->await(of->given());
+}
+
+bool PretendCudaMachine::captures(cudaStream_t handle) { return stream(handle)->captured.has_value(); }
+
+void PretendCudaMachine::note(cudaStream_t handle, std::function<void()> work) {
+  stream(handle)->captured.value().push_back(std::move(work));
+}
+
+void PretendCudaMachine::fail(const std::string& function, int call, cudaError_t error) {
+  const std::lock_guard lock(mutex_);
+  failures_[function] = {.call = calls_[function] + call, .error = error};
+}
+
+std::int64_t PretendCudaMachine::calls(const std::string& function) {
+  const std::lock_guard lock(mutex_);
+  return calls_[function];
+}
+
+cudaError_t PretendCudaMachine::enter(const char* function) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t call = ++calls_[function];
+  const auto failure = failures_.find(function);
+  return failure != failures_.end() && failure->second.call == call ? failure->second.error : cudaSuccess;
+}
+
+cudaStream_t PretendCudaMachine::add(std::shared_ptr<Stream> stream) {
+  const std::lock_guard lock(mutex_);
+  const auto handle = reinterpret_cast<cudaStream_t>(stream.get());
+  streams_[handle] = std::move(stream);
+  return handle;
+}
+
+std::shared_ptr<Stream> PretendCudaMachine::stream(cudaStream_t handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(handle);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+void PretendCudaMachine::remove(cudaStream_t handle) {
+  std::shared_ptr<Stream> last;  // which may wait for its work
+  const std::lock_guard lock(mutex_);
+  last = std::move(streams_[handle]);
+  streams_.erase(handle);
+}
+
+void PretendCudaMachine::add_piece(const void* address, std::size_t bytes, int device) {
+  const std::lock_guard lock(mutex_);
+  pieces_[static_cast<const std::byte*>(address)] = {.bytes = bytes, .device = device};
+}
+
+std::size_t PretendCudaMachine::remove_piece(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pieces_.find(static_cast<const std::byte*>(address));
+  if (found == pieces_.end()) return 0;
+  const std::size_t bytes = found->second.bytes;
+  pieces_.erase(found);
+  return bytes;
+}
+
+bool PretendCudaMachine::in_piece(const void* address, std::size_t bytes, int device) {
+  const std::lock_guard lock(mutex_);
+  const auto* const first = static_cast<const std::byte*>(address);
+  const auto after = pieces_.upper_bound(first);
+  if (after == pieces_.begin()) return false;
+  const auto& [begin, piece] = *std::prev(after);
+  return piece.device == device && first + bytes <= begin + piece.bytes;
+}
+
+}  // namespace lockstep::test
+
+lockstep::test::PretendCuda* lockstep_pretend_cuda() { return &lockstep::test::machine(); }

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <support/pretend_gpu/cuda/pretend_cuda.h>
+
+namespace lockstep::test {
+
+using Works = std::vector<std::function<void()>>;
+
+/// Does what it is given on a thread of its own, piece by piece, now and then after a pause.
+class Stream {
+ public:
+  /// Of GPU number `device`.
+  explicit Stream(int device);
+  /// Does what is left.
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  int device() const { return device_; }
+  void give(std::function<void()> work);
+  /// How many pieces it has been given.
+  std::size_t given() const;
+  /// Whether the first `count` of them are done.
+  bool has_done(std::size_t count) const;
+  /// Waits until they are.
+  void await(std::size_t count) const;
+
+  ///@{
+  /// What is noted instead of done; nothing while it does not capture. Of the thread that captures.
+  std::optional<Works> captured{};
+  std::thread::id captures_for{};
+  ///@}
+
+ private:
+  void work(const std::stop_token& stop);
+
+  int device_;
+  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::condition_variable_any changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::size_t given_ = 0;
+  std::size_t done_ = 0;
+  std::minstd_rand random_;
+  std::jthread thread_;  ///< last: it works with the rest
+};
+
+/// A place in a stream's work.
+struct Event {
+  int device = 0;
+  std::shared_ptr<Stream> stream{};  ///< null: not recorded yet
+  std::size_t count = 0;
+};
+
+/// The machine: what all functions of the library share.
+class PretendCudaMachine final : public PretendCuda {
+ public:
+  void start(int gpus, PretendCudaMemory memory) override;
+  void finish(cudaStream_t stream) override;
+  bool captures(cudaStream_t stream) override;
+  void note(cudaStream_t stream, std::function<void()> work) override;
+  void fail(const std::string& function, int call, cudaError_t error) override;
+  void stall_nccl(bool on) override { nccl_stalls_ = on; }
+  std::int64_t calls(const std::string& function) override;
+
+  int gpus() const { return gpus_; }
+  bool nccl_stalls() const { return nccl_stalls_; }
+  PretendCudaMemory& memory() { return memory_; }
+  /// Notes a call; the error that it is to fail with, or success.
+  cudaError_t enter(const char* function);
+
+  // By CUDA's handles. Null for one that is none.
+
+  cudaStream_t add(std::shared_ptr<Stream> stream);
+  std::shared_ptr<Stream> stream(cudaStream_t handle);
+  void remove(cudaStream_t handle);
+
+  ///@{
+  /// Pieces of memory that have been handed out, by address.
+  void add_piece(const void* address, std::size_t bytes, int device);
+  /// The number of bytes, 0 for what is none; it is one no more.
+  std::size_t remove_piece(const void* address);
+  /// Whether [address, address + bytes) is in a piece of this device; -1: of pinned memory.
+  bool in_piece(const void* address, std::size_t bytes, int device);
+  ///@}
+
+ private:
+  struct Piece {
+    std::size_t bytes;
+    int device;
+  };
+  struct Failure {
+    std::int64_t call;
+    cudaError_t error;
+  };
+  std::atomic<int> gpus_ = 0;
+  std::atomic<bool> nccl_stalls_ = false;
+  PretendCudaMemory memory_;
+  std::mutex mutex_;  ///< of what follows
+  std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
+  std::map<const std::byte*, Piece> pieces_;
+  std::map<std::string, std::int64_t> calls_;
+  std::map<std::string, Failure> failures_;
+};
+
+/// There until the program's end.
+PretendCudaMachine& machine();
+
+}  // namespace lockstep::test
