@@ -5,8 +5,8 @@
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The kernels of this folder are grids of independent pieces of work, written once against an executor: CudaExecutor
-// (kernels/cuda/executor.cuh) runs them on a GPU, HostExecutor (tests/kernels/grid/host_executor.h) on the CPU, so that
-// all but the executors themselves is tested without a GPU. What an executor `on` can do:
+// (kernels/cuda/executor.cuh) runs them on a GPU, in a test on one that the CPU emulates (tests/kernels/emulated_gpu);
+// HostExecutor (tests/kernels/grid/host_executor.h) runs them on the CPU. What an executor `on` can do:
 //
 //   on.for_each(n, f)              f(i) for each i in [0, n), in any order or at once.
 //   on.teams(count, n, f)          f(team, group) for each group in [0, count), each by a team of threads of its own.

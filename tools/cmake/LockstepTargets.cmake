@@ -135,3 +135,19 @@ function(lockstep_test name)
     endforeach()
   endif()
 endfunction()
+
+# A GoogleTest program of the sources in folders named cuda/: one test, pretend_cuda.NAME.
+function(lockstep_pretend_cuda_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  lockstep_test_code(${name})
+  target_link_libraries(${name} PRIVATE
+    lockstep_build_flags ${ARG_LINKS} lockstep_test_main lockstep_test_devices CUDA::cudart)
+  foreach(label ${ARG_LABELS})
+    add_dependencies(tests_${label} ${name})
+  endforeach()
+  add_dependencies(${name} lockstep_pretend_cuda)
+  add_test(NAME pretend_cuda.${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS pretend_cuda TIMEOUT 300
+    ENVIRONMENT "LOCKSTEP_TEST_DEVICES=pretend_cuda;LOCKSTEP_TEST_LIMIT_S=270;LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
+endfunction()

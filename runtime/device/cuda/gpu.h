@@ -55,6 +55,7 @@ class Gpu {
   IndexFault* index_fault(const std::string& what);
 
   /// What has been computed on it cannot be trusted: the next synchronize() throws DeviceError with this message.
+  /// Empty: it can.
   void set_error(std::string message);
 
   /// As GpuPlatform says.

@@ -1,5 +1,3 @@
-#include "lockstep/runtime/cluster/launcher.h"
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -7,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/device/registry.h>
 
 namespace lockstep {

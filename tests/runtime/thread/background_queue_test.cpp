@@ -1,6 +1,8 @@
-#include "lockstep/runtime/thread/background_queue.h"
+#include <optional>
 
 #include <gtest/gtest.h>
+
+#include <lockstep/runtime/thread/background_queue.h>
 
 namespace lockstep {
 namespace {

@@ -117,6 +117,8 @@ NcclCommunicators::NcclCommunicators(const std::vector<LogicalDevice>& gpus, std
                                      Cluster* cluster)
     : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)), cluster_(cluster) {
   for (const LogicalDevice& device : gpus) members_.push_back(std::make_unique<Member>(gpu(device)));
+  // What an earlier strategy's communicators have lost is nothing of this one's, whoever has not been told of it.
+  for (const auto& member : members_) member->gpu.set_error({});
   try {
     make_all();
     for (const auto& member : members_) settle(*member, "connecting the GPUs");

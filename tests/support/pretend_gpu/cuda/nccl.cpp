@@ -117,7 +117,7 @@ void join_clique(ncclComm& comm) {
   std::unique_lock lock(clique.mutex);
   clique.joined.insert(comm.rank);
   clique.changed.notify_all();
-  while (static_cast<int>(clique.joined.size()) < clique.ranks && !comm.ended)
+  while ((static_cast<int>(clique.joined.size()) < clique.ranks || machine().nccl_stalls()) && !comm.ended)
     clique.changed.wait_for(lock, std::chrono::milliseconds(1));
   comm.state = comm.ended ? ncclInternalError : ncclSuccess;
 }
@@ -213,7 +213,7 @@ ncclResult_t ncclGroupEnd() {
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
-  *state = comm->state;
+  *state = machine().nccl_is_broken() ? ncclRemoteError : comm->state.load();
   return ncclSuccess;
 }
 

@@ -35,8 +35,10 @@ class PretendCuda {
   virtual void note(cudaStream_t stream, std::function<void()> work) = 0;
   /// Call number `call` of this function of CUDA's from now on fails: 1 for the next.
   virtual void fail(const std::string& function, int call, cudaError_t error) = 0;
-  /// From now on whatever NCCL is given never ends, until its communicators are aborted.
+  /// Whether what NCCL is given never ends, its making of communicators included, until these are aborted.
   virtual void stall_nccl(bool on) = 0;
+  /// Whether all communicators of NCCL's tell of an error.
+  virtual void break_nccl(bool on) = 0;
   /// How often a function of CUDA's or NCCL's has been called.
   virtual std::int64_t calls(const std::string& function) = 0;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -75,10 +76,12 @@ class PretendCudaMachine final : public PretendCuda {
   void note(cudaStream_t stream, std::function<void()> work) override;
   void fail(const std::string& function, int call, cudaError_t error) override;
   void stall_nccl(bool on) override { nccl_stalls_ = on; }
+  void break_nccl(bool on) override { nccl_is_broken_ = on; }
   std::int64_t calls(const std::string& function) override;
 
   int gpus() const { return gpus_; }
   bool nccl_stalls() const { return nccl_stalls_; }
+  bool nccl_is_broken() const { return nccl_is_broken_; }
   PretendCudaMemory& memory() { return memory_; }
   /// Notes a call; the error that it is to fail with, or success.
   cudaError_t enter(const char* function);
@@ -109,6 +112,7 @@ class PretendCudaMachine final : public PretendCuda {
   };
   std::atomic<int> gpus_ = 0;
   std::atomic<bool> nccl_stalls_ = false;
+  std::atomic<bool> nccl_is_broken_ = false;
   PretendCudaMemory memory_;
   std::mutex mutex_;  ///< of what follows
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;

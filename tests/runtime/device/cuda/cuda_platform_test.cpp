@@ -1,0 +1,193 @@
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/pretend_gpu/cuda/pretend_cuda.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/gpu_capture.h>
+#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/not_capturable.h>
+#include <lockstep/runtime/thread/context.h>
+
+// The library's own GPUs, over the pretended CUDA.
+
+namespace lockstep::test {
+namespace {
+
+constexpr std::size_t bytes = 4096;
+
+LogicalDevice gpu(int index) { return {DeviceKind::gpu, index}; }
+
+class Cuda : public testing::Test {
+ protected:
+  ~Cuda() override {
+    for (const auto& [device, memory] : rooms_) platform_.memory(device).release(memory, bytes);
+  }
+
+  std::byte* room(const LogicalDevice& device) {
+    rooms_.emplace_back(device, platform_.memory(device).allocate(bytes));
+    return static_cast<std::byte*>(rooms_.back().second);
+  }
+  /// A piece of memory of the GPU, all of whose bytes are `value` once it has done what it was given.
+  std::byte* filled(const LogicalDevice& device, int value) {
+    std::byte* const memory = room(device);
+    fill(memory, device, value);
+    return memory;
+  }
+  void fill(void* memory, const LogicalDevice& device, int value) {
+    const std::vector<std::byte> values(bytes, static_cast<std::byte>(value));
+    platform_.copy(memory, device, values.data(), {}, bytes);
+  }
+  /// Waits; -1 when not all of its bytes are the same.
+  int value_of(const void* memory, const LogicalDevice& device) {
+    std::vector<std::byte> values(bytes);
+    platform_.copy(values.data(), {}, memory, device, bytes);
+    for (const std::byte value : values)
+      if (value != values[0]) return -1;
+    return static_cast<int>(values[0]);
+  }
+
+  GpuPlatform& platform_ = gpu_platform();
+  PretendCuda& cuda_ = *pretend_cuda();
+
+ private:
+  std::vector<std::pair<LogicalDevice, void*>> rooms_;
+};
+
+TEST_F(Cuda, GpusAreReported) {
+  const GpuReport report = platform_.report();
+  ASSERT_EQ(report.devices.size(), 3U);
+  EXPECT_EQ(platform_.count(), 3);
+  EXPECT_EQ(report.devices[1].compute_capability, "9.0");
+  EXPECT_THAT(report.devices[1].peers, testing::ElementsAre(0, 2));
+  EXPECT_GT(platform_.free_memory(2), 0U);
+}
+
+TEST_F(Cuda, TheHostMayWriteAgainToWhatItCopiesFrom) {
+  std::vector<std::byte> values(bytes, std::byte{1});
+  std::byte* const memory = room(gpu(1));
+  platform_.copy(memory, gpu(1), values.data(), {}, bytes);
+  values.assign(bytes, std::byte{2});
+  EXPECT_EQ(value_of(memory, gpu(1)), 1);
+}
+
+TEST_F(Cuda, CopiesBetweenGpusAreInTheOrderOfBoth) {
+  for (const LogicalDevice& to : {gpu(1), gpu(3), gpu(0)})  // GPU:3 is on the physical GPU of GPU:0
+    for (int turn = 1; turn < 100; ++turn) {
+      std::byte* const from = filled(gpu(0), turn);
+      std::byte* const copied = room(to);
+      platform_.copy(copied, to, from, gpu(0), bytes);
+      fill(from, gpu(0), 0);
+      ASSERT_EQ(value_of(copied, to), turn);
+      platform_.clear(to, copied, bytes);
+      ASSERT_EQ(value_of(copied, to), 0);
+    }
+}
+
+TEST_F(Cuda, MarksPutQueuesInOrder) {
+  MemoryResource& pinned = platform_.pinned_memory();
+  auto* const staging = static_cast<std::byte*>(pinned.allocate(bytes));
+  const auto computed = platform_.make_mark(gpu(2), GpuQueue::compute);
+  const auto arrived = platform_.make_mark(gpu(2), GpuQueue::input);
+  for (int turn = 1; turn < 200; ++turn) {
+    std::byte* const memory = filled(gpu(2), 0);
+    std::fill_n(staging, bytes, static_cast<std::byte>(turn));
+    computed->set();
+    computed->order_before(gpu(2), GpuQueue::input);
+    platform_.copy_from_pinned(memory, gpu(2), staging, bytes);
+    arrived->set();
+    arrived->order_before(gpu(2), GpuQueue::compute);
+    ASSERT_EQ(value_of(memory, gpu(2)), turn);
+    arrived->wait();
+  }
+  pinned.release(staging, bytes);
+}
+
+TEST_F(Cuda, WhatIsFreedIsThereForWorkBeforeThat) {
+  for (int turn = 1; turn < 100; ++turn) {
+    void* const from = platform_.memory(gpu(0)).allocate(bytes);
+    fill(from, gpu(0), turn);
+    std::byte* const to = room(gpu(0));
+    platform_.copy(to, gpu(0), from, gpu(0), bytes);
+    platform_.memory(gpu(0)).release(from, bytes);
+    ASSERT_EQ(value_of(to, gpu(0)), turn);
+  }
+}
+
+TEST_F(Cuda, WaitsForAllQueues) {
+  platform_.synchronize(gpu(0));
+  const std::int64_t before = cuda_.calls("cudaStreamSynchronize");
+  platform_.synchronize(gpu(0));
+  EXPECT_EQ(cuda_.calls("cudaStreamSynchronize") - before, 3);
+}
+
+TEST_F(Cuda, ACallThatFailsIsNamed) {
+  const ContextScope there(context_on(gpu(1)));
+  std::byte* const memory = filled(gpu(1), 1);
+  const auto mark = platform_.make_mark(gpu(1), GpuQueue::compute);
+  const auto expect_named = [&](const char* function, const auto& ask) {
+    cuda_.fail(function, 1, cudaErrorLaunchFailure);
+    EXPECT_ERROR(DeviceError, fmt::format("{} failed on GPU:1: ", function), ask());
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "a kernel's launch would take it for its own";
+    EXPECT_NO_THROW(ask()) << "the error is of that call alone";
+  };
+  expect_named("cudaMemcpyAsync", [&] { value_of(memory, gpu(1)); });
+  expect_named("cudaStreamSynchronize", [&] { value_of(memory, gpu(1)); });
+  expect_named("cudaMemcpyBatchAsync", [&] { fill(memory, gpu(1), 3); });
+  expect_named("cudaMemsetAsync", [&] { platform_.clear(gpu(1), memory, bytes); });
+  expect_named("cudaEventRecord", [&] { mark->set(); });
+  expect_named("cudaStreamWaitEvent", [&] { mark->order_before(gpu(1), GpuQueue::input); });
+  expect_named("cudaMallocAsync", [&] { room(gpu(1)); });
+}
+
+TEST_F(Cuda, MemoryThatHasRunOutIsTriedForOnceMore) {
+  const ContextScope there(context_on(gpu(0)));
+  room(gpu(0));
+  const std::int64_t before = cuda_.calls("cudaMemPoolTrimTo");
+  cuda_.fail("cudaMallocAsync", 1, cudaErrorMemoryAllocation);
+  EXPECT_NE(room(gpu(0)), nullptr);
+  EXPECT_EQ(cuda_.calls("cudaMemPoolTrimTo") - before, 1);
+  EXPECT_ERROR(OutOfMemory, "GPU:0 has no 99000000000 bytes left: ", platform_.memory(gpu(0)).allocate(99000000000));
+}
+
+TEST_F(Cuda, GraphsDoTheSameAgain) {
+  const ContextScope there(context_on(gpu(1)));
+  std::byte* const from = filled(gpu(1), 1);
+  std::byte* const to = filled(gpu(1), 0);
+  std::optional<CapturedWork> work;
+  {
+    GpuCapture capture(gpu(1));
+    platform_.copy(to, gpu(1), from, gpu(1), bytes);
+    EXPECT_ERROR(NotCapturable, "", value_of(from, gpu(1)));
+    EXPECT_ERROR(NotCapturable, "", room(gpu(1)));
+    EXPECT_ERROR(NotCapturable, "", platform_.pinned_memory().allocate(bytes));
+    EXPECT_ERROR(NotCapturable, "", platform_.synchronize(gpu(1)));
+    EXPECT_ERROR(NotCapturable, "", platform_.clear(gpu(2), to, bytes));
+    work = capture.take();
+  }
+  EXPECT_EQ(value_of(to, gpu(1)), 0);
+  for (const int value : {5, 7}) {
+    fill(from, gpu(1), value);
+    work->launch();
+    EXPECT_EQ(value_of(to, gpu(1)), value);
+  }
+}
+
+TEST_F(Cuda, ThreadsCaptureApart) {
+  std::byte* const memory = filled(gpu(0), 1);
+  const ContextScope there(context_on(gpu(0)));
+  GpuCapture capture(gpu(0));
+  std::jthread([&] {
+    fill(memory, gpu(0), 2);
+    EXPECT_EQ(value_of(memory, gpu(0)), 2);
+  }).join();
+}
+
+}  // namespace
+}  // namespace lockstep::test
