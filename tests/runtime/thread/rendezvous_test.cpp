@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,13 +121,16 @@ TEST(Rendezvous, TellsTheStatesOfAMemberFromItsBeginningToItsEnd) {
 TEST(Rendezvous, StatesCanBeAskedForWhileMembersMeet) {
   constexpr int members = 4;
   Rendezvous rendezvous(members);
+  std::latch begun(members);  // of a rendezvous that nobody has begun with there are no states
   std::atomic<int> meeting = members;
   for_each_member(members + 1, [&](int member) {
     if (member == members) {
+      begun.wait();
       while (meeting > 0) EXPECT_THAT(states_of_all_replicas(), HasSubstr("replica 3: "));
       return;
     }
     rendezvous.begin(member);
+    begun.count_down();
     for (int round = 0; round < 200; ++round)
       rendezvous.arrive_and_wait(member, round % 2 == 0 ? "even" : "odd", forever);
     --meeting;
