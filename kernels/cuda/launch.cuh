@@ -3,8 +3,8 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
-// All that executor.cuh asks of CUDA: launches, and what the threads of a block do together. A test has another file of
-// this name and content (tests/kernels/emulated_gpu).
+// All that executor.cuh asks of CUDA: launches, and what the threads of a block do together. Tests have another file of
+// this name, with the same functions (tests/kernels/emulated_gpu).
 
 namespace lockstep::cuda {
 

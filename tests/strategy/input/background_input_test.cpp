@@ -208,7 +208,7 @@ TEST(BackgroundInput, IsMadeOnThatManyThreads) {
   while (pass.next()) {
   }
   const int expected = input_threads(strategy.devices(), cores_of_process());
-  EXPECT_THAT(threads, testing::Each(expected));
+  EXPECT_THAT(threads, testing::ElementsAre(expected, expected));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <support/pretend_gpu/cuda/streams.h>
