@@ -239,7 +239,7 @@ bool fits(const Tensor& x, const Shape& kernel, const Window2d& w) {
 }
 
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel) {
-  std::ranges::fill(dkernel.span<float>(), 0.0F);
+  std::fill_n(dkernel.data<float>(), dkernel.elements(), 0.0F);
   const Line line(x, window);
   const Index in = x.dim(3);
   const Index out = dy.dim(3);

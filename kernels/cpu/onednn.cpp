@@ -2,6 +2,11 @@
 
 #include <omp.h>
 
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <lockstep/kernels/common/activations.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -56,6 +61,19 @@ bool is_of_intel() {
 #endif
 }
 
+/// Asks the system for the tile registers' data, which a process may not use before, and threads made until then
+/// neither (Linux: Documentation/arch/x86/xstate.rst). Permission stays for the whole process; asking again changes
+/// nothing.
+bool system_grants_tiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long request_permission = 0x1023;  // ARCH_REQ_XCOMP_PERM, which older headers lack
+  constexpr long tile_data = 18;               // XFEATURE_XTILE_DATA
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+  return false;
+#endif
+}
+
 dnnl::stream& stream() {
   thread_local dnnl::stream stream(engine());
   return stream;
@@ -103,8 +121,10 @@ dnnl::memory::data_type data_type(DType dtype) {
   return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
+bool request_tiles() { return has(dnnl::cpu_isa::avx512_core_amx) && system_grants_tiles(); }
+
 bool has_tiles() {
-  static const bool result = has(dnnl::cpu_isa::avx512_core_amx);
+  static const bool result = request_tiles();
   return result;
 }
 

@@ -44,7 +44,10 @@ dnnl::primitive_attr attributes(Activation activation = Activation::linear);
 dnnl::primitive_attr attributes(Write write);
 /// oneDNN's name of f32 or bf16.
 dnnl::memory::data_type data_type(DType dtype);
-/// Whether the processor multiplies tiles of bf16 (AMX) and the system lets this process, which oneDNN asks it for.
+/// Whether the processor multiplies tiles of bf16 (AMX) and the system permits it to this process, which this asks for:
+/// without permission the first of these instructions ends the program.
+bool request_tiles();
+/// The answer to the first request of the process.
 bool has_tiles();
 /// Whether oneDNN's products of bf16 are faster than those of f32: with AMX, and with AVX-512 BF16 but for Intel's.
 bool has_fast_bfloat16();

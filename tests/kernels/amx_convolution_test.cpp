@@ -1,28 +1,53 @@
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <support/tensors.h>
+#include <sys/syscall.h>
 
 #include <lockstep/kernels/cpu/amx_convolution.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 #include "tile_emulator.h"
 
-/// What the kernels' question whether there are tile registers is linked to, and its own answer.
+// The linker has calls of NAME reach __wrap_NAME, and calls of __real_NAME reach NAME (tests/kernels/CMakeLists.txt).
 extern "C" bool __wrap__ZN8lockstep6onednn9has_tilesEv();
 extern "C" bool __real__ZN8lockstep6onednn9has_tilesEv();
+extern "C" dnnl_cpu_isa_t __wrap_dnnl_get_effective_cpu_isa();
+extern "C" dnnl_cpu_isa_t __real_dnnl_get_effective_cpu_isa();
+extern "C" long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+extern "C" long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 namespace lockstep::test {
 namespace {
 
 bool pretended = false;
+
+/// A machine as request_tiles() sees it while this lives.
+struct Machine {
+  explicit Machine(dnnl_cpu_isa_t instructions, bool grants = false) : instructions(instructions), grants(grants) {
+    current = this;
+  }
+  ~Machine() { current = nullptr; }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  const dnnl_cpu_isa_t instructions;
+  const bool grants;
+  std::vector<long> requested;  ///< the state components that arch_prctl was asked for
+  inline static Machine* current = nullptr;
+};
 
 /// While it lives, kernels are told that the processor has tile registers.
 struct PretendedTiles {
@@ -152,6 +177,43 @@ TEST(AmxConvolution, LeavesTheLibraryWhatItCannotDo) {
   EXPECT_EQ(TileEmulator::instructions(), before);
 }
 
+TEST(AmxTiles, AreRequestedFromTheSystem) {
+  constexpr long tile_data = 18;  // XFEATURE_XTILE_DATA of Linux
+  Machine machine(dnnl_cpu_isa_avx512_core_amx, true);
+  EXPECT_TRUE(onednn::request_tiles());
+  EXPECT_EQ(machine.requested, std::vector{tile_data});
+}
+
+TEST(AmxTiles, AreNotUsedWhereTheSystemRefuses) {
+  const Machine machine(dnnl_cpu_isa_avx512_core_amx, false);
+  EXPECT_FALSE(onednn::request_tiles());
+  EXPECT_EQ(machine.requested.size(), 1);
+}
+
+TEST(AmxTiles, AreNotRequestedWhereTheProcessorHasNone) {
+  const Machine machine(dnnl_cpu_isa_avx512_core_bf16, true);
+  EXPECT_FALSE(onednn::request_tiles());
+  EXPECT_EQ(machine.requested, std::vector<long>{});
+}
+
+/// Host memory that passes for a GPU's.
+struct HostMemoryOfGpu final : MemoryResource {
+  void* allocate(std::size_t bytes) override { return operator new (bytes, std::align_val_t{64}); }
+  void release(void* memory, std::size_t) noexcept override { operator delete (memory, std::align_val_t{64}); }
+};
+
+TEST(AmxConvolution, WritesToTensorsOfAnyDevice) {
+  const TileEmulator tiles;
+  const Problem problem(cases.front());
+  HostMemoryOfGpu memory;
+  const MemoryPool pool(LogicalDevice{.kind = DeviceKind::gpu}, memory);
+  const MemoryPoolScope scope(pool);
+  const Tensor there = Tensor::empty(problem.kernel, DType::f32, LogicalDevice{.kind = DeviceKind::gpu});
+  amx::conv2d_gradient_kernel(problem.x, problem.dy, problem.window, there);
+  const Tensor expected = problem.gradient();
+  EXPECT_TRUE(std::equal(there.data<float>(), there.data<float>() + there.elements(), expected.data<float>()));
+}
+
 TEST(AmxConvolution, IsNotTakenWhereThereAreNoTiles) {
   if (onednn::has_tiles()) GTEST_SKIP() << "this processor has them";
   const TileEmulator emulator;
@@ -165,4 +227,18 @@ TEST(AmxConvolution, IsNotTakenWhereThereAreNoTiles) {
 
 bool __wrap__ZN8lockstep6onednn9has_tilesEv() {
   return lockstep::test::pretended || __real__ZN8lockstep6onednn9has_tilesEv();
+}
+
+dnnl_cpu_isa_t __wrap_dnnl_get_effective_cpu_isa() {
+  const auto* const machine = lockstep::test::Machine::current;
+  return machine == nullptr ? __real_dnnl_get_effective_cpu_isa() : machine->instructions;
+}
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  auto* const machine = lockstep::test::Machine::current;
+  constexpr long request_permission = 0x1023;
+  if (machine == nullptr || number != SYS_arch_prctl || a != request_permission)
+    return __real_syscall(number, a, b, c, d, e, f);
+  machine->requested.push_back(b);
+  return machine->grants ? 0 : -1;
 }

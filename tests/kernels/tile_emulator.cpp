@@ -8,6 +8,7 @@
 
 #include <ucontext.h>
 
+#include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/runtime/core/bfloat16.h>
 
 namespace lockstep::test {
@@ -163,6 +164,7 @@ void on_illegal_instruction(int signal, siginfo_t*, void* context_of_signal) {
 }  // namespace
 
 TileEmulator::TileEmulator() {
+  onednn::request_tiles();
   struct sigaction ours {};
   ours.sa_sigaction = on_illegal_instruction;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER;

@@ -8,7 +8,7 @@
 
 namespace lockstep::test {
 
-/// While it lives, the process's threads may use tile registers. On a processor that has them it does nothing.
+/// While it lives, the process's threads may use tile registers: the processor's, where the system permits that.
 class TileEmulator {
  public:
   TileEmulator();
