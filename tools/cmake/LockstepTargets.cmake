@@ -68,9 +68,8 @@ function(lockstep_test_code target)
   endif()
 endfunction()
 
-# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, each of its cases a ctest test; under a
-# sanitizer, where a program's start takes longer than most cases, all of them one test. Target tests_LABEL builds all
-# programs of a label. With DEVICES, whose tests take their replicas' devices from
+# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, which is one ctest test: starting it takes
+# longer than most of its cases. Target tests_LABEL builds all programs of a label. With DEVICES, whose tests take their replicas' devices from
 # support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME;
 # in builds with CUDA also pretend_cuda.NAME, and with GPU_EACH pretend_gpus.NAME, where each replica has a GPU of its own.
 # These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match
@@ -95,13 +94,8 @@ function(lockstep_test name)
   endforeach()
   # Before ctest kills a test without a word, its own watchdog says what hangs (tests/support/main.cpp).
   math(EXPR limit_s "${ARG_TIMEOUT} * 9 / 10")
-  if(LOCKSTEP_SANITIZE)
-    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
-  else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
-      PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
-  endif()
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
   if(ARG_DEVICES OR ARG_ON_DEVICE)
     target_link_libraries(${name} PRIVATE lockstep_test_devices)
   endif()
