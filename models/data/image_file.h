@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// A JPEG or PNG image, told apart by its first bytes, as (height, width, channels) u8: 1 channel is gray, 3 are red,
+/// A JPEG or PNG image, recognized by its first bytes, as (height, width, channels) u8: 1 channel is gray, 3 are red,
 /// green and blue, whatever the file has; alpha is left out. Throws InputError, which names the file, when it cannot be
 /// read, is neither, is damaged or cut short, in CMYK, or has more than 2^27 pixels; InvalidArgument for other
 /// channels.

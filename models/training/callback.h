@@ -85,7 +85,8 @@ class Callback {
   virtual void restore(Model&, TrainingProgress& /*progress*/) {}
   /// Called after each step and each whole epoch, when every callback has been told of it.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
-  /// Called when training has been stopped within an epoch, after the step in hand and before on_epoch_end.
+  /// Called when training has been stopped within an epoch, after the step in hand and before on_epoch_end, which does
+  /// not follow after Model::interrupt_training.
   virtual void on_stop(Model&, const TrainingProgress& /*progress*/) {}
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -53,7 +54,7 @@ class TrainingRun {
   void add_graphs();
   /// Takes what this worker's replicas have done for what those of all workers have.
   void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
-  /// Whether a callback has asked to stop, on any worker.
+  /// Whether a callback has asked to stop, on any worker; all workers get the same answer, and keep it in `stop_`.
   bool stopped();
   /// Asks the callbacks for a run to go on from.
   void restore();
@@ -77,6 +78,7 @@ class TrainingRun {
   TrainingProgress progress_;
   Cluster* workers_;  ///< null when there are no others
   bool is_chief_;
+  StopRequest stop_ = StopRequest::none;
   bool resumed_ = false;  ///< the next epoch to begin is one that an earlier run has got to
 };
 
@@ -92,8 +94,13 @@ void TrainingRun::add_graphs() {
 }
 
 bool TrainingRun::stopped() {
-  if (workers_) state_.stop = sum_over(*workers_, "the question whether to stop", state_.stop ? 1 : 0) > 0;
-  return state_.stop;
+  stop_ = state_.stop;
+  if (workers_) {
+    const std::array own{static_cast<double>(stop_)};
+    for (const std::vector<double>& other : gather_numbers(*workers_, "the question whether to stop", own))
+      stop_ = std::max(stop_, static_cast<StopRequest>(other.front()));
+  }
+  return stop_ != StopRequest::none;
 }
 
 void TrainingRun::add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const {
@@ -114,7 +121,7 @@ void TrainingRun::add_other_workers(Totals& totals, std::vector<std::int64_t>& r
 History TrainingRun::run() {
   for (const auto& callback : options_.callbacks)
     require(callback != nullptr, "fit() was given a callback that is null");
-  state_.stop = false;
+  state_.stop = StopRequest::none;
   tell(&Callback::on_train_begin);
   restore();
   prepare_optimizer();
@@ -151,13 +158,14 @@ void TrainingRun::run_epoch() {
   const Clock::time_point start = Clock::now();
   while (!stopped() && run_step()) {
   }
-  const bool cut_short = state_.stop;
-  if (cut_short) tell(&Callback::on_stop, progress_);
-  const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), !cut_short);
+  const bool whole = stop_ == StopRequest::none;
+  const bool ends = stop_ != StopRequest::at_once;
+  if (!whole) tell(&Callback::on_stop, progress_);
+  const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), ends);
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
-  tell(&Callback::on_epoch_end, progress_.epoch, logs);
-  if (cut_short) return;  // a run that goes on from here has to do the rest
+  if (ends) tell(&Callback::on_epoch_end, progress_.epoch, logs);
+  if (!whole) return;  // a run that resumes from here has to do the rest
   ++progress_.epoch;
   progress_.steps_in_epoch = 0;
   progress_.totals = {};

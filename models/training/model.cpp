@@ -73,7 +73,12 @@ std::vector<Metric> Model::metrics() const {
   return metrics;
 }
 
-void Model::stop_training() { state_->stop = true; }
+void Model::stop_training() {
+  StopRequest none = StopRequest::none;
+  state_->stop.compare_exchange_strong(none, StopRequest::after_validation);
+}
+
+void Model::interrupt_training() { state_->stop = StopRequest::at_once; }
 
 std::vector<Tensor> Model::get_weights() const {
   std::vector<Tensor> weights;

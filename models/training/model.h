@@ -121,8 +121,13 @@ class Model {
   /// The compiled metrics by output, under their names in the logs, an output's weighted ones last. Throws LogicError
   /// before compile.
   std::vector<Metric> metrics() const;
-  /// Asks fit to end after the step in hand, with the epoch as far as it got and no validation; from any thread.
+  ///@{
+  /// Asks fit to end after the step in hand; from any thread. As in Keras the epoch ends as far as it got: it is
+  /// validated, and callbacks get its on_epoch_end.
   void stop_training();
+  /// The same at once, as for Ctrl-C: no validation and no on_epoch_end, which are left to the run that resumes.
+  void interrupt_training();
+  ///@}
 
   /// Copies of all variables' values, in the order of variables().
   std::vector<Tensor> get_weights() const;

@@ -9,6 +9,9 @@
 
 namespace lockstep {
 
+/// How a callback has asked fit to end; a later one asks for more.
+enum class StopRequest { none, after_validation, at_once };
+
 class Model::State {
  public:
   /// What compile() sets.
@@ -38,7 +41,7 @@ class Model::State {
   const std::vector<Variable> trainable;
   const std::shared_ptr<const State> saved_as;  ///< whose files this model's weights are saved in; null: its own
   std::optional<Compiled> compiled;
-  std::atomic<bool> stop{false};
+  std::atomic<StopRequest> stop{StopRequest::none};
 };
 
 }  // namespace lockstep

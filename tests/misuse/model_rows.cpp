@@ -42,6 +42,8 @@ Rows moved_from_model_rows() {
                          [] { moved_from(compiled()).compile(SGD(), MeanSquaredError()); }),
       misuse<LogicError>("Model::summary", "moved from", says, [] { (void)moved_from(compiled()).summary(); }),
       misuse<LogicError>("Model::stop_training", "moved from", says, [] { moved_from(compiled()).stop_training(); }),
+      misuse<LogicError>("Model::interrupt_training", "moved from", says,
+                         [] { moved_from(compiled()).interrupt_training(); }),
       misuse<LogicError>("save_model", "a model that was moved from", says,
                          [] { save_model(moved_from(compiled()), "m.keras"); }),
       misuse<LogicError>("clone_model", "a model that was moved from", says,

@@ -31,7 +31,7 @@ InterruptCallback::~InterruptCallback() {
 }
 
 void InterruptCallback::on_step_end(Model& model, const StepReport&) {
-  if (interrupted()) model.stop_training();
+  if (interrupted()) model.interrupt_training();
 }
 
 int InterruptCallback::exit_code() {

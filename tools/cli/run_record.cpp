@@ -14,7 +14,13 @@ void RunRecord::on_step_end(Model&, const StepReport& report) {
   steps_.push_back(report);
 }
 
-void RunRecord::on_epoch_end(Model&, int, const Logs&) { epoch_ends_.push_back(steps_.size()); }
+void RunRecord::on_epoch_end(Model&, int, const Logs&) { end_epoch(); }
+
+void RunRecord::on_stop(Model&, const TrainingProgress&) { end_epoch(); }
+
+void RunRecord::end_epoch() {
+  if (epoch_ends_.empty() || epoch_ends_.back() < steps_.size()) epoch_ends_.push_back(steps_.size());
+}
 
 double process_age_s() {
   std::ifstream stat("/proc/self/stat");

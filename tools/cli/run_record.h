@@ -12,6 +12,7 @@ class RunRecord final : public Callback {
  public:
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
+  void on_stop(Model& model, const TrainingProgress& progress) override;
 
   const std::vector<StepReport>& steps() const { return steps_; }
   /// Number of steps done by the end of each epoch.
@@ -20,6 +21,9 @@ class RunRecord final : public Callback {
   double time_to_first_step_s() const { return time_to_first_step_s_; }
 
  private:
+  /// Once, also for an epoch that is stopped first.
+  void end_epoch();
+
   std::vector<StepReport> steps_;
   std::vector<std::size_t> epoch_ends_;
   double time_to_first_step_s_ = 0;

@@ -12,7 +12,9 @@ namespace lockstep {
 struct ModelCheckpointOptions {
   /// Name of the value in the logs.
   std::string monitor = "val_loss";
-  bool save_best_only = false;  ///< only when the monitored value has improved
+  /// Only when the monitored value has improved. Where the value is missing, a file is written until there is a best
+  /// one.
+  bool save_best_only = false;
   /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<std::int64_t> save_freq{};  ///< steps after which to save, each time; if not said, after each epoch

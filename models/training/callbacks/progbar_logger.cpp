@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <lockstep/models/training/training_progress.h>
+
 namespace lockstep {
 namespace {
 
@@ -56,6 +58,10 @@ struct ProgbarLogger::Epoch {
   std::string text() const { return fmt::format("Epoch {}/{}", plan.epoch + 1, plan.epochs); }
 };
 
+std::string ProgbarLogger::stop_text(const Epoch& epoch, std::int64_t steps) {
+  return fmt::format("{} - stopped after step {}\n", epoch.text(), steps);
+}
+
 /// A way of showing.
 class ProgbarLogger::Display {
  public:
@@ -65,6 +71,7 @@ class ProgbarLogger::Display {
   virtual void begin(const Epoch& epoch) const = 0;
   virtual void show_step(const Epoch& epoch, const StepReport& report) const = 0;
   virtual void end(const Epoch& epoch, const Logs& logs) const = 0;
+  virtual void stop(const Epoch& epoch, std::int64_t steps) const = 0;
 };
 
 class ProgbarLogger::Bar final : public Display {
@@ -97,6 +104,8 @@ class ProgbarLogger::Bar final : public Display {
     const std::string steps = epoch.plan.steps > 0 ? fmt::format("{0}/{0} - ", epoch.plan.steps) : "";
     overwrite(steps + epoch_end_text(epoch.elapsed(), logs) + "\n");
   }
+
+  void stop(const Epoch& epoch, std::int64_t steps) const override { overwrite(stop_text(epoch, steps)); }
 
  private:
   /// A bar of up to 25 columns, as many as there are.
@@ -131,6 +140,9 @@ class ProgbarLogger::Lines final : public Display {
   void end(const Epoch& epoch, const Logs& logs) const override {
     fmt::print(stderr, "{} - {}\n", epoch.text(), epoch_end_text(epoch.elapsed(), logs));
   }
+  void stop(const Epoch& epoch, std::int64_t steps) const override {
+    fmt::print(stderr, "{}", stop_text(epoch, steps));
+  }
 };
 
 ProgbarLogger::ProgbarLogger() : epoch_(std::make_unique<Epoch>()) {
@@ -156,5 +168,9 @@ void ProgbarLogger::on_step_end(Model&, const StepReport& report) {
 }
 
 void ProgbarLogger::on_epoch_end(Model&, int, const Logs& logs) { display_->end(*epoch_, logs); }
+
+void ProgbarLogger::on_stop(Model&, const TrainingProgress& progress) {
+  display_->stop(*epoch_, progress.steps_in_epoch);
+}
 
 }  // namespace lockstep

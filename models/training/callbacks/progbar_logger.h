@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <lockstep/models/training/callback.h>
 
@@ -21,6 +22,7 @@ class ProgbarLogger final : public Callback {
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
+  void on_stop(Model& model, const TrainingProgress& progress) override;
   ///@}
 
  private:
@@ -28,6 +30,8 @@ class ProgbarLogger final : public Callback {
   class Bar;
   class Lines;
   struct Epoch;  ///< the one under way
+
+  static std::string stop_text(const Epoch& epoch, std::int64_t steps);
 
   std::unique_ptr<Display> display_;
   std::unique_ptr<Epoch> epoch_;

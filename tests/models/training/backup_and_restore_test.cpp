@@ -138,7 +138,7 @@ TEST_F(Backup, ARunThatWasStoppedInAnyEpochGoesOnToTheSameBits) {
   for (const std::int64_t step : {5, 9, 24}) {  // the last two: in the last step of an epoch, which is then not whole
     Program program(backup_);
     stop_at(program, step);
-    EXPECT_NE(program.run(), straight_);
+    EXPECT_EQ(program.run() == straight_, step == 24) << "stopped in the last step of all";
     program.at_step = {};
     EXPECT_EQ(program.run(), straight_) << step;
     EXPECT_FALSE(std::filesystem::exists(backup_)) << "deleted when training has ended";

@@ -56,17 +56,30 @@ TEST_F(Callbacks, AreToldOfTheStepsAskedFor) {
               ElementsAre("begin", "epoch 2 of 3, 3 steps", "step 0", "step 1", "step 2", "epoch 2 done", "end"));
 }
 
-TEST_F(Callbacks, MayStopTrainingAfterTheStepInHand) {
+TEST_F(Callbacks, MayStopTrainingAfterTheStepInHandWhichIsValidatedAsInKeras) {
   const auto diary = std::make_shared<Diary>([](Model& model, const StepReport& report) {
     if (report.step == 2) model.stop_training();
   });
   const History history = model_.fit(data_, {.epochs = 9, .validation = data_, .callbacks = {diary}});
   EXPECT_THAT(diary->lines,
               ElementsAre("begin", "epoch 0 of 9, 2 steps", "step 0", "step 1", "epoch 0 done and validated",
-                          "epoch 1 of 9, 2 steps", "step 2", "epoch 1 done", "end"));
+                          "epoch 1 of 9, 2 steps", "step 2", "epoch 1 done and validated", "end"));
   EXPECT_EQ(history.epoch.size(), 2U);
-  EXPECT_EQ(history.values.at("val_loss").size(), 1U);
+  EXPECT_EQ(history.values.at("val_loss").size(), 2U);
   EXPECT_EQ(model_.fit(data_, {.epochs = 2}).epoch.size(), 2U);
+}
+
+TEST_F(Callbacks, MayInterruptTrainingWithoutTheEpochsEnd) {
+  const auto diary = std::make_shared<Diary>([](Model& model, const StepReport& report) {
+    if (report.step != 2) return;
+    model.interrupt_training();
+    model.stop_training();  // asks for less
+  });
+  const History history = model_.fit(data_, {.epochs = 9, .validation = data_, .callbacks = {diary}});
+  EXPECT_THAT(diary->lines, ElementsAre("begin", "epoch 0 of 9, 2 steps", "step 0", "step 1",
+                                        "epoch 0 done and validated", "epoch 1 of 9, 2 steps", "step 2", "end"));
+  EXPECT_EQ(history.values.at("loss").size(), 2U);
+  EXPECT_EQ(history.values.at("val_loss").size(), 1U);
 }
 
 TEST_F(Callbacks, AnExceptionEndsFitAndTheModelCanGoOn) {

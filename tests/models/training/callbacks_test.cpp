@@ -134,6 +134,40 @@ TEST_F(KerasCallbacks, ModelCheckpointSavesTheBestOnly) {
   EXPECT_THAT(folder_.names(), ElementsAre("2.weights.h5", "4.weights.h5"));
 }
 
+TEST_F(KerasCallbacks, ModelCheckpointKeepsTheBestWhereTheValueIsMissing) {
+  const std::string file = folder_ / "best.weights.h5";
+  ModelCheckpoint best(file, {.save_best_only = true});
+  best.on_train_begin(model_);
+  best.on_epoch_end(model_, 0, {{"loss", 1}});
+  EXPECT_TRUE(std::filesystem::exists(file)) << "rather a file than none";
+  best.on_epoch_end(model_, 1, {{"loss", 1}, {"val_loss", 2}});
+  const std::string content = test::contents_of(file);
+  model_.fit(data_);
+  best.on_epoch_end(model_, 2, {{"loss", 1}});
+  EXPECT_EQ(test::contents_of(file), content);
+}
+
+TEST_F(KerasCallbacks, TheBestWeightsStayWhenTrainingStopsWithinAnEpoch) {
+  for (const auto stop : {&Model::stop_training, &Model::interrupt_training}) {
+    const std::string file = folder_ / "best.weights.h5";
+    const auto best = std::make_shared<ModelCheckpoint>(file, ModelCheckpointOptions{.save_best_only = true});
+    std::vector<double> losses;
+    const auto spoil = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
+        .on_step_end =
+            [&](Model& model, const StepReport& report) {
+              if (report.step != 3) return;
+              std::vector<Tensor> weights = model.get_weights();
+              for (Tensor& weight : weights) weight = Tensor::full(weight.shape(), 1000);
+              model.set_weights(weights);
+              (model.*stop)();
+            },
+        .on_epoch_end = [&](Model&, int, const Logs& logs) { losses.push_back(logs.at("val_loss")); }});
+    model_.fit(data_, {.epochs = 3, .validation = data_, .callbacks = {best, spoil}});
+    model_.load_weights(file);
+    EXPECT_FLOAT_EQ(static_cast<float>(model_.evaluate(data_).at("loss")), static_cast<float>(losses.front()));
+  }
+}
+
 TEST_F(KerasCallbacks, ModelCheckpointSavesEverySoManySteps) {
   const auto checkpoint =
       std::make_shared<ModelCheckpoint>(folder_ / "{epoch}-{batch}.weights.h5", ModelCheckpointOptions{.save_freq = 3});
