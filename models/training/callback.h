@@ -40,6 +40,8 @@ struct EpochPlan {
   int epochs = 0;
   std::int64_t steps = 0;       ///< of this epoch
   std::int64_t steps_done = 0;  ///< of them, in an earlier run that this one goes on from
+  std::int64_t first_step = 0;  ///< number of its next step, over all epochs
+  bool resumed = false;         ///< whether the run resumes an earlier one with this epoch
 };
 
 /// What a callback knows besides its options, as a backup of the run keeps it.

@@ -144,8 +144,12 @@ void TrainingRun::prepare_optimizer() const {
 }
 
 void TrainingRun::begin_epoch() {
-  tell(&Callback::on_epoch_begin,
-       EpochPlan{progress_.epoch, options_.epochs, feed_.steps_in_epoch(), progress_.steps_in_epoch});
+  tell(&Callback::on_epoch_begin, EpochPlan{.epoch = progress_.epoch,
+                                            .epochs = options_.epochs,
+                                            .steps = feed_.steps_in_epoch(),
+                                            .steps_done = progress_.steps_in_epoch,
+                                            .first_step = progress_.steps,
+                                            .resumed = resumed_});
   if (std::exchange(resumed_, false))
     feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.position);
   else

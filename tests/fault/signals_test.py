@@ -16,9 +16,8 @@ STEPS = 4  # of an epoch
 class Signals(Case):
     def weights_after(self, number):
         """Those of a run that has got the signal and was started again."""
-        folder = ["--checkpoint", self.path / "run"]
-        log = self.path / "s.jsonl"
-        log.unlink(missing_ok=True)
+        folder = ["--checkpoint", self.path / f"run-{number}"]
+        log = self.path / f"s-{number}.jsonl"
         process = subprocess.Popen([*TRAIN, *folder, "--step-log", log, "--history", self.path / "h.json"],
                                    stderr=subprocess.DEVNULL)
         while not (log.exists() and log.read_text().count("\n") >= STEPS + 2):
@@ -31,8 +30,9 @@ class Signals(Case):
 
         weights = self.path / "resumed.weights.h5"
         subprocess.run([*TRAIN, *folder, "--resume", "--step-log", log, "--save", weights], check=True, capture_output=True)
-        first = json.loads(log.read_text().splitlines()[0])
-        self.assertEqual(first["step"], len(done), "goes on from the step that was in hand")
+        steps = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual(steps[:len(done)], done, "resumes from the step that was in hand")
+        self.assertEqual([step["step"] for step in steps], list(range(3 * STEPS)))
         return weights.read_bytes()
 
     def test_interrupt_and_terminate(self):

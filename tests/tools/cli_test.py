@@ -357,19 +357,29 @@ class Interrupt(Case):
 
 class Checkpoint(Case):
     def test_an_interrupted_run_goes_on_to_the_same_weights(self):
-        arguments = [PROGRAM, "train", *TINY, "--epochs", "8"]
-        subprocess.run([*arguments, "--save", self.path / "straight.weights.h5"], check=True, capture_output=True)
         log = self.path / "s.jsonl"
+        arguments = [PROGRAM, "train", *TINY, "--epochs", "8"]
+        outputs = ["--csv", self.path / "log.csv", "--history", self.path / "h.json", "--trace", self.path / "t.json"]
+        subprocess.run([*arguments, "--save", self.path / "straight.weights.h5", "--step-log", log], check=True,
+                       capture_output=True)
+        straight = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+        log.unlink()
         folder = self.path / "run"
-        process = subprocess.Popen([*arguments, "--checkpoint", folder, "--step-log", log], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([*arguments, *outputs, "--checkpoint", folder, "--step-log", log],
+                                   stderr=subprocess.DEVNULL)
         while not (log.exists() and log.read_text().count("\n") >= 5):
             self.assertIsNone(process.poll())
         process.kill()
         process.wait(timeout=300)
         self.refuse("train", *TINY, "--checkpoint", folder, says=[f"--checkpoint {folder}: ", "add --resume"])
-        subprocess.run([*arguments, "--checkpoint", folder, "--resume", "--step-log", log, "--save",
+        subprocess.run([*arguments, *outputs, "--checkpoint", folder, "--resume", "--step-log", log, "--save",
                         self.path / "resumed.weights.h5"], check=True, capture_output=True)
-        self.assertGreater(json.loads(log.read_text().splitlines()[0])["step"], 0)
+        steps = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual([step["step"] for step in steps], list(range(16)))
+        self.assertEqual([step["loss"] for step in steps], straight)
+        with (self.path / "log.csv").open() as lines:
+            self.assertEqual([int(row["epoch"]) for row in csv.DictReader(lines)], list(range(8)))
+        self.assertEqual(json.loads((self.path / "h.json").read_text())["epoch"], list(range(8)))
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
                          (self.path / "straight.weights.h5").read_bytes())
         self.assertEqual(sorted(file.name for file in folder.iterdir()), ["best.weights.h5", "last.weights.h5"])
@@ -384,6 +394,21 @@ class Checkpoint(Case):
         self.succeed("train", *TINY, "--epochs", "1", "--learning-rate", "5", "--save", self.path / "first.weights.h5")
         self.assertEqual((self.path / "run" / "best.weights.h5").read_bytes(),
                          (self.path / "first.weights.h5").read_bytes())
+
+    def test_a_resumed_run_adds_to_the_trace(self):
+        log = self.path / "s.jsonl"
+        train = ["train", "--model", "siamese-lstm", "--data", "synthetic:64", "--batch-size", "4", "--replicas", "2",
+                 "--checkpoint", self.path / "run", "--trace", self.path / "t.json", "--step-log", log]
+        process = subprocess.Popen([PROGRAM, *map(str, train)], stderr=subprocess.DEVNULL)
+        while not (log.exists() and log.read_text()):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=300), 130)
+        self.succeed(*train, "--resume")
+        events = json.loads((self.path / "t.json").read_text())["traceEvents"]
+        # Each of two replicas runs two sequences in each of sixteen steps, in the one process or the other.
+        self.assertEqual(sum(event["name"] == "lstm" for event in events), 64)
+        self.assertEqual({event["pid"] for event in events}, {0, 1})
 
     def test_resume_needs_a_checkpoint(self):
         self.refuse("train", *TINY, "--resume", says="--checkpoint")

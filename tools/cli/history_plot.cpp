@@ -13,15 +13,15 @@ constexpr const char* training_color = "#1f6feb";
 constexpr const char* validation_color = "#d1495b";
 
 /// Fractional epoch and loss of each step.
-std::string step_block(const RunRecord& record, std::size_t earlier_epochs) {
+std::string step_block(const RunRecord& record) {
   std::string block = "$steps << END\n";
   std::size_t begin = 0;
   for (std::size_t epoch = 0; epoch < record.epoch_ends().size(); ++epoch) {
-    const std::size_t end = record.epoch_ends()[epoch];
+    const auto end = static_cast<std::size_t>(record.epoch_ends()[epoch]);
     for (std::size_t step = begin; step < end; ++step) {
-      const double position = static_cast<double>(earlier_epochs + epoch) +
-                              static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);
-      block += fmt::format("{:.5f} {:.6g}\n", position, record.steps()[step].loss);
+      const double position =
+          static_cast<double>(epoch) + static_cast<double>(step - begin + 1) / static_cast<double>(end - begin);
+      block += fmt::format("{:.5f} {:.6g}\n", position, record.losses()[step]);
     }
     begin = end;
   }
@@ -52,7 +52,7 @@ std::string panel(const std::string& value, const std::string& label, const std:
 }  // namespace
 
 void plot_history(const std::string& path, const std::string& title, const History& history, const RunRecord& record) {
-  std::string script = step_block(record, history.epoch.size() - record.epoch_ends().size());
+  std::string script = step_block(record);
   for (const char* name : {"loss", "val_loss", "accuracy", "val_accuracy"}) script += series_block(name, history);
   script += page_script(title, 2);
   const std::size_t epochs = history.epoch.size();

@@ -9,9 +9,12 @@
 
 namespace lockstep::cli {
 
+void RunRecord::on_epoch_begin(Model&, const EpochPlan& plan) { resumed_ |= plan.resumed; }
+
 void RunRecord::on_step_end(Model&, const StepReport& report) {
   if (steps_.empty()) time_to_first_step_s_ = process_age_s();
   steps_.push_back(report);
+  losses_.push_back(static_cast<float>(report.loss));
 }
 
 void RunRecord::on_epoch_end(Model&, int, const Logs&) { end_epoch(); }
@@ -19,7 +22,21 @@ void RunRecord::on_epoch_end(Model&, int, const Logs&) { end_epoch(); }
 void RunRecord::on_stop(Model&, const TrainingProgress&) { end_epoch(); }
 
 void RunRecord::end_epoch() {
-  if (epoch_ends_.empty() || epoch_ends_.back() < steps_.size()) epoch_ends_.push_back(steps_.size());
+  const auto steps = static_cast<float>(losses_.size());
+  if (epoch_ends_.empty() || epoch_ends_.back() < steps) epoch_ends_.push_back(steps);
+}
+
+CallbackState RunRecord::state() const {
+  CallbackState state{.values = {{"steps", static_cast<double>(losses_.size())}}};
+  for (const std::vector<float>* list : {&losses_, &epoch_ends_})
+    if (!list->empty()) state.tensors.push_back(Tensor::from(*list, {static_cast<std::int64_t>(list->size())}));
+  return state;
+}
+
+void RunRecord::load_state(const CallbackState& state) {
+  const std::vector<Tensor>& lists = state.tensors;
+  losses_ = lists.empty() ? std::vector<float>() : lists.front().to_vector<float>();
+  epoch_ends_ = lists.size() < 2 ? std::vector<float>() : lists.back().to_vector<float>();
 }
 
 double process_age_s() {

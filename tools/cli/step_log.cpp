@@ -2,12 +2,34 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/training/callbacks/log_lines.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::cli {
+namespace {
 
-StepLog::StepLog(const std::string& path) : path_(path), file_(path, std::ios::trunc) {
-  require<InputError>(file_.good(), "--step-log {}: cannot be written", path);
+/// That a line is of; -1 where it names none.
+std::int64_t step_of(std::string_view line) {
+  const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  return object.is_object() ? object.value("step", std::int64_t{-1}) : -1;
+}
+
+}  // namespace
+
+StepLog::StepLog(const std::string& path) : path_(path) { open(std::ios::app); }
+
+void StepLog::open(std::ios::openmode mode) {
+  file_ = std::ofstream(path_, mode);
+  require<InputError>(file_.good(), "--step-log {}: cannot be written", path_);
+}
+
+void StepLog::on_epoch_begin(Model&, const EpochPlan& plan) {
+  if (begun_) return;
+  begun_ = true;
+  if (plan.resumed)
+    drop_last_lines(path_, [&](std::string_view line) { return step_of(line) >= plan.first_step; });
+  else
+    open(std::ios::trunc);
 }
 
 void StepLog::on_step_end(Model&, const StepReport& report) {

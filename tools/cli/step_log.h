@@ -8,17 +8,21 @@
 namespace lockstep::cli {
 
 /// Writes one JSON object per training step, as it happens: the file is of use while training goes on and after a
-/// crash.
+/// crash. A run that resumes keeps the lines of the steps before.
 class StepLog final : public Callback {
  public:
   /// Throws InputError when the file cannot be written.
   explicit StepLog(const std::string& path);
   bool chief_only() const override { return true; }
+  void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
 
  private:
+  void open(std::ios::openmode mode);
+
   std::string path_;
   std::ofstream file_;
+  bool begun_ = false;  ///< the first epoch
 };
 
 }  // namespace lockstep::cli

@@ -24,7 +24,7 @@ namespace lockstep::cli {
 namespace {
 
 nlohmann::ordered_json history_json(const History& history, const RunRecord& record) {
-  nlohmann::ordered_json result;
+  nlohmann::ordered_json result{{"epoch", history.epoch}};
   for (const auto& [name, values] : history.values) result[name] = values;
   result["time_to_first_step_s"] = record.time_to_first_step_s();
   result["peak_memory_mb"] = peak_memory_mb();
@@ -110,7 +110,7 @@ int run(TrainOptions options) {
   std::optional<TraceRecording> recording;
   if (!options.trace.empty()) recording.emplace();
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record));
-  if (recording && strategy.is_chief()) write_trace(*recording, options.trace);
+  if (recording && strategy.is_chief()) write_trace(*recording, options.trace, record->resumed());
   write_results(options, model, history, *record, what);
   return InterruptCallback::exit_code();
 }

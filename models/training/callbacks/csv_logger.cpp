@@ -1,25 +1,54 @@
 #include "lockstep/models/training/callbacks/csv_logger.h"
 
-#include <filesystem>
+#include <charconv>
+#include <sstream>
 
+#include <lockstep/models/training/callbacks/log_lines.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 
 void CSVLogger::on_train_begin(Model&) {
-  std::error_code no_file;
-  const std::uintmax_t size = std::filesystem::file_size(filename_, no_file);
-  has_header_ = options_.append && !no_file && size > 0;
-  columns_.clear();
-  file_ = std::ofstream(filename_, options_.append ? std::ios::app : std::ios::trunc);
+  begun_ = false;
+  open(std::ios::app);  // whether the run resumes, and the file is kept, is not known yet
+}
+
+void CSVLogger::open(std::ios::openmode mode) {
+  file_ = std::ofstream(filename_, mode);
   require<InputError>(file_.good(), "{}: cannot be written", filename_);
 }
 
+void CSVLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
+  if (begun_) return;
+  begun_ = true;
+  if (plan.resumed)
+    drop_last_lines(filename_, [&](std::string_view line) {
+      int epoch = -1;
+      std::from_chars(line.data(), line.data() + line.size(), epoch);
+      return epoch >= plan.epoch;
+    });
+  else if (!options_.append)
+    open(std::ios::trunc);
+  read_header();
+}
+
+void CSVLogger::read_header() {
+  columns_.clear();
+  std::string header;
+  std::ifstream file(filename_);
+  std::getline(file, header);
+  std::istringstream names(header);
+  std::string name;
+  std::getline(names, name, options_.separator);  // "epoch"
+  while (std::getline(names, name, options_.separator)) columns_.push_back(name);
+}
+
 void CSVLogger::write_header(const Logs& logs) {
-  for (const auto& [name, value] : logs) columns_.push_back(name);
-  if (has_header_) return;
   file_ << "epoch";
-  for (const std::string& column : columns_) file_ << options_.separator << column;
+  for (const auto& [name, value] : logs) {
+    columns_.push_back(name);
+    file_ << options_.separator << name;
+  }
   file_ << '\n';
 }
 

@@ -12,11 +12,12 @@ namespace lockstep {
 struct CSVLoggerOptions {
   /// Between columns.
   char separator = ',';
-  bool append = false;  ///< to what the file holds, if there is one; else it is written anew
+  bool append = false;  ///< to what the file holds, if there is one; else it is written anew, unless the run resumes
 };
 
 /// Writes what each epoch ended with to a file, a line for each as it ends: "epoch", from 0, and the values by name, in
-/// the order of the names. The columns are the first epoch's values; NA stands for one that a later epoch lacks.
+/// the order of the names. The columns are the first epoch's values, or those that the file has already; NA stands for
+/// one that a later epoch lacks. A run that resumes from a backup keeps the lines of the epochs before.
 class CSVLogger final : public Callback {
  public:
   /// `filename` is opened when training begins.
@@ -26,16 +27,20 @@ class CSVLogger final : public Callback {
   bool chief_only() const override { return true; }
   /// These throw InputError when the file cannot be written.
   void on_train_begin(Model& model) override;
+  void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;
 
  private:
+  void open(std::ios::openmode mode);
+  /// The columns that the file has; none of an empty one.
+  void read_header();
   void write_header(const Logs& logs);
 
   std::string filename_;
   CSVLoggerOptions options_;
   std::ofstream file_{};
-  bool has_header_ = false;
+  bool begun_ = false;  ///< the first epoch
   std::vector<std::string> columns_{};
 };
 

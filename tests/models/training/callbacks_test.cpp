@@ -188,11 +188,31 @@ TEST_F(KerasCallbacks, CsvLoggerWritesALineForEachEpoch) {
   const std::string path = folder_ / "log.csv";
   CSVLogger logger(path);
   logger.on_train_begin(model_);
+  logger.on_epoch_begin(model_, {.epoch = 0});
   logger.on_epoch_end(model_, 0, {{"loss", 0.1}, {"val_loss", 0.25}});
   EXPECT_EQ(test::contents_of(path), "epoch,loss,val_loss\n0,0.1,0.25\n");  // readable before training ends
+  logger.on_epoch_begin(model_, {.epoch = 1});
   logger.on_epoch_end(model_, 1, {{"accuracy", 1}, {"loss", std::nan("")}});
   logger.on_train_end(model_);
   EXPECT_EQ(test::contents_of(path), "epoch,loss,val_loss\n0,0.1,0.25\n1,nan,NA\n");
+}
+
+TEST_F(KerasCallbacks, CsvLoggerKeepsTheEpochsBeforeTheOneThatARunResumesWith) {
+  const std::string path = folder_ / "log.csv";
+  const auto resume = [&](const std::string& content, bool append = false) {
+    test::write_text(path, content);
+    CSVLogger logger(path, {.append = append});
+    logger.on_train_begin(model_);
+    logger.on_epoch_begin(model_, {.epoch = 2, .resumed = true});
+    logger.on_epoch_end(model_, 2, {{"accuracy", 1}, {"loss", 7}});
+    logger.on_train_end(model_);
+    return test::contents_of(path);
+  };
+  const std::string kept = "epoch,loss\n0,9\n1,8\n";
+  for (const char* superseded : {"", "2,6\n", "2,6\n3,5\n", "2,"}) EXPECT_EQ(resume(kept + superseded), kept + "2,7\n");
+  EXPECT_EQ(resume("epoch,loss\n0,9\n1,8\n2,6\n0,9\n1,8\n2,1\n", true),  // the run before it in the same file
+            "epoch,loss\n0,9\n1,8\n2,6\n0,9\n1,8\n2,7\n");
+  EXPECT_EQ(resume(""), "epoch,accuracy,loss\n2,1,7\n");
 }
 
 TEST_F(KerasCallbacks, CsvLoggerAppendsWhenAsked) {
@@ -201,6 +221,7 @@ TEST_F(KerasCallbacks, CsvLoggerAppendsWhenAsked) {
     CSVLogger logger(path, {.separator = ';', .append = append});
     for (int fits = 0; fits < 2; ++fits) {
       logger.on_train_begin(model_);
+      logger.on_epoch_begin(model_, {.epoch = fits});
       logger.on_epoch_end(model_, fits, {{"loss", 2}});
       logger.on_train_end(model_);
     }
