@@ -382,7 +382,7 @@ class Checkpoint(Case):
         self.assertEqual(json.loads((self.path / "h.json").read_text())["epoch"], list(range(8)))
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
                          (self.path / "straight.weights.h5").read_bytes())
-        self.assertEqual(sorted(file.name for file in folder.iterdir()), ["best.weights.h5", "last.weights.h5"])
+        self.assertEqual(sorted(file.name for file in folder.iterdir()), ["backup", "best.weights.h5", "last.weights.h5"])
         self.assertEqual((folder / "last.weights.h5").read_bytes(), (self.path / "straight.weights.h5").read_bytes())
 
     def test_keeps_the_weights_of_the_best_epoch(self):
@@ -409,6 +409,26 @@ class Checkpoint(Case):
         # Each of two replicas runs two sequences in each of sixteen steps, in the one process or the other.
         self.assertEqual(sum(event["name"] == "lstm" for event in events), 64)
         self.assertEqual({event["pid"] for event in events}, {0, 1})
+
+    def test_a_complete_run_is_left_as_it_is_or_continues_to_more_epochs(self):
+        run_folder = self.path / "run"
+        # So large a rate that the first epoch is the best.
+        arguments = ["train", *TINY, "--learning-rate", "5", "--checkpoint", run_folder]
+        first = self.succeed(*arguments, "--epochs", "2", "--resume")
+        self.assertIn(f"--resume: {run_folder} has no backup, training starts from the beginning", first.stderr)
+        best, last = ((run_folder / f"{name}.weights.h5").read_bytes() for name in ["best", "last"])
+        self.assertNotEqual(best, last)
+        self.refuse(*arguments, says=[str(run_folder), "add --resume"])
+        again = self.succeed(*arguments, "--epochs", "2", "--resume", "--save", self.path / "end.weights.h5")
+        self.assertIn("complete, it has 2 epochs; more --epochs", again.stderr)
+        self.assertEqual((run_folder / "last.weights.h5").read_bytes(), last)
+        self.assertEqual((self.path / "end.weights.h5").read_bytes(), last)
+        self.succeed(*arguments, "--epochs", "3", "--resume", "--history", self.path / "h.json")
+        losses = json.loads((self.path / "h.json").read_text())["loss"]
+        self.assertEqual(len(losses), 3)
+        self.assertLess(losses[0], losses[2])
+        self.assertEqual((run_folder / "best.weights.h5").read_bytes(), best)
+        self.assertNotEqual((run_folder / "last.weights.h5").read_bytes(), last)
 
     def test_resume_needs_a_checkpoint(self):
         self.refuse("train", *TINY, "--resume", says="--checkpoint")

@@ -24,6 +24,8 @@ class RunRecord final : public Callback {
   const std::vector<float>& epoch_ends() const { return epoch_ends_; }
   /// From the start of the process to the end of its first training step; 0 when it had none.
   double time_to_first_step_s() const { return time_to_first_step_s_; }
+  /// Whether this process has done a step.
+  bool trained() const { return !steps_.empty(); }
   /// Whether training has gone on from an earlier run's backup.
   bool resumed() const { return resumed_; }
 

@@ -31,15 +31,15 @@ nlohmann::ordered_json history_json(const History& history, const RunRecord& rec
   return result;
 }
 
-/// The best and the last weights, and the backup that a stopped run goes on from.
+/// The best and the last weights, and the backup that --resume continues from, also for more epochs.
 void add_checkpoints(const TrainOptions& options, bool is_tested, FitOptions& fit) {
   if (options.checkpoint.empty()) return;
   fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
       options.checkpoint + "/best.weights.h5",
       ModelCheckpointOptions{.monitor = is_tested ? "val_loss" : "loss", .save_best_only = true}));
   fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(options.checkpoint + "/last.weights.h5"));
-  fit.callbacks.push_back(
-      std::make_shared<BackupAndRestore>(options.backup_folder(), BackupAndRestoreOptions{.save_when_stopped = true}));
+  fit.callbacks.push_back(std::make_shared<BackupAndRestore>(
+      options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
 }
 
 FitOptions fit_options(const TrainOptions& options, const TrainingData& data, const Optimizer& optimizer,
@@ -106,10 +106,15 @@ int run(TrainOptions options) {
   if (strategy.is_chief())
     fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters\n", what, data.train_examples,
                data.test_examples, options.data.batch_size, model.count_params());
+  if (strategy.is_chief() && options.resume && !options.has_backup())
+    fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
   const auto record = std::make_shared<RunRecord>();
   std::optional<TraceRecording> recording;
   if (!options.trace.empty()) recording.emplace();
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record));
+  if (strategy.is_chief() && !record->trained())
+    fmt::print(stderr, "--resume: the run in {} is complete, it has {} epochs; more --epochs continue it\n",
+               options.checkpoint, history.epoch.size());
   if (recording && strategy.is_chief()) write_trace(*recording, options.trace, record->resumed());
   write_results(options, model, history, *record, what);
   return InterruptCallback::exit_code();

@@ -31,9 +31,12 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
   command.add_option(
       "--checkpoint", options.checkpoint,
       "keep best.weights.h5 (by the loss, of the test data if there are any) and last.weights.h5 in this "
-      "folder, written after each epoch, and until training is done what a stopped run needs to go on");
+      "folder, written after each epoch, and what --resume needs");
   command
-      .add_flag("--resume", options.resume, "go on from where the run that wrote --checkpoint was stopped, if it was")
+      .add_flag(
+          "--resume", options.resume,
+          "continue the run that wrote --checkpoint, if there is one: one that was stopped, or a complete one for "
+          "more --epochs; its outputs are added to, and a --learning-rate or --schedule that is given holds")
       ->needs("--checkpoint");
   command.add_option("--history", options.history, "write the history by epoch (.json)");
   command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");
@@ -45,10 +48,6 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
                      "write what each replica does and when, layer by layer, for chrome://tracing or Perfetto (.json)");
   command.add_option("--plot", options.plot, "draw loss and accuracy (.png)");
   command.add_flag("--json", options.json, "the history as one JSON object on standard output");
-}
-
-bool has_files(const std::string& folder) {
-  return std::filesystem::is_directory(folder) && !std::filesystem::is_empty(folder);
 }
 
 }  // namespace
@@ -72,6 +71,10 @@ void TrainOptions::add_to(CLI::App& command) {
       "of a global batch, by replica, for replicas of unequal speed, e.g. 2,1; or auto: measured over the "
       "first steps (default equal)");
   add_output_options(command, *this);
+}
+
+bool TrainOptions::has_backup() const {
+  return std::filesystem::is_directory(backup_folder()) && !std::filesystem::is_empty(backup_folder());
 }
 
 DistributeOptions TrainOptions::distribute_options() const {
@@ -105,9 +108,8 @@ void TrainOptions::check() const {
     require_writable(save, "--save");
   }
   require<InputError>(
-      resume || checkpoint.empty() || !has_files(backup_folder()),
-      "--checkpoint {}: the folder is that of a run that was stopped; add --resume to go on with it, or "
-      "choose another folder",
+      resume || checkpoint.empty() || !has_backup(),
+      "--checkpoint {}: the folder has the weights of a run; add --resume to continue it, or choose another folder",
       checkpoint);
   if (!history.empty()) require_writable(history, "--history");
   if (!step_log.empty()) require_writable(step_log, "--step-log");

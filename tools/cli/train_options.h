@@ -36,8 +36,10 @@ struct TrainOptions {
   void add_to(CLI::App& command);
   /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
   void check() const;
-  /// Where --checkpoint keeps what a stopped run goes on from.
+  /// Where --checkpoint keeps what --resume continues from.
   std::string backup_folder() const { return checkpoint + "/backup"; }
+  /// Whether there is something in it.
+  bool has_backup() const;
   /// What --batch-shares says. Throws InvalidArgument for what is neither numbers nor auto.
   DistributeOptions distribute_options() const;
 };
