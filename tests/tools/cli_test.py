@@ -430,6 +430,18 @@ class Checkpoint(Case):
         self.assertEqual((run_folder / "best.weights.h5").read_bytes(), best)
         self.assertNotEqual((run_folder / "last.weights.h5").read_bytes(), last)
 
+    def test_a_resumed_run_takes_the_learning_rate_that_is_given(self):
+        arguments = ["train", *TINY, "--checkpoint", self.path / "run", "--history", self.path / "h.json"]
+
+        def rates(*more):
+            self.succeed(*arguments, "--resume", *more)
+            return json.loads((self.path / "h.json").read_text())["learning_rate"]
+
+        self.assertEqual(rates("--epochs", "1", "--learning-rate", "0.01"), [0.01])
+        self.assertEqual(rates("--epochs", "2", "--learning-rate", "0.001"), [0.01, 0.001])
+        self.assertEqual(rates("--epochs", "3"), [0.01, 0.001, 0.001])
+        self.assertEqual(rates("--epochs", "4", "--learning-rate", "0.1", "--schedule", "step")[3], 0.001)
+
     def test_resume_needs_a_checkpoint(self):
         self.refuse("train", *TINY, "--resume", says="--checkpoint")
 

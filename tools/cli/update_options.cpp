@@ -8,7 +8,9 @@
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/learning_rate_scheduler.h>
+#include <lockstep/models/training/model.h>
 
 namespace lockstep::cli {
 namespace {
@@ -82,10 +84,16 @@ Optimizer UpdateOptions::make_optimizer() const {
 }
 
 std::shared_ptr<Callback> UpdateOptions::make_schedule(double initial_rate, int epochs) const {
-  if (schedule == "constant") return nullptr;
-  return std::make_shared<LearningRateScheduler>(schedule == "poly"     ? poly_decay(initial_rate, epochs)
-                                                 : schedule == "cosine" ? cosine_decay(initial_rate, epochs)
-                                                                        : step_decay(initial_rate, epochs));
+  if (schedule == "constant" && !learning_rate) return nullptr;
+  const EpochSchedule rate = schedule == "poly"     ? poly_decay(initial_rate, epochs)
+                             : schedule == "cosine" ? cosine_decay(initial_rate, epochs)
+                             : schedule == "step"   ? step_decay(initial_rate, epochs)
+                                                    : [=](int, double) { return initial_rate; };
+  // No LearningRateScheduler, which leaves the rest of an epoch that is resumed to the rate of before.
+  return std::make_shared<LambdaCallback>(
+      LambdaCallbackOptions{.on_epoch_begin = [rate](Model& model, const EpochPlan& plan) {
+        model.optimizer().set_learning_rate(rate(plan.epoch, model.optimizer().learning_rate()));
+      }});
 }
 
 }  // namespace lockstep::cli

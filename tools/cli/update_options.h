@@ -24,7 +24,7 @@ struct UpdateOptions {
   bool choose_optimizer() const;
   /// Throws InvalidArgument for values that the optimizer does not take.
   Optimizer make_optimizer() const;
-  /// What sets the learning rate of each epoch; nullptr when it is constant.
+  /// What sets the learning rate of each epoch, also of those of a run that is resumed; nullptr where none is given.
   std::shared_ptr<Callback> make_schedule(double initial_rate, int epochs) const;
 
   friend bool operator==(const UpdateOptions&, const UpdateOptions&) = default;
