@@ -664,6 +664,35 @@ class TrainedModel(Case):
         self.succeed("train", "--model", model, "--data", "synthetic:8", "--optimizer", "adam", *rate)
         self.assertEqual(json.loads((self.path / "h.json").read_text())["learning_rate"], [0.001])
 
+    def test_an_option_changes_that_much_of_a_files_optimizer(self):
+        def optimizer_of(file):
+            with zipfile.ZipFile(file) as archive:
+                return json.loads(archive.read("config.json"))["compile_config"]["optimizer"]
+
+        def trained(file):
+            with zipfile.ZipFile(file) as archive:
+                return [archive.read(name) for name in ["config.json", "model.weights.h5"]]
+
+        data = ["--data", "synthetic:8", "--batch-size", "4", "--no-shuffle"]
+        adam = ["train", *self.SMALL, *data, "--optimizer", "adam"]
+        start, end = self.path / "start.keras", self.path / "end.keras"
+        self.succeed(*adam, "--learning-rate", "0.0005", "--save", start)
+        self.succeed(*adam, "--learning-rate", "0.0005", "--epochs", "2", "--save", end)
+        straight = trained(end)
+        # The state is kept: the second epoch is that of one run.
+        self.succeed("train", "--model", start, *data, "--learning-rate", "0.0005", "--save", end)
+        self.assertEqual(trained(end), straight)
+        self.succeed("train", "--model", start, *data, "--learning-rate", "0.002", "--weight-decay", "0.01", "--save", end)
+        saved, changed = optimizer_of(start), optimizer_of(end)
+        self.assertEqual(changed["class_name"], "Adam")
+        different = {name for name, value in changed["config"].items() if saved["config"].get(name) != value}
+        self.assertEqual(different, {"learning_rate", "weight_decay"})
+        self.refuse("train", "--model", start, *data, "--momentum", "0.9", says="--momentum belongs to sgd and rmsprop")
+
+        sgd = self.path / "sgd.keras"
+        self.succeed("train", *self.SMALL, *data, "--save", sgd)
+        self.refuse("train", "--model", sgd, *data, "--momentum", "0.9", says=["--momentum 0.9", "does not fit the state"])
+
     def test_a_file_keeps_its_precision(self):
         precision = ["--precision", "mixed_bfloat16"]
         model = self.path / "m.keras"

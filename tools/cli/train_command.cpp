@@ -75,16 +75,15 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   if (options.json) fmt::print("{}\n", result.dump());
 }
 
-/// A model of a file goes on as it was trained, but for an optimizer that is given.
+/// A model of a file is trained as it was, but for what is given.
 Optimizer compile(const TrainOptions& options, Model& model) {
   const bool of_file = is_model_file(options.model);
-  const bool goes_on = of_file && !options.update.choose_optimizer();
-  const Optimizer optimizer = goes_on ? model.optimizer() : options.update.make_optimizer();
+  const Optimizer optimizer = of_file ? options.update.changed(model.optimizer()) : options.update.make_optimizer();
   optimizer.check_numerics(options.check_numerics);
-  if (!of_file)
+  if (of_file)
+    model.compile(optimizer, std::vector(model.compiled_outputs()));
+  else
     model.compile(optimizer, make_loss(parse_model(options.model)), {Accuracy()});
-  else if (!goes_on)
-    model.compile(optimizer, model.compiled_outputs());
   return optimizer;
 }
 

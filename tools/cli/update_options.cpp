@@ -6,6 +6,7 @@
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
@@ -38,7 +39,9 @@ EpochSchedule step_decay(double initial, int epochs) {
 }  // namespace
 
 void UpdateOptions::add_to(CLI::App& command) {
-  command.add_option("--optimizer", optimizer, "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd)")
+  command
+      .add_option("--optimizer", optimizer,
+                  "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd, or a saved model's own in its state)")
       ->check(CLI::IsMember({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
   command.add_option("--learning-rate", learning_rate, "default: Keras', 0.01 for sgd and 0.001 for the others");
   command.add_option("--momentum", momentum, "of sgd and rmsprop (default 0)");
@@ -53,34 +56,56 @@ void UpdateOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"constant", "poly", "cosine", "step"}));
 }
 
-bool UpdateOptions::choose_optimizer() const {
-  UpdateOptions nothing;
-  nothing.schedule = schedule;
-  return *this != nothing;
-}
-
 Optimizer UpdateOptions::make_optimizer() const {
+  const std::string name = optimizer.value_or("sgd");
   require(!learning_rate || (std::isfinite(*learning_rate) && *learning_rate > 0),
           "--learning-rate: must be a positive number, got {}", learning_rate.value_or(0));
-  require(!momentum || optimizer == "sgd" || optimizer == "rmsprop",
-          "--momentum belongs to --optimizer sgd and rmsprop, not to {}", optimizer);
+  require(!momentum || name == "sgd" || name == "rmsprop",
+          "--momentum belongs to --optimizer sgd and rmsprop, not to {}", name);
   const double inertia = momentum.value_or(0);
   require(inertia >= 0 && inertia <= 1, "--momentum: must be between 0 and 1, got {}", inertia);
   require(!weight_decay || (std::isfinite(*weight_decay) && *weight_decay >= 0),
           "--weight-decay: must be a number of at least 0, got {}", weight_decay.value_or(0));
-  require(std::isfinite(clip_norm) && clip_norm >= 0, "--clip-norm: must be a number of at least 0, got {}", clip_norm);
-  OptimizerOptions common{.global_clipnorm = clip_norm};
-  if (optimizer == "adamw") {
+  const double norm = clip_norm.value_or(0);
+  require(std::isfinite(norm) && norm >= 0, "--clip-norm: must be a number of at least 0, got {}", norm);
+  OptimizerOptions common{.global_clipnorm = norm};
+  if (name == "adamw") {
     AdamWOptions options = with_rate(AdamWOptions{}, learning_rate);
     options.weight_decay = weight_decay.value_or(options.weight_decay);
     return AdamW(options, common);
   }
   common.weight_decay = weight_decay.value_or(0);
-  if (optimizer == "adam") return Adam(with_rate(AdamOptions{}, learning_rate), common);
-  if (optimizer == "rmsprop") return RMSprop(with_rate(RmspropOptions{.momentum = inertia}, learning_rate), common);
-  if (optimizer == "adagrad") return Adagrad(with_rate(AdagradOptions{}, learning_rate), common);
-  if (optimizer == "lamb") return Lamb(with_rate(LambOptions{}, learning_rate), common);
+  if (name == "adam") return Adam(with_rate(AdamOptions{}, learning_rate), common);
+  if (name == "rmsprop") return RMSprop(with_rate(RmspropOptions{.momentum = inertia}, learning_rate), common);
+  if (name == "adagrad") return Adagrad(with_rate(AdagradOptions{}, learning_rate), common);
+  if (name == "lamb") return Lamb(with_rate(LambOptions{}, learning_rate), common);
   return SGD(with_rate(SgdOptions{.momentum = inertia}, learning_rate), common);
+}
+
+Optimizer UpdateOptions::changed(const Optimizer& saved) const {
+  if (optimizer) return make_optimizer();
+  const bool rate_is_set = learning_rate || schedule != "constant";
+  if (!rate_is_set && !momentum && !weight_decay && !clip_norm) return saved;
+  OptimizerConfig config = saved.config();
+  OptimizerState state = saved.state();
+  if (rate_is_set) config.learning_rate = state.learning_rate = learning_rate.value_or(saved.learning_rate());
+  if (weight_decay) config.common.weight_decay = *weight_decay;
+  if (clip_norm) {
+    config.common.clipvalue = config.common.clipnorm = 0;
+    config.common.global_clipnorm = *clip_norm;
+  }
+  if (momentum) {
+    const auto saved_momentum = config.rule.options.find("momentum");
+    require(saved_momentum != config.rule.options.end(),
+            "--momentum belongs to sgd and rmsprop, the model's optimizer is {}", config.rule.class_name);
+    require(state.steps == 0 || (*momentum == 0) == (saved_momentum->second == ObjectConfig::Value(0.0)),
+            "--momentum {}: does not fit the state of the model's optimizer; with --optimizer it starts anew",
+            *momentum);
+    config.rule.set("momentum", *momentum);
+  }
+  const Optimizer made = optimizer_from_config(config);
+  made.load_state(state);
+  return made;
 }
 
 std::shared_ptr<Callback> UpdateOptions::make_schedule(double initial_rate, int epochs) const {
