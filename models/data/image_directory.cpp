@@ -16,7 +16,8 @@ using Paths = std::vector<std::filesystem::path>;
 bool is_image(const std::filesystem::path& file) {
   std::string extension = file.extension().string();
   for (char& letter : extension) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+  require<InputError>(extension != ".gif", "{}: GIF images are not read; convert it to PNG", file.string());
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
 }
 
 /// Calls visit(entry) for all that `Iterator` finds in a directory.
@@ -40,11 +41,19 @@ std::vector<std::string> class_names_in(const std::filesystem::path& directory) 
   return names;
 }
 
+/// A folder without files is a class without examples, as in Keras; one whose files are no images is a mistake.
 Paths images_in(const std::filesystem::path& directory) {
   Paths files;
+  std::string other;
   for_each_entry<std::filesystem::recursive_directory_iterator>(directory, [&](const auto& entry) {
-    if (entry.is_regular_file() && is_image(entry.path())) files.push_back(entry.path());
+    if (!entry.is_regular_file()) return;
+    if (is_image(entry.path()))
+      files.push_back(entry.path());
+    else
+      other = entry.path().filename().string();
   });
+  require<InputError>(!files.empty() || other.empty(), "{}: has no .jpg, .jpeg, .png or .bmp files, but {}",
+                      directory.string(), other);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -69,7 +78,7 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
     files->insert(files->end(), of_class.begin(), of_class.end());
     labels.resize(files->size(), static_cast<std::int32_t>(label));
   }
-  require<InputError>(!files->empty(), "{}: has no .jpg, .jpeg or .png files in a folder for each class",
+  require<InputError>(!files->empty(), "{}: has no .jpg, .jpeg, .png or .bmp files in a folder for each class",
                       directory.string());
 
   const auto count = static_cast<std::int64_t>(files->size());

@@ -38,7 +38,8 @@ bool starts_with(std::span<const std::byte> content, const std::array<int, Count
 Tensor decode(std::span<const std::byte> content, std::int64_t channels) {
   if (starts_with(content, std::array{0xff, 0xd8, 0xff})) return decode_jpeg(content, channels);
   if (starts_with(content, std::array{0x89, 'P' + 0, 'N' + 0, 'G' + 0})) return decode_png(content, channels);
-  fail<InputError>("neither a JPEG nor a PNG image");
+  if (starts_with(content, std::array{'B' + 0, 'M' + 0})) return decode_bmp(content, channels);
+  fail<InputError>("no JPEG, PNG or BMP image");
 }
 
 }  // namespace
@@ -48,6 +49,16 @@ Tensor empty_image(std::int64_t height, std::int64_t width, std::int64_t channel
   require<InputError>(width <= most_pixels / std::max<std::int64_t>(1, height),
                       "an image of {} x {} pixels, which is more than {}", height, width, most_pixels);
   return Tensor::empty({height, width, channels}, DType::u8);
+}
+
+Tensor gray_of(const Tensor& image) {
+  Tensor gray = empty_image(image.dim(0), image.dim(1), 1);
+  const std::uint8_t* rgb = image.data<std::uint8_t>();
+  for (std::uint8_t& value : gray.span<std::uint8_t>()) {
+    value = static_cast<std::uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
+    rgb += 3;
+  }
+  return gray;
 }
 
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels) {

@@ -103,16 +103,6 @@ class PngReader {
   std::vector<png_bytep> rows_;
 };
 
-Tensor to_gray(const Tensor& image) {
-  Tensor gray = empty_image(image.dim(0), image.dim(1), 1);
-  const std::uint8_t* rgb = image.data<std::uint8_t>();
-  for (std::uint8_t& value : gray.span<std::uint8_t>()) {
-    value = static_cast<std::uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
-    rgb += 3;
-  }
-  return gray;
-}
-
 }  // namespace
 
 Tensor decode_png(std::span<const std::byte> content, std::int64_t channels) {
@@ -120,7 +110,7 @@ Tensor decode_png(std::span<const std::byte> content, std::int64_t channels) {
   png.read_header(channels == 3);
   Tensor image = empty_image(png.height(), png.width(), png.channels());
   png.read_rows(image.data<std::uint8_t>());
-  return channels == png.channels() ? image : to_gray(image);
+  return channels == png.channels() ? image : gray_of(image);
 }
 
 }  // namespace lockstep

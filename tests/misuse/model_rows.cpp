@@ -303,7 +303,7 @@ Rows file_rows() {
                          [=] { hdf5_dataset(nowhere + "d.h5", "x"); }),
       misuse<InputError>("image_dataset_from_directory", "a folder that is not there", "nowhere/: no such directory",
                          [=] { image_dataset_from_directory(nowhere); }),
-      misuse<InputError>("read_image", "no image", "damaged.png: neither a JPEG nor a PNG image",
+      misuse<InputError>("read_image", "no image", "damaged.png: no JPEG, PNG or BMP image",
                          [=] { read_image(damaged("damaged.png")); }),
   };
 }

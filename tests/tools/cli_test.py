@@ -534,6 +534,23 @@ class Data(Case):
         self.write_png(self.path / "images" / "test" / "gray" / "0.png", 50)
         self.refuse(*arguments, says="must have the same folders")
 
+    def test_images_to_validate_with_and_a_class_named_train(self):
+        for name in ["val", "valid", "validation"]:
+            for part in ["train", name]:
+                self.write_classes(self.path / name / part)
+            done = self.succeed("train", "--data", f"images:{self.path / name}", "--batch-size", "4")
+            self.assertIn("12 examples, 12 to test", done.stderr)
+        self.write_classes(self.path / "val" / "more")
+        self.refuse("train", "--data", f"images:{self.path / 'val'}", says=["'train' has folders", "'more'", "none of test, val"])
+        for index, name in enumerate(["plane", "ship", "train"]):
+            for number in range(4):
+                self.write_png(self.path / "classes" / name / f"{number}.png", 100 * index)
+        done = self.succeed("train", "--data", f"images:{self.path / 'classes'}", "--batch-size", "4")
+        self.assertIn("12 examples, 0 to test", done.stderr)
+        (self.path / "classes" / "web").mkdir()
+        (self.path / "classes" / "web" / "a.webp").write_bytes(b"RIFF")
+        self.refuse("train", "--data", f"images:{self.path / 'classes'}", says=["classes/web", "a.webp", ".bmp"])
+
     def test_hdf5(self):
         file = self.path / "data.h5"
         subprocess.run([os.environ["WRITE_HDF5"], file], check=True)

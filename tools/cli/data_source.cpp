@@ -1,11 +1,14 @@
 #include "data_source.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <future>
 #include <optional>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 #include <lockstep/models/data/cifar.h>
 #include <lockstep/models/data/fashion_mnist.h>
@@ -159,15 +162,48 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   return data;
 }
 
-/// A folder for each class; or such folders in "train", and in "test" or "val".
+/// The folders in one, sorted.
+std::vector<std::string> folders_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (std::string name = entry.path().filename().string(); entry.is_directory() && !name.starts_with('.'))
+      names.push_back(std::move(name));
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Where a folder's examples to train and to test with are.
+struct FolderParts {
+  std::filesystem::path train;
+  std::optional<std::filesystem::path> test{};
+};
+
+/// "train" is a part when it holds folders, of classes, and else a class itself.
+FolderParts parts_of(const std::filesystem::path& root) {
+  constexpr std::array test_names{"test", "val", "valid", "validation"};
+  const std::filesystem::path train = root / "train";
+  if (!std::filesystem::is_directory(train) || folders_in(train).empty()) return {root};
+  FolderParts parts{train};
+  for (const std::string& name : folders_in(root)) {
+    const bool to_test = std::ranges::find(test_names, name) != test_names.end();
+    require<InputError>(to_test || name == "train",
+                        "--data images:{}: 'train' has folders of classes, and '{}' beside it is none of {}",
+                        root.string(), name, fmt::join(test_names, ", "));
+    if (to_test && !parts.test) parts.test = root / name;  // "test" sorts first
+  }
+  return parts;
+}
+
+/// A folder for each class; or such folders in "train", and in one to test with.
 TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
   require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
   const Shape& shape = model.form.shape;
   ImageDirectoryOptions files{
       .image_size = {shape[0], shape[1]}, .channels = shape[2], .shuffle = options.shuffle, .seed = options.seed};
   const std::filesystem::path root(directory);
-  const bool parted = std::filesystem::is_directory(root / "train");
-  const ImageDirectory train = image_dataset_from_directory(parted ? root / "train" : root, files);
+  require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
+  const FolderParts parts = parts_of(root);
+  const ImageDirectory train = image_dataset_from_directory(parts.train, files);
   // -1 to 1, as the models of Keras' zoo were trained.
   const Tensor half = Tensor::full({shape[2]}, 127.5F);
   const RowTransform prepare =
@@ -181,17 +217,14 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
                     .test = std::nullopt,
                     .train_examples = count_of(train_set)};
   files.shuffle = false;
-  for (const char* name : {"test", "val"}) {
-    if (!parted || data.test || !std::filesystem::is_directory(root / name)) continue;
-    const ImageDirectory test = image_dataset_from_directory(root / name, files);
-    require<InputError>(test.class_names == train.class_names,
-                        "--data images:{}: '{}' and 'train' must have the same "
-                        "folders, one for each class",
-                        directory, name);
-    const Dataset test_set = limited(test.dataset, options.limit_test);
-    data.test = test_batches(test_set, prepare, options);
-    data.test_examples = count_of(test_set);
-  }
+  if (!parts.test) return data;
+  const ImageDirectory test = image_dataset_from_directory(*parts.test, files);
+  require<InputError>(test.class_names == train.class_names,
+                      "--data images:{}: '{}' and 'train' must have the same folders, one for each class", directory,
+                      parts.test->filename().string());
+  const Dataset test_set = limited(test.dataset, options.limit_test);
+  data.test = test_batches(test_set, prepare, options);
+  data.test_examples = count_of(test_set);
   return data;
 }
 
@@ -207,7 +240,8 @@ void DataOptions::add_to(CLI::App& command) {
 
 std::string data_names() {
   return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train, y_train and, if there, x_test, y_test), images:DIR (a "
-         "folder for each class, or such folders in train and test) or synthetic[:N]";
+         "folder of images for each class, or such folders in train and in test, val, valid or validation) or "
+         "synthetic[:N]";
 }
 
 TrainingData load_data(const DataOptions& options, const ModelInput& model) {

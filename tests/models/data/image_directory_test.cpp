@@ -115,7 +115,13 @@ TEST_F(ImageDirectoryTest, RefusesWhatItCannotRead) {
   };
   refused("none", "no such directory");
   refused("cats/a.png", "no such directory");
-  refused("cats", "has no .jpg, .jpeg or .png files in a folder for each class");
+  refused("cats", "has no .jpg, .jpeg, .png or .bmp files in a folder for each class");
+  write_text(folder / "empty/photo.webp", "no image that is read");
+  EXPECT_THAT([&] { open(); },
+              ThrowsMessage<InputError>(HasSubstr("empty: has no .jpg, .jpeg, .png or .bmp files, but photo.webp")));
+  write_text(folder / "empty/photo.gif", "no image that is read");
+  EXPECT_THAT([&] { open(); }, ThrowsMessage<InputError>(HasSubstr("photo.gif: GIF images are not read")));
+  std::filesystem::remove_all(folder.path() / "empty");
   EXPECT_THROW(image_dataset_from_directory(folder.path(), {.image_size = {0, 5}}), InvalidArgument);
   EXPECT_THROW(open({.channels = 4}), InvalidArgument);
 }

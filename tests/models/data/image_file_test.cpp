@@ -154,12 +154,68 @@ TEST_F(ImageFile, ReadsJpegsInCmyk) {
   }
 }
 
+/// An image of 3 x 2 pixels from top to bottom: red, green, blue; black, white, gray.
+std::string bmp(int bits, const std::string& palette, const std::string& rows, bool top_down = false) {
+  const auto number = [](std::uint32_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  const auto start = static_cast<std::uint32_t>(54 + palette.size());
+  return "BM" + number(start + static_cast<std::uint32_t>(rows.size()), 4) + number(0, 4) + number(start, 4) +
+         number(40, 4) + number(3, 4) + number(top_down ? -2U : 2U, 4) + number(1, 2) +
+         number(static_cast<std::uint32_t>(bits), 2) + number(0, 4) + number(0, 4) + number(0, 8) +
+         number(static_cast<std::uint32_t>(palette.size() / 4), 4) + number(0, 4) + palette + rows;
+}
+
+using namespace std::string_literals;
+const std::string colors_24 = "\x00\x00\xff\x00\xff\x00\xff\x00\x00\0\0\0"s;
+const std::string grays_24 = "\0\0\0\xff\xff\xff\x80\x80\x80\0\0\0"s;
+
+TEST_F(ImageFile, ReadsBmps) {
+  const std::vector<std::uint8_t> pixels{255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 128, 128, 128};
+  const auto expect_read = [&](const std::string& content) {
+    test::write_text(path, content);
+    const Tensor image = read_image(path, 3);
+    EXPECT_EQ(image.shape(), Shape({2, 3, 3}));
+    EXPECT_EQ(image.to_vector<std::uint8_t>(), pixels);
+  };
+  expect_read(bmp(24, "", grays_24 + colors_24));
+  EXPECT_EQ(read_image(path, 1).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{76, 150, 29, 0, 255, 128}));
+  expect_read(bmp(24, "", colors_24 + grays_24, true));
+  expect_read(
+      bmp(32, "", "\0\0\0\x11\xff\xff\xff\x11\x80\x80\x80\x11\x00\x00\xff\x11\x00\xff\x00\x11\xff\x00\x00\x11"s));
+  const std::string palette = "\0\0\0\0\xff\xff\xff\0\x80\x80\x80\0\x00\x00\xff\0\x00\xff\x00\0\xff\x00\x00\0"s;
+  expect_read(bmp(8, palette, "\0\1\2\0\3\4\5\0"s));
+  expect_read(bmp(4, palette, "\x01\x20\0\0\x34\x50\0\0"s));
+}
+
+TEST_F(ImageFile, RefusesBmpsThatAreDamagedOrCompressed) {
+  const std::string good = bmp(24, "", grays_24 + colors_24);
+  for (std::size_t bytes = 2; bytes < good.size(); ++bytes) {
+    test::write_text(path, good.substr(0, bytes));
+    expect_refused("BMP");
+  }
+  const auto expect_changed_refused = [&](std::size_t at, char to, const std::string& says) {
+    std::string content = good;
+    content[at] = to;
+    test::write_text(path, content);
+    expect_refused(says);
+  };
+  expect_changed_refused(28, 16, "of 16 bits a pixel");
+  expect_changed_refused(30, 1, "compressed");
+  expect_changed_refused(25, 0x7f, "cut short");  // claims 2^31 rows
+  expect_changed_refused(14, 12, "header of 12 bytes");
+  test::write_text(path, bmp(8, std::string(4, 0), std::string(8, 5)));
+  expect_refused("color 5 of 1");
+}
+
 TEST_F(ImageFile, RefusesWhatIsNoImage) {
   expect_refused("no such file");
   write_text(path, "");
-  expect_refused("neither a JPEG nor a PNG");
+  expect_refused("no JPEG, PNG or BMP image");
   write_text(path, "GIF89a and more");
-  expect_refused("neither a JPEG nor a PNG");
+  expect_refused("no JPEG, PNG or BMP image");
   EXPECT_THROW(read_image(path, 2), InvalidArgument);
   EXPECT_THAT([&] { read_image(folder.path()); }, ThrowsMessage<InputError>(HasSubstr("not a regular file")));
 }
