@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <numeric>
 #include <system_error>
 
 #include <lockstep/models/data/image_file.h>
@@ -58,6 +59,26 @@ Paths images_in(const std::filesystem::path& directory) {
   return files;
 }
 
+/// Keeps `limit` of the files and their labels, drawn by the seed, in their order.
+void limit_files(Paths& files, std::vector<std::int32_t>& labels, std::int64_t limit, std::uint64_t seed) {
+  require(limit >= 1, "the number of images must be at least 1, got {}", limit);
+  std::vector<std::size_t> drawn(files.size());
+  std::iota(drawn.begin(), drawn.end(), 0);
+  if (drawn.size() <= static_cast<std::size_t>(limit)) return;
+  const Tensor numbers =
+      Tensor::from(std::vector<std::int64_t>(drawn.begin(), drawn.end()), {static_cast<std::int64_t>(drawn.size())});
+  drawn.clear();
+  for (const Example& number : Dataset::from_tensors(numbers).shuffle({.seed = seed}).take(limit).epoch())
+    drawn.push_back(static_cast<std::size_t>(number.x.item<std::int64_t>()));
+  std::sort(drawn.begin(), drawn.end());
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    files[i] = files[drawn[i]];
+    labels[i] = labels[drawn[i]];
+  }
+  files.resize(drawn.size());
+  labels.resize(drawn.size());
+}
+
 }  // namespace
 
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
@@ -81,11 +102,12 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
   require<InputError>(!files->empty(), "{}: has no .jpg, .jpeg, .png or .bmp files in a folder for each class",
                       directory.string());
 
+  if (options.limit) limit_files(*files, labels, *options.limit, options.seed);
   const auto count = static_cast<std::int64_t>(files->size());
   std::vector<std::int64_t> indices(files->size());
   for (std::int64_t i = 0; i < count; ++i) indices[static_cast<std::size_t>(i)] = i;
   Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), Tensor::from(labels, {count}));
-  if (options.shuffle) names = names.shuffle({.seed = options.seed});
+  if (options.shuffle) names = names.shuffle({.seed = options.seed, .fixed_parts = true});
   Dataset images = names.map([files, size, channels = options.channels](const Example& name) {
     const auto index = static_cast<std::size_t>(name.x.item<std::int64_t>());
     return name.with_x(resize_bilinear(read_image((*files)[index], channels), size));

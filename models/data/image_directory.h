@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@ namespace lockstep {
 struct ImageDirectoryOptions {
   ImageSize image_size{256, 256};  ///< that all are resized to
   std::int64_t channels = 3;       ///< 1 for gray, 3 for red, green and blue; Keras' color_mode
-  bool shuffle = true;             ///< files in another order in each epoch; otherwise sorted by class and name
-  std::uint64_t seed = 0;          ///< of the shuffle
+  /// Files in another order in each epoch; `take` and `skip` part them for good, whatever the epoch. Otherwise they are
+  /// sorted by class and name.
+  bool shuffle = true;
+  std::uint64_t seed = 0;               ///< of the shuffle, and of the limit's choice
+  std::optional<std::int64_t> limit{};  ///< of the number of files, which are drawn from all classes
 };
 
 /// The images of a directory.
@@ -30,7 +34,7 @@ struct ImageDirectory {
 /// one image, x (height, width, channels) f32 in 0..255, resized by resize_bilinear, and its class y () i32; follow it
 /// by batch(). Images are decoded while the set is read, on all threads of the reader. Throws InputError for a
 /// directory that is missing or has no images, for a class whose files are none or are GIF images, InvalidArgument for
-/// an image size below 1 and other channels; when read, read_image's errors.
+/// an image size or limit below 1 and other channels; when read, read_image's errors.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});
 

@@ -22,6 +22,10 @@ class BatchStage final : public Stage {
     return {.most = elements.most / rows_ + (partial ? 1 : 0), .exact = elements.exact};
   }
   std::int64_t dropped_rows() const override { return drop_remainder_ ? input_->size().value_or(0) % rows_ : 0; }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    const StagePtr part = input_->fixed_part(elements_of(first), elements_of(count));
+    return part ? make_batch(part, rows_, drop_remainder_) : nullptr;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     // Where a window lies in the last batch depends on how many rows that has.
     if (!input_->extent().exact) return nullptr;
@@ -37,6 +41,11 @@ class BatchStage final : public Stage {
  private:
   friend class BatchCursor;
   friend class WindowCursor;
+
+  std::int64_t elements_of(std::int64_t batches) const {
+    std::int64_t elements = 0;
+    return __builtin_mul_overflow(batches, rows_, &elements) ? Extent::endless : elements;
+  }
 
   StagePtr input_;
   std::int64_t rows_;
@@ -55,9 +64,7 @@ class BatchCursor : public Cursor {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    std::int64_t elements = 0;
-    if (__builtin_mul_overflow(count, stage_.rows_, &elements)) elements = Extent::endless;
-    const std::int64_t skipped = input_->skip(elements);
+    const std::int64_t skipped = input_->skip(stage_.elements_of(count));
     const bool partial = skipped % stage_.rows_ != 0 && !stage_.drop_remainder_;
     return skipped / stage_.rows_ + (partial ? 1 : 0);
   }

@@ -147,7 +147,8 @@ Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   require(elements || options.buffer != ShuffleOptions::whole,
           "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
   if (options.buffer == ShuffleOptions::whole || (elements && options.buffer >= *elements))
-    if (detail::StagePtr shuffled = stage_->shuffled(options.seed)) return Dataset(std::move(shuffled));
+    if (detail::StagePtr shuffled = stage_->shuffled(options)) return Dataset(std::move(shuffled));
+  require(!options.fixed_parts, "only a set of tensors that is shuffled as a whole has fixed parts");
   return Dataset(detail::make_shuffle(stage_.shared(), options));
 }
 
@@ -164,11 +165,13 @@ Dataset Dataset::repeat(std::optional<std::int64_t> count) const {
 
 Dataset Dataset::take(std::int64_t count) const {
   require(count >= 0, "take() needs a count of at least 0, got {}", count);
+  if (detail::StagePtr part = stage_->fixed_part(0, count)) return Dataset(std::move(part));
   return Dataset(detail::make_take(stage_.shared(), count));
 }
 
 Dataset Dataset::skip(std::int64_t count) const {
   require(count >= 0, "skip() needs a count of at least 0, got {}", count);
+  if (detail::StagePtr part = stage_->fixed_part(count, detail::Extent::endless)) return Dataset(std::move(part));
   return Dataset(detail::make_skip(stage_.shared(), count));
 }
 

@@ -81,6 +81,9 @@ struct ShuffleOptions {
 
   std::uint64_t seed = 0;       ///< sets of one seed come in one order
   std::int64_t buffer = whole;  ///< elements that an element is drawn from; fewer mix less and hold less
+  /// Of a set of tensors, shuffled as a whole: `take` and `skip` after it part the set in one order, which depends on
+  /// the seed alone, and each epoch shuffles the part that is left. Without it they part every epoch's own order.
+  bool fixed_parts = false;
 };
 
 namespace detail {
@@ -168,7 +171,7 @@ class Dataset {
   /// The same with the element's place, for transforms that draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
   /// Another order in every epoch, which depends on the seed and the epoch's number alone, on any machine.
-  /// Throws InvalidArgument for a buffer of less than one element.
+  /// Throws InvalidArgument for a buffer of less than one element, and for fixed parts of other sets than of tensors.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
   /// Groups of `rows` elements as one, (rows, ...); the last has the rest, or is left out. A batch of neighbours in
   /// memory is a view. Throws InvalidArgument for rows < 1 and, when read, for elements of unequal shape or dtype.
@@ -177,8 +180,9 @@ class Dataset {
   /// Throws InvalidArgument for count < 1.
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
-  /// The first `count` elements, or those after them; before any shuffle they part a set for good, e.g. for validation.
-  /// What is skipped is neither read nor transformed where that is possible. Throws InvalidArgument for count < 0.
+  /// The first `count` elements, or those after them; before any shuffle, or after one with fixed parts, they part a
+  /// set for good, e.g. for validation. What is skipped is neither read nor transformed where that is possible. Throws
+  /// InvalidArgument for count < 0.
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}

@@ -104,6 +104,10 @@ class Map final : public Stage {
   }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    const StagePtr part = input_->fixed_part(first, count);
+    return part ? make_map(part, transform_, by_row_) : nullptr;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = by_row_ ? input_->rows_of_batches(window) : nullptr;
     return rows ? make_map(rows, transform_, by_row_) : nullptr;

@@ -27,6 +27,10 @@ class Prefetch final : public Stage {
   }
   Extent extent() const override { return input_->extent(); }
   std::int64_t dropped_rows() const override { return input_->dropped_rows(); }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    const StagePtr part = input_->fixed_part(first, count);
+    return part ? make_prefetch(part, count_) : nullptr;
+  }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);
     return rows ? make_prefetch(rows, count_) : nullptr;

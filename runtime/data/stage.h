@@ -46,7 +46,12 @@ class Stage {
   /// Rows that `batch` with drop_remainder leaves out of a pass; of one repetition when it never ends.
   virtual std::int64_t dropped_rows() const { return 0; }
   /// This stage with its elements in the order of a whole shuffle, when it can do that without holding them.
-  virtual std::shared_ptr<const Stage> shuffled(std::uint64_t) const { return nullptr; }
+  virtual std::shared_ptr<const Stage> shuffled(const ShuffleOptions&) const { return nullptr; }
+  /// Elements [first, first + count), or the fewer that there are, the same in every epoch, of a stage that is shuffled
+  /// with fixed parts; else nothing.
+  virtual std::shared_ptr<const Stage> fixed_part(std::int64_t /*first*/, std::int64_t /*count*/) const {
+    return nullptr;
+  }
   /// This stage of batches with only the rows of `window` of each, when it can do that without making the others.
   virtual std::shared_ptr<const Stage> rows_of_batches(const RowWindow&) const { return nullptr; }
   /// Rows of whole batch `number` of a pass that has it, when that is known beforehand.

@@ -81,16 +81,24 @@ class Shuffled final : public Cursor {
 
 class ShuffledTensorSource final : public Stage {
  public:
-  ShuffledTensorSource(const Example& set, std::uint64_t seed) : set_(set), seed_(seed) {}
+  /// With fixed parts the set comes in the order that it is parted in.
+  ShuffledTensorSource(const Example& set, const ShuffleOptions& options) : set_(set), options_(options) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
-    return std::make_unique<Shuffled>(set_, ShuffleDraws(seed_, epoch));
+    return std::make_unique<Shuffled>(set_, ShuffleDraws(options_.seed, epoch));
   }
   Extent extent() const override { return {.most = set_.size()}; }
+  StagePtr fixed_part(std::int64_t first, std::int64_t count) const override {
+    if (!options_.fixed_parts) return nullptr;
+    const std::int64_t begin = std::min(first, set_.size());
+    const std::int64_t end = begin + std::min(count, set_.size() - begin);
+    const auto part = [&](const Tensor& tensor) { return tensor.slice_view(0, begin, end); };
+    return std::make_shared<ShuffledTensorSource>(set_.each(part), options_);
+  }
 
  private:
   Example set_;
-  std::uint64_t seed_;
+  ShuffleOptions options_;
 };
 
 class TensorSource final : public Stage {
@@ -99,7 +107,12 @@ class TensorSource final : public Stage {
 
   std::unique_ptr<Cursor> open(std::uint64_t) const override { return std::make_unique<InOrder>(set_); }
   Extent extent() const override { return {.most = set_.size()}; }
-  StagePtr shuffled(std::uint64_t seed) const override { return std::make_shared<ShuffledTensorSource>(set_, seed); }
+  StagePtr shuffled(const ShuffleOptions& options) const override {
+    if (!options.fixed_parts || set_.size() == 0) return std::make_shared<ShuffledTensorSource>(set_, options);
+    constexpr std::uint64_t of_no_epoch = ~std::uint64_t{0};
+    Shuffled mixed(set_, ShuffleDraws(options.seed, of_no_epoch));
+    return std::make_shared<ShuffledTensorSource>(*mixed.next_batch(set_.size()), options);
+  }
 
  private:
   Example set_;

@@ -198,8 +198,11 @@ FolderParts parts_of(const std::filesystem::path& root) {
 TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
   require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
   const Shape& shape = model.form.shape;
-  ImageDirectoryOptions files{
-      .image_size = {shape[0], shape[1]}, .channels = shape[2], .shuffle = options.shuffle, .seed = options.seed};
+  ImageDirectoryOptions files{.image_size = {shape[0], shape[1]},
+                              .channels = shape[2],
+                              .shuffle = options.shuffle,
+                              .seed = options.seed,
+                              .limit = options.limit};
   const std::filesystem::path root(directory);
   require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
   const FolderParts parts = parts_of(root);
@@ -208,23 +211,22 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   const Tensor half = Tensor::full({shape[2]}, 127.5F);
   const RowTransform prepare =
       channel_normalization({.mean = half, .variance = Tensor::full({shape[2]}, 127.5F * 127.5F)});
-  const Dataset train_set = limited(train.dataset, options.limit);
   DataOptions read_in_order = options;  // the files come in another order already
   read_in_order.shuffle = false;
   TrainingData data{.name = root.filename().string(),
                     .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
-                    .train = training_batches(train_set, prepare, read_in_order),
+                    .train = training_batches(train.dataset, prepare, read_in_order),
                     .test = std::nullopt,
-                    .train_examples = count_of(train_set)};
+                    .train_examples = count_of(train.dataset)};
   files.shuffle = false;
+  files.limit = options.limit_test;
   if (!parts.test) return data;
   const ImageDirectory test = image_dataset_from_directory(*parts.test, files);
   require<InputError>(test.class_names == train.class_names,
                       "--data images:{}: '{}' and 'train' must have the same folders, one for each class", directory,
                       parts.test->filename().string());
-  const Dataset test_set = limited(test.dataset, options.limit_test);
-  data.test = test_batches(test_set, prepare, options);
-  data.test_examples = count_of(test_set);
+  data.test = test_batches(test.dataset, prepare, options);
+  data.test_examples = count_of(test.dataset);
   return data;
 }
 
@@ -232,8 +234,9 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
 
 void DataOptions::add_to(CLI::App& command) {
   command.add_option("--data", source, data_names() + " (default fashion-mnist)");
-  command.add_option("--limit", limit, "only the first N examples")->check(whole_number_from(1));
-  command.add_option("--limit-test", limit_test, "only the first N test examples")->check(whole_number_from(1));
+  command.add_option("--limit", limit, "only the first N examples; of a folder of images N of all classes")
+      ->check(whole_number_from(1));
+  command.add_option("--limit-test", limit_test, "the same of the test examples")->check(whole_number_from(1));
   command.add_option("--batch-size", batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
       ->check(whole_number_from(1));
 }

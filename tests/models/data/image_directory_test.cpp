@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,44 @@ TEST_F(ImageDirectoryTest, ShufflesBySeedAndEpochOnAnyNumberOfThreads) {
     const ComputeThreadsScope share(threads);
     EXPECT_EQ(colors(set, 0), first);
   }
+}
+
+TEST_F(ImageDirectoryTest, IsPartedForGoodByTakeAndSkip) {
+  for (const bool batched : {false, true}) {
+    const Dataset set = open().dataset.map([](const Example& image) { return image; });
+    const Dataset train = batched ? set.batch(1).prefetch().take(3) : set.take(3);
+    const Dataset validation = batched ? set.batch(1).prefetch().skip(3) : set.skip(3);
+    const std::vector<float> kept = colors(train, 0);
+    EXPECT_EQ(train.size(), 3);
+    EXPECT_EQ(validation.size(), 2);
+    std::set<std::vector<float>> orders;
+    for (std::uint64_t epoch = 0; epoch < 8; ++epoch) {
+      const std::vector<float> colors_of_epoch = colors(train, epoch);
+      EXPECT_THAT(colors_of_epoch, testing::UnorderedElementsAreArray(kept));
+      orders.insert(colors_of_epoch);
+      std::vector<float> all = colors(validation, epoch);
+      all.insert(all.end(), kept.begin(), kept.end());
+      EXPECT_THAT(all, testing::UnorderedElementsAre(1, 2, 3, 4, 5));
+    }
+    EXPECT_GT(orders.size(), 1U) << "each epoch has an order of its own";
+    EXPECT_THAT(colors(train.skip(1).take(1)), testing::SizeIs(1));
+  }
+}
+
+TEST_F(ImageDirectoryTest, IsLimitedToFilesOfAllClasses) {
+  std::set<int> labels;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const ImageDirectory images = open({.shuffle = false, .seed = seed, .limit = 3});
+    EXPECT_EQ(images.dataset.size(), 3);
+    EXPECT_TRUE(std::ranges::is_sorted(images.files));
+    EXPECT_TRUE(std::ranges::is_sorted(colors(images.dataset)));
+    for (const Example& image : images.dataset.epoch()) labels.insert(image.y.item<std::int32_t>());
+    EXPECT_THAT(colors(open({.seed = seed, .limit = 3}).dataset, 5),
+                testing::UnorderedElementsAreArray(colors(images.dataset)));
+  }
+  EXPECT_THAT(labels, ElementsAre(0, 1));
+  EXPECT_EQ(open({.limit = 9}).files.size(), 5U);
+  EXPECT_THROW(open({.limit = 0}), InvalidArgument);
 }
 
 TEST_F(ImageDirectoryTest, NamesTheFileThatIsDamaged) {

@@ -71,7 +71,9 @@ std::vector<Case> all_stages() {
   using namespace detail;
   return {
       {"tensors", tensors(40)},
-      {"shuffledTensors", tensors(40)->shuffled(3)},
+      {"shuffledTensors", tensors(40)->shuffled({.seed = 3})},
+      {"fixedPart", tensors(40)->shuffled({.seed = 3, .fixed_parts = true})->fixed_part(9, 20)},
+      {"fixedPartOfNothing", tensors(0)->shuffled({.seed = 3, .fixed_parts = true})->fixed_part(0, 20)},
       {"rows", make_row_source(counting, 40)},
       {"largeRows", large_rows(40)},
       {"generator", generator(40, 40)},
@@ -85,7 +87,7 @@ std::vector<Case> all_stages() {
       {"batchOfMap", make_batch(placed(tensors(40)), 4, false)},
       {"batchThatDrops", make_batch(generator(40, std::nullopt), 3, true)},
       {"batchOfRows", make_batch(make_row_source(counting, 40), 3, true)},
-      {"repeat", make_repeat(tensors(11)->shuffled(1), 4)},
+      {"repeat", make_repeat(tensors(11)->shuffled({.seed = 1}), 4)},
       {"repeatOfMap", make_repeat(placed(tensors(11)), 4)},
       {"repeatOfGenerator", make_repeat(generator(11, std::nullopt), 4)},
       {"endless", make_take(make_repeat(tensors(7), std::nullopt), 40)},
