@@ -95,6 +95,17 @@ RowTransform channel_normalization(const ChannelStatistics& statistics) {
   });
 }
 
+RowTransform rescaling(const RescalingOptions& options) {
+  require(std::isfinite(options.scale) && std::isfinite(options.offset),
+          "rescaling needs a scale and an offset that are finite, got {} and {}", options.scale, options.offset);
+  return RowTransform([options](const Example& rows) {
+    require(holds_pixels(rows.x), "values of u8 or f32 are rescaled, got {}", rows.x);
+    const auto formula = [&](float value, std::int64_t) { return value * options.scale + options.offset; };
+    return rows.with_x(rows.x.dtype() == DType::u8 ? for_rows<std::uint8_t>(rows.x, 1, formula)
+                                                   : for_rows<float>(rows.x, 1, formula));
+  });
+}
+
 RowTransform mean_subtraction(const Tensor& mean) {
   require(mean.defined() && mean.dtype() == DType::f32, "a mean image must be f32, got {}", mean);
   return RowTransform([mean](const Example& example) {

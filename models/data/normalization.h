@@ -20,6 +20,16 @@ ChannelStatistics channel_statistics(const Tensor& images);
 /// InvalidArgument unless both are (channels) f32; the function for other x.
 RowTransform channel_normalization(const ChannelStatistics& statistics);
 
+/// Keras' Rescaling.
+struct RescalingOptions {
+  float scale = 1;   ///< what each value is multiplied by
+  float offset = 0;  ///< added to the scaled value
+};
+
+/// x * scale + offset, for x u8 or f32 of any shape. Throws InvalidArgument unless both are finite; the function for
+/// other x.
+RowTransform rescaling(const RescalingOptions& options);
+
 /// Subtracts mean_image() of the training images: pixel / 255 - mean for u8, x - mean for f32. x has the mean's shape,
 /// after batch() with the axis of examples before. Throws InvalidArgument for a mean that is not f32; the function for
 /// other x.

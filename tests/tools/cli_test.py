@@ -203,8 +203,10 @@ class BadData(Case):
         self.refuse("train", "--data", "cifar10", says="cifar10:DIR")
         self.refuse("train", "--data", f"cifar10:{self.path}", says="data_batch_1.bin")
         records = b"".join(bytes([label]) + bytes(range(256)) * 12 for label in range(8))
-        for name in ["data_batch_1.bin", "test_batch.bin"]:
-            (self.path / name).write_bytes(records)
+        (self.path / "test_batch.bin").write_bytes(records)
+        whole_file = gzip.compress(records + bytes(3073) * (10_000 - 8), 1)  # the mean is that of all training images
+        for number in range(1, 6):
+            (self.path / f"data_batch_{number}.bin.gz").write_bytes(whole_file)
         command = ["train", "--data", f"cifar10:{self.path}", "--batch-size", "4", "--epochs", "1", "--limit", "8"]
         self.succeed(*command, "--limit-test", "8")
         self.refuse(*command, says=["test_batch.bin", "record 8"])
@@ -558,6 +560,36 @@ class Data(Case):
         self.assertIn("data.h5, 2 replicas: 12 examples, 4 to test", done.stderr)
         self.refuse("train", "--data", f"hdf5:{file}", "--model", "mlp", says=["examples of (32, 32, 3)", "takes (8000)"])
         self.refuse("train", "--data", f"hdf5:{self.path / 'none.h5'}", says="none.h5")
+
+    def test_values_are_rescaled_as_asked_whatever_their_type(self):
+        def loss(file, *more):
+            done = self.succeed("train", "--data", f"hdf5:{file}", "--batch-size", "4", "--no-shuffle", "--step-log",
+                                self.path / "s.jsonl", *more)
+            self.assertIn("parameters; values ", done.stderr)
+            return json.loads((self.path / "s.jsonl").read_text().splitlines()[0])["loss"]
+
+        files = [self.path / f"{kind}.h5" for kind in ["u8", "f32"]]
+        for file in files:
+            subprocess.run([os.environ["WRITE_HDF5"], file, file.stem], check=True)
+        plain = [loss(file) for file in files]
+        unit = [loss(file, "--rescaling", "zero-to-one") for file in files]
+        symmetric = [loss(file, "--rescaling", "minus-one-to-one") for file in files]
+        for losses in plain, unit, symmetric:
+            self.assertEqual(losses[0], losses[1])
+        self.assertEqual(len({plain[0], unit[0], symmetric[0]}), 3)
+        self.refuse("train", "--data", f"hdf5:{files[0]}", "--rescaling", "auto", says=["--rescaling", "zero-to-one"])
+        self.refuse("train", "--data", "fashion-mnist", "--rescaling", "zero-to-one", says="is for --data hdf5 and images")
+
+    def test_a_limit_changes_nothing_but_the_number_of_examples(self):
+        weights = self.path / "w.weights.h5"
+        self.succeed("train", *TINY, "--save", weights)
+
+        def loss(*limit):
+            done = self.succeed("evaluate", "--weights", weights, "--data", "fashion-mnist", "--limit-test", "8", "--json",
+                                *limit)
+            return json.loads(done.stdout.splitlines()[-1])["loss"]
+
+        self.assertEqual(loss("--limit", "16"), loss())
 
     def test_augmentation_changes_the_images(self):
         def losses(*arguments):

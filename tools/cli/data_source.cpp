@@ -49,6 +49,7 @@ Dataset test_batches(const Dataset& data, const RowTransform& prepare, const Dat
 TrainingData image_data(std::string name, const Example& train, const Example& test, const RowTransform& prepare,
                         const DataOptions& options) {
   return {std::move(name),
+          "pixels / 255 - mean of all training images",
           small_images,
           training_batches(Dataset::from_tensors(train.x, train.y), prepare, options),
           test_batches(Dataset::from_tensors(test.x, test.y), prepare, options),
@@ -58,14 +59,18 @@ TrainingData image_data(std::string name, const Example& train, const Example& t
 
 struct Parts {
   Example train, test;
+  Tensor mean;  ///< of all training images, whatever the limit: every command prepares images alike
 };
 
 /// Both parts of a data set, read at the same time.
 template <class Load>
 Parts load_parts(const Load& load, const DataOptions& options) {
   auto test = std::async(std::launch::async, [&] { return load(Split::test, options.limit_test); });
-  Example train = load(Split::train, options.limit);
-  return {std::move(train), test.get()};
+  const Example all = load(Split::train, std::nullopt);
+  const std::int64_t count = std::min(all.size(), options.limit.value_or(all.size()));
+  return {.train = all.each([&](const Tensor& tensor) { return tensor.slice_view(0, 0, count); }),
+          .test = test.get(),
+          .mean = mean_image(all.x)};
 }
 
 TrainingData load_fashion(const std::string& directory, const DataOptions& options) {
@@ -75,8 +80,7 @@ TrainingData load_fashion(const std::string& directory, const DataOptions& optio
     return load_fashion_mnist(files);
   };
   const Parts parts = load_parts(load, options);
-  return image_data("Fashion-MNIST", parts.train, parts.test, image_preparation({.mean = mean_image(parts.train.x)}),
-                    options);
+  return image_data("Fashion-MNIST", parts.train, parts.test, image_preparation({.mean = parts.mean}), options);
 }
 
 TrainingData load_cifar(const std::string& directory, const DataOptions& options) {
@@ -85,7 +89,7 @@ TrainingData load_cifar(const std::string& directory, const DataOptions& options
     return load_cifar10({.directory = directory, .split = split, .limit = limit});
   };
   const Parts parts = load_parts(load, options);
-  return image_data("CIFAR-10", parts.train, parts.test, mean_subtraction(mean_image(parts.train.x)), options);
+  return image_data("CIFAR-10", parts.train, parts.test, mean_subtraction(parts.mean), options);
 }
 
 std::int64_t synthetic_count(const std::string& text) {
@@ -102,8 +106,12 @@ TrainingData make_synthetic(const std::string& text, const DataOptions& options,
   const std::int64_t count = std::min(synthetic_count(text), options.limit.value_or(INT64_MAX));
   const ExampleForm& form = model.form;
   const Example examples = synthetic_examples(form, count, options.seed);
-  return {"synthetic data", form,  training_batches(Dataset::from_tensors(examples.inputs(), examples.y), {}, options),
-          std::nullopt,     count, 0};
+  return {.name = "synthetic data",
+          .preparation = "",
+          .form = form,
+          .train = training_batches(Dataset::from_tensors(examples.inputs(), examples.y), {}, options),
+          .test = std::nullopt,
+          .train_examples = count};
 }
 
 Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit) {
@@ -112,11 +120,27 @@ Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit) {
 
 std::int64_t count_of(const Dataset& data) { return data.size().value_or(0); }
 
-/// Values of 0 to 255, or bytes, as numbers of 0 to 1; others stay.
-RowTransform scaling_of(const Shape& shape, DType dtype) {
-  if (dtype != DType::u8) return RowTransform([](const Example& rows) { return rows; });
-  return mean_subtraction(Tensor::zeros(shape));
+/// What --rescaling can be.
+struct Rescaling {
+  const char* name;
+  const char* formula;
+  RescalingOptions options;
+};
+constexpr std::array rescalings{
+    Rescaling{"none", "values as they are", {}}, Rescaling{"zero-to-one", "values / 255", {.scale = 1 / 255.0F}},
+    Rescaling{"minus-one-to-one", "values / 127.5 - 1", {.scale = 1 / 127.5F, .offset = -1}}};
+
+const Rescaling& rescaling_named(const std::string& name) {
+  return *std::ranges::find_if(rescalings, [&](const Rescaling& each) { return each.name == name; });
 }
+
+/// Bytes become f32 in any case; numbers of other types stay as they are unless they are to be rescaled.
+RowTransform preparation_of(const Rescaling& chosen, DType dtype) {
+  const bool changes = dtype == DType::u8 || chosen.options.scale != 1;
+  return changes ? rescaling(chosen.options) : RowTransform([](const Example& rows) { return rows; });
+}
+
+std::string text_of(const Rescaling& chosen) { return fmt::format("{} (--rescaling {})", chosen.formula, chosen.name); }
 
 template <class T>
 std::int64_t largest_of(const Tensor& labels) {
@@ -147,8 +171,10 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
   require(usual.inputs == 1 && fits, "--data hdf5:{}: x_train has examples of {}, this --model takes {}{}", file, shape,
           usual.inputs == 1 ? "" : "pairs of ", usual.shape);
-  const RowTransform prepare = scaling_of(shape, first->x.dtype());
+  const Rescaling& chosen = rescaling_named(options.rescaling);
+  const RowTransform prepare = preparation_of(chosen, first->x.dtype());
   TrainingData data{.name = std::filesystem::path(file).filename().string(),
+                    .preparation = text_of(chosen),
                     .form = {shape, model.any_size ? classes_of(file) : usual.classes},
                     .train = training_batches(train, prepare, options),
                     .test = std::nullopt,
@@ -207,13 +233,12 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   require<InputError>(std::filesystem::is_directory(root), "--data images:{}: there is no such folder", directory);
   const FolderParts parts = parts_of(root);
   const ImageDirectory train = image_dataset_from_directory(parts.train, files);
-  // -1 to 1, as the models of Keras' zoo were trained.
-  const Tensor half = Tensor::full({shape[2]}, 127.5F);
-  const RowTransform prepare =
-      channel_normalization({.mean = half, .variance = Tensor::full({shape[2]}, 127.5F * 127.5F)});
+  const Rescaling& chosen = rescaling_named(options.rescaling);
+  const RowTransform prepare = preparation_of(chosen, DType::f32);
   DataOptions read_in_order = options;  // the files come in another order already
   read_in_order.shuffle = false;
   TrainingData data{.name = root.filename().string(),
+                    .preparation = text_of(chosen),
                     .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
                     .train = training_batches(train.dataset, prepare, read_in_order),
                     .test = std::nullopt,
@@ -237,6 +262,14 @@ void DataOptions::add_to(CLI::App& command) {
   command.add_option("--limit", limit, "only the first N examples; of a folder of images N of all classes")
       ->check(whole_number_from(1));
   command.add_option("--limit-test", limit_test, "the same of the test examples")->check(whole_number_from(1));
+  std::vector<std::string> names;
+  for (const Rescaling& each : rescalings) names.emplace_back(each.name);
+  command
+      .add_option(
+          "--rescaling", rescaling,
+          "of the values of hdf5 and the pixels of images: none, which leaves 0 to 255 as they are, as Keras does; "
+          "zero-to-one: / 255; minus-one-to-one: / 127.5 - 1 (default none)")
+      ->check(CLI::IsMember(names));
   command.add_option("--batch-size", batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
       ->check(whole_number_from(1));
 }
@@ -253,6 +286,8 @@ TrainingData load_data(const DataOptions& options, const ModelInput& model) {
   const std::string rest = colon == std::string::npos ? "" : options.source.substr(colon + 1);
   require(!options.augment || (model.images && kind != "synthetic"), "--augment changes images; {} has none",
           kind == "synthetic" ? "--data synthetic" : "the data of this --model");
+  require(options.rescaling == "none" || kind == "hdf5" || kind == "images",
+          "--rescaling is for --data hdf5 and images; {} is prepared in its own way", kind);
   if (kind == "synthetic") return make_synthetic(rest, options, model);
   if (kind == "hdf5") return load_hdf5(rest, options, model);
   require(kind == "fashion-mnist" || kind == "cifar10" || kind == "images", "--data '{}' is not known; choose {}",

@@ -21,6 +21,7 @@ struct DataOptions {
   bool shuffle = true;
   bool augment = false;  ///< training images are shifted and flipped
   bool drop_remainder = false;
+  std::string rescaling = "none";  ///< of the values of HDF5 files and image folders
 
   /// The options of any command that reads data; those that only training has are not among them.
   void add_to(CLI::App& command);
@@ -32,6 +33,8 @@ std::string data_names();
 /// What a model is trained and tested on, in batches.
 struct TrainingData {
   std::string name;  ///< for people
+  /// What is done to values before the model reads them, for people; empty for synthetic ones.
+  std::string preparation;
   ExampleForm form;  ///< of the examples as the model reads them
   Dataset train;
   std::optional<Dataset> test;

@@ -18,12 +18,16 @@ void run(const EvaluateOptions& options) {
   const Logs logs = trained.model.evaluate(trained.examples);
   if (!trained.model.strategy().is_chief()) return;
   std::string text;
-  nlohmann::ordered_json result{{"model", options.trained.model}, {"data", trained.data}, {"examples", trained.count}};
+  nlohmann::ordered_json result{{"model", options.trained.model},
+                                {"data", trained.data},
+                                {"preparation", trained.preparation},
+                                {"examples", trained.count}};
   for (const auto& [name, value] : logs) {
     text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
     result[name] = value;
   }
-  fmt::print(stderr, "{} on {}, {} examples: {}\n", options.trained.model, trained.data, trained.count, text);
+  fmt::print(stderr, "{} on {}, {} examples{}{}: {}\n", options.trained.model, trained.data, trained.count,
+             trained.preparation.empty() ? "" : ", ", trained.preparation, text);
   if (options.json) fmt::print("{}\n", result.dump());
 }
 

@@ -43,8 +43,8 @@ void run(const PredictOptions& options) {
   if (!trained.model.strategy().is_chief()) return;
   const std::string text = as_csv(outputs, trained.model.network().output_names());
   write_file_atomically(options.output, std::as_bytes(std::span(text)));
-  fmt::print(stderr, "{}: predictions of {} for {} examples of {}\n", options.output, options.trained.model,
-             trained.count, trained.data);
+  fmt::print(stderr, "{}: predictions of {} for {} examples of {}{}{}\n", options.output, options.trained.model,
+             trained.count, trained.data, trained.preparation.empty() ? "" : ", ", trained.preparation);
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ int run(TrainOptions options) {
   const std::string what =
       fmt::format("{} on {}, {} replica{}", options.model, data.name, replicas, replicas == 1 ? "" : "s");
   if (strategy.is_chief())
-    fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters\n", what, data.train_examples,
-               data.test_examples, options.data.batch_size, model.count_params());
+    fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters{}{}\n", what, data.train_examples,
+               data.test_examples, options.data.batch_size, model.count_params(), data.preparation.empty() ? "" : "; ",
+               data.preparation);
   if (strategy.is_chief() && options.resume && !options.has_backup())
     fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
   const auto record = std::make_shared<RunRecord>();

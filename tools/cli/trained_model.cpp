@@ -32,7 +32,7 @@ TrainedModel make_trained_model(const TrainedModelOptions& options) {
     model.compile(make_usual_optimizer(kind), make_loss(kind), {Accuracy()});
   }
   if (!options.weights.empty()) model.load_weights(options.weights);
-  return {model, examples.name, examples.test.value_or(examples.train),
+  return {model, examples.name, examples.preparation, examples.test.value_or(examples.train),
           examples.test ? examples.test_examples : examples.train_examples};
 }
 

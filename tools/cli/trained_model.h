@@ -24,7 +24,8 @@ struct TrainedModelOptions {
 /// A model over its replicas, compiled, and the examples: those to test, or all where there are none.
 struct TrainedModel {
   Model model;
-  std::string data;  ///< for people
+  std::string data;         ///< for people
+  std::string preparation;  ///< as in TrainingData
   Dataset examples;
   std::int64_t count;
 };

@@ -49,10 +49,24 @@ TEST(ChannelNormalization, SubtractsTheMeanAndDividesByTheDeviation) {
       << "a channel without variance";
 }
 
+TEST(Rescaling, ScalesAndShiftsBytesAndFloatsAlike) {
+  for (const Tensor& images : {bytes(), floats()}) {
+    const Tensor y = Tensor::scalar(1.0F);
+    const Example batch = rescaling({.scale = 0.5F, .offset = -1})({images, y});
+    EXPECT_EQ(batch.x.shape(), shape);
+    EXPECT_EQ(batch.y.id(), y.id());
+    EXPECT_THAT(batch.x.to_vector<float>(), ElementsAre(-1, 1.5, 0, 1.5, 1, 1.5, 2, 1.5));
+    EXPECT_EQ(rescaling({})({images}).x.to_vector<float>(), floats().to_vector<float>());
+  }
+  EXPECT_THROW((void)rescaling({.scale = std::nanf("")}), InvalidArgument);
+  EXPECT_THROW((void)rescaling({})({Tensor::zeros({2}, DType::i64)}), InvalidArgument);
+}
+
 TEST(Normalizations, OfAPartOfTheRowsAreThatPart) {
   const Tensor x = test::random_tensor({23, 3, 2}, 1);
   const Dataset batches = Dataset::from_tensors(x, x).batch(9);
   test::expect_parts_like_the_whole(batches.map(channel_normalization(channel_statistics(x))));
+  test::expect_parts_like_the_whole(batches.map(rescaling({.scale = 2, .offset = 1})));
   test::expect_parts_like_the_whole(batches.map(mean_subtraction(test::random_tensor({3, 2}, 2))));
 }
 
