@@ -70,8 +70,9 @@ Dataset Estimator::global_batches(const InputFunction& input_fn) const {
   if (replicas == 1) return batches;
   std::optional<std::int64_t> groups = batches.size();
   if (groups) groups = (*groups + replicas - 1) / replicas;
-  return Dataset::from_generator(
+  const Dataset grouped = Dataset::from_generator(
       [batches, replicas](std::uint64_t epoch) { return in_groups(batches, epoch, replicas); }, groups);
+  return batches.is_endless() ? grouped.repeat() : grouped;
 }
 
 Estimator& Estimator::train(const InputFunction& input_fn, const EstimatorTrainOptions& options) {

@@ -1,55 +1,84 @@
 #include "lockstep/models/training/batch_feed.h"
 
+#include <algorithm>
+
+#include <lockstep/runtime/core/logging.h>
+
 namespace lockstep {
 
 BatchFeed::BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
                      const DistributeOptions& options)
     : data_(strategy.distribute(batches, options)),
       replicas_(strategy.num_replicas_in_sync()),
-      follow_on_(steps_per_epoch.has_value()) {
-  const std::optional<std::int64_t> size = batches.size();
-  require(size != 0, "the data set is empty");
-  require(size || steps_per_epoch, "a data set without end needs steps_per_epoch");
+      steps_per_epoch_(steps_per_epoch) {
+  require(batches.size() != 0, "the data set is empty");
+  require(!batches.is_endless() || steps_per_epoch, "a data set without end needs steps_per_epoch");
   require(!steps_per_epoch || *steps_per_epoch >= 1, "steps_per_epoch must be at least 1, got {}",
           steps_per_epoch.value_or(0));
-  steps_ = steps_per_epoch ? *steps_per_epoch : *size;
+}
+
+std::int64_t BatchFeed::steps_in_epoch() const {
+  const std::optional<std::int64_t> size = data_.size();
+  if (!steps_per_epoch_) return size.value_or(0);
+  if (!size) return *steps_per_epoch_;
+  return std::min(*steps_per_epoch_, pass_ && !pass_is_over() ? *size - position_.batches : *size);
 }
 
 void BatchFeed::begin_epoch(int epoch) {
-  left_ = steps_;
-  if (follow_on_ && pass_) return;
-  start_pass(static_cast<std::uint64_t>(epoch));
+  given_ = 0;
+  if (!steps_per_epoch_ || !pass_)
+    start_pass(static_cast<std::uint64_t>(epoch));
+  else if (pass_is_over())
+    start_pass(position_.pass + 1);
 }
 
 void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position) {
   const auto own_pass = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
-  const auto [pass, batches] = follow_on_ ? position : own_pass;
+  const auto [pass, batches] = steps_per_epoch_ ? position : own_pass;
   start_pass(pass);
   while (position_.batches < batches && pass_->next()) ++position_.batches;
   require<InputError>(position_.batches == batches,
                       "the run to go on from had read {} batches of pass {}, there are {}", batches, pass,
                       position_.batches);
-  left_ = steps_ - steps_done;
+  given_ = steps_done;
+  if (given_ == 0 && pass_is_over()) start_pass(pass + 1);
 }
 
 std::optional<DistributedBatch> BatchFeed::next() {
-  if (left_ == 0) return std::nullopt;
+  if (given_ == steps_per_epoch_) return std::nullopt;
+  std::optional<DistributedBatch> batch = next_of_passes();
+  if (!batch) {
+    require(given_ > 0, "the data set is empty");
+    require<BrokenInvariant>(position_.batches >= data_.size().value_or(0), "a data set of {} batches ended after {}",
+                             data_.size().value_or(0), position_.batches);
+    if (steps_per_epoch_ && !std::exchange(warned_, true))
+      log_warning(
+          "the data ended after {} of {} steps of an epoch, and the epoch with it: a pass has to have "
+          "steps_per_epoch * epochs batches, or repeat() makes it endless",
+          given_, *steps_per_epoch_);
+    return std::nullopt;
+  }
+  if (!checked_) check_enough(*batch);
+  checked_ = true;
+  ++given_;
+  ++position_.batches;
+  return batch;
+}
+
+std::optional<DistributedBatch> BatchFeed::next_of_passes() {
   std::optional<DistributedBatch> batch = pass_->next();
-  if (!batch && follow_on_) {
+  const bool begins_at_the_end = !batch && given_ == 0 && position_.batches > 0;
+  if (begins_at_the_end) {
     start_pass(position_.pass + 1);
     batch = pass_->next();
   }
-  require<BrokenInvariant>(batch.has_value(), "a data set of {} batches ended {} before", data_.size().value_or(0),
-                           left_);
-  if (!checked_) check_enough(*batch);
-  checked_ = true;
-  --left_;
-  ++position_.batches;
+  ended_ = !batch;
   return batch;
 }
 
 void BatchFeed::start_pass(std::uint64_t number) {
   position_ = {.pass = number, .batches = 0};
+  ended_ = false;
   if (pass_)
     pass_->begin_epoch(number);
   else

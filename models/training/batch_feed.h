@@ -15,16 +15,16 @@ struct FeedPosition {
 };
 
 /// The global batches of a training run, epoch by epoch: a pass over the data each or, with `steps_per_epoch`, so many
-/// batches each, passes following one another.
+/// batches each, which end with the pass as in Keras, with a warning; the next epoch then begins the next pass.
 class BatchFeed {
  public:
   /// Throws InvalidArgument for an empty data set, for one without end when `steps_per_epoch` is not given, and for
-  /// options that do not fit the strategy.
+  /// options that do not fit the strategy. Of a generator without a size only `next` finds that it is empty.
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 
-  /// Batches in each epoch.
-  std::int64_t steps_in_epoch() const { return steps_; }
+  /// Batches in the epoch that comes next; 0 when a generator does not say how many it gives.
+  std::int64_t steps_in_epoch() const;
   /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
   /// Instead of begin_epoch, for an epoch of which another feed of the same data has given `steps_done` batches and got
@@ -33,21 +33,26 @@ class BatchFeed {
   /// Up to where the batches have been given.
   const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; nothing at its end. Throws InvalidArgument when the data set has fewer examples than there
-  /// are replicas.
+  /// are replicas, or none.
   std::optional<DistributedBatch> next();
 
  private:
   void start_pass(std::uint64_t number);
   void check_enough(const DistributedBatch& first) const;
+  /// Whether the pass under way is known to have no more batches.
+  bool pass_is_over() const { return ended_ || position_.batches == data_.size(); }
+  /// The pass's next batch; of an epoch that begins at the end of one, the next pass's.
+  std::optional<DistributedBatch> next_of_passes();
 
   DistributedDataset data_;
   int replicas_;
-  bool follow_on_;  ///< an epoch goes on where the last one ended
-  std::int64_t steps_;
-  std::int64_t left_ = 0;  ///< steps of this epoch
+  std::optional<std::int64_t> steps_per_epoch_;
+  std::int64_t given_ = 0;  ///< batches of this epoch
   FeedPosition position_{};
   std::optional<DistributedIterator> pass_{};
+  bool ended_ = false;  ///< the pass has been read to its end
   bool checked_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace lockstep

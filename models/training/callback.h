@@ -38,7 +38,7 @@ struct EpochPlan {
   int epoch = 0;
   /// The number of the last one, from 1.
   int epochs = 0;
-  std::int64_t steps = 0;       ///< of this epoch
+  std::int64_t steps = 0;       ///< of this epoch; 0 when it is not known before a generator ends
   std::int64_t steps_done = 0;  ///< of them, in an earlier run that this one goes on from
   std::int64_t first_step = 0;  ///< number of its next step, over all epochs
   bool resumed = false;         ///< whether the run resumes an earlier one with this epoch

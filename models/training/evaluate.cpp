@@ -13,7 +13,7 @@ namespace {
 /// One pass over the data, of which there must be some.
 DistributedIterator only_pass(const Strategy& strategy, const Dataset& batches) {
   require(batches.size() != 0, "the data set is empty");
-  require(batches.size().has_value(), "a data set without end has no result: use take() to limit it");
+  require(!batches.is_endless(), "a data set without end has no result: use take() to limit it");
   return strategy.distribute(batches).epoch();
 }
 
@@ -44,6 +44,7 @@ Logs Model::evaluate(const Dataset& batches) {
     for (const Totals& replica : replicas.local_results()) totals += replica;
   }
   totals = over_workers(strategy(), totals);
+  require(totals.examples > 0, "the data set is empty");
   if (const Tensor penalty = network().regularization_loss(); penalty.defined()) totals.add_to_every_loss(penalty);
   return totals.results(compiled.outputs);
 }
@@ -76,6 +77,7 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches) {
       for (std::size_t i = 0; i < replica.size(); ++i)
         if (replica[i].dim(0) > 0) parts[i].push_back(replica[i]);
   }
+  require(!parts.front().empty(), "the data set is empty");
   std::vector<Tensor> outputs;
   for (const std::vector<Tensor>& output : parts) outputs.push_back(concat(output, 0));
   return outputs;

@@ -30,7 +30,8 @@ struct ModelOptions {
 struct FitOptions {
   int epochs = 1;         ///< the number of the last epoch, from 1
   int initial_epoch = 0;  ///< the first one's, from 0
-  /// Ends an epoch after so many steps; the next goes on in the same pass over the data, as in Keras.
+  /// Ends an epoch after N steps; the next continues the same pass over the data. As in Keras a pass that ends
+  /// before ends the epoch, with a warning.
   std::optional<std::int64_t> steps_per_epoch{};
   std::optional<Dataset> validation{};  ///< batched
   /// Told of the progress, in this order.
@@ -94,7 +95,7 @@ class Model {
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Throws
   /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each
-  /// output.
+  /// output. A generator without a size has to end.
   Logs evaluate(const Dataset& batches);
   /// Outputs of all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument when it
   /// is empty or has no end, LogicError for a model of several outputs.

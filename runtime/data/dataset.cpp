@@ -143,10 +143,10 @@ Dataset Dataset::map(std::function<Example(const Example&, const ElementId&)> tr
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   require(options.buffer >= 1 || options.buffer == ShuffleOptions::whole,
           "the shuffle buffer must hold at least 1 example, got {}", options.buffer);
-  const std::optional<std::int64_t> elements = size();
-  require(elements || options.buffer != ShuffleOptions::whole,
+  const std::int64_t most = stage_->extent().most;
+  require(most != detail::Extent::endless || options.buffer != ShuffleOptions::whole,
           "a data set without end cannot be shuffled as a whole: shuffle before repeat(), or set a buffer");
-  if (options.buffer == ShuffleOptions::whole || (elements && options.buffer >= *elements))
+  if (options.buffer == ShuffleOptions::whole || options.buffer >= most)
     if (detail::StagePtr shuffled = stage_->shuffled(options)) return Dataset(std::move(shuffled));
   require(!options.fixed_parts, "only a set of tensors that is shuffled as a whole has fixed parts");
   return Dataset(detail::make_shuffle(stage_.shared(), options));
@@ -181,6 +181,11 @@ Dataset Dataset::prefetch(std::int64_t count) const {
 }
 
 std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
+
+bool Dataset::is_endless() const {
+  const detail::Extent elements = stage_->extent();
+  return elements.exact && elements.most == detail::Extent::endless;
+}
 
 std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
 

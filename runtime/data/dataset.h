@@ -192,6 +192,8 @@ class Dataset {
 
   /// Number of elements (of batches, after batch()); nothing when the set never ends, or a generator did not say.
   std::optional<std::int64_t> size() const;
+  /// Whether it is known to have no end, by repeat(); a generator that did not say its size may end.
+  bool is_endless() const;
   /// Examples that batch() with drop_remainder leaves out of a pass; of one repetition when the set never ends.
   std::int64_t dropped_rows() const;
   /// The same batches with only the rows of `window` of each, in a pass that neither reads nor transforms the others

@@ -31,10 +31,10 @@ struct Extent {
   static constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t most = endless;
-  bool exact = true;  ///< whether there are so many; else a generator ends when it ends
+  bool exact = true;  ///< else `most` is an upper bound: a generator ends when it ends
 
   /// What a Dataset says of it.
-  std::optional<std::int64_t> size() const { return most == endless ? std::nullopt : std::optional(most); }
+  std::optional<std::int64_t> size() const { return exact && most != endless ? std::optional(most) : std::nullopt; }
 };
 
 /// One step of the recipe. Never changed once made, so that passes may run at the same time.

@@ -53,7 +53,7 @@ int main(int argc, char** argv) try {
   // The same without an Estimator: batches for all replicas.
   const auto scope = distribute.scope();
   Model model = compiled_model();
-  model.fit(examples(1).shuffle().batch(64), {.steps_per_epoch = steps});
+  model.fit(examples(1).shuffle().batch(64).repeat(), {.steps_per_epoch = steps});
   fmt::print("fit in the scope: loss {:.4f}\n", model.evaluate(examples(2).batch(64)).at("loss"));
 } catch (const std::exception& error) {
   fmt::print(stderr, "estimator: {}\n", error.what());

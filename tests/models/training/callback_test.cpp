@@ -51,7 +51,7 @@ TEST_F(Callbacks, AreToldOfEverythingInOrder) {
 
 TEST_F(Callbacks, AreToldOfTheStepsAskedFor) {
   const auto diary = std::make_shared<Diary>();
-  model_.fit(data_, {.epochs = 3, .initial_epoch = 2, .steps_per_epoch = 3, .callbacks = {diary}});
+  model_.fit(data_.repeat(), {.epochs = 3, .initial_epoch = 2, .steps_per_epoch = 3, .callbacks = {diary}});
   EXPECT_THAT(diary->lines,
               ElementsAre("begin", "epoch 2 of 3, 3 steps", "step 0", "step 1", "step 2", "epoch 2 done", "end"));
 }

@@ -8,6 +8,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -184,6 +185,13 @@ class Fit : public testing::Test {
   Model model_ = small_model(strategy_);
   const SmallProblem problem_{10};
   const Dataset data_ = problem_.dataset().batch(4);
+
+  /// The problem's first points, from a generator that does not say how many they are.
+  Dataset generated(std::int64_t count) const {
+    return Dataset::from_generator([points = problem_.dataset().take(count)](std::uint64_t) -> Generator {
+      return [pass = std::make_shared<DatasetIterator>(points.epoch())] { return pass->next(); };
+    });
+  }
 };
 
 /// The mean of the labels: tells batches apart.
@@ -220,6 +228,48 @@ TEST_F(Fit, WithoutStepsPerEpochEachEpochIsItsPass) {
   std::vector<std::int64_t> sizes;
   for (const StepReport& report : recorder->steps) sizes.push_back(report.examples);
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4, 2, 4, 4, 2}));
+}
+
+TEST_F(Fit, APassThatEndsBeforeStepsPerEpochEndsTheEpochAsInKeras) {
+  const auto steps_by_epoch = [&](const Dataset& data, std::int64_t steps_per_epoch) {
+    std::vector<std::int64_t> steps(4, 0);
+    const auto count = std::make_shared<StepRecorder>();
+    std::size_t epoch = 0;
+    const auto end = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
+        .on_epoch_end = [&](Model&, int, const Logs&) { steps[epoch++] = count->steps.back().step_in_epoch + 1; }});
+    model_.fit(data, {.epochs = 4, .steps_per_epoch = steps_per_epoch, .callbacks = {count, end}});
+    return steps;
+  };
+  // Of 3 batches. By Keras 3.15 for data of a known size.
+  for (const Dataset& data : {data_, generated(10).batch(4)}) {
+    EXPECT_EQ(steps_by_epoch(data, 5), (std::vector<std::int64_t>{3, 3, 3, 3}));
+    EXPECT_EQ(steps_by_epoch(data, 3), (std::vector<std::int64_t>{3, 3, 3, 3}));
+    EXPECT_EQ(steps_by_epoch(data, 2), (std::vector<std::int64_t>{2, 1, 2, 1}));
+    EXPECT_EQ(steps_by_epoch(data.repeat(), 5), (std::vector<std::int64_t>{5, 5, 5, 5}));
+  }
+}
+
+TEST_F(Fit, TrainsOnAGeneratorUntilItEnds) {
+  const auto steps_of = [&](const Dataset& data) {
+    const auto recorder = std::make_shared<StepRecorder>();
+    const History history = model_.fit(data, {.epochs = 2, .validation = data, .callbacks = {recorder}});
+    EXPECT_EQ(history.values.at("val_loss").size(), 2U);
+    return recorder->steps.size();
+  };
+  const Dataset data = generated(10).batch(4);
+  for (const Dataset& whole : {data, data.take(100), generated(10).take(100).shuffle().batch(4).prefetch()})
+    EXPECT_EQ(steps_of(whole), 6U);
+  EXPECT_EQ(steps_of(data.take(2)), 4U);
+  EXPECT_EQ(steps_of(data.skip(1)), 4U);
+  for (const Dataset& whole : {data, data.take(100)}) {
+    EXPECT_EQ(model_.evaluate(whole), model_.evaluate(data_));
+    EXPECT_EQ(model_.predict(whole).to_vector<float>(), model_.predict(data_).to_vector<float>());
+  }
+  const Dataset none = generated(0).batch(4);
+  EXPECT_THAT([&] { model_.fit(none); }, ThrowsMessage<InvalidArgument>(HasSubstr("the data set is empty")));
+  EXPECT_THAT([&] { model_.evaluate(none); }, ThrowsMessage<InvalidArgument>(HasSubstr("the data set is empty")));
+  EXPECT_THAT([&] { model_.predict(none); }, ThrowsMessage<InvalidArgument>(HasSubstr("the data set is empty")));
+  EXPECT_THAT([&] { model_.fit(data.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("steps_per_epoch")));
 }
 
 TEST_F(Fit, ADataSetWithoutEndNeedsStepsPerEpoch) {

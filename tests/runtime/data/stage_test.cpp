@@ -204,7 +204,8 @@ TEST(StageExtent, TellsWhatIsKnownBeforehand) {
   const auto extent_of = [](const StagePtr& stage) { return stage->extent(); };
   EXPECT_FALSE(extent_of(generator(4, std::nullopt)).exact);
   EXPECT_FALSE(extent_of(detail::make_take(generator(4, std::nullopt), 9)).exact);
-  EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).size(), 9);
+  EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).most, 9);
+  EXPECT_EQ(extent_of(detail::make_take(generator(4, std::nullopt), 9)).size(), std::nullopt);
   EXPECT_TRUE(extent_of(detail::make_take(generator(4, std::nullopt), 0)).exact);
   const detail::Extent endless = extent_of(detail::make_repeat(tensors(4), std::nullopt));
   EXPECT_TRUE(endless.exact);
