@@ -4,6 +4,7 @@
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
@@ -27,11 +28,55 @@ Totals over_workers(const Strategy& strategy, const Totals& own) {
   return all;
 }
 
+/// While it lives, each replica has the mean of what every replica keeps for itself, such as the statistics of batch
+/// normalization: what files hold, and what gives an example the same outputs on any replica. With several workers all
+/// of them make it together.
+class MeanStatistics {
+ public:
+  explicit MeanStatistics(const Network& network) {
+    if (network.strategy().num_replicas_in_sync() == 1) return;
+    for (const Variable& variable : network.variables()) {
+      if (variable.synchronization() != Synchronization::on_read || variable.aggregation() != Aggregation::mean)
+        continue;
+      const Tensor mean = variable.value();
+      Kept& kept = kept_.emplace_back(Kept{variable, {}});
+      for (const Tensor& own : variable.state().copies()) {
+        kept.own.push_back(Tensor::empty(own.shape(), own.dtype()));
+        copy(own, kept.own.back());
+      }
+      for (std::size_t i = 0; i < kept.own.size(); ++i) write(variable, i, mean);
+    }
+  }
+  ~MeanStatistics() {
+    try {
+      for (const auto& [variable, own] : kept_)
+        for (std::size_t i = 0; i < own.size(); ++i) write(variable, i, own[i]);
+    } catch (const Error& error) {  // of a device that has failed already
+      log_warning("the replicas' own statistics are lost: {}", error.what());
+    }
+  }
+  MeanStatistics(const MeanStatistics&) = delete;
+  MeanStatistics& operator=(const MeanStatistics&) = delete;
+
+ private:
+  struct Kept {
+    Variable variable;
+    std::vector<Tensor> own;  ///< by copy
+  };
+
+  static void write(const Variable& variable, std::size_t copy, const Tensor& value) {
+    variable.state().write_copy(static_cast<int>(copy), AssignOp::set, value);
+  }
+
+  std::vector<Kept> kept_;
+};
+
 }  // namespace
 
 Logs Model::evaluate(const Dataset& batches) {
   const State::Compiled compiled = state_->require_compiled("evaluate()");
   state_->require_own_scope("evaluate()");
+  const MeanStatistics statistics(network());
   Totals totals;
   for (const DistributedBatch& batch : only_pass(strategy(), batches)) {
     const auto replicas = strategy().run(
@@ -57,6 +102,7 @@ Tensor Model::predict(const Dataset& batches) {
 
 std::vector<Tensor> Model::predict_all(const Dataset& batches) {
   state_->require_own_scope("predict()");
+  const MeanStatistics statistics(network());
   std::vector<std::vector<Tensor>> parts(network().outputs().size());
   for (const DistributedBatch& batch : only_pass(strategy(), batches)) {
     const auto replicas = strategy().run(

@@ -93,7 +93,9 @@ class Model {
   /// without a target for each output, one with fewer examples than there are replicas, one of sample weights beside
   /// class weights; class weights for a model of several outputs; cuda_graphs with replicas on CPUs or other workers.
   History fit(const Dataset& batches, const FitOptions& options = {});
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Throws
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. What each
+  /// replica keeps for itself, such as statistics of batch normalization, counts with its mean over the replicas, in
+  /// fit's validation and in predict, too. Throws
   /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each
   /// output. A generator without a size has to end.
   Logs evaluate(const Dataset& batches);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
+#include <lockstep/models/layers/batch_normalization.h>
+
 namespace lockstep {
 namespace {
 
@@ -56,6 +58,35 @@ TEST_P(EvaluateOn, PredictKeepsTheOrderForAnyBatchSize) {
 TEST_P(EvaluateOn, PredictNeedsNoTargets) {
   const Tensor outputs = model_.predict(Dataset::from_tensors(problem_.x).batch(4));
   test::expect_same_bits(outputs, model_.predict(problem_.dataset().batch(4)));
+}
+
+/// A model with batch normalization, whose statistics each replica keeps for itself.
+Model normalizing_model(int replicas) {
+  const MirroredStrategy strategy = test::mirrored(replicas);
+  const auto scope = strategy.scope();
+  const Symbol input = Input({8});
+  Model model(input, Dense({.units = 3})(BatchNormalization({.momentum = 0.5})(input)), {.seed = 5});
+  model.compile(SGD({.learning_rate = 0.1}), SparseCategoricalCrossentropy{{.from_logits = true}}, {Accuracy()});
+  return model;
+}
+
+TEST_P(EvaluateOn, TakesTheMeanOfTheReplicasStatisticsAsFilesDo) {
+  Model model = normalizing_model(replicas_);
+  const Dataset data = problem_.dataset().batch(7);
+  const History history = model.fit(data, {.epochs = 2, .validation = data});
+  std::vector<std::vector<float>> copies;
+  for (const Variable& variable : model.variables())
+    for (const Tensor& copy : variable.state().copies()) copies.push_back(copy.to_vector<float>());
+  Model saved = normalizing_model(1);
+  saved.set_weights(model.get_weights());
+  const double loss = saved.evaluate(data).at("loss");
+  EXPECT_NEAR(model.evaluate(data).at("loss"), loss, 1e-5 * loss);
+  EXPECT_NEAR(history.values.at("val_loss").back(), loss, 1e-5 * loss);
+  test::expect_close(model.predict(data), saved.predict(data).to_vector<double>(), 16);
+  std::vector<std::vector<float>> after;
+  for (const Variable& variable : model.variables())
+    for (const Tensor& copy : variable.state().copies()) after.push_back(copy.to_vector<float>());
+  EXPECT_EQ(after, copies) << "training continues with each replica's own";
 }
 
 TEST_P(EvaluateOn, LeavesTheWeightsAlone) {
