@@ -89,6 +89,9 @@ void BatchFeed::check_enough(const DistributedBatch& first) const {
   require(data_.size() != 1 || first.global_size() >= replicas_,
           "a data set of {} example(s) cannot keep {} replicas busy: use at most {} replica(s)", first.global_size(),
           replicas_, first.global_size());
+  if (first.global_size() < replicas_)
+    log_warning("global batches of {} example(s) leave {} of {} replicas without work: use larger ones",
+                first.global_size(), replicas_ - first.global_size(), replicas_);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -79,6 +80,7 @@ class TrainingRun {
   Cluster* workers_;  ///< null when there are no others
   bool is_chief_;
   StopRequest stop_ = StopRequest::none;
+  bool warned_of_loss_ = false;
   bool resumed_ = false;  ///< the next epoch to begin is one that an earlier run has got to
 };
 
@@ -205,6 +207,11 @@ bool TrainingRun::run_step() {
                     .split_ms = replicas[0].split_ms,
                     .running = progress_.totals.results(compiled_.outputs)};
   report.split_ms[static_cast<std::size_t>(Phase::input)] = input_ms;
+  if (is_chief_ && !std::isfinite(report.loss) && !std::exchange(warned_of_loss_, true))
+    log_warning(
+        "the loss of step {} is {}: a lower learning rate or global_clipnorm may help; TerminateOnNaN ends "
+        "such a training, and check_numerics() names the gradient",
+        report.step, report.loss);
   tell(&Callback::on_step_end, report);
   // Last in the step: the next update would write the same values over copies that differ.
   if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
@@ -226,6 +233,8 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
     // Last, so that a GPU has its whole step when the host begins to wait for it.
     const PhaseTimer timer(Phase::compute);
     result.totals = batch_totals(compiled_.outputs, local, forward.y_preds, forward.losses);
+    if (progress_.steps == 0 && is_chief_ && current_context().replica <= 0)
+      warn_of_missing_from_logits(compiled_.outputs, forward.y_preds);
     if (forward.penalty.defined()) result.totals.add_to_every_loss(forward.penalty);
   }
   result.split_ms = StepClock::take();

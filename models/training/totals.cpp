@@ -5,7 +5,9 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/losses/by_example.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/logging.h>
 
 namespace lockstep {
 namespace {
@@ -122,6 +124,24 @@ BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch
     losses.loss = losses.loss.defined() ? losses.loss + part : part;
   }
   return losses;
+}
+
+void warn_of_missing_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds) {
+  const NoGradientScope not_recorded;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::optional<ObjectConfig> config = outputs[i].loss ? outputs[i].loss->config() : std::nullopt;
+    if (!config || y_preds[i].elements() == 0) continue;
+    const auto from_logits = config->options.find("from_logits");
+    if (from_logits == config->options.end() || from_logits->second != ObjectConfig::Value(false)) continue;
+    const std::vector<float> values = as_f32(y_preds[i]).to_vector<float>();
+    const auto [least, most] = std::ranges::minmax(values);
+    constexpr float rounding = 1e-3F;
+    if (least < -rounding || most > 1 + rounding)
+      log_warning(
+          "loss '{}' takes probabilities, and predictions of the first step lie between {} and {}: logits need "
+          "from_logits = true, or a softmax or sigmoid at the model's end",
+          outputs[i].loss->name(), least, most);
+  }
 }
 
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,

@@ -44,6 +44,8 @@ struct BatchLosses {
 /// weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const std::vector<Tensor>& y_preds);
+/// Warns of cross-entropies that take probabilities where the predictions lie outside 0 to 1, as logits do.
+void warn_of_missing_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
 /// Those losses and the metrics as numbers, for which a GPU's work is waited for. Records no gradient.
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
                     const BatchLosses& losses);

@@ -1,5 +1,6 @@
 #include "lockstep/models/training/callbacks/monitor.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -18,6 +19,19 @@ Direction direction_of(const Model& model, std::string_view name) {
   return Direction::unknown;
 }
 
+/// What the logs of an epoch can have.
+std::vector<std::string> names_of(const Model& model) {
+  std::vector<std::string> names{"loss"};
+  const std::vector<std::string> outputs = model.network().output_names();
+  for (std::size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i)
+    if (model.compiled_outputs()[i].loss) names.push_back(outputs[i] + "_loss");
+  for (const Metric& metric : model.metrics()) names.push_back(metric.name());
+  const std::size_t measured = names.size();
+  for (std::size_t i = 0; i < measured; ++i) names.push_back("val_" + names[i]);
+  names.insert(names.end(), {"learning_rate", "epoch_s", "examples_per_s"});
+  return names;
+}
+
 }  // namespace
 
 Monitor::Monitor(std::string name, MonitorMode mode, double min_delta)
@@ -26,6 +40,12 @@ Monitor::Monitor(std::string name, MonitorMode mode, double min_delta)
 void Monitor::resolve(const Model& model) {
   if (mode_ != MonitorMode::automatic) return;
   const Direction direction = direction_of(model, name_);
+  const std::vector<std::string> names = names_of(model);
+  require(
+      direction != Direction::unknown || std::ranges::find(names, name_) != names.end(),
+      "a callback monitors '{}', which this model does not have: there are {}; what is none of them needs a mode, min "
+      "or max",
+      name_, fmt::join(names, ", "));
   require(direction != Direction::unknown,
           "whether '{}' gets better by rising or by falling is not known: give a mode, min or max", name_);
   mode_ = direction == Direction::up ? MonitorMode::max : MonitorMode::min;

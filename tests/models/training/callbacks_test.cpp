@@ -91,6 +91,11 @@ TEST_F(KerasCallbacks, EarlyStoppingRestoresTheBestEpochsWeights) {
 TEST_F(KerasCallbacks, MonitorsWhatTheModelTellsTheDirectionOf) {
   EarlyStopping unknown({.monitor = "learning_rate"});
   EXPECT_ERROR(InvalidArgument, "whether 'learning_rate' gets better", unknown.on_train_begin(model_));
+  EarlyStopping misspelt({.monitor = "val_acuracy"});
+  EXPECT_ERROR(
+      InvalidArgument,
+      "monitors 'val_acuracy', which this model does not have: there are loss, accuracy, val_loss, val_accuracy",
+      misspelt.on_train_begin(model_));
   EarlyStopping told({.monitor = "learning_rate", .mode = MonitorMode::min});
   EXPECT_NO_THROW(told.on_train_begin(model_));
   EXPECT_NO_THROW(told.on_epoch_end(model_, 0, {{"loss", 1}}));  // only warns

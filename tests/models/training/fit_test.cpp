@@ -272,6 +272,36 @@ TEST_F(Fit, TrainsOnAGeneratorUntilItEnds) {
   EXPECT_THAT([&] { model_.fit(data.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("steps_per_epoch")));
 }
 
+/// What is written to standard error, as warnings are.
+template <class Work>
+std::string said_during(const Work& work) {
+  testing::internal::CaptureStderr();
+  work();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Fit, WarnsOnceOfWhatIsHardlyMeant) {
+  EXPECT_EQ(said_during([&] { model_.fit(data_, {.epochs = 2}); }), "");
+
+  model_.compile(SGD(), SparseCategoricalCrossentropy());  // of logits
+  const std::string no_logits = said_during([&] { model_.fit(data_, {.epochs = 2}); });
+  EXPECT_THAT(no_logits, HasSubstr("loss 'sparse_categorical_crossentropy' takes probabilities, and predictions"));
+  EXPECT_EQ(no_logits.find("takes probabilities"), no_logits.rfind("takes probabilities"));
+
+  model_.compile(SGD({.learning_rate = 1e30}), SparseCategoricalCrossentropy{{.from_logits = true}});
+  const std::string not_finite = said_during([&] { model_.fit(data_, {.epochs = 3}); });
+  EXPECT_THAT(not_finite, testing::ContainsRegex("the loss of step [1-5] is -?(nan|inf): "));
+  EXPECT_EQ(not_finite.find("the loss of step"), not_finite.rfind("the loss of step"));
+
+  Model many = small_model(test::mirrored(3));
+  EXPECT_THAT(said_during([&] { many.fit(problem_.dataset().batch(2)); }),
+              HasSubstr("global batches of 2 example(s) leave 1 of 3 replicas without work"));
+  EXPECT_EQ(said_during([&] { many.fit(problem_.dataset().batch(9)); }), "") << "a last batch may be small";
+
+  EXPECT_THAT(said_during([&] { many.fit(data_, {.epochs = 2, .steps_per_epoch = 4}); }),
+              HasSubstr("the data ended after 3 of 4 steps of an epoch"));
+}
+
 TEST_F(Fit, ADataSetWithoutEndNeedsStepsPerEpoch) {
   EXPECT_THAT([&] { model_.fit(data_.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("steps_per_epoch")));
   EXPECT_EQ(model_.fit(data_.repeat(), {.epochs = 2, .steps_per_epoch = 5}).epoch.size(), 2U);
