@@ -122,6 +122,16 @@ class BadCommandLine(Case):
         self.refuse("summary", "--model", "vgg", says="vgg")
         self.refuse("summary", "--model", "model.keras", "--batch-size", "8", says="models of the zoo, not with a file")
 
+    def test_what_may_have_been_meant(self):
+        for given, meant in [("--lr", "--learning-rate"), ("--epoch", "--epochs"), ("--batchsize", "--batch-size"),
+                             ("--replica=2", "--replicas")]:
+            self.refuse("train", given, "1", says=f"lockstep: {given.split('=')[0]} is no option of train; is {meant} meant?")
+        self.refuse("evaluate", "--horovod", says="lockstep: --horovod is no option of evaluate (see --help)")
+        self.refuse("train", "more", says="more")
+
+    def test_version(self):
+        self.assertRegex(self.succeed("--version").stdout, r"^lockstep \d+\.\d+\.\d+\n$")
+
     def test_counts(self):
         for option in ["--epochs", "--batch-size", "--replicas", "--limit", "--limit-test", "--steps-per-epoch", "--timeout"]:
             for value in ["0", "-3", "two", "1.5"]:
@@ -579,6 +589,27 @@ class Data(Case):
         self.assertEqual(len({plain[0], unit[0], symmetric[0]}), 3)
         self.refuse("train", "--data", f"hdf5:{files[0]}", "--rescaling", "auto", says=["--rescaling", "zero-to-one"])
         self.refuse("train", "--data", "fashion-mnist", "--rescaling", "zero-to-one", says="is for --data hdf5 and images")
+
+    def test_hdf5_to_test_with_alone(self):
+        files = {parts: self.path / f"{parts}.h5" for parts in ["all", "test", "x_test"]}
+        for parts, file in files.items():
+            subprocess.run([os.environ["WRITE_HDF5"], file, "u8", parts], check=True)
+        model = self.path / "m.keras"
+        self.succeed("train", "--data", f"hdf5:{files['all']}", "--batch-size", "4", "--save", model)
+
+        def evaluate(parts):
+            done = self.succeed("evaluate", "--model", model, "--data", f"hdf5:{files[parts]}", "--json")
+            return json.loads(done.stdout.splitlines()[-1])
+
+        def predict(parts):
+            self.succeed("predict", "--model", model, "--data", f"hdf5:{files[parts]}", "--output", self.path / "p.csv")
+            return (self.path / "p.csv").read_text()
+
+        self.assertEqual(evaluate("test")["loss"], evaluate("all")["loss"])
+        self.assertEqual(predict("test"), predict("all"))
+        self.assertEqual(predict("x_test"), predict("all"))
+        self.refuse("evaluate", "--model", model, "--data", f"hdf5:{files['x_test']}", says="targets")
+        self.refuse("train", "--data", f"hdf5:{files['test']}", says=["test.h5", "no x_train and y_train"])
 
     def test_a_limit_changes_nothing_but_the_number_of_examples(self):
         weights = self.path / "w.weights.h5"

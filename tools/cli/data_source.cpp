@@ -148,12 +148,14 @@ std::int64_t largest_of(const Tensor& labels) {
   return static_cast<std::int64_t>(*std::max_element(values.begin(), values.end()));
 }
 
-/// The number of classes that whole-numbered labels tell apart.
-std::int64_t classes_of(const std::string& file) {
+/// The number of classes that the whole-numbered labels `y` of a file tell apart.
+std::int64_t classes_of(const std::string& file, const std::string& y) {
+  require<InputError>(!y.empty(),
+                      "--data hdf5:{}: has no labels, which tell the number of classes; give --model a file", file);
   std::int64_t most = 0;
-  for (const Example& labels : hdf5_dataset(file, "y_train").batch(4096).epoch()) {
+  for (const Example& labels : hdf5_dataset(file, y).batch(4096).epoch()) {
     const DType dtype = labels.x.dtype();
-    require<InputError>(dtype != DType::f32, "--data hdf5:{}: y_train must be whole-numbered classes", file);
+    require<InputError>(dtype != DType::f32, "--data hdf5:{}: {} must be whole-numbered classes", file, y);
     most = std::max(most, dtype == DType::u8    ? largest_of<std::uint8_t>(labels.x)
                           : dtype == DType::i32 ? largest_of<std::int32_t>(labels.x)
                                                 : largest_of<std::int64_t>(labels.x));
@@ -161,29 +163,49 @@ std::int64_t classes_of(const std::string& file) {
   return most + 1;
 }
 
+/// One of the parts of a file.
+struct Hdf5Part {
+  std::string x, y;  ///< names; empty for what is not there
+  std::optional<Dataset> examples{};
+};
+
+Hdf5Part hdf5_part(const std::string& file, const std::vector<std::string>& names, const std::string& part,
+                   const std::optional<std::int64_t>& limit) {
+  const auto if_there = [&](const std::string& name) {
+    return std::ranges::find(names, name) == names.end() ? std::string() : name;
+  };
+  Hdf5Part found{if_there("x_" + part), if_there("y_" + part)};
+  if (!found.x.empty()) found.examples = limited(hdf5_dataset(file, found.x, found.y), limit);
+  return found;
+}
+
 TrainingData load_hdf5(const std::string& file, const DataOptions& options, const ModelInput& model) {
   require(!file.empty(), "--data hdf5:FILE needs the file");
-  const Dataset train = limited(hdf5_dataset(file, "x_train", "y_train"), options.limit);
-  const std::optional<Example> first = train.epoch().next();
-  require<InputError>(first.has_value(), "--data hdf5:{}: x_train has no rows", file);
+  const std::vector<std::string> names = hdf5::Reader(file).names_in("/");
+  const Hdf5Part train = hdf5_part(file, names, "train", options.limit);
+  const Hdf5Part test = hdf5_part(file, names, "test", options.limit_test);
+  require<InputError>(!options.for_training || (train.examples && !train.y.empty()),
+                      "--data hdf5:{}: has no x_train and y_train to train with", file);
+  require<InputError>(train.examples || test.examples, "--data hdf5:{}: has neither x_train nor x_test", file);
+  const Hdf5Part& first_part = train.examples ? train : test;
+  const std::optional<Example> first = first_part.examples->epoch().next();
+  require<InputError>(first.has_value(), "--data hdf5:{}: {} has no rows", file, first_part.x);
   const ExampleForm& usual = model.form;
   const Shape shape = first->x.shape();
   const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
-  require(usual.inputs == 1 && fits, "--data hdf5:{}: x_train has examples of {}, this --model takes {}{}", file, shape,
-          usual.inputs == 1 ? "" : "pairs of ", usual.shape);
+  require(usual.inputs == 1 && fits, "--data hdf5:{}: {} has examples of {}, this --model takes {}{}", file,
+          first_part.x, shape, usual.inputs == 1 ? "" : "pairs of ", usual.shape);
   const Rescaling& chosen = rescaling_named(options.rescaling);
   const RowTransform prepare = preparation_of(chosen, first->x.dtype());
   TrainingData data{.name = std::filesystem::path(file).filename().string(),
                     .preparation = text_of(chosen),
-                    .form = {shape, model.any_size ? classes_of(file) : usual.classes},
-                    .train = training_batches(train, prepare, options),
+                    .form = {shape, model.any_size ? classes_of(file, first_part.y) : usual.classes},
+                    .train = training_batches(*first_part.examples, prepare, options),
                     .test = std::nullopt,
-                    .train_examples = count_of(train)};
-  const std::vector<std::string> names = hdf5::Reader(file).names_in("/");
-  if (std::find(names.begin(), names.end(), "x_test") != names.end()) {
-    const Dataset test = limited(hdf5_dataset(file, "x_test", "y_test"), options.limit_test);
-    data.test = test_batches(test, prepare, options);
-    data.test_examples = count_of(test);
+                    .train_examples = count_of(*first_part.examples)};
+  if (test.examples) {
+    data.test = test_batches(*test.examples, prepare, options);
+    data.test_examples = count_of(*test.examples);
   }
   return data;
 }
@@ -275,7 +297,8 @@ void DataOptions::add_to(CLI::App& command) {
 }
 
 std::string data_names() {
-  return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train, y_train and, if there, x_test, y_test), images:DIR (a "
+  return "fashion-mnist[:DIR], cifar10:DIR, hdf5:FILE (x_train, y_train and, if there, x_test, y_test, "
+         "which alone are enough to evaluate and predict), images:DIR (a "
          "folder of images for each class, or such folders in train and in test, val, valid or validation) or "
          "synthetic[:N]";
 }

@@ -13,6 +13,7 @@
 namespace lockstep::cli {
 
 struct DataOptions {
+  bool for_training = true;              ///< else data to test with are enough, and labels may be missing
   std::string source = "fashion-mnist";  ///< see data_names()
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};

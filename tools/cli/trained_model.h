@@ -12,7 +12,7 @@ namespace lockstep::cli {
 struct TrainedModelOptions {
   std::string model = "minigooglenet";
   std::string weights{};
-  DataOptions data{.shuffle = false};
+  DataOptions data{.for_training = false, .shuffle = false};
   ReplicaOptions replicas{};
   std::optional<DTypePolicy> dtype_policy{};
 
