@@ -182,10 +182,7 @@ Dataset Dataset::prefetch(std::int64_t count) const {
 
 std::optional<std::int64_t> Dataset::size() const { return stage_->size(); }
 
-bool Dataset::is_endless() const {
-  const detail::Extent elements = stage_->extent();
-  return elements.exact && elements.most == detail::Extent::endless;
-}
+bool Dataset::is_endless() const { return stage_->extent().repeated; }
 
 std::int64_t Dataset::dropped_rows() const { return stage_->dropped_rows(); }
 

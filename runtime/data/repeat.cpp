@@ -76,8 +76,8 @@ class Repeat final : public Stage {
   Extent extent() const override {
     Extent elements = input_->extent();
     if (elements.most == 0) return elements;
-    if (!count_) return {};  // also of a generator that ends
-    if (__builtin_mul_overflow(elements.most, *count_, &elements.most)) elements.most = Extent::endless;
+    elements.repeated = elements.repeated || !count_;
+    if (!count_ || __builtin_mul_overflow(elements.most, *count_, &elements.most)) elements.most = Extent::endless;
     return elements;
   }
   std::int64_t dropped_rows() const override { return input_->dropped_rows() * count_.value_or(1); }

@@ -31,7 +31,8 @@ struct Extent {
   static constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t most = endless;
-  bool exact = true;  ///< else `most` is an upper bound: a generator ends when it ends
+  bool exact = true;      ///< else `most` is an upper bound: a generator ends when it ends
+  bool repeated = false;  ///< over and over: it has no end
 
   /// What a Dataset says of it.
   std::optional<std::int64_t> size() const { return exact && most != endless ? std::optional(most) : std::nullopt; }
