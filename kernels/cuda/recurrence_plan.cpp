@@ -32,7 +32,6 @@ std::int64_t elements_between(const Tensor& space, const void* address) {
 
 RecurrencePlan::RecurrencePlan(const RecurrentLayer& layer)
     : layer_(layer),
-      // Never set up, since there is no dropout: that would take a GPU.
       dropout_(made<DropoutDescriptor>(cudnnCreateDropoutDescriptor, "cudnnCreateDropoutDescriptor")),
       rnn_(made<RnnDescriptor>(cudnnCreateRNNDescriptor, "cudnnCreateRNNDescriptor")),
       x_(sequences(layer.features)),
@@ -76,6 +75,9 @@ TensorDescriptor RecurrencePlan::states() const {
 }
 
 void RecurrencePlan::lay_out(cudnnHandle_t handle) {
+  // An RNN's descriptor wants an initialized dropout descriptor, also for no dropout; only a handle initializes one.
+  check(cudnnSetDropoutDescriptor(dropout_.get(), handle, 0, nullptr, 0, 0), "cudnnSetDropoutDescriptor");
+  describe();
   const auto signed_size = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
   std::size_t bytes = 0;
   check(cudnnGetRNNWeightSpaceSize(handle, rnn_.get(), &bytes), "cudnnGetRNNWeightSpaceSize");

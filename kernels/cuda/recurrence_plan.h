@@ -14,7 +14,7 @@ class RecurrencePlan {
 
   /// Describes the layer; this needs no GPU. Throws DeviceError naming call and layer when cuDNN refuses it.
   explicit RecurrencePlan(const RecurrentLayer& layer);
-  /// Asks for the sizes and the places below. Throws as the constructor.
+  /// Asks for the sizes and the places below: call it before the layer runs. Throws as the constructor.
   void lay_out(cudnnHandle_t handle);
 
   ///@{

@@ -36,7 +36,7 @@ TEST(RecurrencePlan, NamesCallAndLayerThatCudnnRefuses) {
 TEST(RecurrencePlan, NamesCallAndLayerWhenThereIsNoGpu) {
   RecurrencePlan plan({RecurrentCell::gru, 2, 7, 3, 5});
   EXPECT_THAT(error_of<DeviceError>([&] { plan.lay_out(nullptr); }),
-              HasSubstr("cudnnGetRNNWeightSpaceSize failed on CPU:0 in the gru of x (2, 7, 3) with 5 units"));
+              HasSubstr("cudnnSetDropoutDescriptor failed on CPU:0 in the gru of x (2, 7, 3) with 5 units"));
 }
 
 TEST(CudnnRecurrence, LeavesToTheOpsWhatCudnnDoesNotTake) {
