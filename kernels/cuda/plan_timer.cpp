@@ -4,13 +4,19 @@
 #include <array>
 #include <limits>
 
+#include <lockstep/kernels/backend.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::cudnn {
 namespace {
 
-/// Memory for an operand, full of ones: what is uninitialized may be slower to compute with.
-Tensor operand(const Layout& layout, DType dtype) { return Tensor::full({layout.elements()}, 1, dtype); }
+/// Memory for an operand, full of ones: what is uninitialized may be slower to compute with. The GPU fills it, since
+/// copies from the host would take longer than all that is timed.
+Tensor operand(const Layout& layout, DType dtype) {
+  const Tensor result = Tensor::empty({layout.elements()}, dtype);
+  current_backend().fill(result, 1);
+  return result;
+}
 
 }  // namespace
 
