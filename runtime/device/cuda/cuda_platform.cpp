@@ -70,7 +70,11 @@ void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t byte
   cudaMemcpyAttributes how{};
   how.srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
   std::size_t first = 0;
-  check_cuda(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &first, 1, gpu.stream()), "cudaMemcpyBatchAsync");
+  if (cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &first, 1, gpu.stream()) == cudaSuccess) return;
+  // Not every driver takes pageable memory there. cudaMemcpyAsync does, but may read it after it has returned.
+  static_cast<void>(cudaGetLastError());
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream()), "cudaMemcpyAsync");
+  check_cuda(cudaStreamSynchronize(gpu.stream()), "cudaStreamSynchronize");
 }
 
 void copy_to_host(void* to, const void* from, Gpu& gpu, std::size_t bytes) {

@@ -205,9 +205,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   return call("cudaMemcpyAsync", [&] {
     const bool to_gpu = kind != cudaMemcpyDeviceToHost;
     const bool from_gpu = kind != cudaMemcpyHostToDevice;
-    // What comes from the host later has to be pinned: CUDA would copy it at once.
     const bool fits = (to_gpu ? on_gpu_of(stream, to, bytes) : !machine().memory().contains(to)) &&
-                      (from_gpu ? on_gpu_of(stream, from, bytes) : machine().in_piece(from, bytes, pinned));
+                      (from_gpu ? on_gpu_of(stream, from, bytes) : !machine().memory().contains(from));
     if (!fits) return cudaErrorInvalidValue;
     return give(stream, [=] { std::memcpy(to, from, bytes); });
   });
