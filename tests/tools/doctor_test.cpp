@@ -23,7 +23,7 @@ MachineFacts healthy(int gpus) {
   MachineFacts facts{
       .software = {.cuda = {13000, 13000}, .driver_supports = 13000, .cudnn = {91900, 91900}, .nccl = {22809, 22809}},
       .has_nvidia_device_files = gpus > 0,
-      .shared_memory_free = gib,
+      .host = {.shared_memory_free = gib},
       .cores = 16,
       .replicas = gpus};
   for (int index = 0; index < gpus; ++index) {
@@ -55,7 +55,7 @@ TEST(Doctor, FindsADriverWithoutItsLibrary) {
   MachineFacts facts = healthy(0);
   facts.has_nvidia_device_files = true;
   EXPECT_THAT(judge(facts), Contains(finding(broken, "GPUs", "no driver", "libcuda.so.1")));
-  facts.in_container = true;
+  facts.host.in_container = true;
   EXPECT_THAT(judge(facts), Contains(finding(broken, "GPUs", "no driver", "--gpus all")));
 }
 
@@ -86,29 +86,32 @@ TEST(Doctor, FindsGpusThatDoNotReachEachOther) {
   EXPECT_THAT(judge(facts), Contains(finding(slow, "peer access", "none between GPU:0 and GPU:2", "NVLink")));
 }
 
-TEST(Doctor, FindsAnIommu) {
+TEST(Doctor, FindsWhatRedirectsCopies) {
   MachineFacts facts = healthy(2);
-  facts.has_iommu = true;
+  facts.host.has_iommu = true;
   EXPECT_THAT(judge(facts), Contains(finding(slow, "IOMMU", "hangs NCCL", "iommu=off")));
+  EXPECT_THAT(judge(facts), Not(Contains(Field(&Finding::subject, "PCIe ACS"))));
+  facts.host.has_acs = true;
+  EXPECT_THAT(judge(facts), Contains(finding(slow, "PCIe ACS", "redirect", "setpci")));
 }
 
 TEST(Doctor, FindsTheLimitsOfAContainer) {
   MachineFacts facts = healthy(2);
-  facts.in_container = true;
-  facts.shared_memory_free = gib / 16;
+  facts.host.in_container = true;
+  facts.host.shared_memory_free = gib / 16;
   facts.locked_memory_limit = 65536;
   facts.cpu_quota = 1.5;
   const std::vector<Finding> findings = judge(facts);
   EXPECT_THAT(findings, Contains(finding(broken, "/dev/shm", "64 MiB free", "--shm-size=1g")));
   EXPECT_THAT(findings, Contains(finding(slow, "locked memory", "64 KiB", "--ulimit memlock=-1")));
   EXPECT_THAT(findings, Contains(finding(slow, "cores", "1.5 for 2 replicas", "--cpus")));
-  facts.shared_memory_free.reset();
+  facts.host.shared_memory_free.reset();
   EXPECT_THAT(judge(facts), Contains(finding(broken, "/dev/shm", "there is none", "tmpfs")));
 }
 
 TEST(Doctor, NamesTheRemedyOutsideOfContainersToo) {
   MachineFacts facts = healthy(2);
-  facts.shared_memory_free = 0;
+  facts.host.shared_memory_free = 0;
   facts.locked_memory_limit = 65536;
   facts.cores = 1;
   const std::vector<Finding> findings = judge(facts);

@@ -1,26 +1,16 @@
 #include "doctor_facts.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <lockstep/runtime/device/registry.h>
 
 namespace lockstep::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::optional<std::uint64_t> free_bytes(const char* folder) {
-  struct statvfs status {};
-  if (statvfs(folder, &status) != 0) return std::nullopt;
-  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
-}
 
 std::optional<std::uint64_t> locked_memory_limit() {
   rlimit limit{};
@@ -34,16 +24,6 @@ double cpu_quota() {
   double quota = 0;
   double period = 0;
   return file >> quota >> period && period > 0 ? quota / period : 0;
-}
-
-bool in_container() {
-  return fs::exists("/.dockerenv") || fs::exists("/run/.containerenv") || std::getenv("KUBERNETES_SERVICE_HOST");
-}
-
-bool has_iommu() {
-  std::error_code error;
-  const fs::directory_iterator units("/sys/class/iommu", error);
-  return !error && units != fs::directory_iterator();
 }
 
 std::map<std::string, std::string> gpu_environment() {
@@ -62,10 +42,8 @@ std::map<std::string, std::string> gpu_environment() {
 MachineFacts gather_facts() {
   MachineFacts facts{.gpus = gpu_platform().report(),
                      .software = gpu_software(),
-                     .has_nvidia_device_files = fs::exists("/dev/nvidiactl"),
-                     .in_container = in_container(),
-                     .has_iommu = has_iommu(),
-                     .shared_memory_free = free_bytes("/dev/shm"),
+                     .has_nvidia_device_files = std::filesystem::exists("/dev/nvidiactl"),
+                     .host = examine_nccl_host(),
                      .locked_memory_limit = locked_memory_limit(),
                      .cores = available_cores(),
                      .cpu_quota = cpu_quota(),

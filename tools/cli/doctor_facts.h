@@ -6,6 +6,7 @@
 #include <string>
 
 #include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/strategy/collective/nccl/nccl_host.h>
 
 namespace lockstep::cli {
 
@@ -42,9 +43,7 @@ struct MachineFacts {
   GpuReport gpus{};
   GpuSoftware software{};
   bool has_nvidia_device_files = false;                ///< /dev/nvidiactl: the kernel's part of a driver
-  bool in_container = false;                           ///< whose limits are often too low for NCCL
-  bool has_iommu = false;                              ///< active: may redirect copies between GPUs
-  std::optional<std::uint64_t> shared_memory_free{};   ///< bytes in /dev/shm; nothing when there is none
+  NcclHost host{};                                     ///< what NCCL connects several GPUs with
   std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes that may be locked; nothing when unlimited
   int cores = 1;                                       ///< that this process may use
   double cpu_quota = 0;                                ///< cores' worth of time of the control group; 0: no limit

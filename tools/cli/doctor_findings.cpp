@@ -12,8 +12,6 @@ namespace {
 using Level = Finding::Level;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
-/// What NCCL takes of /dev/shm for a pair of GPUs that have no direct link, with room to spare.
-constexpr std::uint64_t shared_memory_per_gpu = 64 * mib;
 constexpr std::uint64_t locked_memory_wanted = 64 * mib;
 
 /// "13.0" of 13000.
@@ -39,7 +37,7 @@ Finding gpus(const MachineFacts& facts) {
   if (facts.has_nvidia_device_files)
     return {Level::broken, "GPUs",
             fmt::format("the kernel has a driver for GPUs, but none can be used: {}", facts.gpus.why_none),
-            facts.in_container
+            facts.host.in_container
                 ? "start the container with the GPUs and the driver's libraries: docker run --gpus all"
                 : "install the driver's library (libcuda.so.1) of the same version as its kernel module"};
   return {Level::fine, "GPUs", fmt::format("none: {}; replicas run on logical CPUs", facts.gpus.why_none), ""};
@@ -79,22 +77,16 @@ Finding peer_access(const MachineFacts& facts) {
           "their copies go through the host's memory: use GPUs of one PCIe switch or with NVLink, if there are any"};
 }
 
-Finding iommu(const MachineFacts& facts) {
-  if (!facts.has_iommu) return {Level::fine, "IOMMU", "off", ""};
-  return {Level::slow, "IOMMU", "on: it may send copies between GPUs astray, which hangs NCCL's first call",
-          "if the trials below fail, switch it off (kernel option iommu=off) and PCIe's ACS (setpci, or in the BIOS)"};
-}
-
-Finding shared_memory(const MachineFacts& facts) {
-  const std::uint64_t wanted = shared_memory_per_gpu * facts.gpus.devices.size();
-  if (!facts.shared_memory_free)
-    return {Level::broken, "/dev/shm", "there is none", "mount a tmpfs there: NCCL exchanges data through it"};
-  const std::string text = fmt::format("{} MiB free", *facts.shared_memory_free / mib);
-  if (*facts.shared_memory_free >= wanted) return {Level::fine, "/dev/shm", text, ""};
-  return {Level::broken, "/dev/shm", text,
-          fmt::format("NCCL may need {} MiB: {}", wanted / mib,
-                      facts.in_container ? "start the container with --shm-size=1g or --ipc=host"
-                                         : "mount -o remount,size=1G /dev/shm")};
+/// What NCCL connects the GPUs with, each of which is either fine or an obstacle.
+void add_nccl_host(const MachineFacts& facts, std::vector<Finding>& findings) {
+  const std::uint64_t free = facts.host.shared_memory_free.value_or(0);
+  findings.push_back({Level::fine, "IOMMU", "off", ""});
+  findings.push_back({Level::fine, "/dev/shm", fmt::format("{} MiB free", free / mib), ""});
+  for (const NcclObstacle& obstacle : find_obstacles(facts.host, facts.gpus.devices.size())) {
+    std::erase_if(findings, [&](const Finding& finding) { return finding.subject == obstacle.subject; });
+    findings.push_back(
+        {obstacle.fails ? Level::broken : Level::slow, obstacle.subject, obstacle.text, obstacle.remedy});
+  }
 }
 
 Finding locked_memory(const MachineFacts& facts) {
@@ -102,7 +94,7 @@ Finding locked_memory(const MachineFacts& facts) {
   const std::string text = fmt::format("at most {} KiB", *facts.locked_memory_limit / 1024);
   if (*facts.locked_memory_limit >= locked_memory_wanted) return {Level::fine, "locked memory", text, ""};
   return {Level::slow, "locked memory", text,
-          facts.in_container ? "start the container with --ulimit memlock=-1" : "ulimit -l unlimited"};
+          facts.host.in_container ? "start the container with --ulimit memlock=-1" : "ulimit -l unlimited"};
 }
 
 Finding cores(const MachineFacts& facts) {
@@ -110,8 +102,8 @@ Finding cores(const MachineFacts& facts) {
   const std::string text = fmt::format("{:g} for {} replicas", usable, facts.replicas);
   if (usable >= facts.replicas) return {Level::fine, "cores", text, ""};
   return {Level::slow, "cores", text,
-          facts.in_container ? "give the container a core for each replica (--cpus), or use fewer replicas"
-                             : "use fewer replicas, or a wider taskset: each has a host thread of its own"};
+          facts.host.in_container ? "give the container a core for each replica (--cpus), or use fewer replicas"
+                                  : "use fewer replicas, or a wider taskset: each has a host thread of its own"};
 }
 
 /// An MPI by what its library or its mpirun says of itself.
@@ -212,8 +204,7 @@ std::vector<Finding> judge(const MachineFacts& facts) {
   }
   if (several_gpus(facts)) {
     findings.push_back(peer_access(facts));
-    findings.push_back(iommu(facts));
-    findings.push_back(shared_memory(facts));
+    add_nccl_host(facts, findings);
     findings.push_back(locked_memory(facts));
   }
   findings.push_back(cores(facts));

@@ -7,6 +7,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/strategy/collective/nccl/nccl_host.h>
 
 namespace lockstep {
 namespace {
@@ -285,6 +286,12 @@ void NcclCommunicators::finish_all() noexcept {
 
 std::unique_ptr<GpuCommunicators> make_nccl_communicators(const std::vector<LogicalDevice>& gpus,
                                                           std::chrono::milliseconds timeout, Cluster* cluster) {
+  static std::once_flag examined;
+  if (gpus.size() > 1)
+    std::call_once(examined, [&] {
+      for (const NcclObstacle& obstacle : find_obstacles(examine_nccl_host(), gpus.size()))
+        log_warning("NCCL between {} GPUs, {}: {}; {}", gpus.size(), obstacle.subject, obstacle.text, obstacle.remedy);
+    });
   return std::make_unique<NcclCommunicators>(gpus, timeout, cluster);
 }
 
