@@ -72,6 +72,10 @@ class Collective {
   /// the exchange of that range may begin beside backward. Replicas come with all ranges in some order, or with none.
   virtual void gradients_final(int /*replica*/, const FlatViews& /*views*/, std::span<const FlatRange> /*ranges*/,
                                std::size_t /*range*/) {}
+  /// For runs inside merges of this one's runs, whose replicas synchronize in `group`: a collective that uses this
+  /// one's connections, which it does not outlive, while no replica of this one's group calls anything. Null: it has
+  /// none.
+  virtual std::unique_ptr<Collective> for_inner_runs(ReplicaGroup& /*group*/) { return nullptr; }
   /// A step has failed on this process, all of whose replicas have ended.
   virtual void abandon_step() {}
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters.

@@ -18,7 +18,8 @@ namespace lockstep {
 /// has a crew of its own.
 class ThreadedStrategy::Crew {
  public:
-  Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options);
+  /// `around`: that of the run in whose merges this one runs, if there is one.
+  Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options, Collective* around = nullptr);
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
   Meetings& meetings() { return meetings_; }
@@ -90,12 +91,14 @@ std::string names_of_replica(const std::string& caller, int replica) {
 
 }  // namespace
 
-ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options)
+ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
+                             Collective* around)
     : devices_(devices),
       options_(options),
       meetings_{.group{devices, options.timeout, options.turn_order}, .collective{}},
       threads_(contexts_of(devices, options.collective.cluster.get())) {
-  meetings_.collective = make_collective(meetings_.group, devices_, options_.collective);
+  if (around != nullptr) meetings_.collective = around->for_inner_runs(meetings_.group);
+  if (!meetings_.collective) meetings_.collective = make_collective(meetings_.group, devices_, options_.collective);
 }
 
 ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
@@ -104,7 +107,7 @@ ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
 }
 
 ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
-  if (!inner_) inner_ = std::make_unique<Crew>(devices_, options_);
+  if (!inner_) inner_ = std::make_unique<Crew>(devices_, options_, meetings_.collective.get());
   return *inner_;
 }
 

@@ -130,9 +130,10 @@ function(lockstep_test name)
   endif()
 endfunction()
 
-# A GoogleTest program of the sources in folders named cuda/: one test, pretend_cuda.NAME.
+# A GoogleTest program of the sources in folders named cuda/: one test, pretend_cuda.NAME; with GPU also gpu.NAME, on GPUs,
+# skipped without one, of all tests but those that match NOT_ON_GPUS.
 function(lockstep_pretend_cuda_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "GPU" "" "SOURCES;LINKS;LABELS;NOT_ON_GPUS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE
@@ -144,4 +145,11 @@ function(lockstep_pretend_cuda_test name)
   add_test(NAME pretend_cuda.${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS pretend_cuda TIMEOUT 300
     ENVIRONMENT "LOCKSTEP_TEST_DEVICES=pretend_cuda;LOCKSTEP_TEST_LIMIT_S=270;LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
+  if(ARG_GPU AND NOT LOCKSTEP_SANITIZE)
+    list(JOIN ARG_NOT_ON_GPUS ":" filter)
+    add_test(NAME gpu.${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=-${filter})
+    set_tests_properties(gpu.${name} PROPERTIES LABELS gpu TIMEOUT 900
+      SKIP_REGULAR_EXPRESSION "no GPU: every test is skipped"
+      ENVIRONMENT "LOCKSTEP_TEST_DEVICES=gpu;LOCKSTEP_TEST_LIMIT_S=270")
+  endif()
 endfunction()

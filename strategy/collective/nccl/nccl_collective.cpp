@@ -3,10 +3,12 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -44,11 +46,13 @@ GpuPart::Kind kind_of(ReduceOp op, int replicas) {
 
 class NcclCollective final : public HostCollective {
  public:
-  NcclCollective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, const CollectiveOptions& options)
+  NcclCollective(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, const CollectiveOptions& options,
+                 std::shared_ptr<GpuCommunicators> communicators)
       : HostCollective(group, options.bytes_per_pack),
+        options_(options),
         gpus_(gpus),
         cluster_(options.cluster.get()),
-        communicators_(make_gpu_communicators(gpus, group.timeout(), cluster_)),
+        communicators_(std::move(communicators)),
         wire_(gpus, options.wire_dtype),
         exchange_(gpus, *communicators_) {
     if (cluster_) gather_.emplace(group, *cluster_);
@@ -59,6 +63,11 @@ class NcclCollective final : public HostCollective {
   std::vector<Gathered> all_gather(int replica, std::span<const Tensor> values, int axis) override;
   void gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                        std::size_t range) override;
+  /// NCCL's kernels of two communicators on one GPU may come in another order than on the next GPU, and wait for each
+  /// other.
+  std::unique_ptr<Collective> for_inner_runs(ReplicaGroup& group) override {
+    return std::make_unique<NcclCollective>(group, gpus_, options_, communicators_);
+  }
   void abandon_step() override;
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                          const UpdateFn& update) override;
@@ -87,10 +96,11 @@ class NcclCollective final : public HostCollective {
     if (cluster_) group().meet_on_host(replica, place);
   }
 
+  CollectiveOptions options_;
   std::vector<LogicalDevice> gpus_;
   Cluster* cluster_;  ///< null when all GPUs are in this process
   std::optional<WorkerGather> gather_{};
-  std::unique_ptr<GpuCommunicators> communicators_;
+  std::shared_ptr<GpuCommunicators> communicators_;
   GradientWire wire_;
   BucketExchange exchange_;
   std::atomic<bool> connected_ = false;  ///< NCCL has summed gradients before; set while all replicas are in a step
@@ -217,7 +227,8 @@ std::unique_ptr<Collective> make_nccl_collective(ReplicaGroup& group, const std:
   require<Unsupported>(physical.size() == gpus.size(),
                        "NCCL takes one replica on each physical GPU, and [{}] are on {}: use shared-memory",
                        fmt::join(names, ", "), physical.size());
-  return std::make_unique<NcclCollective>(group, gpus, options);
+  return std::make_unique<NcclCollective>(group, gpus, options,
+                                          make_gpu_communicators(gpus, group.timeout(), options.cluster.get()));
 }
 
 }  // namespace lockstep

@@ -280,6 +280,15 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
   });
 }
 
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t work, void* data) {
+  return call("cudaLaunchHostFunc", [&] {
+    const std::shared_ptr<Stream> stream = machine().stream(handle);
+    if (!stream || stream->captured) return cudaErrorInvalidResourceHandle;
+    stream->give([=] { work(data); });
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   return call("cudaStreamBeginCapture", [&] {
     const std::shared_ptr<Stream> stream = machine().stream(handle);
