@@ -1,0 +1,57 @@
+// What takes the library itself: its own fallbacks, and the order in which a program's end takes its parts down.
+
+#include <lockstep/kernels/backend.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/thread/context.h>
+#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+
+#include "array.h"
+#include "check.h"
+
+namespace lockstep::smoke {
+namespace {
+
+/// y of a dense layer of x (32, in) on the current device.
+template <class T>
+std::vector<double> dense(std::int64_t in, std::int64_t units, Activation activation) {
+  const Tensor x = Tensor::from(eighths<T>(32 * in, 1), {32, in});
+  const Tensor kernel = Tensor::from(eighths<T>(in * units, 2), {in, units});
+  const Tensor bias = Tensor::from(eighths<float>(units, 3), {units});
+  const Tensor y = Tensor::empty({32, units}, x.dtype());
+  current_backend().dense(x, kernel, bias, activation, y);
+  return y.to_vector<double>();
+}
+
+/// The GPU's against the CPU's, both exact but for the last rounding.
+template <class T>
+std::string see_dense(std::int64_t in, std::int64_t units, Activation activation) {
+  const std::vector<double> found = dense<T>(in, units, activation);
+  const ContextScope host(context_on({}));
+  return compared(found, dense<T>(in, units, activation), rounding<T>);
+}
+
+template <class T>
+std::string see_dense_of_each_kind() {
+  return fmt::format("one unit: {}; with relu: {}; sums of 16384: {}", see_dense<T>(256, 1, Activation::linear),
+                     see_dense<T>(256, 96, Activation::relu), see_dense<T>(16384, 64, Activation::linear));
+}
+
+/// The process fails where its destructors do.
+std::string see_strategy_in_static_storage() {
+  static const MirroredStrategy strategy(logical_gpus(1), {.cross_device_ops = CrossDeviceOps::nccl});
+  static Tensor kept;
+  strategy.run([] { kept = get_replica_context().all_reduce(ReduceOp::sum, Tensor::full({1000}, 2)); });
+  return compared(kept.to_vector<double>(), std::vector<double>(1000, 2), 0) + "; the program ends well";
+}
+
+}  // namespace
+
+std::vector<Check> library_checks() {
+  return {{"library_dense_f32", see_dense_of_each_kind<float>},
+          {"library_dense_bf16", see_dense_of_each_kind<bfloat16>},
+          {"library_strategy_in_static_storage", see_strategy_in_static_storage}};
+}
+
+}  // namespace lockstep::smoke
