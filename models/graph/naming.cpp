@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include <fmt/core.h>
+
 namespace lockstep {
 
 std::string snake_case(std::string_view class_name) {
@@ -15,6 +17,15 @@ std::string snake_case(std::string_view class_name) {
     result += static_cast<char>(std::tolower(letter));
   }
   return result;
+}
+
+std::string UniqueNames::make(const std::string& name) {
+  const auto [given, is_free] = given_.try_emplace(name, 0);
+  if (is_free) return name;
+  while (true) {
+    std::string numbered = fmt::format("{}_{}", name, ++given->second);
+    if (take(numbered)) return numbered;
+  }
 }
 
 }  // namespace lockstep

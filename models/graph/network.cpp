@@ -1,7 +1,6 @@
 #include "lockstep/models/graph/network.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -88,13 +87,11 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
 
 void Network::add_inputs(const std::vector<Symbol>& inputs) {
   require(!inputs.empty(), "a model needs at least one input");
-  std::set<std::string> taken;
+  UniqueNames names;
   for (const Symbol& input : inputs) {
     require(input.node().layer == nullptr, "a model's inputs are what Input() gives, got a layer's result of shape {}",
             input.shape());
-    std::string name = input.node().name;
-    for (int number = 1; !taken.insert(name).second; ++number) name = fmt::format("{}_{}", input.node().name, number);
-    inputs_.push_back({.name = std::move(name), .shape = input.shape()});
+    inputs_.push_back({.name = names.make(input.node().name), .shape = input.shape()});
   }
 }
 
@@ -134,40 +131,23 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
 }
 
 void Network::name_layers(const std::vector<std::string>& models) {
-  std::set<std::string> taken;
-  for (const NetworkInput& input : inputs_) taken.insert(input.name);
+  UniqueNames names;
+  for (const NetworkInput& input : inputs_) names.take(input.name);
   for (std::size_t i = 0; i < layers_.size(); ++i)
-    require(layers_[i].name().empty() || !models[i].empty() || taken.insert(layers_[i].name()).second,
+    require(layers_[i].name().empty() || !models[i].empty() || names.take(layers_[i].name()),
             "two layers of the model are named '{}'", layers_[i].name());
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (models[i].empty() || taken.insert(layers_[i].name()).second) continue;
-    const std::string base = fmt::format("{}_{}", models[i], layers_[i].name());
-    std::string name = base;
-    for (int number = 1; !taken.insert(name).second; ++number) name = fmt::format("{}_{}", base, number);
-    layers_[i] = layers_[i].with_name(name);
-  }
-  std::map<std::string, int> used;  // how many names of a class have been tried
-  for (const Layer& layer : layers_) {
-    if (!layer.name().empty()) continue;
-    const std::string base = snake_case(layer.impl().class_name());
-    std::string name;
-    do {
-      const int number = used[base]++;
-      name = number == 0 ? base : fmt::format("{}_{}", base, number);
-    } while (!taken.insert(name).second);
-    layer.impl().set_name(name);
-  }
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    if (!models[i].empty() && !names.take(layers_[i].name()))
+      layers_[i] = layers_[i].with_name(names.make(fmt::format("{}_{}", models[i], layers_[i].name())));
+  for (const Layer& layer : layers_)
+    if (layer.name().empty()) layer.impl().set_name(names.make(snake_case(layer.impl().class_name())));
 }
 
 std::vector<std::string> Network::output_names() const {
-  std::vector<std::string> names;
-  std::map<std::string, int> used;
-  for (const int output : outputs_) {
-    const std::string& name = layers_[calls_[output].layer].name();
-    const int number = used[name]++;
-    names.push_back(number == 0 ? name : fmt::format("{}_{}", name, number));
-  }
-  return names;
+  UniqueNames names;
+  std::vector<std::string> result;
+  for (const int output : outputs_) result.push_back(names.make(layers_[calls_[output].layer].name()));
+  return result;
 }
 
 void Network::build_layers(std::uint64_t seed) {
@@ -242,7 +222,8 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   LayerImpl& layer = layers_[step.layer].impl();
   std::optional<DeviceScope> there;
   if (run.placed) there.emplace(step.device.value_or(run.home));
-  const TraceSpan span(layer.name());
+  const std::string& name = layers_[step.layer].name();
+  const TraceSpan span(name);
   try {
     std::vector<Tensor> inputs;
     for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
@@ -258,7 +239,7 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
       result = cast(result, layer.compute_dtype());
     return result;
   } catch (Error& error) {
-    error.add_context(fmt::format("layer '{}'", layer.name()));
+    error.add_context(fmt::format("layer '{}'", name));
     throw;
   }
 }
@@ -269,6 +250,14 @@ std::vector<Variable> Network::variables() const {
     const std::vector<Variable>& own = layer.impl().variables();
     result.insert(result.end(), own.begin(), own.end());
   }
+  return result;
+}
+
+std::vector<std::string> Network::weight_names() const {
+  UniqueNames names;
+  std::vector<std::string> result;
+  for (const Layer& layer : layers_)
+    for (const Variable& variable : layer.impl().variables()) result.push_back(names.make(layer.weight_name(variable)));
   return result;
 }
 

@@ -58,7 +58,8 @@ class Network {
   const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
   /// The numbers of the calls that give the outputs.
   const std::vector<int>& outputs() const { return outputs_; }
-  /// By output the name of the layer that gives it; a layer's second output has "_1" after the name, and so on.
+  /// By output the name of the layer that gives it; a name that is taken has "_1" after it, and so on, as in
+  /// Keras 2.
   std::vector<std::string> output_names() const;
   /// Each layer once, in the order of first use, the input not counted.
   const std::vector<Layer>& layers() const { return layers_; }
@@ -69,6 +70,9 @@ class Network {
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   ///@}
+  /// By variable its name as that of a file's weight, "layer/kernel": with the layer's name in this network, which is
+  /// another than in the variable's own where a layer of a model was renamed. Each name once.
+  std::vector<std::string> weight_names() const;
   /// Elements of all variables.
   std::int64_t count_params() const;
   /// The sum of all layers' regularization losses, each layer once; undefined if there are none.

@@ -53,6 +53,12 @@ Tensor LayerImpl::regularization_loss() const {
   return total;
 }
 
+std::string Layer::weight_name(const Variable& variable) const {
+  const std::string prefix = impl_->name() + "/";
+  const std::string& whole = variable.name();
+  return whole.starts_with(prefix) ? fmt::format("{}/{}", name(), whole.substr(prefix.size())) : whole;
+}
+
 Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer, const Constraint& constraint) {
   spec.name = fmt::format("{}/{}", name_, spec.name);
   if (!trainable_) spec.trainable = false;

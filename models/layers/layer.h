@@ -155,6 +155,8 @@ class Layer {
 
   /// As LayerImpl::name, or the handle's own: what a model calls a layer of another model whose name was taken.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
+  /// "layer/kernel" for one of the layer's variables, with the name of this handle.
+  std::string weight_name(const Variable& variable) const;
   /// A handle to the same layer under this name.
   Layer with_name(std::string name) const;
   ///@{

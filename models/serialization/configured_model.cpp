@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -35,7 +34,7 @@ struct Member {
 
 /// What all models of a file share.
 struct Opening {
-  std::set<std::string> taken{};                             ///< names of the network's layers
+  UniqueNames names{};                                       ///< of the network's layers
   std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< that stand in the file several times
   std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, models left out
   int calls = 0;                                             ///< of layers and models, so far
@@ -77,11 +76,7 @@ class ModelGraph {
 };
 
 std::string name_in_network(Opening& opening, const std::string& name, const std::string& model) {
-  if (opening.taken.insert(name).second) return name;
-  const std::string base = fmt::format("{}_{}", model, name);
-  std::string result = base;
-  for (int number = 1; !opening.taken.insert(result).second; ++number) result = fmt::format("{}_{}", base, number);
-  return result;
+  return opening.names.take(name) ? name : opening.names.make(fmt::format("{}_{}", model, name));
 }
 
 /// The model that an old multi_gpu_model nested, however often, and its place in that of the whole.
@@ -247,7 +242,7 @@ ConfiguredModel open_model(const Json& model) {
   const ConfigModel& config = without_replicas(whole, place);
   Opening opening;
   for (const ConfigLayer& layer : config.layers)
-    if (!layer.model) opening.taken.insert(layer.name);
+    if (!layer.model) opening.names.take(layer.name);
   const ModelGraph graph(opening, config, place);
   ConfiguredModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
   result.outputs = graph.call(result.inputs);

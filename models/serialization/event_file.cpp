@@ -16,6 +16,7 @@
 #include <tensorboard.pb.h>
 #include <unistd.h>
 
+#include <lockstep/models/graph/naming.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -122,12 +123,14 @@ std::string node_name(const std::string& layer) {
 
 /// The names of a graph's calls: that of the layer, with a number from its second call on.
 std::vector<std::string> names_of_calls(const Network& network) {
+  UniqueNames unique;
+  for (const NetworkInput& input : network.inputs()) unique.take(input.name);
   std::map<int, int> made;
   std::vector<std::string> names;
   for (const GraphCall& call : network.calls()) {
     const std::string layer = node_name(network.layers()[static_cast<std::size_t>(call.layer)].name());
     const int before = made[call.layer]++;
-    names.push_back(before == 0 ? layer : fmt::format("{}/call_{}", layer, before));
+    names.push_back(unique.make(before == 0 ? layer : fmt::format("{}/call_{}", layer, before)));
   }
   return names;
 }

@@ -104,10 +104,11 @@ void write_layer(hdf5::Writer& file, const Layer& layer) {
   const Holder holder{
       .group = fmt::format("{}/{}", weights_group, layer.name()), .name = layer.name(), .layers = {layer}};
   file.add_group(holder.group);
+  UniqueNames unique;
   std::vector<std::string> names;
   for (const Variable& variable : holder.variables()) {
-    names.push_back(variable.name());
-    file.add_dataset(fmt::format("{}/{}", holder.group, variable.name()), variable.value().to_vector<float>(),
+    names.push_back(unique.make(layer.weight_name(variable)));
+    file.add_dataset(fmt::format("{}/{}", holder.group, names.back()), variable.value().to_vector<float>(),
                      variable.shape());
   }
   file.add_attribute(holder.group, "weight_names", names);

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 
 namespace lockstep {
@@ -157,9 +158,10 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
   if (!config.common.exclude_from_weight_decay.empty())
     file.add_attribute(group, excluded_attribute, config.common.exclude_from_weight_decay);
   if (config.common.clip_before_aggregate) file.add_attribute(group, clip_attribute, std::string("true"));
+  UniqueNames unique;  // layers of two models can have one name, and "a/b" and "a_b" become one
   std::vector<std::string> names;
   const auto add_name = [&](const std::string& name) {
-    names.push_back(dataset(names.size(), name));
+    names.push_back(dataset(names.size(), unique.make(name)));
     return names.back();
   };
   file.add_integer(add_name("iteration"), state.steps);

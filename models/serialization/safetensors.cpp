@@ -120,24 +120,26 @@ class File {
 
 void save_safetensors(const Network& network, const std::string& path) {
   check_outside_replica("save_weights");
-  Json header;
+  Json header = Json::object();
   std::size_t end = 0;
-  for (const Variable& variable : network.variables()) {
-    const Shape& shape = variable.shape();
+  const std::vector<Variable> variables = network.variables();
+  const std::vector<std::string> names = network.weight_names();
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Shape& shape = variables[i].shape();
     const std::size_t begin = end;
     end += static_cast<std::size_t>(shape.elements()) * sizeof(float);
-    header[variable.name()] = {{"dtype", "F32"},
-                               {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())},
-                               {"data_offsets", {begin, end}}};
+    header[names[i]] = {{"dtype", "F32"},
+                        {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())},
+                        {"data_offsets", {begin, end}}};
   }
-  std::string text = header.is_null() ? "{}" : header.dump();
+  std::string text = header.dump();
   text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');  // so that the data are aligned
   const std::uint64_t length = text.size();
   std::vector<std::byte> bytes(length_bytes + text.size() + end);
   std::memcpy(bytes.data(), &length, length_bytes);
   std::memcpy(bytes.data() + length_bytes, text.data(), text.size());
   std::byte* out = bytes.data() + length_bytes + text.size();
-  for (const Variable& variable : network.variables()) {
+  for (const Variable& variable : variables) {
     const std::vector<float> values = variable.value().to_vector<float>();
     std::memcpy(out, values.data(), values.size() * sizeof(float));
     out += values.size() * sizeof(float);
@@ -150,12 +152,14 @@ void load_safetensors(const Network& network, const std::string& path) {
   File file(path);
   std::map<std::string, Entry> left = file.entries();
   std::vector<std::pair<Variable, Tensor>> values;
-  for (const Variable& variable : network.variables()) {
-    const auto found = left.find(variable.name());
-    require<InputError>(found != left.end(), "{}: has no weight '{}'", path, variable.name());
-    require<InputError>(found->second.shape == variable.shape(), "{}: weight '{}' has shape {}, the file has {}", path,
-                        variable.name(), variable.shape(), found->second.shape);
-    values.emplace_back(variable, file.read(found->second));
+  const std::vector<Variable> variables = network.variables();
+  const std::vector<std::string> names = network.weight_names();
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto found = left.find(names[i]);
+    require<InputError>(found != left.end(), "{}: has no weight '{}'", path, names[i]);
+    require<InputError>(found->second.shape == variables[i].shape(), "{}: weight '{}' has shape {}, the file has {}",
+                        path, names[i], variables[i].shape(), found->second.shape);
+    values.emplace_back(variables[i], file.read(found->second));
     left.erase(found);
   }
   require<InputError>(left.empty(), "{}: has weights that the model lacks, such as {:?}", path,

@@ -12,9 +12,11 @@ constexpr std::string_view validation_prefix = "val_";
 
 /// Without a file, on workers that are not the chief, it only reads the variables, which all workers do together.
 void add_histograms(EventFile* file, const Model& model, int epoch) {
-  for (const Variable& variable : model.variables()) {
-    const Tensor value = variable.value();
-    if (file) file->add_histogram(variable.name() + "/histogram", epoch, value.to_vector<float>());
+  const std::vector<Variable> variables = model.variables();
+  const std::vector<std::string> names = model.network().weight_names();
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Tensor value = variables[i].value();
+    if (file) file->add_histogram(names[i] + "/histogram", epoch, value.to_vector<float>());
   }
 }
 

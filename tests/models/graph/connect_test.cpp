@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/training/model_files.h>
 
 // Models that are part of others.
@@ -94,6 +95,46 @@ TEST(ModelInAModel, IsTrainedAndSavedAsPartOfIt) {
     const Model loaded = load_model(folder / name);
     expect_same_bits(loaded(problem.x), model(problem.x));
     EXPECT_EQ(layer_names(loaded), layer_names(model));
+  }
+}
+
+/// Two models whose layers named themselves: each has a "dense".
+Model two_of_one_name(std::uint64_t seed) {
+  const Model first = encoder("first", seed);
+  const Symbol x = Input({8});
+  const Symbol y = Input({4});
+  return Model(x, Model(y, Dense({.units = 3})(y), {.name = "second", .seed = seed + 1})(first(x)));
+}
+
+TEST(ModelInAModel, HasNamesOfItsOwnForWeightsWhoseLayersHaveOneName) {
+  const Model model = two_of_one_name(1);
+  EXPECT_THAT(model.network().weight_names(), ElementsAre("dense/kernel", "dense/bias", "dense_1/kernel",
+                                                          "dense_1/bias", "second_dense/kernel", "second_dense/bias"));
+}
+
+TEST(ModelInAModel, KeepsWeightsOfOneNameInFilesOfWeights) {
+  const TemporaryFolder folder;
+  const Model saved = two_of_one_name(1);
+  for (const char* file : {"model.safetensors", "model.weights.h5"}) {
+    saved.save_weights(folder / file);
+    Model loaded = two_of_one_name(5);
+    loaded.load_weights(folder / file);
+    EXPECT_EQ(weights_of(loaded), weights_of(saved)) << file;
+  }
+}
+
+TEST(ModelInAModel, KeepsWhatItsOptimizerKnowsOfWeightsOfOneName) {
+  const TemporaryFolder folder;
+  const Dataset data = SmallProblem(12).dataset().batch(4);
+  for (const char* file : {"model.keras", "model.h5"}) {
+    Model model = two_of_one_name(1);
+    model.compile(Adam(), SparseCategoricalCrossentropy({.from_logits = true}));
+    model.fit(data);
+    model.save(folder / file);
+    Model loaded = load_model(folder / file);
+    loaded.fit(data);
+    model.fit(data);
+    EXPECT_EQ(weights_of(loaded), weights_of(model)) << file;
   }
 }
 

@@ -15,5 +15,18 @@ TEST(SnakeCase, IsKeras) {
   EXPECT_EQ(snake_case("LSTM"), "lstm");
 }
 
+TEST(UniqueNames, NumberThoseThatAreTaken) {
+  UniqueNames names;
+  EXPECT_TRUE(names.take("b_1"));
+  EXPECT_FALSE(names.take("b_1"));
+  const auto made = [&](const char* name) { return names.make(name); };
+  EXPECT_EQ(made("a"), "a");
+  EXPECT_EQ(made("b"), "b");
+  EXPECT_EQ(made("b"), "b_2");
+  EXPECT_EQ(made("a"), "a_1");
+  EXPECT_EQ(made("a"), "a_2");
+  EXPECT_EQ(made("a_1"), "a_1_1");
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -164,6 +164,14 @@ TEST(Network, GivesSeveralOutputs) {
               testing::ThrowsMessage<LogicError>(testing::HasSubstr("has 3 outputs")));
 }
 
+TEST(Network, NamesEachOutputOnce) {
+  const Symbol x = Input({4});
+  const Dense layer({.units = 4, .name = "a"});
+  const Symbol a = layer(x);
+  const Network network(std::vector{x}, std::vector{a, layer(a), Dense({.units = 4, .name = "a_1"})(a)}, 0);
+  EXPECT_THAT(network.output_names(), testing::ElementsAre("a", "a_1", "a_1_1"));
+}
+
 TEST(Network, TrainsOnSeveralOutputs) {
   const Symbol x = Input({4});
   const Symbol hidden = Dense({.units = 5})(x);

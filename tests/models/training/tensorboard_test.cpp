@@ -88,6 +88,26 @@ TEST_F(TensorBoardOf, StepsAndHistogramsAsOftenAsAsked) {
   EXPECT_TRUE(files_in(fs::path(log_dir_) / "validation").empty());
 }
 
+TEST_F(TensorBoardOf, WeightsOfOneNameHasAHistogramOfEach) {
+  const Symbol x = Input({8});
+  const Symbol y = Input({3});
+  const Model second(y, Dense({.units = 3})(y), {.name = "second"});
+  model_ = Model(x, second(test::small_model(test::mirrored(1))(x)));
+  model_.compile(SGD(), SparseCategoricalCrossentropy({.from_logits = true}));
+  fit({.histogram_freq = 1}, {.epochs = 1});
+  EXPECT_EQ(count_with(records("train"), "dense/kernel/histogram"), 2);
+  EXPECT_EQ(count_with(records("train"), "second_dense/kernel/histogram"), 1);
+}
+
+// A name that ends in a digit gets a "_" in the graph.
+TEST_F(TensorBoardOf, TheGraphNamesEachLayerOnce) {
+  const Symbol x = Input({8});
+  model_ = Model(x, Dense({.units = 3, .name = "d1_"})(Dense({.units = 3, .name = "d1"})(x)));
+  model_.compile(SGD(), SparseCategoricalCrossentropy({.from_logits = true}));
+  fit({}, {.epochs = 1});
+  EXPECT_EQ(count_with(records("train"), "d1__1"), 1);
+}
+
 TEST_F(TensorBoardOf, ASecondRunStandsBesideTheFirst) {
   fit({});
   fit({});
