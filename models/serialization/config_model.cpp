@@ -1,6 +1,9 @@
 #include "lockstep/models/serialization/config_model.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -111,8 +114,8 @@ class CallCounts {
       const Json nodes = layer.value("inbound_nodes", Json::array());
       const bool legacy = !nodes.empty() && nodes[0].is_array();
       const std::string name = layer.at("name").get<std::string>();
-      if (legacy) in_calls_.push_back(name);
-      if (legacy || class_name != "Sequential") in_ends_.push_back(name);
+      if (legacy) in_calls_.insert(name);
+      if (legacy || class_name != "Sequential") in_ends_.insert(name);
     }
   }
 
@@ -120,12 +123,12 @@ class CallCounts {
   void correct_end(ConfigReference& reference) const { correct(reference, in_ends_); }
 
  private:
-  static void correct(ConfigReference& reference, const std::vector<std::string>& counted) {
-    if (reference.call > 0 && std::ranges::find(counted, reference.layer) != counted.end()) --reference.call;
+  static void correct(ConfigReference& reference, const std::set<std::string>& counted) {
+    if (reference.call > 0 && counted.contains(reference.layer)) --reference.call;
   }
 
-  std::vector<std::string> in_calls_;
-  std::vector<std::string> in_ends_;
+  std::set<std::string> in_calls_;
+  std::set<std::string> in_ends_;
 };
 
 ConfigModel read_functional(const Json& config) {
@@ -198,10 +201,12 @@ const ConfigLayer* template_of_replicas(const ConfigModel& model) {
       std::ranges::find_if(model.layers, [](const ConfigLayer& layer) { return layer.model != nullptr; });
   if (found == model.layers.end() || found->calls.size() < 2) return nullptr;
   const std::size_t parts = found->calls.size();
+  std::map<std::string_view, const ConfigLayer*> layers;
+  for (const ConfigLayer& layer : model.layers) layers.emplace(layer.name, &layer);
   const auto reads = [&](const References& references, const auto& kind) {
     return std::ranges::all_of(references, [&](const ConfigReference& reference) {
-      const auto layer = std::ranges::find(model.layers, reference.layer, &ConfigLayer::name);
-      return layer != model.layers.end() && kind(*layer, parts);
+      const auto layer = layers.find(reference.layer);
+      return layer != layers.end() && kind(*layer->second, parts);
     });
   };
   const auto reads_slices = [&](const References& call) { return reads(call, is_slice); };

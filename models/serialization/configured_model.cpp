@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -60,8 +61,10 @@ class ModelGraph {
   using Results = std::map<std::string, std::vector<std::vector<Symbol>>>;
 
   std::shared_ptr<Member> member_of(const ConfigLayer& layer, const std::string& group, const Place& place) const;
-  /// Nothing while one of them is still to be computed.
-  std::optional<std::vector<Symbol>> find(const std::vector<ConfigReference>& references, const Results& results) const;
+  /// The first of them that is still to be computed; null if none is.
+  static const ConfigReference* first_missing(const std::vector<ConfigReference>& references, const Results& results);
+  /// Precondition: none is missing.
+  static std::vector<Symbol> find(const std::vector<ConfigReference>& references, const Results& results);
 
   /// A few models that call each other twice stand for more layers than any memory holds.
   void count_call() const {
@@ -186,13 +189,19 @@ std::vector<Symbol> call_layer(Member& member, const std::vector<Symbol>& inputs
   }
 }
 
-std::optional<std::vector<Symbol>> ModelGraph::find(const std::vector<ConfigReference>& references,
-                                                    const Results& results) const {
+const ConfigReference* ModelGraph::first_missing(const std::vector<ConfigReference>& references,
+                                                 const Results& results) {
+  const auto missing = std::ranges::find_if(references, [&](const ConfigReference& reference) {
+    const auto of_layer = results.find(reference.layer);
+    return of_layer == results.end() || of_layer->second.size() <= reference.call;
+  });
+  return missing == references.end() ? nullptr : &*missing;
+}
+
+std::vector<Symbol> ModelGraph::find(const std::vector<ConfigReference>& references, const Results& results) {
   std::vector<Symbol> found;
   for (const ConfigReference& reference : references) {
-    const auto of_layer = results.find(reference.layer);
-    if (of_layer == results.end() || of_layer->second.size() <= reference.call) return {};
-    const std::vector<Symbol>& of_call = of_layer->second[reference.call];
+    const std::vector<Symbol>& of_call = results.at(reference.layer)[reference.call];
     require<InputError>(reference.result < of_call.size(), "layer '{}' has {} results, number {} is asked for",
                         reference.layer, of_call.size(), reference.result);
     found.push_back(of_call[reference.result]);
@@ -205,26 +214,37 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs) const {
                       config_.name, config_.inputs.size(), inputs.size());
   Results results;
   for (std::size_t i = 0; i < inputs.size(); ++i) results[config_.inputs[i].layer] = {{inputs[i]}};
-  // A shared layer may read what a later one makes of its first result: several passes, each as far as it goes.
-  for (bool goes_on = true; goes_on;) {
-    goes_on = false;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
+  // A shared layer may read what a later one makes of its first result: several passes, each as far as it goes, and
+  // over those layers alone that wait for no other.
+  std::map<std::string, std::vector<std::size_t>> waiting;  // by the layer that they wait for
+  std::set<std::size_t> pass;
+  std::set<std::size_t> next_pass;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (members_[i] != nullptr) pass.insert(i);
+  for (; !pass.empty(); pass = std::exchange(next_pass, {})) {
+    while (!pass.empty()) {
+      const std::size_t i = pass.extract(pass.begin()).value();
       const ConfigLayer& layer = config_.layers[i];
-      if (members_[i] == nullptr) continue;
       auto& done = results[layer.name];
+      const std::size_t before = done.size();
       while (done.size() < layer.calls.size()) {
-        const std::optional<std::vector<Symbol>> read = find(layer.calls[done.size()], results);
-        if (!read) break;
+        const std::vector<ConfigReference>& references = layer.calls[done.size()];
+        if (const ConfigReference* const missing = first_missing(references, results)) {
+          waiting[missing->layer].push_back(i);
+          break;
+        }
         count_call();
-        done.push_back(members_[i]->model ? members_[i]->model->call(*read) : call_layer(*members_[i], *read));
-        goes_on = true;
+        const std::vector<Symbol> read = find(references, results);
+        done.push_back(members_[i]->model ? members_[i]->model->call(read) : call_layer(*members_[i], read));
       }
+      if (done.size() == before) continue;
+      for (const std::size_t waiter : std::exchange(waiting[layer.name], {}))
+        (waiter > i ? pass : next_pass).insert(waiter);
     }
   }
-  const std::optional<std::vector<Symbol>> outputs = find(config_.outputs, results);
-  require<InputError>(outputs.has_value(),
+  require<InputError>(first_missing(config_.outputs, results) == nullptr,
                       "model '{}': what its outputs are computed from is missing or goes in a loop", config_.name);
-  return *outputs;
+  return find(config_.outputs, results);
 }
 
 std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {

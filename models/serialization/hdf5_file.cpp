@@ -130,19 +130,13 @@ bool Reader::has_group(const std::string& name) const { return open_group(name).
 std::vector<std::string> Reader::names_in(const std::string& group) const {
   const Handle handle = open_group(group);
   if (!handle.valid()) return {};
-  H5G_info_t info{};
-  if (H5Gget_info(handle.id(), &info) < 0) fail_at(group, "is damaged: " + last_error());
   std::vector<std::string> names;
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    const auto name = [&](char* text, std::size_t size) {
-      return H5Lget_name_by_idx(handle.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, text, size, H5P_DEFAULT);
-    };
-    const ssize_t length = name(nullptr, 0);
-    if (length < 0) fail_at(group, "is damaged: " + last_error());
-    std::string text(static_cast<std::size_t>(length), '\0');
-    name(text.data(), text.size() + 1);
-    names.push_back(std::move(text));
-  }
+  const auto add_name = [](hid_t, const char* name, const H5L_info_t*, void* all) -> herr_t {
+    static_cast<std::vector<std::string>*>(all)->emplace_back(name);
+    return 0;  // go on
+  };
+  if (H5Literate(handle.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name, &names) < 0)
+    fail_at(group, "is damaged: " + last_error());
   return names;
 }
 

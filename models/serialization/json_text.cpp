@@ -1,23 +1,42 @@
 #include "lockstep/models/serialization/json_text.h"
 
+#include <array>
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
+namespace {
 
-nlohmann::ordered_json parse_json(std::string_view text, const std::string& place) {
-  using Json = nlohmann::ordered_json;
-  constexpr int deepest = 200;  // a model in a model in a model ... takes some six each
-  const auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
+template <class Json>
+Json parse(std::string_view text, const std::string& place, int most_keys) {
+  constexpr int deepest = 200;          // a model in a model in a model ... takes some six each
+  std::array<int, deepest + 2> keys{};  // by depth: those of the object that is open there
+  const auto check = [&](int depth, typename Json::parse_event_t event, const Json&) {
     require<InputError>(depth <= deepest, "{}: lists and objects lie in each other deeper than {}", place, deepest);
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Json::parse_event_t::object_start) keys[level + 1] = 0;
+    if (event == Json::parse_event_t::key)
+      require<InputError>(++keys[level] <= most_keys, "{}: an object has more than {} keys", place, most_keys);
     return true;
   };
   try {
-    return Json::parse(text, check_depth);
-  } catch (const Json::exception& error) {
+    return Json::parse(text, check);
+  } catch (const nlohmann::json::exception& error) {
     fail<InputError>("{} is not JSON: {}", place, error.what());
   }
+}
+
+}  // namespace
+
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& place) {
+  return parse<nlohmann::ordered_json>(text, place, 10'000);
+}
+
+nlohmann::json parse_sorted_json(std::string_view text, const std::string& place) {
+  return parse<nlohmann::json>(text, place, std::numeric_limits<int>::max());
 }
 
 }  // namespace lockstep

@@ -74,8 +74,8 @@ void read_keras_weights(const std::string& path, const std::vector<ConfiguredMod
   read_weights(file, groups);
   if (!training) return;
   OptimizerDatasets datasets;
-  for (std::size_t i = 0; i < file.names_in(optimizer_group).size(); ++i)
-    datasets.names.push_back(optimizer_dataset(i));
+  const std::size_t count = file.names_in(optimizer_group).size();
+  for (std::size_t i = 0; i < count; ++i) datasets.names.push_back(optimizer_dataset(i));
   training->config.optimizer = read_optimizer(file, optimizer_group, datasets, *training);
 }
 

@@ -1,6 +1,7 @@
 #include "lockstep/models/serialization/legacy_file.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -196,13 +197,12 @@ void read_legacy_weights(const std::string& path, const std::vector<ConfiguredMo
                          std::optional<Training>& training) {
   const hdf5::Reader file(path);
   std::vector<Holder> holders;
+  std::map<std::string, std::size_t> holder_of;
   for (const ConfiguredModel::Saved& saved : layers) {
-    auto holder = std::ranges::find(holders, saved.top_level, &Holder::name);
-    if (holder == holders.end()) {
-      const std::string group = fmt::format("{}/{}", weights_group, saved.top_level);
-      holder = holders.insert(holders.end(), Holder{.group = group, .name = saved.top_level});
-    }
-    holder->layers.push_back(saved.layer);
+    const auto [holder, is_new] = holder_of.try_emplace(saved.top_level, holders.size());
+    if (is_new)
+      holders.push_back({.group = fmt::format("{}/{}", weights_group, saved.top_level), .name = saved.top_level});
+    holders[holder->second].layers.push_back(saved.layer);
   }
   read_holders(file, holders);
   if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -42,10 +43,17 @@ Layout layout_of(const OptimizerConfig& config) {
   return layout;
 }
 
-std::size_t number_in(const std::vector<Variable>& variables, const Variable& variable) {
-  const auto found = std::ranges::find(variables, variable);
-  require<BrokenInvariant>(found != variables.end(), "the optimizer does not train '{}'", variable.name());
-  return static_cast<std::size_t>(found - variables.begin());
+/// By variable in Keras' order its number in the optimizer's.
+std::vector<std::size_t> numbers_in_optimizer(const TrainedVariables& trained) {
+  std::unordered_map<const VariableState*, std::size_t> numbers;
+  for (const Variable& variable : trained.variables) numbers.emplace(&variable.state(), numbers.size());
+  std::vector<std::size_t> result;
+  for (const Variable& variable : trained.in_keras_order) {
+    const auto found = numbers.find(&variable.state());
+    require<BrokenInvariant>(found != numbers.end(), "the optimizer does not train '{}'", variable.name());
+    result.push_back(found->second);
+  }
+  return result;
 }
 
 /// "dense/kernel" -> "dense_kernel_momentum"
@@ -84,22 +92,25 @@ double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, 
   return rate == static_cast<float>(configured) ? configured : static_cast<double>(rate);
 }
 
-/// What is kept for one variable, and where.
+/// What is kept for one variable.
 struct Place {
   std::string slot;
   Variable variable;
+  std::size_t number;  ///< of the variable, in the optimizer's order
 };
 
 /// In the order of a file, after the counts.
 std::vector<Place> places_of(const Layout& layout, const TrainedVariables& trained, OptimizerDatasets::Order order) {
+  const std::vector<Variable>& variables = trained.in_keras_order;
+  const std::vector<std::size_t> numbers = numbers_in_optimizer(trained);
   std::vector<Place> places;
   for (const std::vector<std::string>& slots : layout) {
     if (order == OptimizerDatasets::Order::keras_2) {
       for (const std::string& slot : slots)
-        for (const Variable& variable : trained.in_keras_order) places.push_back({slot, variable});
+        for (std::size_t i = 0; i < variables.size(); ++i) places.push_back({slot, variables[i], numbers[i]});
     } else {
-      for (const Variable& variable : trained.in_keras_order)
-        for (const std::string& slot : slots) places.push_back({slot, variable});
+      for (std::size_t i = 0; i < variables.size(); ++i)
+        for (const std::string& slot : slots) places.push_back({slot, variables[i], numbers[i]});
     }
   }
   return places;
@@ -111,9 +122,9 @@ std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, 
                                                       const TrainedVariables& trained) {
   std::map<std::string, std::vector<Tensor>> values;
   auto dataset = datasets.begin();
-  for (const auto& [slot, variable] : places) {
+  for (const auto& [slot, variable, number] : places) {
     values[slot].resize(trained.variables.size());
-    values[slot][number_in(trained.variables, variable)] = read_value(file, *dataset++, variable);
+    values[slot][number] = read_value(file, *dataset++, variable);
   }
   return values;
 }
@@ -152,8 +163,7 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
                                          const std::function<std::string(std::size_t, const std::string&)>& dataset) {
   const OptimizerConfig config = training.config.optimizer.config();
   const OptimizerState state = training.config.optimizer.state();
-  const auto& [variables, in_keras_order] = training.trained;
-  check_trained(state, variables);
+  check_trained(state, training.trained.variables);
   file.add_group(group);
   if (!config.common.exclude_from_weight_decay.empty())
     file.add_attribute(group, excluded_attribute, config.common.exclude_from_weight_decay);
@@ -170,16 +180,12 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
     file.add_dataset(add_name("learning_rate"), std::span(&rate, 1), {});
   }
   if (state.slots.empty() && state.steps == 0) return names;
-  for (const std::vector<std::string>& slots : layout_of(config)) {
-    for (const Variable& variable : in_keras_order) {
-      for (const std::string& slot : slots) {
-        const auto kept = std::ranges::find(state.slots, slot, &OptimizerState::Slot::name);
-        require<BrokenInvariant>(kept != state.slots.end() || slot == sums, "the optimizer keeps no {}", slot);
-        const Tensor value =
-            slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number_in(variables, variable)];
-        file.add_dataset(add_name(slot_name(variable, slot)), value.to_vector<float>(), variable.shape());
-      }
-    }
+  for (const auto& [slot, variable, number] :
+       places_of(layout_of(config), training.trained, OptimizerDatasets::Order::keras_3)) {
+    const auto kept = std::ranges::find(state.slots, slot, &OptimizerState::Slot::name);
+    require<BrokenInvariant>(kept != state.slots.end() || slot == sums, "the optimizer keeps no {}", slot);
+    const Tensor value = slot == sums ? Tensor::zeros(variable.shape()) : kept->values[number];
+    file.add_dataset(add_name(slot_name(variable, slot)), value.to_vector<float>(), variable.shape());
   }
   return names;
 }

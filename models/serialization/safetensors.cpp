@@ -24,7 +24,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian, as memory here is");
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
 
@@ -66,7 +66,7 @@ class File {
     std::string header(length, '\0');
     in_.read(header.data(), static_cast<std::streamsize>(length));
     data_begin_ = length_bytes + length;
-    const Json entries = parse_json(header, fmt::format("{}: the header", path_));
+    const Json entries = parse_sorted_json(header, fmt::format("{}: the header", path_));
     try {
       add_entries(entries, size - data_begin_);
     } catch (const Json::exception& error) {
@@ -120,7 +120,7 @@ class File {
 
 void save_safetensors(const Network& network, const std::string& path) {
   check_outside_replica("save_weights");
-  Json header = Json::object();
+  std::string text = "{";
   std::size_t end = 0;
   const std::vector<Variable> variables = network.variables();
   const std::vector<std::string> names = network.weight_names();
@@ -128,11 +128,10 @@ void save_safetensors(const Network& network, const std::string& path) {
     const Shape& shape = variables[i].shape();
     const std::size_t begin = end;
     end += static_cast<std::size_t>(shape.elements()) * sizeof(float);
-    header[names[i]] = {{"dtype", "F32"},
-                        {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())},
-                        {"data_offsets", {begin, end}}};
+    fmt::format_to(std::back_inserter(text), R"({}{}:{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}})",
+                   i == 0 ? "" : ",", Json(names[i]).dump(), fmt::join(shape, ","), begin, end);
   }
-  std::string text = header.dump();
+  text += "}";
   text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');  // so that the data are aligned
   const std::uint64_t length = text.size();
   std::vector<std::byte> bytes(length_bytes + text.size() + end);

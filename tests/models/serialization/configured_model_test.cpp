@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,6 +104,18 @@ TEST(ConfiguredModel, IsASequentialModel) {
                                             "s last layers/sequential/layers/dense_1"));
   EXPECT_EQ(network_of(model).output_shape(), Shape{2});
   EXPECT_ERROR(InputError, "input 'first_input' has no shape", model_from_config(inner));
+}
+
+TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
+  constexpr int layers = 20'000;
+  Json list{dense("d0", 4, R"([[["x", 0, 0, {}]]])")};
+  for (int i = 1; i < layers; ++i)
+    list.push_back(dense(fmt::format("d{}", i), 4, fmt::format(R"([[["d{}", 0, 0, {{}}]]])", i - 1).c_str()));
+  std::reverse(list.begin(), list.end());
+  list.insert(list.begin(), input("x", "[null, 4]"));
+  const std::string output = fmt::format(R"([["d{}", 0, 0]])", layers - 1);
+  EXPECT_EQ(model_from_config(model_of("Model", "m", list, R"([["x", 0, 0]])", output.c_str())).layers.size(),
+            std::size_t{layers});
 }
 
 // Keras 2 counts the making of a model as its first call.

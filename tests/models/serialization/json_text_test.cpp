@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
@@ -22,6 +23,14 @@ TEST(JsonText, IsNotNestedWithoutEnd) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(parse_json(nested(150), "x").size(), 1U);
   EXPECT_ERROR(InputError, "x: lists and objects lie in each other deeper than 200", parse_json(nested(100'000), "x"));
+}
+
+// ordered_json compares each key with all before it.
+TEST(JsonText, HasNoObjectThatTakesHoursToRead) {
+  std::string keys = "\"0\":1";
+  for (int key = 1; key <= 10'000; ++key) keys += fmt::format(",\"{}\":{{\"a\":1}}", key);
+  EXPECT_ERROR(InputError, "x: an object has more than 10000 keys", parse_json("[{" + keys + "}]", "x"));
+  EXPECT_EQ(parse_sorted_json("{" + keys + "}", "x").size(), 10'001U);
 }
 
 }  // namespace
