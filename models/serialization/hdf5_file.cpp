@@ -59,6 +59,9 @@ void check_readable(const std::string& path) {
   ::close(descriptor);
 }
 
+/// Keras splits a list that is too long for one attribute into name0, name1, ...
+std::string part_of_attribute(const std::string& name, std::size_t part) { return fmt::format("{}{}", name, part); }
+
 /// For links to be made together with the groups on their way.
 Handle make_parents() {
   Handle properties = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "link properties");
@@ -245,13 +248,25 @@ Tensor Reader::read_rows(const std::string& name, std::int64_t begin, std::int64
   return rows;
 }
 
-bool Reader::has_attribute(const std::string& group, const std::string& name) const {
+bool Reader::has_whole_attribute(const std::string& group, const std::string& name) const {
   const Handle handle = open_group(group);
   return handle.valid() && H5Aexists(handle.id(), name.c_str()) > 0;
 }
 
+bool Reader::has_attribute(const std::string& group, const std::string& name) const {
+  return has_whole_attribute(group, name) || has_whole_attribute(group, part_of_attribute(name, 0));
+}
+
 std::vector<std::string> Reader::attribute(const std::string& group, const std::string& name) const {
   if (!has_attribute(group, name)) fail_at(group, fmt::format("has no attribute {:?}", name));
+  if (has_whole_attribute(group, name)) return whole_attribute(group, name);
+  std::vector<std::string> all;
+  for (std::size_t part = 0; has_whole_attribute(group, part_of_attribute(name, part)); ++part)
+    std::ranges::move(whole_attribute(group, part_of_attribute(name, part)), std::back_inserter(all));
+  return all;
+}
+
+std::vector<std::string> Reader::whole_attribute(const std::string& group, const std::string& name) const {
   const Handle attribute(H5Aopen_by_name(file_.id(), group.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const Handle type(attribute.valid() ? H5Aget_type(attribute.id()) : -1, H5Tclose);
   const Handle space(attribute.valid() ? H5Aget_space(attribute.id()) : -1, H5Sclose);
@@ -294,10 +309,20 @@ void Writer::add_attribute(const std::string& group, const std::string& name, co
 }
 
 void Writer::add_attribute(const std::string& group, const std::string& name, const std::vector<std::string>& texts) {
+  constexpr std::size_t most_in_one = 4000;  // 64 KiB of 16 bytes each, which say where a text is, and some room
   std::vector<const char*> values;
   for (const std::string& text : texts) values.push_back(text.c_str());
-  const hsize_t count = values.size();
-  add_text(group, name, values, checked(H5Screate_simple(1, &count, nullptr), H5Sclose, "a data space"));
+  const auto add = [&](const std::string& attribute, std::span<const char* const> part) {
+    const hsize_t count = part.size();
+    add_text(group, attribute, part, checked(H5Screate_simple(1, &count, nullptr), H5Sclose, "a data space"));
+  };
+  if (values.size() <= most_in_one) return add(name, values);
+  std::span<const char* const> left = values;
+  for (std::size_t part = 0; !left.empty(); ++part) {
+    const std::size_t count = std::min(left.size(), most_in_one);
+    add(part_of_attribute(name, part), left.first(count));
+    left = left.subspan(count);
+  }
 }
 
 void Writer::add_text(const std::string& group, const std::string& name, std::span<const char* const> texts,

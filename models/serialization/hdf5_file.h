@@ -91,10 +91,16 @@ class Reader {
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
   /// Whether a group, or the file as "/", has it.
   bool has_attribute(const std::string& group, const std::string& name) const;
-  /// The elements of an attribute of text: one, or an array of one axis, however it is stored.
+  /// The elements of an attribute of text: one, or an array of one axis, however it is stored, also as Keras splits
+  /// long ones: into name0, name1, ...
   std::vector<std::string> attribute(const std::string& group, const std::string& name) const;
 
  private:
+  ///@{
+  /// Of the attribute of just this name.
+  bool has_whole_attribute(const std::string& group, const std::string& name) const;
+  std::vector<std::string> whole_attribute(const std::string& group, const std::string& name) const;
+  ///@}
   /// Throws unless a file of this size can hold so many bytes, compressed or not.
   void check_room(const std::string& name, std::span<const std::uint64_t> sizes, std::size_t element_bytes) const;
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
@@ -121,7 +127,8 @@ class Writer {
   /// Makes a group and those around it.
   void add_group(const std::string& name);
   ///@{
-  /// Makes an UTF-8 text attribute of a group, of one element or of an array.
+  /// Makes an UTF-8 text attribute of a group, of one element or of an array; of a long one several, name0, name1, ...,
+  /// since none can have more than 64 KiB.
   void add_attribute(const std::string& group, const std::string& name, const std::string& text);
   void add_attribute(const std::string& group, const std::string& name, const std::vector<std::string>& texts);
   ///@}

@@ -40,17 +40,6 @@ struct Holder {
   }
 };
 
-/// An attribute that Keras splits into name0, name1, ... when it is large.
-std::vector<std::string> texts_of(const hdf5::Reader& file, const std::string& group, const std::string& name) {
-  if (!file.has_attribute(group, name + "0")) return file.attribute(group, name);
-  std::vector<std::string> all;
-  for (int part = 0; file.has_attribute(group, fmt::format("{}{}", name, part)); ++part) {
-    const std::vector<std::string> texts = file.attribute(group, fmt::format("{}{}", name, part));
-    all.insert(all.end(), texts.begin(), texts.end());
-  }
-  return all;
-}
-
 std::string root_of_weights(const hdf5::Reader& file) { return file.has_group(weights_group) ? weights_group : ""; }
 
 using Values = std::vector<std::pair<Variable, Tensor>>;
@@ -61,7 +50,7 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values)
   if (variables.empty() && !file.has_group(holder.group)) return;
   require<InputError>(file.has_group(holder.group), "{}: has no weights for layer '{}': there is no group {:?}",
                       file.path(), holder.name, holder.group);
-  const std::vector<std::string> names = texts_of(file, holder.group, "weight_names");
+  const std::vector<std::string> names = file.attribute(holder.group, "weight_names");
   require<InputError>(names.size() == variables.size(), "{}: layer '{}' has {} weights, group {:?} has {}", file.path(),
                       holder.name, variables.size(), holder.group, names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -84,9 +73,9 @@ void read_holders(const hdf5::Reader& file, const std::vector<Holder>& holders) 
 std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
   const std::string root = root_of_weights(file);
   std::vector<std::string> groups;
-  for (const std::string& name : texts_of(file, root.empty() ? "/" : root, "layer_names")) {
+  for (const std::string& name : file.attribute(root.empty() ? "/" : root, "layer_names")) {
     const std::string group = root.empty() ? name : fmt::format("{}/{}", root, name);
-    if (!texts_of(file, group, "weight_names").empty()) groups.push_back(group);
+    if (!file.attribute(group, "weight_names").empty()) groups.push_back(group);
   }
   return groups;
 }
@@ -97,7 +86,7 @@ std::vector<Holder> joined_if_nested(const hdf5::Reader& file, const std::string
                                      const std::vector<Holder>& holders) {
   Holder all{.group = group, .name = group};
   for (const Holder& holder : holders) all.layers.insert(all.layers.end(), holder.layers.begin(), holder.layers.end());
-  if (texts_of(file, group, "weight_names").size() != all.variables().size()) return holders;
+  if (file.attribute(group, "weight_names").size() != all.variables().size()) return holders;
   return {all};
 }
 
@@ -137,7 +126,7 @@ OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
   using enum OptimizerDatasets::Order;
   OptimizerDatasets found;
   if (!file.has_group(optimizer_group)) return found;
-  const std::vector<std::string> names = texts_of(file, optimizer_group, "weight_names");
+  const std::vector<std::string> names = file.attribute(optimizer_group, "weight_names");
   for (const std::string& name : names) found.names.push_back(fmt::format("{}/{}", optimizer_group, name));
   if (!names.empty() && names.front().ends_with(":0"))
     found.order = names.front().ends_with("iteration:0") ? tensorflow_2_11 : keras_2;
@@ -209,8 +198,7 @@ void read_legacy_weights(const std::string& path, const std::vector<ConfiguredMo
 }
 
 bool holds_legacy_weights(const hdf5::Reader& file) {
-  return file.has_group(weights_group) || file.has_attribute("/", "layer_names") ||
-         file.has_attribute("/", "layer_names0");
+  return file.has_group(weights_group) || file.has_attribute("/", "layer_names");
 }
 
 void load_legacy_weights(const hdf5::Reader& file, const Network& network) {

@@ -61,6 +61,25 @@ void add_typed(hid_t file, const char* name, hid_t type, std::vector<hsize_t> di
   H5Sclose(space);
 }
 
+TEST_F(Hdf5File, SplitsListsOfTextAsKerasDoes) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 9000; ++i) texts.push_back(fmt::format("layer_{}", i));
+  const std::vector<std::string> few(texts.begin(), texts.begin() + 1000);
+  {
+    Writer file(0);
+    file.add_attribute("/", "many", texts);
+    file.add_attribute("/", "few", few);
+    file.write_to(file_);
+  }
+  const Reader file(file_);
+  EXPECT_TRUE(file.has_attribute("/", "many"));
+  EXPECT_EQ(file.attribute("/", "many"), texts);
+  EXPECT_EQ(file.attribute("/", "many0").front(), "layer_0");
+  EXPECT_EQ(file.attribute("/", "many2").back(), "layer_8999");
+  EXPECT_EQ(file.attribute("/", "few"), few);
+  EXPECT_FALSE(file.has_attribute("/", "few0"));
+}
+
 TEST_F(Hdf5File, ReadsWhatWasWritten) {
   {
     Writer file(0);

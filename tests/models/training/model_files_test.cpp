@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
+#include <support/small_problem.h>
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
@@ -10,8 +11,11 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/losses/regression.h>
+#include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/serialization/zip_file.h>
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
@@ -69,6 +73,29 @@ TEST_P(ModelFiles, StayTheSameHoweverOftenAParallelModelIsSaved) {
     save_model(multi_gpu_model(loaded, {.devices = {"CPU:0", "CPU:1"}}), file_);
     EXPECT_EQ(test::contents_of(file_).size(), size);
   }
+}
+
+// Keras splits the names of the optimizer's variables, which are too many for one attribute of an .h5.
+TEST_P(ModelFiles, HoldAThousandLayersWithWhatTheirOptimizerKnows) {
+  std::vector<Layer> layers;
+  for (int i = 0; i < 1050; ++i) layers.push_back(Dense({.units = 1}));
+  Model saved = Sequential({1}, layers);
+  saved.compile(Adam(), MeanSquaredError());
+  OptimizerState before{.steps = 1, .learning_rate = 0.001, .slots = {}};
+  for (const char* slot : {"momentum", "velocity"}) {
+    before.slots.push_back({.name = slot, .values = {}});
+    for (const Variable& variable : saved.variables())
+      before.slots.back().values.push_back(test::random_tensor(variable.shape(), before.slots.back().values.size()));
+  }
+  saved.optimizer().load_state(before);
+  save_model(saved, file_);
+  const Model loaded = load_model(file_);
+  EXPECT_EQ(test::weights_of(loaded), test::weights_of(saved));
+  const OptimizerState after = loaded.optimizer().state();
+  ASSERT_EQ(after.slots.size(), 2U);
+  for (std::size_t slot = 0; slot < 2; ++slot)
+    for (std::size_t i = 0; i < 2100; ++i)
+      EXPECT_EQ(after.slots[slot].values[i].to_vector<float>(), before.slots[slot].values[i].to_vector<float>());
 }
 
 TEST_P(ModelFiles, NameWhatIsWrong) {
