@@ -146,20 +146,21 @@ std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attri
 
 void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
                       const std::string& path) {
-  const std::string config = network_config(network, name, ConfigForm::legacy_h5).dump();
+  const NetworkNames used = file_names(network, name);
+  const std::string config = network_config(network, used, ConfigForm::legacy_h5).dump();
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
                     (training ? bytes_of_optimizer(*training) : 0));
   file.add_attribute("/", "model_config", config);
   file.add_group(weights_group);
   std::vector<std::string> names;
-  for (const NetworkInput& input : network.inputs()) {
-    names.push_back(input.name);
-    write_group_without_weights(file, input.name);
+  for (const std::string& input : used.inputs) {
+    names.push_back(input);
+    write_group_without_weights(file, input);
   }
   for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
-    const Layer& layer = network.layers()[static_cast<std::size_t>(index)];
-    names.push_back(layer.name());
-    write_layer(file, layer);
+    const auto i = static_cast<std::size_t>(index);
+    names.push_back(used.layers[i]);
+    write_layer(file, network.layers()[i].with_name(used.layers[i]));
   }
   write_group_without_weights(file, "top_level_model_weights");
   file.add_attribute(weights_group, "layer_names", names);

@@ -1,10 +1,12 @@
 #include "lockstep/models/serialization/network_config.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/serialization/keras_order.h>
@@ -23,15 +25,14 @@ Json batch_shape(const Shape& shape) {
 /// A result by what gives it: the layer's name and which of its calls, and the first of its tensors.
 class References {
  public:
-  explicit References(const Network& network) : network_(network) {
+  References(const Network& network, const NetworkNames& names) : network_(network), names_(names) {
     std::vector<int> calls_of(network.layers().size(), 0);
     for (const GraphCall& call : network.calls()) numbers_.push_back(calls_of[index(call.layer)]++);
   }
 
   Json of(int call) const {
-    if (call < 0) return Json::array({network_.inputs()[index(-1 - call)].name, 0, 0});
-    const Layer& layer = network_.layers()[index(network_.calls()[index(call)].layer)];
-    return Json::array({layer.name(), numbers_[index(call)], 0});
+    if (call < 0) return Json::array({names_.inputs[index(-1 - call)], 0, 0});
+    return Json::array({names_.layers[index(network_.calls()[index(call)].layer)], numbers_[index(call)], 0});
   }
 
   Json tensor(int call) const {
@@ -49,27 +50,25 @@ class References {
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
   const Network& network_;
+  const NetworkNames& names_;
   std::vector<int> numbers_;  ///< by call: how many its layer had before
 };
 
-Json input_config(const NetworkInput& input) {
+Json input_config(const Shape& shape, const std::string& name) {
   Json layer = keras_object("keras.layers", "InputLayer");
-  layer["config"] = {{"batch_shape", batch_shape(input.shape)},
-                     {"dtype", "float32"},
-                     {"sparse", false},
-                     {"ragged", false},
-                     {"name", input.name}};
-  layer["name"] = input.name;
+  layer["config"] = {
+      {"batch_shape", batch_shape(shape)}, {"dtype", "float32"}, {"sparse", false}, {"ragged", false}, {"name", name}};
+  layer["name"] = name;
   layer["inbound_nodes"] = Json::array();
   return layer;
 }
 
-Json layer_config(const Layer& layer) {
-  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable(), layer.impl().dtype_policy());
-  layer.impl().describe(config);
-  Json result = keras_object("keras.layers", layer.impl().class_name());
+Json layer_config(const LayerImpl& layer, const std::string& name) {
+  LayerConfig config(layer.class_name(), name, layer.trainable(), layer.dtype_policy());
+  layer.describe(config);
+  Json result = keras_object("keras.layers", layer.class_name());
   result["config"] = config.values();
-  result["name"] = layer.name();
+  result["name"] = name;
   result["inbound_nodes"] = Json::array();
   return result;
 }
@@ -93,11 +92,13 @@ Json ends(const std::vector<int>& calls, const References& references) {
   return list.size() == 1 ? list[0] : list;
 }
 
-Json all_layers(const Network& network, const References& references) {
+Json all_layers(const Network& network, const NetworkNames& names, const References& references) {
   Json layers = Json::array();
-  for (const NetworkInput& input : network.inputs()) layers.push_back(input_config(input));
+  for (std::size_t i = 0; i < network.inputs().size(); ++i)
+    layers.push_back(input_config(network.inputs()[i].shape, names.inputs[i]));
   std::vector<Json> by_layer;
-  for (const Layer& layer : network.layers()) by_layer.push_back(layer_config(layer));
+  for (std::size_t i = 0; i < network.layers().size(); ++i)
+    by_layer.push_back(layer_config(network.layers()[i].impl(), names.layers[i]));
   for (const GraphCall& call : network.calls())
     by_layer[static_cast<std::size_t>(call.layer)]["inbound_nodes"].push_back(node_config(call, references));
   for (const int layer : keras_layer_order(network.calls(), network.outputs(), network.layers().size()))
@@ -111,15 +112,40 @@ void remove_modules(Json& object) {
 
 }  // namespace
 
-Json network_config(const Network& network, const std::string& name, ConfigForm form) {
-  const References references(network);
+NetworkNames own_names(const Network& network, const std::string& model) {
+  NetworkNames names{.model = model, .inputs = {}, .layers = {}};
+  for (const NetworkInput& input : network.inputs()) names.inputs.push_back(input.name);
+  for (const Layer& layer : network.layers()) names.layers.push_back(layer.name());
+  return names;
+}
+
+NetworkNames file_names(const Network& network, const std::string& model) {
+  NetworkNames names = own_names(network, model);
+  std::ranges::replace(names.model, '/', '_');
+  UniqueNames unique;
+  std::vector<std::string*> to_change;
+  for (std::vector<std::string>* const list : {&names.inputs, &names.layers})
+    for (std::string& name : *list)
+      if (name.find('/') == std::string::npos)
+        unique.take(name);
+      else
+        to_change.push_back(&name);
+  for (std::string* const name : to_change) {
+    std::ranges::replace(*name, '/', '_');
+    *name = unique.make(*name);
+  }
+  return names;
+}
+
+Json network_config(const Network& network, const NetworkNames& names, ConfigForm form) {
+  const References references(network, names);
   std::vector<int> inputs;
   for (std::size_t i = 0; i < network.inputs().size(); ++i) inputs.push_back(-1 - static_cast<int>(i));
   Json model = keras_object("keras.src.models.functional", "Functional");
   model["registered_name"] = "Functional";
-  model["config"] = {{"name", name},
+  model["config"] = {{"name", names.model},
                      {"trainable", true},
-                     {"layers", all_layers(network, references)},
+                     {"layers", all_layers(network, names, references)},
                      {"input_layers", ends(inputs, references)},
                      {"output_layers", ends(network.outputs(), references)}};
   if (form == ConfigForm::legacy_h5) {

@@ -8,7 +8,8 @@
 namespace lockstep {
 
 Model clone_model(const Model& model, std::uint64_t seed) {
-  const ConfiguredModel clone = model_from_config(network_config(model.network(), model.name()));
+  const ConfiguredModel clone =
+      model_from_config(network_config(model.network(), own_names(model.network(), model.name())));
   return {clone.inputs, clone.outputs, {.name = model.name(), .seed = seed}};
 }
 

@@ -68,11 +68,11 @@ TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
   const Symbol twice = shared(ActivationLayer(Activation::tanh)(once));
   const Symbol sum = Add()({twice, shared(right)});
   const Network network({left, right}, std::vector{Concatenate()({sum, once}), twice}, 1);
-  const Json config = network_config(network, "several");
+  const Json config = network_config(network, own_names(network, "several"));
   const ConfiguredModel opened = model_from_config(config);
   EXPECT_EQ(opened.name, "several");
   const Network again = network_of(opened);
-  EXPECT_EQ(network_config(again, "several"), config);
+  EXPECT_EQ(network_config(again, own_names(again, "several")), config);
   for (std::size_t i = 0; i < network.variables().size(); ++i)
     again.variables()[i].assign(network.variables()[i].value());
   const std::vector<Tensor> xs{test::random_tensor({3, 4}, 1), test::random_tensor({3, 4}, 2)};
@@ -83,13 +83,15 @@ TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
 TEST(ConfiguredModel, WritesWhatKerasWritesOfACall) {
   const Symbol x = Input({5}, "x");
   const Network network(x, Dense({.units = 1, .name = "y"})(x), 0);
-  const Json config = network_config(network, "functional")["config"];
+  const Json config = network_config(network, own_names(network, "functional"))["config"];
   EXPECT_EQ(config["layers"][1]["inbound_nodes"],
             Json::parse(R"([{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 5],
                 "dtype": "float32", "keras_history": ["x", 0, 0]}}], "kwargs": {}}])"));
   EXPECT_EQ(config["input_layers"], Json::parse(R"(["x", 0, 0])"));
   EXPECT_EQ(config["output_layers"], Json::parse(R"(["y", 0, 0])"));
-  EXPECT_FALSE(network_config(network, "functional", ConfigForm::legacy_h5)["config"]["layers"][1].contains("module"));
+  EXPECT_FALSE(
+      network_config(network, own_names(network, "functional"), ConfigForm::legacy_h5)["config"]["layers"][1].contains(
+          "module"));
 }
 
 TEST(ConfiguredModel, IsASequentialModel) {
@@ -118,6 +120,17 @@ TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
             std::size_t{layers});
 }
 
+TEST(NetworkNames, OfFilesHaveNoSlash) {
+  const Symbol x = Input({2}, "in/x");
+  const Symbol y = Dense({.units = 2, .name = "a/b"})(Dense({.units = 2, .name = "a_b"})(x));
+  const Network network(x, Dense({.units = 2, .name = "plain"})(y), 0);
+  const NetworkNames names = file_names(network, "my/model");
+  EXPECT_EQ(names.model, "my_model");
+  EXPECT_THAT(names.inputs, ElementsAre("in_x"));
+  EXPECT_THAT(names.layers, ElementsAre("a_b", "a_b_1", "plain"));
+  EXPECT_THAT(own_names(network, "my/model").layers, ElementsAre("a_b", "a/b", "plain"));
+}
+
 // Keras 2 counts the making of a model as its first call.
 TEST(ConfiguredModel, TakesModelsApart) {
   Json inner = template_config();
@@ -135,7 +148,7 @@ TEST(ConfiguredModel, TakesModelsApart) {
   const Network network = network_of(opened);
   EXPECT_EQ(network.calls().size(), 7U);
   EXPECT_EQ(network.layers()[network.calls()[network.outputs()[0]].layer].name(), "second");
-  EXPECT_EQ(network_config(network, "outer")["config"]["layers"].size(), 6U);
+  EXPECT_EQ(network_config(network, own_names(network, "outer"))["config"]["layers"].size(), 6U);
 }
 
 TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {

@@ -98,6 +98,21 @@ TEST_P(ModelFiles, HoldAThousandLayersWithWhatTheirOptimizerKnows) {
       EXPECT_EQ(after.slots[slot].values[i].to_vector<float>(), before.slots[slot].values[i].to_vector<float>());
 }
 
+TEST_P(ModelFiles, HaveNamesThatKeras3Takes) {
+  const Symbol x = Input({2}, "in/x");
+  Model saved(x, Dense({.units = 2, .name = "block/dense"})(Dense({.units = 2, .name = "block_dense"})(x)),
+              {.name = "a/model"});
+  saved.compile(Adam(), MeanSquaredError());
+  saved.fit(Dataset::from_tensors(Tensor::full({2, 2}, 1), Tensor::zeros({2, 2})).batch(2));
+  save_model(saved, file_);
+  const Model loaded = load_model(file_);
+  EXPECT_EQ(loaded.name(), "a_model");
+  EXPECT_EQ(loaded.network().inputs()[0].name, "in_x");
+  EXPECT_EQ(loaded.network().layers()[1].name(), "block_dense_1");
+  EXPECT_EQ(test::weights_of(loaded), test::weights_of(saved));
+  EXPECT_EQ(loaded.optimizer().state().slots.size(), 2U);
+}
+
 TEST_P(ModelFiles, NameWhatIsWrong) {
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_model(file_));
   test::write_text(file_, "text");
