@@ -99,6 +99,8 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   require(!outputs.empty(), "a model needs at least one output");
   std::unordered_map<const Symbol::Node*, int> call_of;
   std::unordered_map<const LayerImpl*, int> layer_of;
+  std::unordered_map<std::uint64_t, int> made_by;  // the same by the nodes' numbers
+  std::unordered_map<const ModelCall*, int> number_of;
   std::vector<std::string> models;
   const std::vector<const Symbol::Node*> nodes = ancestors(outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -107,6 +109,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
             inputs_[i].name);
     require(call_of.emplace(input, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
             inputs_[i].name);
+    made_by.emplace(input->number, -1 - static_cast<int>(i));
   }
   for (const Symbol::Node* node : nodes) {
     if (call_of.contains(node)) continue;
@@ -115,11 +118,22 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     const auto [layer, added] = layer_of.try_emplace(node->layer.get(), static_cast<int>(layers_.size()));
     if (added) {
       layers_.emplace_back(node->layer);
-      models.push_back(node->model);
+      models.push_back(node->part_of ? node->part_of->model->name : "");
     }
-    GraphCall call{.layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device};
+    GraphCall call{
+        .layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device, .mode = node->mode};
     for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(&from.node()));
-    call_of[node] = static_cast<int>(calls_.size());
+    if (const ModelCall* const part_of = node->part_of.get()) {
+      const auto [number, is_new] = number_of.try_emplace(part_of, static_cast<int>(model_calls_.size()));
+      if (is_new) {
+        model_calls_.push_back({.model = part_of->model});
+        for (const std::uint64_t from : part_of->inputs)
+          if (const auto read = made_by.find(from); read != made_by.end())
+            model_calls_.back().inputs.push_back(read->second);
+      }
+      call.model_call = number->second;
+    }
+    call_of[node] = made_by[node->number] = static_cast<int>(calls_.size());
     calls_.push_back(std::move(call));
   }
   for (const Symbol& output : outputs) {
@@ -146,7 +160,11 @@ void Network::name_layers(const std::vector<std::string>& models) {
 std::vector<std::string> Network::output_names() const {
   UniqueNames names;
   std::vector<std::string> result;
-  for (const int output : outputs_) result.push_back(names.make(layers_[calls_[output].layer].name()));
+  for (const int output : outputs_) {
+    const GraphCall& call = calls_[output];
+    result.push_back(
+        names.make(call.model_call < 0 ? layers_[call.layer].name() : model_calls_[call.model_call].model->name));
+  }
   return result;
 }
 
@@ -212,10 +230,11 @@ void Network::check_call(const std::vector<Tensor>& xs, Mode mode) const {
     require(x.defined() && x.rank() >= 1 && x.shape() == batched(xs[0].dim(0), inputs_[i].shape),
             "the model takes batches of {}, got {}", inputs_[i].shape, x);
   }
-  require<LogicError>(
-      mode == Mode::inference || current_context().in_replica() || strategy_.num_replicas_in_sync() == 1,
-      "a model on {} replicas trains inside strategy.run(), each replica on its own weights",
-      strategy_.num_replicas_in_sync());
+  const bool trains = mode == Mode::train ||
+                      std::ranges::any_of(plan_.steps, [](const PlanStep& step) { return step.mode == Mode::train; });
+  require<LogicError>(!trains || current_context().in_replica() || strategy_.num_replicas_in_sync() == 1,
+                      "a model on {} replicas trains inside strategy.run(), each replica on its own weights",
+                      strategy_.num_replicas_in_sync());
 }
 
 Tensor Network::run_step(const PlanStep& step, Run& run) const {
@@ -227,7 +246,7 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   try {
     std::vector<Tensor> inputs;
     for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
-    LayerCall call{.mode = run.mode, .fused_relu = step.fused_relu};
+    LayerCall call{.mode = step.mode.value_or(run.mode), .fused_relu = step.fused_relu};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
       if (!whole.defined())

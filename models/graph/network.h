@@ -46,9 +46,9 @@ class Network {
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
   /// The same for the symbols of another network that this one becomes part of: its layers are called on them, and
-  /// share their weights. Where the other network has a layer of the same name, it puts `model` before the name.
-  /// Throws InvalidArgument for another number or shape.
-  std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::string& model) const;
+  /// share their weights. Where the other network has a layer of the same name, it puts the model's before the name.
+  /// `model` is this network's model, the same for all calls. Throws InvalidArgument for another number or shape.
+  std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;
 
   /// In the order in which `run` takes them.
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
@@ -58,13 +58,15 @@ class Network {
   const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
   /// The numbers of the calls that give the outputs.
   const std::vector<int>& outputs() const { return outputs_; }
-  /// By output the name of the layer that gives it; a name that is taken has "_1" after it, and so on, as in
-  /// Keras 2.
+  /// By output the name of the layer that gives it, or of the model that is part of this one; a name that is taken has
+  /// "_1" after it, and so on, as in Keras 2.
   std::vector<std::string> output_names() const;
   /// Each layer once, in the order of first use, the input not counted.
   const std::vector<Layer>& layers() const { return layers_; }
   /// Every call of a layer, in the order in which they were made.
   const std::vector<GraphCall>& calls() const { return calls_; }
+  /// Every call of a model that is part of this one, those within such a model left out.
+  const std::vector<GraphModelCall>& model_calls() const { return model_calls_; }
   ///@{
   /// Those of all layers, in the layers' order; or those of them that are trainable.
   std::vector<Variable> variables() const;
@@ -96,6 +98,7 @@ class Network {
   std::vector<NetworkInput> inputs_;
   std::vector<Layer> layers_;
   std::vector<GraphCall> calls_;
+  std::vector<GraphModelCall> model_calls_;
   std::vector<int> outputs_;
   Plan plan_;
   bool placed_ = false;  ///< some layer is

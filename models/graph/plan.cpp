@@ -37,7 +37,7 @@ Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& l
       step_of.push_back(step_of[source]);
       continue;
     }
-    PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape, .device = call.device};
+    PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape, .device = call.device, .mode = call.mode};
     for (const int input : call.inputs) step.inputs.push_back(input < 0 ? input : step_of[input]);
     step_of.push_back(static_cast<int>(steps.size()));
     steps.push_back(std::move(step));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/graph/nested_model.h>
 #include <lockstep/models/layers/layer.h>
 
 // How a network runs its layers: calls as they were described, and the steps that do their work.
@@ -24,6 +25,14 @@ struct GraphCall {
   std::vector<int> inputs;                ///< numbers of earlier calls; -1 - i for the network's input i
   Shape shape;                            ///< of the result, without the batch axis
   std::optional<LogicalDevice> device{};  ///< where it runs, when it was placed
+  std::optional<Mode> mode{};             ///< its own, whatever the network's is
+  int model_call = -1;                    ///< which of the network's calls of models it is part of, if any
+};
+
+/// A call of a model whose layers' calls are the network's own.
+struct GraphModelCall {
+  std::shared_ptr<const NestedModel> model;  ///< the one that is called
+  std::vector<int> inputs{};                 ///< as GraphCall's; those left out that nothing in the network reads
 };
 
 /// One call as it is carried out.
@@ -34,6 +43,7 @@ struct PlanStep {
   /// Of the result, without the batch axis.
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as its call's
+  std::optional<Mode> mode{};             ///< as its call's
   /// The layer applies the ReLU after it, which is no step of its own.
   bool fused_relu = false;
   int concat = -1;                ///< the step whose result this one writes its slice of

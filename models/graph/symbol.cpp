@@ -33,6 +33,18 @@ Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
       Symbol::Node{.layer = {}, .inputs = {}, .shape = shape, .name = std::move(name), .number = next_number()}));
 }
 
+ModelCall model_call(std::shared_ptr<const NestedModel> model, const std::vector<Symbol>& inputs) {
+  ModelCall call{.model = std::move(model), .inputs = {}};
+  for (const Symbol& input : inputs) call.inputs.push_back(input.node().number);
+  return call;
+}
+
+Symbol as_part_of(const Symbol& symbol, std::shared_ptr<const ModelCall> call) {
+  Symbol::Node node = symbol.node();
+  node.part_of = std::move(call);
+  return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
+}
+
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }
 
 Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {

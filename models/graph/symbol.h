@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/graph/nested_model.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/handle.h>
 
@@ -25,7 +26,10 @@ class Symbol {
     std::string name;
     std::uint64_t number;                   ///< symbols made later have larger ones
     std::optional<LogicalDevice> device{};  ///< where the layer is to run, when it was called in a DeviceScope
-    std::string model{};                    ///< that the layer was called as part of; empty for a call of its own
+    /// The call of a model that the layer was called as part of, the outermost of those that lie in each other; null
+    /// for a call of its own.
+    std::shared_ptr<const ModelCall> part_of{};
+    std::optional<Mode> mode{};  ///< what the call computes in whatever the network's mode is: Keras 2's `training`
 
     /// Ends what only this one was computed from without calling itself for each: chains of calls can be long.
     ~Node();
@@ -41,6 +45,11 @@ class Symbol {
  private:
   Handle<const Node, "symbol"> node_;
 };
+
+/// A call of the model on these symbols.
+ModelCall model_call(std::shared_ptr<const NestedModel> model, const std::vector<Symbol>& inputs);
+/// The same symbol with what is known of it as part of a call of a model.
+Symbol as_part_of(const Symbol& symbol, std::shared_ptr<const ModelCall> call);
 
 /// A model's input of this shape, batch axis left out. Throws InvalidArgument for sizes below 1.
 Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name

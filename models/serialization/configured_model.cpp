@@ -45,7 +45,8 @@ struct Opening {
 struct Place {
   std::string group{};  ///< that its layers' groups are in
   std::string top_level{};
-  std::string model{};  ///< its name
+  std::string model{};       ///< its name
+  std::string class_name{};  ///< Functional or Sequential
 };
 
 /// A model of the file, which may be called several times and then shares its layers.
@@ -54,7 +55,8 @@ class ModelGraph {
   ModelGraph(Opening& opening, const ConfigModel& config, const Place& place);
 
   std::vector<Symbol> make_inputs() const;
-  std::vector<Symbol> call(const std::vector<Symbol>& inputs) const;
+  /// `part_of`: the call of a model of the network that this is, or lies in; null for the outermost model's.
+  std::vector<Symbol> call(const std::vector<Symbol>& inputs, const std::shared_ptr<const ModelCall>& part_of) const;
 
  private:
   /// Results in one call of this model: of each layer, by its calls.
@@ -73,9 +75,15 @@ class ModelGraph {
                         config_.name, most_calls);
   }
 
+  std::vector<Symbol> call_member(Member& member, const std::vector<Symbol>& inputs,
+                                  const std::shared_ptr<const ModelCall>& part_of) const;
+  /// What this is as part of others, once its layers have been made.
+  void list_layers() const;
+
   Opening& opening_;
   const ConfigModel& config_;
   std::vector<std::shared_ptr<Member>> members_;  ///< null for inputs
+  std::shared_ptr<NestedModel> nested_;
 };
 
 std::string name_in_network(Opening& opening, const std::string& name, const std::string& model) {
@@ -92,7 +100,9 @@ const ConfigModel& without_replicas(const ConfigModel& model, Place& place) {
 }
 
 ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place& place)
-    : opening_(opening), config_(config) {
+    : opening_(opening),
+      config_(config),
+      nested_(std::make_shared<NestedModel>(NestedModel{.name = place.model, .class_name = place.class_name})) {
   std::map<std::string, int> used;
   for (const ConfigLayer& layer : config.layers) {
     if (layer.class_name == "InputLayer") {
@@ -119,7 +129,10 @@ std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const st
       std::make_shared<Member>(Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level});
   if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);
   if (layer.model) {
-    Place inner{.group = group + "/", .top_level = top_level, .model = layer.name};
+    Place inner{.group = group + "/",
+                .top_level = top_level,
+                .model = layer.name,
+                .class_name = layer.class_name == "Sequential" ? "Sequential" : "Functional"};
     const ConfigModel& model = without_replicas(*layer.model, inner);
     member->model = std::make_shared<ModelGraph>(opening_, model, inner);
   } else {
@@ -172,7 +185,7 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
   return inputs;
 }
 
-std::vector<Symbol> call_layer(Member& member, const std::vector<Symbol>& inputs) {
+Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
   require<InputError>(!inputs.empty(), "layer '{}' is called on nothing", member.name);
   if (!member.layer) {
     Json values = *member.config->values;
@@ -183,7 +196,7 @@ std::vector<Symbol> call_layer(Member& member, const std::vector<Symbol>& inputs
   try {
     const Symbol result = (*member.layer)(inputs);
     check_example(result.shape(), member.name);
-    return {result};
+    return result;
   } catch (const InvalidArgument& error) {
     fail<InputError>("layer '{}': {}", member.name, error.what());
   }
@@ -209,7 +222,34 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ConfigReference>& referen
   return found;
 }
 
-std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs) const {
+std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs,
+                                            const std::shared_ptr<const ModelCall>& part_of) const {
+  count_call();
+  if (member.model) {
+    const auto call = part_of ? part_of : std::make_shared<const ModelCall>(model_call(member.model->nested_, inputs));
+    std::vector<Symbol> results = member.model->call(inputs, call);
+    member.model->list_layers();
+    return results;
+  }
+  const Symbol result = call_layer(member, inputs);
+  return {part_of ? as_part_of(result, part_of) : result};
+}
+
+void ModelGraph::list_layers() const {
+  if (!nested_->layers.empty()) return;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i] == nullptr) {
+      if (nested_->class_name != "Sequential") nested_->inputs.push_back(config_.layers[i].name);
+    } else if (members_[i]->model) {
+      nested_->layers.push_back({.model = members_[i]->model->nested_});
+    } else if (members_[i]->layer) {
+      nested_->layers.push_back({.layer = members_[i]->layer});
+    }
+  }
+}
+
+std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs,
+                                     const std::shared_ptr<const ModelCall>& part_of) const {
   require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
                       config_.name, config_.inputs.size(), inputs.size());
   Results results;
@@ -233,9 +273,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs) const {
           waiting[missing->layer].push_back(i);
           break;
         }
-        count_call();
-        const std::vector<Symbol> read = find(references, results);
-        done.push_back(members_[i]->model ? members_[i]->model->call(read) : call_layer(*members_[i], read));
+        done.push_back(call_member(*members_[i], find(references, results), part_of));
       }
       if (done.size() == before) continue;
       for (const std::size_t waiter : std::exchange(waiting[layer.name], {}))
@@ -265,7 +303,7 @@ ConfiguredModel open_model(const Json& model) {
     if (!layer.model) opening.names.take(layer.name);
   const ModelGraph graph(opening, config, place);
   ConfiguredModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
-  result.outputs = graph.call(result.inputs);
+  result.outputs = graph.call(result.inputs, nullptr);
   result.layers = made_layers(opening);
   return result;
 }

@@ -12,6 +12,7 @@
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/json_text.h>
+#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/serialization/zip_file.h>
@@ -52,7 +53,7 @@ void save_keras_file(const Network& network, const std::string& name, const std:
   const std::string config = model.dump();
   hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float) +
                        (training ? bytes_of_optimizer(*training) : 0));
-  write_weights(weights, network);
+  write_weights(weights, network, flat_keras_layers(network));  // as the configuration lists them
   if (training) write_training(weights, *training);
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{

@@ -1,6 +1,7 @@
 #include "lockstep/models/serialization/keras_order.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <ranges>
 #include <utility>
@@ -58,6 +59,49 @@ std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const st
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {}, [&](int layer) { return std::pair(-depth[layer], walk.met[layer]); });
   return order;
+}
+
+std::vector<ModelPart> keras_layers(const Network& network) {
+  std::vector<ModelPart> parts;
+  std::map<const void*, int> number_of;  // by layer or model: which part it is
+  const auto part_of = [&](const void* identity, const ModelPart& part) {
+    const auto [number, is_new] = number_of.try_emplace(identity, static_cast<int>(parts.size()));
+    if (is_new) parts.push_back(part);
+    return number->second;
+  };
+  // A call of a model is one call, after all others here, that reads what the model was called on.
+  std::vector<GraphCall> calls;
+  const auto seen = [&](int call) {
+    if (call < 0) return call;
+    const int model_call = network.calls()[static_cast<std::size_t>(call)].model_call;
+    return model_call < 0 ? call : static_cast<int>(network.calls().size()) + model_call;
+  };
+  const auto add = [&](int part, const std::vector<int>& inputs) {
+    calls.push_back({.layer = part, .inputs = {}, .shape = {}});
+    for (const int input : inputs) calls.back().inputs.push_back(seen(input));
+  };
+  for (const GraphCall& call : network.calls()) {
+    const Layer& layer = network.layers()[static_cast<std::size_t>(call.layer)];
+    if (call.model_call < 0)
+      add(part_of(&layer.impl(), {.layer = layer}), call.inputs);
+    else
+      calls.push_back({});  // nobody reads it
+  }
+  for (const GraphModelCall& call : network.model_calls())
+    add(part_of(call.model.get(), {.model = call.model}), call.inputs);
+  std::vector<int> outputs;
+  for (const int output : network.outputs()) outputs.push_back(seen(output));
+  std::vector<ModelPart> ordered;
+  for (const int part : keras_layer_order(calls, outputs, parts.size()))
+    ordered.push_back(parts[static_cast<std::size_t>(part)]);
+  return ordered;
+}
+
+std::vector<ModelPart> flat_keras_layers(const Network& network) {
+  std::vector<ModelPart> ordered;
+  for (const int layer : keras_layer_order(network.calls(), network.outputs(), network.layers().size()))
+    ordered.push_back({.layer = network.layers()[static_cast<std::size_t>(layer)]});
+  return ordered;
 }
 
 }  // namespace lockstep

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <lockstep/models/graph/plan.h>
+#include <lockstep/models/graph/network.h>
 
 namespace lockstep {
 
@@ -13,5 +13,13 @@ namespace lockstep {
 /// ops/function.py).
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                    std::size_t layers);
+
+/// The entries of Keras' `model.layers` that are no inputs, in its order: the network's layers, and the models that are
+/// part of it, each once.
+std::vector<ModelPart> keras_layers(const Network& network);
+
+/// The network's layers in the order that they have as Keras' `model.layers` when the models that are part of it are
+/// taken apart.
+std::vector<ModelPart> flat_keras_layers(const Network& network);
 
 }  // namespace lockstep

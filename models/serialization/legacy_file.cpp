@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -78,6 +79,36 @@ std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
     if (!file.attribute(group, "weight_names").empty()) groups.push_back(group);
   }
   return groups;
+}
+
+/// Adds the layers of a model and of those that are part of it, each once.
+void add_layers(const std::vector<ModelPart>& parts, std::set<const void*>& seen, std::vector<Layer>& layers) {
+  for (const auto& [layer, model] : parts) {
+    if (!seen.insert(layer ? static_cast<const void*>(&layer->impl()) : model.get()).second) continue;
+    if (layer)
+      layers.push_back(*layer);
+    else
+      add_layers(model->layers, seen, layers);
+  }
+}
+
+/// One for each part of a model that has weights; the groups are still to be found.
+std::vector<Holder> holders_of(const std::vector<ModelPart>& parts) {
+  std::set<const void*> seen;
+  std::vector<Holder> holders;
+  for (const ModelPart& part : parts) {
+    Holder holder{.group = {}, .name = part.layer ? part.layer->name() : part.model->name};
+    add_layers({part}, seen, holder.layers);
+    if (!holder.variables().empty()) holders.push_back(std::move(holder));
+  }
+  return holders;
+}
+
+/// Whether the groups have the names of what they would hold.
+bool are_named(const std::vector<std::string>& groups, const std::vector<Holder>& holders) {
+  return std::ranges::equal(groups, holders, [](const std::string& group, const Holder& holder) {
+    return group == holder.name || group.ends_with("/" + holder.name);
+  });
 }
 
 /// The layers as one holder where the file's only group has all their weights: an old multi_gpu_model saved them, whose
@@ -204,11 +235,10 @@ bool holds_legacy_weights(const hdf5::Reader& file) {
 
 void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
   const std::vector<std::string> groups = groups_with_weights(file);
-  std::vector<Holder> holders;
-  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
-    const Layer& layer = network.layers()[static_cast<std::size_t>(index)];
-    if (!layer.impl().variables().empty()) holders.push_back({.group = {}, .name = layer.name(), .layers = {layer}});
-  }
+  std::vector<Holder> holders = holders_of(flat_keras_layers(network));
+  if (std::vector<Holder> nested = holders_of(keras_layers(network));
+      !are_named(groups, holders) && groups.size() == nested.size())
+    holders = std::move(nested);
   if (groups.size() == 1 && holders.size() > 1) holders = joined_if_nested(file, groups.front(), holders);
   require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
                       file.path(), holders.size(), groups.size());

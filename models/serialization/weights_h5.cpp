@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,8 @@ namespace {
 // "layers/<key>/vars". The key is the class in snake case, with a count for its second, third, ... layer in the order
 // of `model.layers`, and is independent of the layer's name, which is an attribute. Layers without weights and the
 // model itself have such a group, too, which stays empty, and so does that of a recurrent layer, which has its weights
-// in the group of its cell, "layers/<key>/cell/vars".
+// in the group of its cell, "layers/<key>/cell/vars". A model that is a layer has its own "layers" in its group, which
+// hold a layer that stands in several places in the first one only.
 
 const std::string layers_group = "layers";
 const std::string model_group = "vars";
@@ -33,17 +35,50 @@ std::string dataset_of(const WeightsGroup& group, std::size_t variable) {
 }
 const std::vector<Variable>& variables_of(const WeightsGroup& group) { return group.layer.impl().variables(); }
 
-std::vector<WeightsGroup> layer_groups(const Network& network) {
-  std::vector<WeightsGroup> groups;
-  std::map<std::string, int> used;
-  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
-    const Layer& layer = network.layers()[index];
-    const std::string name = snake_case(layer.impl().class_name());
-    const int count = used[name]++;
-    const std::string key = count == 0 ? name : fmt::format("{}_{}", name, count);
-    groups.push_back({.path = layers_group + "/" + key, .layer = layer});
+/// The groups of a model.
+class Groups {
+ public:
+  /// What has no weights of its own: an input, or a model that is a layer.
+  struct Other {
+    std::string path;
+    std::string name;
+  };
+
+  Groups(const std::vector<std::string>& inputs, const std::vector<ModelPart>& parts) { add(inputs, parts, ""); }
+
+  const std::vector<WeightsGroup>& layers() const { return layers_; }
+  const std::vector<Other>& others() const { return others_; }
+
+ private:
+  void add(const std::vector<std::string>& inputs, const std::vector<ModelPart>& parts, const std::string& around) {
+    std::map<std::string, int> used;
+    const auto group = [&](std::string_view class_name) {
+      const std::string key = snake_case(class_name);
+      const int count = used[key]++;
+      return fmt::format("{}{}/{}{}", around, layers_group, key, count == 0 ? "" : fmt::format("_{}", count));
+    };
+    for (const std::string& input : inputs) others_.push_back({.path = group("InputLayer"), .name = input});
+    for (const auto& [layer, model] : parts) {
+      const std::string path = group(layer ? layer->impl().class_name() : model->class_name);
+      if (!seen_.insert(layer ? static_cast<const void*>(&layer->impl()) : model.get()).second) continue;
+      if (layer) {
+        layers_.push_back({.path = path, .layer = *layer});
+      } else {
+        others_.push_back({.path = path, .name = model->name});
+        add(model->inputs, model->layers, path + "/");
+      }
+    }
   }
-  return groups;
+
+  std::set<const void*> seen_;
+  std::vector<WeightsGroup> layers_;
+  std::vector<Other> others_;
+};
+
+Groups groups_of(const Network& network, const std::vector<ModelPart>& parts) {
+  std::vector<std::string> inputs;
+  for (const NetworkInput& input : network.inputs()) inputs.push_back(input.name);
+  return {inputs, parts};
 }
 
 void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::string& name) {
@@ -94,7 +129,7 @@ class UnknownWeights {
     }
   }
 
-  /// `inner`: a cell, or a model that is a layer, whose optimizer Keras saves with it.
+  /// `inner`: a cell, or a model that is a layer, whose optimizer and metrics Keras saves with it.
   void check_layer(const std::string& path, bool inner) const {
     check_vars(path + "/vars");
     for (const std::string& part : file_.names_in(path)) {
@@ -103,7 +138,8 @@ class UnknownWeights {
         check_layers(whole);
         continue;
       }
-      require<InputError>(part == "vars" || part == "seed_generator" || part == (inner ? "optimizer" : "cell"),
+      const bool is_known = inner ? part == "optimizer" || part == "metrics" : part == "cell";
+      require<InputError>(is_known || part == "vars" || part == "seed_generator",
                           "{}: has a layer that the model lacks: {:?}", file_.path(), whole);
     }
   }
@@ -130,13 +166,11 @@ void check_outside_replica(const char* what) {
 
 }  // namespace
 
-void write_weights(hdf5::Writer& file, const Network& network) {
+void write_weights(hdf5::Writer& file, const Network& network, const std::vector<ModelPart>& parts) {
   add_empty_group(file, model_group, "functional");
-  for (std::size_t i = 0; i < network.inputs().size(); ++i) {
-    const std::string key = i == 0 ? "input_layer" : fmt::format("input_layer_{}", i);
-    add_empty_group(file, fmt::format("{}/{}/vars", layers_group, key), network.inputs()[i].name);
-  }
-  for (const WeightsGroup& group : layer_groups(network)) {
+  const Groups groups = groups_of(network, parts);
+  for (const Groups::Other& other : groups.others()) add_empty_group(file, other.path + "/vars", other.name);
+  for (const WeightsGroup& group : groups.layers()) {
     const std::string own = group.path + "/vars";
     add_empty_group(file, own, group.layer.name());
     if (vars_of(group) != own)
@@ -165,7 +199,7 @@ void save_weights(const Network& network, const std::string& path) {
   if (path.ends_with(".safetensors")) return save_safetensors(network, path);
   check_outside_replica("save_weights");
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
-  write_weights(file, network);
+  write_weights(file, network, keras_layers(network));
   if (network.strategy().is_chief()) file.write_to(path);  // the others have helped to read the variables
 }
 
@@ -174,7 +208,7 @@ void load_weights(const Network& network, const std::string& path) {
   check_outside_replica("load_weights");
   const hdf5::Reader file(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
-  read_weights(file, layer_groups(network));
+  read_weights(file, groups_of(network, keras_layers(network)).layers());
 }
 
 }  // namespace lockstep

@@ -10,7 +10,8 @@
 namespace lockstep {
 
 /// Writes all weights in the layout of Keras 3's `.weights.h5`, which Keras' `load_weights` reads: f32, with kernels,
-/// moving statistics and so on in Keras' axes and order. Whole or not at all: on failure an old file is as it was.
+/// moving statistics and so on in Keras' axes and order, those of models that are part of this one in their groups.
+/// Whole or not at all: on failure an old file is as it was.
 /// A path that ends in `.safetensors` is written in that format instead, see safetensors.h. Throws InputError naming
 /// path and reason, LogicError in a replica.
 void save_weights(const Network& network, const std::string& path);
@@ -27,8 +28,8 @@ struct WeightsGroup {
   Layer layer;       ///< built
 };
 
-/// What a file that is still empty needs to be such a one.
-void write_weights(hdf5::Writer& file, const Network& network);
+/// What a file that is still empty needs to be such a one, of a model with these entries in its `layers`.
+void write_weights(hdf5::Writer& file, const Network& network, const std::vector<ModelPart>& parts);
 
 /// Sets the layers' weights from such a file that has them in these groups, which are all of its layers with weights.
 /// Throws InputError as load_weights does.

@@ -1,10 +1,31 @@
 #include "lockstep/models/training/model.h"
 
+#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
+
+namespace {
+
+std::shared_ptr<const NestedModel> nested_model(const Network& network, const std::string& name,
+                                                const std::string& class_name) {
+  NestedModel model{.name = name, .class_name = class_name, .inputs = {}, .layers = keras_layers(network)};
+  if (class_name != "Sequential")  // which lists no inputs
+    for (const NetworkInput& input : network.inputs()) model.inputs.push_back(input.name);
+  return std::make_shared<const NestedModel>(std::move(model));
+}
+
+}  // namespace
+
+Model::State::State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
+                    const std::string& class_name, std::shared_ptr<const State> saved)
+    : network(inputs, outputs, options.seed),
+      name(options.name),
+      trainable(network.trainable_variables()),
+      nested(nested_model(network, name, class_name)),
+      saved_as(std::move(saved)) {}
 
 const Model::State::Compiled& Model::State::require_compiled(const char* caller) const {
   require<LogicError>(compiled.has_value(), "{} needs an optimizer and a loss: call compile() first", caller);
@@ -24,11 +45,15 @@ Model::Model(const std::vector<Symbol>& inputs, const Symbol& output, const Mode
     : Model(inputs, std::vector{output}, options) {}
 
 Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options)
-    : state_(std::make_shared<State>(inputs, outputs, options)) {}
+    : Model(inputs, outputs, options, "Functional") {}
+
+Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
+             const std::string& class_name)
+    : state_(std::make_shared<State>(inputs, outputs, options, class_name)) {}
 
 Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
              const Model& saved_as)
-    : state_(std::make_shared<State>(inputs, outputs, options, saved_as.state_.shared())) {}
+    : state_(std::make_shared<State>(inputs, outputs, options, "Functional", saved_as.state_.shared())) {}
 
 Tensor Model::operator()(const Tensor& x, Mode mode) const { return state_->network(x, mode); }
 
@@ -44,7 +69,7 @@ Symbol Model::operator()(const std::vector<Symbol>& xs) const {
   return outputs.front();
 }
 
-std::vector<Symbol> Model::run(const std::vector<Symbol>& xs) const { return network().connect(xs, name()); }
+std::vector<Symbol> Model::run(const std::vector<Symbol>& xs) const { return network().connect(xs, state_->nested); }
 
 void Model::compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                     const std::vector<Metric>& weighted_metrics) {

@@ -147,6 +147,9 @@ class Model {
   class State;  ///< models/training/model_state.h, for the sources there
 
  protected:
+  /// Of Keras' class Functional or Sequential, which its files tell apart where it is part of another model.
+  Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
+        const std::string& class_name);
   /// A model of another one's layers, which it saves and loads its weights through.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const Model& saved_as);

@@ -22,11 +22,7 @@ class Model::State {
   };
 
   State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
-        std::shared_ptr<const State> saved = nullptr)
-      : network(inputs, outputs, options.seed),
-        name(options.name),
-        trainable(network.trainable_variables()),
-        saved_as(std::move(saved)) {}
+        const std::string& class_name, std::shared_ptr<const State> saved = nullptr);
 
   /// Throws LogicError, naming `caller`, before compile.
   const Compiled& require_compiled(const char* caller) const;
@@ -39,7 +35,8 @@ class Model::State {
   const Network network;
   const std::string name;
   const std::vector<Variable> trainable;
-  const std::shared_ptr<const State> saved_as;  ///< whose files this model's weights are saved in; null: its own
+  const std::shared_ptr<const NestedModel> nested;  ///< what it is as a part of other models
+  const std::shared_ptr<const State> saved_as;      ///< whose files this model's weights are saved in; null: its own
   std::optional<Compiled> compiled;
   std::atomic<StopRequest> stop{StopRequest::none};
 };

@@ -15,6 +15,7 @@ struct Sequential::Ends {
 Sequential::Sequential(const Shape& input_shape, const std::vector<Layer>& layers, const ModelOptions& options)
     : Sequential(Ends(input_shape, layers), options) {}
 
-Sequential::Sequential(const Ends& ends, const ModelOptions& options) : Model(ends.input, ends.output, options) {}
+Sequential::Sequential(const Ends& ends, const ModelOptions& options)
+    : Model({ends.input}, {ends.output}, options, "Sequential") {}
 
 }  // namespace lockstep

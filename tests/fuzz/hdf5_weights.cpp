@@ -1,6 +1,7 @@
 #include <array>
 
 #include <lockstep/models/data/hdf5_dataset.h>
+#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_files.h>
 
@@ -14,7 +15,7 @@ namespace {
 /// Weights alone, as Keras 3 has them.
 Hdf5Base own_weights(const Network& network) {
   hdf5::Writer file(0);
-  write_weights(file, network);
+  write_weights(file, network, keras_layers(network));
   return Hdf5Base(file.image());
 }
 

@@ -35,6 +35,7 @@
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
@@ -94,10 +95,23 @@ Model mixed() {
   return {std::vector{pictures}, std::vector{last(y), softmax(y)}, {.name = "mixed"}};
 }
 
+/// A model in a model in a model, called twice, and a name that Keras 3 does not take.
+Model parts() {
+  const Model inner = Sequential({4}, {Dense({.units = 3, .activation = Activation::tanh})}, {.name = "inner"});
+  const Symbol a = Input({4}, "a");
+  const Model middle(a, Dense({.units = 2})(inner(a)), {.name = "middle"});
+  const Symbol x = Input({4}, "x");
+  const Symbol y = Input({4}, "y");
+  const Symbol left = middle(Dense({.units = 4, .name = "block/front"})(x));
+  const Symbol right = middle(y);
+  return {{x, y}, std::vector{Add("sum")({left, right}), left, right}, {.name = "outer"}};
+}
+
 Model make_model(const std::string& name) {
   if (name == "convolutions") return convolutions();
   if (name == "shared") return shared();
   if (name == "mixed") return mixed();
+  if (name == "parts") return parts();
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();
   fail("there is no model '{}'", name);

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
@@ -7,7 +8,11 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/models/training/sequential.h>
 
 // Models that are part of others.
 
@@ -136,6 +141,57 @@ TEST(ModelInAModel, KeepsWhatItsOptimizerKnowsOfWeightsOfOneName) {
     model.fit(data);
     EXPECT_EQ(weights_of(loaded), weights_of(model)) << file;
   }
+}
+
+// What Keras makes of these models; tests/interop asks Keras itself.
+TEST(ModelInAModel, HasGroupsOfItsOwnInFilesOfWeights) {
+  const TemporaryFolder folder;
+  const Model inner = Sequential({4}, {Dense({.units = 3})}, {.name = "inner"});
+  const Symbol a = Input({4}, "a");
+  const Model middle(a, Dense({.units = 2})(inner(a)), {.name = "middle"});
+  const Symbol x = Input({4}, "x");
+  const Symbol y = Input({4}, "y");
+  const Symbol left = middle(Dense({.units = 4})(x));
+  const Symbol right = middle(y);
+  const Model model({x, y}, std::vector{Add()({left, right}), left, right}, {.name = "outer"});
+  EXPECT_THAT(model.network().output_names(), ElementsAre("add", "middle", "middle_1"));
+  model.save_weights(folder / "model.weights.h5");
+  const hdf5::Reader file(folder / "model.weights.h5");
+  EXPECT_THAT(file.names_in("layers"), ElementsAre("add", "dense", "functional", "input_layer", "input_layer_1"));
+  EXPECT_THAT(file.names_in("layers/functional/layers"), ElementsAre("dense", "input_layer", "sequential"));
+  EXPECT_EQ(file.attribute("layers/functional/vars", "name").front(), "middle");
+  EXPECT_EQ(file.shape_of("layers/functional/layers/sequential/layers/dense/vars/0"), (Shape{4, 3}));
+  EXPECT_FALSE(file.has_group("layers/functional/layers/sequential/layers/input_layer"));
+  const auto before = weights_of(model);
+  for (const Variable& variable : model.variables()) variable.assign(Tensor::zeros(variable.shape()));
+  Model(model).load_weights(folder / "model.weights.h5");
+  EXPECT_EQ(weights_of(model), before);
+}
+
+// They hold the models taken apart.
+TEST(ModelInAModel, TakesItsWeightsFromFilesOfWholeModels) {
+  const TemporaryFolder folder;
+  Model model = two_of_one_name(1);
+  model.save(folder / "model.h5");
+  const auto before = weights_of(model);
+  for (const Variable& variable : model.variables()) variable.assign(Tensor::zeros(variable.shape()));
+  model.load_weights(folder / "model.h5");
+  EXPECT_EQ(weights_of(model), before);
+}
+
+TEST(ModelInAModel, OpenedFromAFileHasItsGroupsToo) {
+  const std::string text = R"({"class_name": "Functional", "config": {"name": "outer", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [null, 3]}, "inbound_nodes": []},
+    {"class_name": "Sequential", "name": "s", "config": {"name": "s", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 3]}},
+      {"class_name": "Dense", "config": {"name": "d", "units": 2}}]},
+     "inbound_nodes": [[["x", 0, 0, {}]]]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["s", 1, 0]]}})";
+  const ConfiguredModel opened = model_from_config(nlohmann::ordered_json::parse(text));
+  const Network network(opened.inputs, opened.outputs, 0);
+  const TemporaryFolder folder;
+  save_weights(network, folder / "model.weights.h5");
+  EXPECT_TRUE(hdf5::Reader(folder / "model.weights.h5").has_group("layers/sequential/layers/dense/vars"));
 }
 
 TEST(ModelInAModel, RefusesSymbolsThatDoNotFit) {

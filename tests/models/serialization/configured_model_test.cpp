@@ -120,6 +120,15 @@ TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
             std::size_t{layers});
 }
 
+TEST(ConfiguredModel, NamesOutputsAfterTheModelsThatGiveThem) {
+  Json inner = template_config();
+  inner["name"] = "inner";
+  inner["inbound_nodes"] = Json::parse(R"([[["a", 0, 0, {}]], [["b", 0, 0, {}]]])");
+  const Json model = model_of("Model", "outer", {input("a", "[null, 4]"), input("b", "[null, 4]"), inner},
+                              R"([["a", 0, 0], ["b", 0, 0]])", R"([["inner", 1, 0], ["inner", 2, 0]])");
+  EXPECT_THAT(network_of(model_from_config(model)).output_names(), ElementsAre("inner", "inner_1"));
+}
+
 TEST(NetworkNames, OfFilesHaveNoSlash) {
   const Symbol x = Input({2}, "in/x");
   const Symbol y = Dense({.units = 2, .name = "a/b"})(Dense({.units = 2, .name = "a_b"})(x));
