@@ -3,18 +3,6 @@
 #include <lockstep/models/graph/network.h>
 
 namespace lockstep {
-namespace {
-
-/// What a call of a model's layer made, with what is known of it as part of the model.
-Symbol result_of(const GraphCall& call, const Symbol& symbol, std::shared_ptr<const ModelCall> part_of) {
-  Symbol::Node node = symbol.node();
-  node.part_of = std::move(part_of);
-  node.mode = call.mode;
-  if (!node.device) node.device = call.device;  // in a DeviceScope a model runs there as a whole
-  return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
-}
-
-}  // namespace
 
 std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
                                      const std::shared_ptr<const NestedModel>& model) const {
@@ -29,7 +17,11 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
     for (const int source : call.inputs)
       from.push_back(source < 0 ? inputs[static_cast<std::size_t>(-1 - source)]
                                 : results[static_cast<std::size_t>(source)]);
-    results.push_back(result_of(call, layers_[static_cast<std::size_t>(call.layer)](from), made));
+    results.push_back(edited(layers_[static_cast<std::size_t>(call.layer)](from), [&](Symbol::Node& node) {
+      node.part_of = made;
+      node.mode = call.mode;
+      if (!node.device) node.device = call.device;  // in a DeviceScope a model runs there as a whole
+    }));
   }
   std::vector<Symbol> outputs;
   for (const int output : outputs_) outputs.push_back(results[static_cast<std::size_t>(output)]);

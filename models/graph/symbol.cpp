@@ -39,12 +39,6 @@ ModelCall model_call(std::shared_ptr<const NestedModel> model, const std::vector
   return call;
 }
 
-Symbol as_part_of(const Symbol& symbol, std::shared_ptr<const ModelCall> call) {
-  Symbol::Node node = symbol.node();
-  node.part_of = std::move(call);
-  return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
-}
-
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }
 
 Symbol Layer::operator()(const std::vector<Symbol>& inputs) const {

@@ -48,8 +48,13 @@ class Symbol {
 
 /// A call of the model on these symbols.
 ModelCall model_call(std::shared_ptr<const NestedModel> model, const std::vector<Symbol>& inputs);
-/// The same symbol with what is known of it as part of a call of a model.
-Symbol as_part_of(const Symbol& symbol, std::shared_ptr<const ModelCall> call);
+/// The same symbol but for what edit(node) changes.
+template <class Edit>
+Symbol edited(const Symbol& symbol, const Edit& edit) {
+  Symbol::Node node = symbol.node();
+  edit(node);
+  return Symbol(std::make_shared<Symbol::Node>(std::move(node)));
+}
 
 /// A model's input of this shape, batch axis left out. Throws InvalidArgument for sizes below 1.
 Symbol Input(const Shape& shape, std::string name = "input_layer");  // NOLINT: Keras' name

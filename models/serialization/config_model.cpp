@@ -37,10 +37,15 @@ bool says_nothing(const Json& value) {
   return value.is_structured() && std::ranges::all_of(value, says_nothing);
 }
 
-void check_arguments(const std::string& layer, const Json& arguments) {
-  for (const auto& [key, value] : arguments.items())
-    require<InputError>(says_nothing(value), "layer '{}' is called with {} = {}; only inputs can be given", layer, key,
-                        value.dump());
+void read_arguments(const std::string& layer, const Json& arguments, ConfigCall& call) {
+  for (const auto& [key, value] : arguments.items()) {
+    if (key == "training" && value.is_boolean())
+      call.training = value.get<bool>();
+    else
+      require<InputError>(says_nothing(value),
+                          "layer '{}' is called with {} = {}; only inputs and training can be given", layer, key,
+                          value.dump());
+  }
 }
 
 /// Adds the tensors among the arguments of a call in Keras 3's form.
@@ -58,22 +63,22 @@ void add_tensors(const std::string& layer, const Json& value, References& found)
   }
 }
 
-References read_call(const ConfigLayer& called, const Json& node) {
+ConfigCall read_call(const ConfigLayer& called, const Json& node) {
   const std::string& layer = called.name;
-  References found;
+  ConfigCall call;
   if (node.is_object()) {
-    add_tensors(layer, node.at("args"), found);
-    check_arguments(layer, node.at("kwargs"));
-    return found;
+    add_tensors(layer, node.at("args"), call.inputs);
+    read_arguments(layer, node.at("kwargs"), call);
+    return call;
   }
   for (const Json& input : node) {
     require<InputError>(is_reference(input), "layer '{}' is called on {}, which is no result of a layer", layer,
                         input.dump());
-    found.push_back(reference_of(input));
+    call.inputs.push_back(reference_of(input));
     // The slices of an old multi_gpu_model are told which ones they are.
-    if (input.size() > 3 && called.class_name != "Lambda") check_arguments(layer, input[3]);
+    if (input.size() > 3 && called.class_name != "Lambda") read_arguments(layer, input[3], call);
   }
-  return found;
+  return call;
 }
 
 /// Adds what a model's input_layers or output_layers name, in Keras' order of lists and dictionaries.
@@ -136,8 +141,8 @@ ConfigModel read_functional(const Json& config) {
   const CallCounts counts(config.at("layers"));
   for (const Json& layer : config.at("layers")) {
     model.layers.push_back(read_layer(layer));
-    for (References& call : model.layers.back().calls)
-      for (ConfigReference& reference : call) counts.correct_call(reference);
+    for (ConfigCall& call : model.layers.back().calls)
+      for (ConfigReference& reference : call.inputs) counts.correct_call(reference);
   }
   add_ends(config.at("input_layers"), model.inputs);
   add_ends(config.at("output_layers"), model.outputs);
@@ -164,7 +169,7 @@ ConfigModel read_sequential(const Json& config) {
   if (model.layers.front().class_name != "InputLayer")
     model.layers.insert(model.layers.begin(), input_before(model.layers.front(), config));
   for (std::size_t i = 1; i < model.layers.size(); ++i)
-    model.layers[i].calls = {{ConfigReference{.layer = model.layers[i - 1].name}}};
+    model.layers[i].calls = {{.inputs = {{.layer = model.layers[i - 1].name}}}};
   model.inputs = {{.layer = model.layers.front().name}};
   model.outputs = {{.layer = model.layers.back().name}};
   return model;
@@ -183,7 +188,7 @@ bool is_slice(const ConfigLayer& layer, std::size_t parts) {
 /// Whether it puts the parts of a batch together again.
 bool is_join(const ConfigLayer& layer, std::size_t parts) {
   return layer.class_name == "Concatenate" && layer.values->value("axis", -1) == 0 && layer.calls.size() == 1 &&
-         layer.calls.front().size() == parts;
+         layer.calls.front().inputs.size() == parts;
 }
 
 }  // namespace
@@ -209,7 +214,7 @@ const ConfigLayer* template_of_replicas(const ConfigModel& model) {
       return layer != layers.end() && kind(*layer->second, parts);
     });
   };
-  const auto reads_slices = [&](const References& call) { return reads(call, is_slice); };
+  const auto reads_slices = [&](const ConfigCall& call) { return reads(call.inputs, is_slice); };
   const auto is_known = [&](const ConfigLayer& layer) {
     return &layer == &*found || layer.class_name == "InputLayer" || is_slice(layer, parts) || is_join(layer, parts);
   };

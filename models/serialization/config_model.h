@@ -22,12 +22,18 @@ struct ConfigReference {
 
 struct ConfigModel;
 
+/// A call of a layer.
+struct ConfigCall {
+  std::vector<ConfigReference> inputs{};  ///< what it reads
+  std::optional<bool> training{};         ///< the argument, where the call was given it
+};
+
 /// One layer.
 struct ConfigLayer {
   std::string name;                                      ///< in its model
   std::string class_name;                                ///< Keras'
   std::shared_ptr<const nlohmann::ordered_json> values;  ///< its options
-  std::vector<std::vector<ConfigReference>> calls{};     ///< what each reads
+  std::vector<ConfigCall> calls{};                       ///< in their order
   std::shared_ptr<const ConfigModel> model{};            ///< of a layer that is a model
   std::optional<std::int64_t> shared_id{};               ///< of a layer that stands in the file several times
 };
@@ -41,7 +47,7 @@ struct ConfigModel {
 };
 
 /// Throws InputError for what is not the configuration of a Functional, Model or Sequential model, and for calls with
-/// other arguments than tensors; JSON's own exceptions for values of other types than Keras writes.
+/// other arguments than tensors and `training`; JSON's own exceptions for values of other types than Keras writes.
 ConfigModel read_config_model(const nlohmann::ordered_json& model);
 
 /// The one model that all replicas of an old multi_gpu_model or make_parallel run, as which layer of it; null for any

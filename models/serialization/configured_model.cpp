@@ -49,14 +49,19 @@ struct Place {
   std::string class_name{};  ///< Functional or Sequential
 };
 
+/// What a call lies in, as a model's call, or is.
+struct Within {
+  std::shared_ptr<const ModelCall> part_of{};  ///< the outermost model's that is part of the network; null for none
+  std::optional<bool> training{};              ///< the argument that counts, if one was given
+};
+
 /// A model of the file, which may be called several times and then shares its layers.
 class ModelGraph {
  public:
   ModelGraph(Opening& opening, const ConfigModel& config, const Place& place);
 
   std::vector<Symbol> make_inputs() const;
-  /// `part_of`: the call of a model of the network that this is, or lies in; null for the outermost model's.
-  std::vector<Symbol> call(const std::vector<Symbol>& inputs, const std::shared_ptr<const ModelCall>& part_of) const;
+  std::vector<Symbol> call(const std::vector<Symbol>& inputs, const Within& within) const;
 
  private:
   /// Results in one call of this model: of each layer, by its calls.
@@ -75,8 +80,7 @@ class ModelGraph {
                         config_.name, most_calls);
   }
 
-  std::vector<Symbol> call_member(Member& member, const std::vector<Symbol>& inputs,
-                                  const std::shared_ptr<const ModelCall>& part_of) const;
+  std::vector<Symbol> call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const;
   /// What this is as part of others, once its layers have been made.
   void list_layers() const;
 
@@ -222,17 +226,18 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ConfigReference>& referen
   return found;
 }
 
-std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs,
-                                            const std::shared_ptr<const ModelCall>& part_of) const {
+std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const {
   count_call();
   if (member.model) {
-    const auto call = part_of ? part_of : std::make_shared<const ModelCall>(model_call(member.model->nested_, inputs));
-    std::vector<Symbol> results = member.model->call(inputs, call);
+    if (!within.part_of) within.part_of = std::make_shared<const ModelCall>(model_call(member.model->nested_, inputs));
+    std::vector<Symbol> results = member.model->call(inputs, within);
     member.model->list_layers();
     return results;
   }
-  const Symbol result = call_layer(member, inputs);
-  return {part_of ? as_part_of(result, part_of) : result};
+  return {edited(call_layer(member, inputs), [&](Symbol::Node& node) {
+    node.part_of = within.part_of;
+    if (within.training) node.mode = *within.training ? Mode::train : Mode::inference;
+  })};
 }
 
 void ModelGraph::list_layers() const {
@@ -248,8 +253,7 @@ void ModelGraph::list_layers() const {
   }
 }
 
-std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs,
-                                     const std::shared_ptr<const ModelCall>& part_of) const {
+std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
   require<InputError>(inputs.size() == config_.inputs.size(), "model '{}' has {} inputs, it is called on {}",
                       config_.name, config_.inputs.size(), inputs.size());
   Results results;
@@ -268,12 +272,14 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs,
       auto& done = results[layer.name];
       const std::size_t before = done.size();
       while (done.size() < layer.calls.size()) {
-        const std::vector<ConfigReference>& references = layer.calls[done.size()];
-        if (const ConfigReference* const missing = first_missing(references, results)) {
+        const ConfigCall& call = layer.calls[done.size()];
+        if (const ConfigReference* const missing = first_missing(call.inputs, results)) {
           waiting[missing->layer].push_back(i);
           break;
         }
-        done.push_back(call_member(*members_[i], find(references, results), part_of));
+        // Of a model's argument and that of a layer in it, the layer's counts.
+        const Within inside{.part_of = within.part_of, .training = call.training ? call.training : within.training};
+        done.push_back(call_member(*members_[i], find(call.inputs, results), inside));
       }
       if (done.size() == before) continue;
       for (const std::size_t waiter : std::exchange(waiting[layer.name], {}))
@@ -303,7 +309,7 @@ ConfiguredModel open_model(const Json& model) {
     if (!layer.model) opening.names.take(layer.name);
   const ModelGraph graph(opening, config, place);
   ConfiguredModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
-  result.outputs = graph.call(result.inputs, nullptr);
+  result.outputs = graph.call(result.inputs, {});
   result.layers = made_layers(opening);
   return result;
 }

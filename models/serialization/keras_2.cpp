@@ -1,6 +1,7 @@
 #include "lockstep/models/serialization/keras_2.h"
 
 #include <array>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -36,13 +37,24 @@ void translate_optimizer(Json& options) {
   options.erase("clipnorm");
 }
 
+void remove_training(Json& value) {
+  for (auto& [key, part] : value.items()) {
+    if (key == "kwargs" && part.is_object()) part.erase("training");
+    if (part.is_structured()) remove_training(part);
+  }
+}
+
 }  // namespace
 
-Json in_terms_of_keras_3(Json model, std::string_view version) {
-  if (!version.starts_with("2.") || !model.is_object()) return model;
+Json in_own_terms(Json model, const FileWriter& writer) {
+  if (!model.is_object() || writer.backend == "lockstep" || writer.version.empty()) return model;
+  if (!writer.version.starts_with("2.")) {
+    if (model.contains("config")) remove_training(model["config"]);
+    return model;
+  }
   rename_hard_sigmoid(model);
   const Json::json_pointer optimizer("/compile_config/optimizer_config/config");
-  if (is_of_several_backends(version) && model.contains(optimizer) && model[optimizer].is_object())
+  if (is_of_several_backends(writer.version) && model.contains(optimizer) && model[optimizer].is_object())
     translate_optimizer(model[optimizer]);
   return model;
 }

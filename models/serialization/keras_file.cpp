@@ -12,6 +12,7 @@
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/json_text.h>
+#include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/weights_h5.h>
@@ -23,14 +24,37 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+const std::string metadata_entry = "metadata.json";
 const std::string config_entry = "config.json";
 const std::string weights_entry = "model.weights.h5";
 const std::string optimizer_group = "optimizer/vars";
 
 std::string metadata() {
   const std::tm now = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
-  // The version whose layout this is.
-  return Json{{"keras_version", "3.15.1"}, {"date_saved", fmt::format("{:%Y-%m-%d@%H:%M:%S}", now)}}.dump();
+  return Json{{"keras_version", "3.15.1"},  // whose layout this is
+              {"date_saved", fmt::format("{:%Y-%m-%d@%H:%M:%S}", now)},
+              {"backend", "lockstep"}}
+      .dump();
+}
+
+Json read_json(const std::string& path, const std::string& entry) {
+  const std::vector<std::byte> bytes = read_zip_entry(path, entry);
+  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, fmt::format("{}: {:?}", path, entry));
+}
+
+/// Keras opens files that do not say it.
+FileWriter writer_of(const std::string& path) {
+  Json about;
+  try {
+    about = read_json(path, metadata_entry);
+  } catch (const InputError&) {
+    return {};
+  }
+  const auto text = [&](const char* key) {
+    const Json value = about.is_object() ? about.value(key, Json()) : Json();
+    return value.is_string() ? value.get<std::string>() : "";
+  };
+  return {.version = text("keras_version"), .backend = text("backend")};
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -57,15 +81,11 @@ void save_keras_file(const Network& network, const std::string& name, const std:
   if (training) write_training(weights, *training);
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{
-      {{"metadata.json", bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
+      {{metadata_entry, bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
   if (network.strategy().is_chief()) write_file_atomically(path, make_zip(entries));
 }
 
-Json read_keras_config(const std::string& path) {
-  const std::vector<std::byte> bytes = read_zip_entry(path, config_entry);
-  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                    fmt::format("{}: {:?}", path, config_entry));
-}
+Json read_keras_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
 
 void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
                         std::optional<Training>& training) {

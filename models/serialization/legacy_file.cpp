@@ -210,8 +210,10 @@ Json read_legacy_config(const std::string& path) {
                       holds_legacy_weights(file) ? "; load its weights into a model of your own" : "");
   if (const std::optional<Json> training = read_json(file, "training_config"); training && model->is_object())
     (*model)["compile_config"] = *training;
-  if (!file.has_attribute("/", "keras_version")) return *model;
-  return in_terms_of_keras_3(*model, first_of(file.attribute("/", "keras_version")));
+  const auto text = [&](const char* name) {
+    return file.has_attribute("/", name) ? first_of(file.attribute("/", name)) : "";
+  };
+  return in_own_terms(*model, {.version = text("keras_version"), .backend = text("backend")});
 }
 
 void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,

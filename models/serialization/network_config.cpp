@@ -82,7 +82,9 @@ Json node_config(const GraphCall& call, const References& references) {
     args.push_back(tensors[0]);
   else
     args.push_back(std::move(tensors));
-  return {{"args", std::move(args)}, {"kwargs", Json::object()}};
+  Json kwargs = Json::object();
+  if (call.mode) kwargs["training"] = *call.mode == Mode::train;
+  return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
 }
 
 /// As Keras lists inputs and outputs: one as itself.

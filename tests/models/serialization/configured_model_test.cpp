@@ -120,6 +120,32 @@ TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
             std::size_t{layers});
 }
 
+TEST(ConfiguredModel, CallsALayerInTheModeThatTheCallWasGiven) {
+  const auto dropout = [](const char* name, const char* nodes) {
+    return Json{{"class_name", "Dropout"},
+                {"config", {{"name", name}, {"rate", 0.5}}},
+                {"name", name},
+                {"inbound_nodes", Json::parse(nodes)}};
+  };
+  Json inner = model_of("Model", "inner",
+                        {input("y", "[null, 400]"), dropout("always", R"([[["y", 0, 0, {"training": true}]]])"),
+                         dropout("never", R"([[["always", 0, 0, {}]]])")},
+                        R"([["y", 0, 0]])", R"([["never", 0, 0]])");
+  inner["name"] = "inner";
+  inner["inbound_nodes"] = Json::parse(R"([[["x", 0, 0, {"training": false}]]])");
+  const Json model =
+      model_of("Model", "outer", {input("x", "[null, 400]"), inner}, R"([["x", 0, 0]])", R"([["inner", 1, 0]])");
+  const Network network = network_of(model_from_config(model));
+  EXPECT_EQ(network.calls()[0].mode, Mode::train);
+  EXPECT_EQ(network.calls()[1].mode, Mode::inference);
+  for (const Mode mode : {Mode::inference, Mode::train}) {
+    const std::vector<float> y = network(Tensor::full({1, 400}, 1), mode).to_vector<float>();
+    EXPECT_THAT(std::set<float>(y.begin(), y.end()), ElementsAre(0, 2)) << "dropped by one layer of the two";
+  }
+  const Json written = network_config(network, own_names(network, "outer"));
+  EXPECT_EQ(written["config"]["layers"][1]["inbound_nodes"][0]["kwargs"], Json::parse(R"({"training": true})"));
+}
+
 TEST(ConfiguredModel, NamesOutputsAfterTheModelsThatGiveThem) {
   Json inner = template_config();
   inner["name"] = "inner";
@@ -203,8 +229,8 @@ TEST(ConfiguredModel, SaysWhatIsWrong) {
                broken("/config/layers/0/config/batch_input_shape", {nullptr, nullptr}));
   EXPECT_ERROR(InputError, "missing or goes in a loop",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["second", 0, 0, {}]]])")));
-  EXPECT_ERROR(InputError, "layer 'first' is called with training = true",
-               broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 0, {"training": true}]]])")));
+  EXPECT_ERROR(InputError, "layer 'first' is called with mask = true; only inputs and training can be given",
+               broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 0, {"mask": true}]]])")));
   EXPECT_ERROR(InputError, "layer 'x' has 1 results, number 1 is asked for",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 1, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'second' is of class Attention", broken("/config/layers/2/class_name", "Attention"));

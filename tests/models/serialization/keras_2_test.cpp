@@ -120,17 +120,27 @@ TEST(Keras2Terms, OfAnOptimizerAreThoseOfItsVersion) {
   using Json = nlohmann::ordered_json;
   const Json model = Json::parse(R"({"compile_config": {"optimizer_config": {"class_name": "SGD", "config":
       {"learning_rate": 1.0, "decay": 0.25, "clipnorm": 2.0}}}, "activation": "hard_sigmoid", "name": "hard_sigmoid"})");
-  const Json old = in_terms_of_keras_3(model, "2.3.1");
+  const Json old = in_own_terms(model, {.version = "2.3.1", .backend = "tensorflow"});
   const Json& options = old["compile_config"]["optimizer_config"]["config"];
   EXPECT_EQ(options, Json::parse(R"({"learning_rate": 1.0, "decay": 0.25, "global_clipnorm": 2.0})"));
   EXPECT_EQ(old["activation"], "hard_sigmoid of Keras 2");
   EXPECT_EQ(old["name"], "hard_sigmoid");
   for (const char* const version : {"2.2.4-tf", "2.10.0", "2.21.0"}) {
-    const Json later = in_terms_of_keras_3(model, version);
+    const Json later = in_own_terms(model, {.version = version, .backend = "tensorflow"});
     EXPECT_EQ(later["compile_config"], model["compile_config"]);
     EXPECT_EQ(later["activation"], "hard_sigmoid of Keras 2");
   }
-  EXPECT_EQ(in_terms_of_keras_3(model, "3.15.1"), model);
+  EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "jax"}), model);
+}
+
+// Keras 3 keeps the argument in its files, and has fit, evaluate and predict override it.
+TEST(Keras3Terms, OfACallAreWithoutTraining) {
+  using Json = nlohmann::ordered_json;
+  const Json model =
+      Json::parse(R"({"config": {"layers": [{"inbound_nodes": [{"args": [], "kwargs": {"training": false}}]}]}})");
+  const Json::json_pointer kwargs("/config/layers/0/inbound_nodes/0/kwargs");
+  EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "jax"})[kwargs], Json::object());
+  EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "lockstep"}), model);
 }
 
 }  // namespace
