@@ -2,9 +2,11 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/keras_names.h>
 
 namespace lockstep {
@@ -37,6 +39,48 @@ void translate_optimizer(Json& options) {
   options.erase("clipnorm");
 }
 
+/// Adds the layers that give a model's outputs, in Keras' order of lists and dictionaries.
+void add_output_layers(const Json& value, std::vector<std::string>& layers) {
+  if (value.is_array() && !value.empty() && value[0].is_string()) {
+    layers.push_back(value[0].get<std::string>());
+  } else if (value.is_object()) {
+    const nlohmann::json sorted = value;
+    for (const auto& part : sorted) add_output_layers(part, layers);
+  } else if (value.is_array()) {
+    for (const Json& part : value) add_output_layers(part, layers);
+  }
+}
+
+void remove_prefix(Json& metrics, const std::string& prefix) {
+  const Json::json_pointer name("/config/name");
+  if (metrics.is_object() && metrics.contains(name) && metrics[name].is_string()) {
+    if (const auto text = metrics[name].get<std::string>(); text.starts_with(prefix))
+      metrics[name] = text.substr(prefix.size());
+  } else if (metrics.is_structured()) {
+    for (Json& part : metrics) remove_prefix(part, prefix);
+  }
+}
+
+/// A model of several outputs renamed its metrics, "mae" to "output_mae", and saved them so.
+void remove_names_of_outputs(Json& model) {
+  const Json::json_pointer output_layers("/config/output_layers");
+  if (!model.contains(output_layers) || !model.contains("compile_config")) return;
+  std::vector<std::string> layers;
+  add_output_layers(model[output_layers], layers);
+  if (layers.size() < 2) return;
+  UniqueNames unique;
+  for (std::string& layer : layers) layer = unique.make(layer);
+  for (const char* key : {"metrics", "weighted_metrics"}) {
+    if (!model["compile_config"].contains(key)) continue;
+    Json& metrics = model["compile_config"][key];
+    if (metrics.is_array() && metrics.size() == layers.size())
+      for (std::size_t i = 0; i < layers.size(); ++i) remove_prefix(metrics[i], layers[i] + "_");
+    if (metrics.is_object())
+      for (const std::string& layer : layers)
+        if (metrics.contains(layer)) remove_prefix(metrics[layer], layer + "_");
+  }
+}
+
 void remove_training(Json& value) {
   for (auto& [key, part] : value.items()) {
     if (key == "kwargs" && part.is_object()) part.erase("training");
@@ -53,6 +97,7 @@ Json in_own_terms(Json model, const FileWriter& writer) {
     return model;
   }
   rename_hard_sigmoid(model);
+  remove_names_of_outputs(model);
   const Json::json_pointer optimizer("/compile_config/optimizer_config/config");
   if (is_of_several_backends(writer.version) && model.contains(optimizer) && model[optimizer].is_object())
     translate_optimizer(model[optimizer]);

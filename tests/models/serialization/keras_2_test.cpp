@@ -133,6 +133,23 @@ TEST(Keras2Terms, OfAnOptimizerAreThoseOfItsVersion) {
   EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "jax"}), model);
 }
 
+// It saved them as it had renamed them for its logs.
+TEST(Keras2Terms, OfMetricsAreWithoutTheOutputsNames) {
+  using Json = nlohmann::ordered_json;
+  const auto read = [](const char* metrics, const char* outputs) {
+    const Json model{{"config", {{"output_layers", Json::parse(outputs)}}},
+                     {"compile_config", {{"metrics", Json::parse(metrics)}}}};
+    return in_own_terms(model, {.version = "2.15.0", .backend = "tensorflow"})["compile_config"]["metrics"];
+  };
+  EXPECT_EQ(read(R"([[{"config": {"name": "a_mae"}}, "mse"], [{"config": {"name": "a_1_a_1_x"}}]])",
+                 R"([["a", 0, 0], ["a", 1, 0]])"),
+            Json::parse(R"([[{"config": {"name": "mae"}}, "mse"], [{"config": {"name": "a_1_x"}}]])"));
+  EXPECT_EQ(read(R"({"b": [{"config": {"name": "b_mae"}}]})", R"({"z": ["a", 0, 0], "y": ["b", 0, 0]})"),
+            Json::parse(R"({"b": [{"config": {"name": "mae"}}]})"));
+  const char* const of_one = R"([{"config": {"name": "a_mae"}}])";
+  EXPECT_EQ(read(of_one, R"([["a", 0, 0]])"), Json::parse(of_one));
+}
+
 // Keras 3 keeps the argument in its files, and has fit, evaluate and predict override it.
 TEST(Keras3Terms, OfACallAreWithoutTraining) {
   using Json = nlohmann::ordered_json;
