@@ -9,6 +9,7 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/option_lists.h>
+#include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/loss_config.h>
 #include <lockstep/models/serialization/object_json.h>
 
@@ -62,11 +63,14 @@ LearningRate take_learning_rate(Json& options, LearningRate rate) {
 
 Optimizer optimizer_from_json(Json json) {
   OptimizerConfig config;
-  if (json.is_object() && json.contains("config") && json["config"].is_object())
-    config.learning_rate = take_learning_rate(json["config"], config.learning_rate);
+  const bool has_options = json.is_object() && json.contains("config") && json["config"].is_object();
+  if (has_options) config.learning_rate = take_learning_rate(json["config"], config.learning_rate);
   config.rule = object_from_json("optimizer", json).object;
   constexpr std::string_view registered = "Custom>";  // as TensorFlow 2.11 begins the names of Keras' own
   if (config.rule.class_name.starts_with(registered)) config.rule.class_name.erase(0, registered.size());
+  for (const char* known : {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Lamb"})  // also "sgd"
+    if (plain_name(known) == plain_name(config.rule.class_name)) config.rule.class_name = known;
+  if (!has_options && config.rule.class_name == "SGD") config.learning_rate = SgdOptions{}.learning_rate;
   if (config.rule.class_name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
   const ObjectConfig read = config.rule;
   ObjectOptions object("optimizer", read);
@@ -138,23 +142,31 @@ void for_each_value(const Json& value, const Visit& visit) {
   }
 }
 
+/// Adds a metric, unless it is unknown and may be left out.
+void read_metric(const Json& value, const CompileReading& reading, std::vector<Metric>& metrics) {
+  try {
+    metrics.push_back(metric_from_json(value, reading.custom.metrics));
+  } catch (const InputError& error) {
+    if (!reading.on_unknown_metric) throw;
+    reading.on_unknown_metric(error.what());
+  }
+}
+
 OutputTraining read_output(const Json& loss, const Json& loss_weight, const Json& metrics, const Json& weighted,
-                           const CustomObjects& custom) {
+                           const CompileReading& reading) {
   OutputTraining output;
   for_each_value(loss, [&](const Json& value) {
     require<InputError>(!output.loss, "an output was compiled with several losses; it can have one");
-    output.loss = loss_from_json(value, custom.losses);
+    output.loss = loss_from_json(value, reading.custom.losses);
   });
   for_each_value(loss_weight, [&](const Json& value) { output.loss_weight = value.get<double>(); });
-  for_each_value(metrics,
-                 [&](const Json& value) { output.metrics.push_back(metric_from_json(value, custom.metrics)); });
-  for_each_value(
-      weighted, [&](const Json& value) { output.weighted_metrics.push_back(metric_from_json(value, custom.metrics)); });
+  for_each_value(metrics, [&](const Json& value) { read_metric(value, reading, output.metrics); });
+  for_each_value(weighted, [&](const Json& value) { read_metric(value, reading, output.weighted_metrics); });
   return output;
 }
 
 std::optional<CompileConfig> read_parts(const Json& config, const std::vector<std::string>& names,
-                                        const CustomObjects& custom) {
+                                        const CompileReading& reading) {
   const auto parts = [&](const char* key) { return by_output(key, config.value(key, Json()), names); };
   const std::vector<Json> losses = parts("loss");
   const std::vector<Json> weights = parts("loss_weights");
@@ -162,10 +174,12 @@ std::optional<CompileConfig> read_parts(const Json& config, const std::vector<st
   const std::vector<Json> weighted = parts("weighted_metrics");
   std::vector<OutputTraining> outputs;
   for (std::size_t i = 0; i < names.size(); ++i)
-    outputs.push_back(read_output(losses[i], weights[i], metrics[i], weighted[i], custom));
+    outputs.push_back(read_output(losses[i], weights[i], metrics[i], weighted[i], reading));
   if (std::ranges::none_of(outputs, [](const OutputTraining& output) { return output.loss.has_value(); })) return {};
   const char* const optimizer = config.contains("optimizer_config") ? "optimizer_config" : "optimizer";
-  return CompileConfig{.optimizer = optimizer_from_json(config.value(optimizer, Json())), .outputs = outputs};
+  return CompileConfig{
+      .optimizer = reading.optimizer ? *reading.optimizer : optimizer_from_json(config.value(optimizer, Json())),
+      .outputs = outputs};
 }
 
 }  // namespace
@@ -181,10 +195,10 @@ Json compile_config(const CompileConfig& compiled, ConfigForm form) {
 }
 
 std::optional<CompileConfig> read_compile_config(const Json& config, const std::vector<std::string>& outputs,
-                                                 const CustomObjects& custom) {
+                                                 const CompileReading& reading) {
   if (config.is_null()) return {};
   try {
-    return read_parts(config, outputs, custom);
+    return read_parts(config, outputs, reading);
   } catch (const Json::exception& error) {
     fail<InputError>("how the model was compiled is said as Keras does not: {}", error.what());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,14 @@ struct CustomObjects {
   std::vector<Metric> metrics{};  ///< likewise
 };
 
+/// What reading how a model was compiled takes beside the file.
+struct CompileReading {
+  CustomObjects custom{};                ///< in place of those that the file names
+  std::optional<Optimizer> optimizer{};  ///< in place of the file's
+  /// Given what is wrong with a metric, which is then left out; without it that is an error.
+  std::function<void(const std::string&)> on_unknown_metric{};
+};
+
 /// Keras 3's "compile_config", or the "training_config" of a legacy file. A loss or metric of a program's own stands
 /// there by its name, as Keras writes functions; in place of a schedule of its own there is the rate of now.
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
@@ -33,6 +42,7 @@ nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm 
 /// From either, also Keras 2's, of a model with outputs of these names; nothing for a null one and for a model without
 /// a loss. Throws InputError for what this project does not have, naming it and what would be right.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
-                                                 const std::vector<std::string>& outputs, const CustomObjects& custom);
+                                                 const std::vector<std::string>& outputs,
+                                                 const CompileReading& reading);
 
 }  // namespace lockstep

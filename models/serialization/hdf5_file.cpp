@@ -78,6 +78,11 @@ Turn::Turn() : lock_(library_mutex()) {
 
 Turn::~Turn() { H5Eset_auto2(H5E_DEFAULT, report_, report_data_); }
 
+bool is_hdf5(const std::string& path) {
+  const Turn turn;
+  return H5Fis_hdf5(path.c_str()) > 0;
+}
+
 Reader::Reader(std::string path) : path_(std::move(path)) {
   check_readable(path_);
   require<InputError>(H5Fis_hdf5(path_.c_str()) > 0, "{}: this is not an HDF5 file", path_);

@@ -64,6 +64,9 @@ class Handle {
   Close close_ = nullptr;
 };
 
+/// Whether there is a file of this format; false for one that cannot be read.
+bool is_hdf5(const std::string& path);
+
 /// A file for reading. Only what is stored in the file itself is read: links that lead elsewhere are refused.
 /// Every function throws InputError naming the file, what in it, and the reason. For one thread.
 class Reader {

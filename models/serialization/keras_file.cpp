@@ -95,6 +95,7 @@ void read_keras_weights(const std::string& path, const std::vector<ConfiguredMod
   read_weights(file, groups);
   if (!training) return;
   OptimizerDatasets datasets;
+  if (writer_of(path).version.starts_with("2.")) datasets.order = OptimizerDatasets::Order::tensorflow_2_11;
   const std::size_t count = file.names_in(optimizer_group).size();
   for (std::size_t i = 0; i < count; ++i) datasets.names.push_back(optimizer_dataset(i));
   training->config.optimizer = read_optimizer(file, optimizer_group, datasets, *training);

@@ -170,7 +170,7 @@ Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {
   if (const Loss* found = find_own(own, read)) return *found;
   const auto maker = losses().find(plain_name(read.object.class_name));
   require<InputError>(maker != losses().end(),
-                      "the loss '{}' is none of Keras' that this project has; give one of this name in LoadOptions",
+                      "the loss '{}' is none of Keras' that this project has, and none of this name is given",
                       read.object.class_name);
   return make("loss", maker->second, read.object);
 }
@@ -186,7 +186,7 @@ Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
   const auto loss = losses().find(name == "logcosherror" ? "logcosh" : name);
   const auto maker = metrics().find(name);
   require<InputError>(maker != metrics().end() || loss != losses().end(),
-                      "the metric '{}' is none of Keras' that this project has; give one of this name in LoadOptions",
+                      "the metric '{}' is none of Keras' that this project has, and none of this name is given",
                       read.object.class_name);
   const Metric metric = maker != metrics().end() ? make("metric", maker->second, read.object)
                                                  : MeanMetricWrapper(make("metric", loss->second, read.object));

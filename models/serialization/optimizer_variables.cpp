@@ -207,9 +207,8 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
   // Keras 2 also keeps what an option would need that is off.
   const bool is_whole = order == OptimizerDatasets::Order::keras_3 ? names.size() == all : names.size() >= all;
   require<InputError>(names.size() == counts || is_whole,
-                      "{}: the optimizer {} has {} variables for this model, the file has {}; with "
-                      "LoadOptions::compile = false the model is loaded without it",
-                      file.path(), config.rule.class_name, all, names.size());
+                      "{}: the optimizer {} has {} variables for this model, the file has {}", file.path(),
+                      config.rule.class_name, all, names.size());
   OptimizerState state{.steps = counts_steps ? file.read_integer(names[0]) + std::int64_t{counts_first} : 0,
                        .learning_rate = optimizer.learning_rate(),
                        .slots = {}};

@@ -1,6 +1,8 @@
 #include "lockstep/models/serialization/weights_h5.h"
 
+#include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,7 @@ namespace {
 // hold a layer that stands in several places in the first one only.
 
 const std::string layers_group = "layers";
+const std::string old_layers_group = "_layer_checkpoint_dependencies";  // of tf_keras 2.12 to 2.14, at every level
 const std::string model_group = "vars";
 
 std::string vars_of(const WeightsGroup& group) {
@@ -98,6 +101,25 @@ void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
                       vars_of(group), found);
 }
 
+/// The groups under the name that the file has for a model's layers.
+std::vector<WeightsGroup> groups_in(const hdf5::Reader& file, std::vector<WeightsGroup> groups) {
+  if (file.has_group(layers_group)) return groups;
+  require<InputError>(file.has_group(old_layers_group), "{}: this is not Keras 3's .weights.h5: there is no group {:?}",
+                      file.path(), layers_group);
+  for (WeightsGroup& group : groups) {  // "layers/<key>/layers/<key>"
+    std::string renamed;
+    std::size_t component = 0;
+    for (const auto part : std::views::split(group.path, '/')) {
+      const std::string_view name(part.begin(), part.end());
+      fmt::format_to(std::back_inserter(renamed), "{}{}", component == 0 ? "" : "/",
+                     component % 2 == 0 ? std::string_view(old_layers_group) : name);
+      ++component;
+    }
+    group.path = renamed;
+  }
+  return groups;
+}
+
 /// Throws when the file holds weights that the model has no place for.
 class UnknownWeights {
  public:
@@ -111,7 +133,7 @@ class UnknownWeights {
 
   void check_model() const {
     check_vars(model_group);
-    check_layers(layers_group);
+    check_layers(file_.has_group(layers_group) ? layers_group : old_layers_group);
   }
 
  private:
@@ -182,9 +204,8 @@ void write_weights(hdf5::Writer& file, const Network& network, const std::vector
   }
 }
 
-void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) {
-  require<InputError>(file.has_group(layers_group), "{}: this is not Keras 3's .weights.h5: there is no group {:?}",
-                      file.path(), layers_group);
+void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& all) {
+  const std::vector<WeightsGroup> groups = groups_in(file, all);
   for (const WeightsGroup& group : groups) check_variables(file, group);
   UnknownWeights(file, groups).check_model();
   std::vector<std::pair<Variable, Tensor>> values;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/data/deflate.h>
+#include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
@@ -22,10 +23,11 @@ struct Format {
   void (*read_weights)(const std::string& path, const std::vector<ConfiguredModel::Saved>&, std::optional<Training>&);
 };
 
+constexpr Format keras{save_keras_file, read_keras_config, read_keras_weights};
+constexpr Format legacy{save_legacy_file, read_legacy_config, read_legacy_weights};
+
 /// Throws InvalidArgument for an extension that stands for no format.
 const Format& format_of(const std::string& path) {
-  static constexpr Format keras{save_keras_file, read_keras_config, read_keras_weights};
-  static constexpr Format legacy{save_legacy_file, read_legacy_config, read_legacy_weights};
   const std::string extension = std::filesystem::path(path).extension();
   if (extension == ".keras") return keras;
   require(
@@ -33,6 +35,12 @@ const Format& format_of(const std::string& path) {
       "{}: the extension of a model's file says its format: .keras, or .h5 or .hdf5 for Keras' legacy one, got {:?}",
       path, extension);
   return legacy;
+}
+
+/// As the extension says, but for what Keras 2 until 2.12 wrote in a `.keras` file: the legacy format.
+const Format& format_to_read(const std::string& path) {
+  const Format& format = format_of(path);
+  return hdf5::is_hdf5(path) ? legacy : format;
 }
 
 void check_outside_replica(const char* what) {
@@ -59,12 +67,10 @@ std::optional<Training> training_of(const Model::State& model, const Network& ne
 std::optional<Training> read_training(const nlohmann::ordered_json& config, const Model& model,
                                       const std::vector<ConfiguredModel::Saved>& layers, const LoadOptions& options) {
   if (!options.compile || !config.contains("compile_config")) return {};
-  std::optional<CompileConfig> compiled;
-  try {
-    compiled = read_compile_config(config["compile_config"], model.network().output_names(), options.custom_objects);
-  } catch (const InputError& error) {
-    fail<InputError>("{}; with LoadOptions::compile = false the model is loaded without it", error.what());
-  }
+  std::optional<CompileConfig> compiled = read_compile_config(config["compile_config"], model.network().output_names(),
+                                                              {.custom = options.custom_objects,
+                                                               .optimizer = options.optimizer,
+                                                               .on_unknown_metric = options.on_unknown_metric});
   if (!compiled) return {};
   Training training{.config = std::move(*compiled), .trained = {.variables = model.trainable_variables()}};
   for (const ConfiguredModel::Saved& saved : layers) add_trained(saved.layer, training.trained.in_keras_order);
@@ -90,7 +96,7 @@ void Model::save(const std::string& path) const {
 void save_model(const Model& model, const std::string& path) { model.save(path); }
 
 Model load_model(const std::string& path, const LoadOptions& options) {
-  const Format& format = format_of(path);
+  const Format& format = format_to_read(path);
   check_outside_replica("load_model");
   try {
     const nlohmann::ordered_json config = format.read_config(path);
@@ -98,7 +104,8 @@ Model load_model(const std::string& path, const LoadOptions& options) {
     limit_weights(configured.layers, path);
     Model model(configured.inputs, configured.outputs, {.name = configured.name, .seed = options.seed});
     std::optional<Training> training = read_training(config, model, configured.layers, options);
-    format.read_weights(path, configured.layers, training);
+    std::optional<Training> without_state;
+    format.read_weights(path, configured.layers, options.optimizer ? without_state : training);
     if (training) model.compile(training->config.optimizer, training->config.outputs);
     return model;
   } catch (InputError& error) {

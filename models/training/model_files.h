@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include <lockstep/models/serialization/compile_config.h>
@@ -22,12 +24,16 @@ namespace lockstep {
 /// replica.
 void save_model(const Model& model, const std::string& path);
 
-/// What a file does not say.
+/// What a file does not say, or what counts in place of what it says.
 struct LoadOptions {
   std::uint64_t seed = 0;  ///< of dropout
   bool compile = true;     ///< as the file says, if it does; else the model has to be compiled before it is trained
   /// Losses and metrics of the program's own that the file names.
   CustomObjects custom_objects{};
+  /// To compile the model with in place of the file's, which is then not read.
+  std::optional<Optimizer> optimizer{};
+  /// Given what is wrong with a metric that this project does not have, which is then left out instead of an error.
+  std::function<void(const std::string&)> on_unknown_metric{};
 };
 
 /// The model of such a file, written here or by Keras, for the strategy in whose scope this is called: its layers with

@@ -810,10 +810,48 @@ class TrainedModel(Case):
         model.write_bytes(model.read_bytes()[:5000])
         self.refuse("predict", "--model", model, *self.DATA, *out, says="model.keras")
 
-    def test_a_file_without_a_loss_is_not_evaluated(self):
+    def test_a_file_without_a_loss_predicts_and_is_not_evaluated(self):
         weights = self.train("w.weights.h5")
-        self.succeed("convert", *self.SMALL, weights, self.path / "bare.keras")
-        self.refuse("evaluate", "--model", self.path / "bare.keras", *self.DATA, says=["bare.keras", "says no loss"])
+        bare = ["--model", self.path / "bare.keras"]
+        self.succeed("convert", *self.SMALL, weights, bare[1])
+        self.refuse("evaluate", *bare, *self.DATA, says=["bare.keras", "says no loss"])
+        self.assertEqual(self.predict(*bare), self.predict(*self.SMALL, "--weights", weights))
+
+    def compiled_otherwise(self, model, **parts):
+        """The file with other parts in its compile_config."""
+        changed = self.path / "changed.keras"
+        with zipfile.ZipFile(model) as old, zipfile.ZipFile(changed, "w") as new:
+            for name in old.namelist():
+                content = old.read(name)
+                if name == "config.json":
+                    config = json.loads(content)
+                    config["compile_config"].update(parts)
+                    content = json.dumps(config)
+                new.writestr(name, content)
+        return changed
+
+    def test_a_file_with_an_unknown_optimizer_is_used_for_all_but_to_go_on_with_it(self):
+        model = self.train("model.keras")
+        nadam = self.compiled_otherwise(model, optimizer={"class_name": "Nadam", "config": {}})
+        self.assertEqual(self.predict("--model", nadam), self.predict("--model", model))
+        self.assertEqual(self.evaluate("--model", nadam)["loss"], self.evaluate("--model", model)["loss"])
+        data = ["--data", "synthetic:8"]
+        self.refuse("train", "--model", nadam, *data, says=["of class Nadam; known are SGD", "choose another one with --optimizer"])
+        self.succeed("train", "--model", nadam, *data, "--optimizer", "adam")
+        done = self.succeed("convert", nadam, self.path / "out.keras")
+        self.assertIn("of class Nadam; known are SGD, Adam", done.stderr)
+        self.assertNotIn("LoadOptions", done.stderr)
+        with zipfile.ZipFile(self.path / "out.keras") as file:
+            self.assertNotIn("compile_config", file.read("config.json").decode())
+
+    def test_a_file_with_an_unknown_metric_is_used_without_it(self):
+        model = self.train("model.keras")
+        unknown = self.compiled_otherwise(model, metrics=[{"class_name": "F1Score", "config": {}}, "mae"])
+        done = self.succeed("evaluate", "--model", unknown, *self.DATA, "--json")
+        self.assertEqual(done.stderr.count("the metric 'F1Score' is none of Keras' that this project has"), 1, done.stderr)
+        self.assertIn("mae", json.loads(done.stdout.splitlines()[-1]))
+        self.succeed("train", "--model", unknown, "--data", "synthetic:8")
+        self.succeed("convert", unknown, self.path / "out.h5")
 
 
 class Bench(Case):

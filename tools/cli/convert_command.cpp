@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/runtime/core/logging.h>
 
 #include "commands.h"
 #include "model_file.h"
@@ -34,8 +35,20 @@ void check(const ConvertOptions& options) {
           "OUT {}: is the same file as IN; give it another name", options.out);
 }
 
+/// With how it was compiled, or if that is not known here, without.
+Model read_whole_model(const std::string& file) {
+  try {
+    return load_model(file);
+  } catch (const InputError& error) {
+    Model model = load_model(file, {.compile = false});  // throws for what is wrong with the model itself
+    log_warning("{}; OUT does not say how the model was compiled", error.what());
+    return model;
+  }
+}
+
 Model read(const ConvertOptions& options) {
-  if (!holds_weights_alone(options.in)) return load_model(options.in, {.compile = !holds_weights_alone(options.out)});
+  if (!holds_weights_alone(options.in))
+    return holds_weights_alone(options.out) ? load_model(options.in, {.compile = false}) : read_whole_model(options.in);
   Model model = make_model(parse_model(options.model), {});
   model.load_weights(options.in);
   return model;

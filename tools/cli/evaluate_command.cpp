@@ -14,7 +14,7 @@ struct EvaluateOptions {
 
 void run(const EvaluateOptions& options) {
   options.trained.check();
-  TrainedModel trained = make_trained_model(options.trained);
+  TrainedModel trained = make_trained_model(options.trained, Compiled::for_evaluation);
   const Logs logs = trained.model.evaluate(trained.examples);
   if (!trained.model.strategy().is_chief()) return;
   std::string text;

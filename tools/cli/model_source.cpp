@@ -4,7 +4,9 @@
 #include <future>
 
 #include <lockstep/kernels/ops/dense.h>
+#include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model_files.h>
+#include <lockstep/runtime/core/logging.h>
 
 #include "model_file.h"
 
@@ -23,14 +25,34 @@ ModelInput input_of(const std::string& file, const Network& network) {
           .images = inputs == 1 && network.input_shape().rank() == 3};
 }
 
-Model load_compiled(const std::string& file, std::uint64_t seed) {
-  Model model = load_model(file, {.seed = seed});
+struct LoadedModel {
+  Model model;
+  std::string optimizer_problem{};
+};
+
+LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed) {
+  if (needed == Compiled::not_needed) return {load_model(file, {.seed = seed, .compile = false})};
+  LoadOptions options{.seed = seed, .on_unknown_metric = [&](const std::string& problem) {
+                        log_warning("--model {}: {}; it is left out", file, problem);
+                      }};
+  std::string optimizer_problem;
+  const auto load_as_far_as_known = [&] {
+    try {
+      return load_model(file, options);
+    } catch (const InputError& error) {
+      if (needed == Compiled::for_training) optimizer_problem = error.what();
+      options.optimizer = SGD();
+      options.on_unknown_metric = [](const std::string&) {};  // they have been named
+      return load_model(file, options);
+    }
+  };
+  LoadedModel loaded{load_as_far_as_known(), optimizer_problem};
   try {
-    (void)model.compiled_outputs();
+    (void)loaded.model.compiled_outputs();
   } catch (const LogicError&) {
     fail<InputError>("--model {}: says no loss, since it was saved before compile; compile and save it again", file);
   }
-  return model;
+  return loaded;
 }
 
 /// Begins what the first matrix product of CPUs takes 25 ms longer for: the code that oneDNN generates for all of them.
@@ -80,14 +102,19 @@ void require_no_precision(const std::string& model, const std::optional<DTypePol
 }
 
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
-                                 const ReplicaOptions& replicas, const Strategy& strategy) {
+                                 const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed) {
   const std::future<void> beside_reading = first_product(strategy);
   if (is_model_file(model)) {
     require(!settings.dropout, "--dropout is for the models that have a name; --model is {}", model);
     require_no_precision(model, settings.dtype_policy);
-    Model loaded = replicas.make_model(strategy, [&] { return load_compiled(model, settings.seed); });
+    std::string optimizer_problem;
+    Model loaded = replicas.make_model(strategy, [&] {
+      LoadedModel found = load(model, settings.seed, needed);
+      optimizer_problem = std::move(found.optimizer_problem);
+      return std::move(found.model);
+    });
     TrainingData suiting = load_data(data, input_of(model, loaded.network()));
-    return {std::move(loaded), std::move(suiting)};
+    return {std::move(loaded), std::move(suiting), std::move(optimizer_problem)};
   }
   const ModelKind kind = parse_model(model);
   TrainingData suiting = load_data(data, cli::input_of(kind));

@@ -22,7 +22,11 @@ void check_model(const std::string& model, const ReplicaOptions& replicas);
 struct ModelAndData {
   Model model;
   TrainingData data;
+  std::string optimizer_problem{};  ///< why a file's optimizer cannot be used, if that is so
 };
+
+/// What a command needs of how a file's model was compiled. Metrics that are unknown are left out, with a warning.
+enum class Compiled { not_needed, for_evaluation, for_training };
 
 /// --precision, for the models that have a name: those of a file say themselves what each layer computes in.
 void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy);
@@ -31,10 +35,10 @@ void add_graphs_option(CLI::App& command, bool& cuda_graphs);
 /// Throws InvalidArgument where a precision was given for a model of a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
-/// The model over the replicas, and data that suit it. One of a file is compiled, as the file says; one of the zoo is
-/// not. Throws InputError for a file that does not say how the model is trained, InvalidArgument for data that do not
-/// suit it.
+/// The model over the replicas, and data that suit it. One of a file is compiled, as the file says, if that is needed;
+/// one of the zoo is not. Throws InputError for a file that does not say a loss that is needed, InvalidArgument for
+/// data that do not suit it.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
-                                 const ReplicaOptions& replicas, const Strategy& strategy);
+                                 const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed);
 
 }  // namespace lockstep::cli

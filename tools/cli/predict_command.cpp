@@ -38,7 +38,7 @@ void run(const PredictOptions& options) {
   options.trained.check();
   require(options.output.ends_with(".csv"), "--output {}: the name must end in .csv", options.output);
   require_writable(options.output, "--output");
-  TrainedModel trained = make_trained_model(options.trained);
+  TrainedModel trained = make_trained_model(options.trained, Compiled::not_needed);
   const std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
   if (!trained.model.strategy().is_chief()) return;
   const std::string text = as_csv(outputs, trained.model.network().output_names());

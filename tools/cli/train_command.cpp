@@ -76,8 +76,10 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
 }
 
 /// A model of a file is trained as it was, but for what is given.
-Optimizer compile(const TrainOptions& options, Model& model) {
+Optimizer compile(const TrainOptions& options, Model& model, const std::string& optimizer_problem) {
   const bool of_file = is_model_file(options.model);
+  require<InputError>(options.update.optimizer || optimizer_problem.empty(),
+                      "--model {}; choose another one with --optimizer", optimizer_problem);
   const Optimizer optimizer = of_file ? options.update.changed(model.optimizer()) : options.update.make_optimizer();
   optimizer.check_numerics(options.check_numerics);
   if (of_file)
@@ -92,12 +94,12 @@ int run(TrainOptions options) {
   const Strategy strategy = options.replicas.make_strategy();
   const int replicas = options.replicas.replicas_of(strategy);
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
-  auto [model, data] = make_model_and_data(
+  auto [model, data, optimizer_problem] = make_model_and_data(
       options.model, {.seed = options.data.seed, .dropout = options.dropout, .dtype_policy = options.dtype_policy},
-      options.data, options.replicas, strategy);
+      options.data, options.replicas, strategy, Compiled::for_training);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
-  const Optimizer optimizer = compile(options, model);
+  const Optimizer optimizer = compile(options, model, optimizer_problem);
   if (!options.weights.empty()) model.load_weights(options.weights);
 
   const std::string what =

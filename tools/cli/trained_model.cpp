@@ -21,12 +21,12 @@ void TrainedModelOptions::check() const {
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
 }
 
-TrainedModel make_trained_model(const TrainedModelOptions& options) {
+TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed) {
   const Strategy strategy = options.replicas.make_strategy();
   DataOptions data = options.data;
   if (data.batch_size == 0) data.batch_size = std::int64_t{64} * options.replicas.replicas_of(strategy);
-  auto [model, examples] =
-      make_model_and_data(options.model, {.dtype_policy = options.dtype_policy}, data, options.replicas, strategy);
+  auto [model, examples, ignored] = make_model_and_data(options.model, {.dtype_policy = options.dtype_policy}, data,
+                                                        options.replicas, strategy, needed);
   if (!is_model_file(options.model)) {
     const ModelKind kind = parse_model(options.model);
     model.compile(make_usual_optimizer(kind), make_loss(kind), {Accuracy()});

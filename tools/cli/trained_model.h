@@ -21,7 +21,7 @@ struct TrainedModelOptions {
   void check() const;
 };
 
-/// A model over its replicas, compiled, and the examples: those to test, or all where there are none.
+/// A model over its replicas and the examples: those to test, or all where there are none.
 struct TrainedModel {
   Model model;
   std::string data;         ///< for people
@@ -31,6 +31,6 @@ struct TrainedModel {
 };
 
 /// Throws as make_model_and_data, and InputError for weights that do not fit.
-TrainedModel make_trained_model(const TrainedModelOptions& options);
+TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed);
 
 }  // namespace lockstep::cli

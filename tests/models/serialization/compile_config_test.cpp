@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 CompileConfig read(const Json& config, const CustomObjects& custom = {}) {
-  return read_compile_config(config, {"end"}, custom).value();
+  return read_compile_config(config, {"end"}, {.custom = custom}).value();
 }
 
 CompileConfig compiled_with(const Optimizer& optimizer, const OutputTraining& output) { return {optimizer, {output}}; }
@@ -174,6 +174,29 @@ TEST(CompileConfig, MayBeMissing) {
   EXPECT_FALSE(read_compile_config(keras_2(sgd, "null"), {"end"}, {}).has_value());
 }
 
+// As tf_keras 2.12 to 2.15 write what compile() was given.
+TEST(CompileConfig, NamesAnOptimizerAsCompileTakesIt) {
+  const auto rate_of = [](const char* optimizer) {
+    return read(Json{{"optimizer", optimizer}, {"loss", "mse"}}).optimizer.learning_rate();
+  };
+  EXPECT_EQ(rate_of("sgd"), 0.01);
+  EXPECT_EQ(rate_of("rmsprop"), 0.001);
+  EXPECT_EQ(rate_of("Adam"), 0.001);
+}
+
+TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
+  const Json config = keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")",
+                              R"([{"class_name": "F1Score", "config": {}}, "mae"])");
+  std::vector<std::string> problems;
+  const CompileReading reading{.optimizer = Adam(),
+                               .on_unknown_metric = [&](const std::string& problem) { problems.push_back(problem); }};
+  const CompileConfig compiled = read_compile_config(config, {"end"}, reading).value();
+  EXPECT_EQ(compiled.optimizer.config().rule.class_name, "Adam");
+  ASSERT_EQ(compiled.outputs.at(0).metrics.size(), 1U);
+  EXPECT_EQ(compiled.outputs.at(0).metrics[0].name(), "mae");
+  EXPECT_THAT(problems, testing::ElementsAre(testing::HasSubstr("the metric 'F1Score' is none of Keras'")));
+}
+
 TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "the optimizer is of class Nadam; known are SGD, Adam",
                read(keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")")));
@@ -188,7 +211,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(
       InputError, "the learning rate's schedule is of class Mine; known are ExponentialDecay",
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
-  EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has; give one of this name",
+  EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has, and none of this name is given",
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {}})")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be sum; it must be sum_over_batch_size",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));

@@ -160,5 +160,52 @@ TEST(Keras3Terms, OfACallAreWithoutTraining) {
   EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "lockstep"}), model);
 }
 
+/// A model of two outputs, two of whose calls are in inference in training too.
+class Keras2Calls : public testing::TestWithParam<const char*> {
+ protected:
+  static void expect_next_epoch(Model& model) {
+    const std::string file = "tf_2_15";
+    const Dataset rows =
+        Dataset::from_tensors({expected(file, "input_0")}, {expected(file, "target_0"), expected(file, "target_1")})
+            .batch(4);
+    const History history = model.fit(rows);
+    EXPECT_NEAR(history.values.at("loss").back(), expected(file, "loss").to_vector<float>()[0], 1e-5);
+    std::vector<std::string> names;
+    for (const auto& [name, values] : history.values) names.push_back(name);
+    EXPECT_THAT(names, testing::IsSupersetOf({"foo_mae", "bar_mean_squared_error", "foo_loss", "bar_loss"}));
+    for (std::size_t i = 0; i < model.variables().size(); ++i)
+      test::expect_close(model.variables()[i].value(), expected(file, fmt::format("after_{}", i)).to_vector<double>(),
+                         100);
+  }
+
+  const std::string path_ = std::string(LOCKSTEP_KERAS_2_FILES) + "/tf_2_15" + GetParam();
+};
+
+TEST_P(Keras2Calls, AreTrainedOnAsInKeras2) {
+  Model model = load_model(path_);
+  EXPECT_EQ(model.optimizer().state().steps, 3);
+  expect_next_epoch(model);
+}
+
+TEST_P(Keras2Calls, AreKeptByFilesAndModelsAroundThem) {
+  const test::TemporaryFolder folder;
+  for (const char* const name : {"model.keras", "model.h5"}) {
+    save_model(load_model(path_), folder / name);
+    Model again = load_model(folder / name);
+    expect_next_epoch(again);
+  }
+  const Model inner = load_model(path_);
+  const Symbol x = Input({4});
+  Model outer({x}, inner.run({x}));
+  outer.compile(inner.optimizer(), inner.compiled_outputs());
+  const Dataset rows = Dataset::from_tensors({expected("tf_2_15", "input_0")},
+                                             {expected("tf_2_15", "target_0"), expected("tf_2_15", "target_1")});
+  EXPECT_NEAR(outer.fit(rows.batch(4)).values.at("loss").back(), expected("tf_2_15", "loss").to_vector<float>()[0],
+              1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Keras2Calls, testing::Values(".h5", ".keras"),
+                         [](const auto& test) { return std::string(test.param + 1); });
+
 }  // namespace
 }  // namespace lockstep

@@ -17,6 +17,7 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/weights_h5.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
@@ -354,6 +355,21 @@ TEST_F(WeightsH5, IsForOutsideTheReplicas) {
   EXPECT_THAT(error_of<LogicError>([&] { two.run([&] { load_weights(network, file_); }); }),
               HasSubstr("call it outside a replica"));
   EXPECT_THAT(folder_.names(), ElementsAre());
+}
+
+TEST_F(WeightsH5, AreReadAsTfKeras213WroteThem) {
+  hdf5::Writer file(0);
+  const std::string layers = "_layer_checkpoint_dependencies";
+  const std::string inner = fmt::format("{}/sequential/{}/dense/vars", layers, layers);
+  file.add_dataset(inner + "/0", std::vector<float>{1, 2}, {2, 1});
+  file.add_dataset(layers + "/dense/vars/0", std::vector<float>{3}, {1, 1});
+  file.add_group(layers + "/input_layer/vars");
+  file.write_to(file_);
+  const Model model = Sequential({2}, {Dense({.units = 1, .use_bias = false})});
+  const Symbol x = Input({2});
+  const Network network(x, Dense({.units = 1, .use_bias = false})(model(x)), 0);
+  load_weights(network, file_);
+  EXPECT_THAT(weights_of(network), ElementsAre(std::vector<float>{1, 2}, std::vector<float>{3}));
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -123,6 +125,15 @@ TEST_P(ModelFiles, NameWhatIsWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ModelFiles, testing::Values(".keras", ".h5"));
+
+// Keras 2 until 2.12 wrote the legacy format in every file.
+TEST(ModelFileFormats, OfAKerasFileCanBeTheLegacyOne) {
+  const test::TemporaryFolder folder;
+  const Model saved = small_model();
+  save_model(saved, folder / "model.h5");
+  std::filesystem::rename(folder / "model.h5", folder / "model.keras");
+  EXPECT_EQ(test::weights_of(load_model(folder / "model.keras")), test::weights_of(saved));
+}
 
 // Memory is taken for no more weights than the file can hold, whatever it says of its layers.
 TEST(ModelFileWeights, AreNotMoreThanTheFileHolds) {

@@ -122,7 +122,31 @@ def of_tensorflow_2_11():
     make_trained(tf_keras, "tf2_sgd", optimizers.SGD(0.125, momentum=0.75))
 
 
+def of_tensorflow_2_15():
+    """Calls in inference in a model that trains, and two outputs, in both formats."""
+    import keras
+
+    layers = keras.layers
+    x = keras.Input((4,), name="x")
+    inner = keras.Sequential([keras.Input((4,)), layers.BatchNormalization(name="inner_norm"),
+                              layers.Dense(3, activation="tanh", name="inner_dense")], name="inner")
+    h = inner(layers.BatchNormalization(name="norm")(x, training=False), training=False)
+    model = keras.Model(x, [layers.Dense(2, name="foo")(h), layers.Dense(1, name="bar")(h)], name="calls")
+    randomize(model)
+    model.compile(keras.optimizers.Adam(0.03125, beta_1=0.5, beta_2=0.75), "mse",
+                  metrics={"foo": ["mae"], "bar": [keras.metrics.MeanSquaredError()]})
+    rows, targets = draw(4), [draw(2), draw(1)]
+    model.fit(rows, targets, batch_size=4, epochs=1, shuffle=False, verbose=0)
+    for name in ["tf_2_15.h5", "tf_2_15.keras"]:
+        model.save(folder / name)
+    loss = model.fit(rows, targets, batch_size=4, epochs=1, shuffle=False, verbose=0).history["loss"]
+    values = {"input_0": rows, **numbered("target", targets), "loss": loss, **numbered("after", model.get_weights())}
+    keep("tf_2_15.h5", values)
+
+
 if tf.__version__.startswith("1."):
     of_keras_2()
+elif tf.__version__.startswith("2.15."):
+    of_tensorflow_2_15()
 else:
     of_tensorflow_2_11()
