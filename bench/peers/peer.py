@@ -45,6 +45,10 @@ def make_parser(text, models):
     parser.add_argument("--warmup", type=int, default=5, help="steps before measuring (default 5)")
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32",
                         help="bfloat16 means mixed precision: variables stay float32 (default float32)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
+                        help="what the replicas compute on; cuda: a GPU each (default cpu)")
+    parser.add_argument("--tf32", action=argparse.BooleanOptionalAction, default=False,
+                        help="let products and convolutions of float32 round their operands to TF32, on GPUs")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")
     return parser
 
@@ -56,6 +60,15 @@ def check(parser, args, replicas):
         parser.error(f"--{replicas} and --steps must be at least 1, --warmup at least 0")
     if args.batch_size < 1 or args.batch_size % count:
         parser.error(f"--batch-size must be a positive multiple of --{replicas}")
+    if args.tf32 and (args.device != "cuda" or args.precision != "float32"):
+        parser.error("--tf32 is for --device cuda and --precision float32")
+
+
+def require_gpus(parser, needed, found, framework):
+    """Ends the program with status 2 and one line unless the framework finds enough GPUs."""
+    if found < needed:
+        there = f"{found} GPU{'' if found == 1 else 's'}" if found else "no GPU"
+        parser.exit(2, f"{parser.prog}: --device cuda: {needed} needed, and {framework} finds {there}\n")
 
 
 def train(step, args, start_s):
@@ -76,6 +89,7 @@ def train(step, args, start_s):
         "model": args.model,
         "global_batch": args.batch_size,
         "precision": args.precision,
+        "tf32": args.tf32,
         "examples_per_s": args.batch_size / median * 1e3,
         "step_ms": {"median": median, "p10": percentile(times, 0.1), "p90": percentile(times, 0.9)},
         "time_to_first_step_s": first_step_s,

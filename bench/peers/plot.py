@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 COLORS = {"lockstep": "#1f6feb", "pytorch-ddp": "#d1495b", "pytorch": "#e8a33d", "pytorch-compile": "#8a6d3b",
-          "tensorflow": "#57606a"}
+          "pytorch-reduce-overhead": "#2e8b57", "tensorflow": "#57606a", "one-replica": "#8ab4f8"}
 
 
 def quoted(text):

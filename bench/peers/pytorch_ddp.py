@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Trains a model with PyTorch DistributedDataParallel on the CPU and reports its speed.
+"""Trains a model with PyTorch, with DistributedDataParallel over several replicas, and reports its speed.
 
 The peer of `lockstep bench`: the same network, optimizer, loss and batch split, with PyTorch's own means. It starts
 its processes on this machine; with --rank it is one of those that somebody else starts, on several machines say.
+With --device cuda each process has a GPU of its own, where its data lie from the start.
 People's text goes to stderr; with --json the last line of stdout is one JSON object.
 """
 
@@ -10,7 +11,9 @@ import argparse
 import contextlib
 import gc
 import os
+import pathlib
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -21,23 +24,59 @@ import peer
 from pytorch_models import WORKLOADS, count_params
 
 
-def measure(rank, args, start_s):
+class StepTimes:
+    """What steps take on the host, up to where it begins to wait for their loss, and on the GPU, by CUDA's events."""
+
+    def __init__(self, device):
+        self.cuda = device.type == "cuda"
+        self.host_ms = []
+        self.events = []
+
+    def begin(self):
+        self.start = time.perf_counter()
+        if self.cuda:
+            self.events.append([torch.cuda.Event(enable_timing=True) for _ in range(2)])
+            self.events[-1][0].record()
+
+    def end(self):
+        if self.cuda:
+            self.events[-1][1].record()
+        self.host_ms.append((time.perf_counter() - self.start) * 1e3)
+
+    def medians(self, warmup):
+        if not self.cuda:
+            return {}
+        torch.cuda.synchronize()
+        device_ms = [begin.elapsed_time(end) for begin, end in self.events[warmup:]]
+        return {"host_ms": peer.percentile(self.host_ms[warmup:], 0.5), "device_ms": peer.percentile(device_ms, 0.5)}
+
+
+def set_up_gpu(device, args):
+    """What float32 is computed in, and cuDNN's algorithms by their measured speed, as lockstep chooses them."""
+    torch.cuda.set_device(device)
+    torch.backends.cuda.matmul.allow_tf32 = args.tf32
+    torch.backends.cudnn.allow_tf32 = args.tf32
+    torch.backends.cudnn.benchmark = True
+
+
+def measure(rank, device, args, start_s):
     """Trains this replica with the others of the group."""
     workload = WORKLOADS[args.model]
     # The same seed everywhere: the replicas start equal, and the global batch does not depend on their number.
     torch.manual_seed(peer.SEED)
     memory_format = torch.channels_last if args.channels_last else torch.contiguous_format
-    model = workload.make_model().to(memory_format=memory_format)
+    model = workload.make_model().to(device, memory_format=memory_format)
     params = count_params(model)
     assert params == workload.params, f"{args.model} has {params} parameters, not {workload.params}"
     shard = args.batch_size // args.processes
-    *inputs, labels = (part[rank * shard:(rank + 1) * shard].clone() for part in workload.examples(args.batch_size))
+    *inputs, labels = (part[rank * shard:(rank + 1) * shard].clone().to(device)
+                       for part in workload.examples(args.batch_size))
     inputs = [part.contiguous(memory_format=memory_format) if part.dim() == 4 else part for part in inputs]
     # From here on the replicas must differ, or all would drop the same units.
     torch.manual_seed(peer.SEED + 1 + rank)
 
     if args.compile:
-        model.compile()
+        model.compile(mode=args.compile)
     replica = model
     if args.processes > 1:
         # Moving statistics stay local to a replica, as under MirroredStrategy, so nothing is broadcast per step.
@@ -46,32 +85,48 @@ def measure(rank, args, start_s):
         )
     optimizer = workload.make_optimizer(part for part in replica.parameters() if part.requires_grad)
     loss_of = workload.loss()
+    times = StepTimes(device)
 
     def precision():
         if args.precision == "bfloat16":
-            return torch.autocast("cpu", dtype=torch.bfloat16)
+            return torch.autocast(device.type, dtype=torch.bfloat16)
         return contextlib.nullcontext()
 
     def step():
+        times.begin()
         optimizer.zero_grad(set_to_none=True)
         with precision():
             loss = loss_of(replica(*inputs), labels)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        times.end()
+        return loss.item()  # waits for the GPU, as each of lockstep's steps does
 
-    return {**peer.train(step, args, start_s), "params": params}
+    return {**peer.train(step, args, start_s), **times.medians(args.warmup), "params": params}
+
+
+def about_gpu(device):
+    if device.type != "cuda":
+        return {"device": "CPU"}
+    return {"device": torch.cuda.get_device_name(device), "cuda": torch.version.cuda,
+            "cudnn": torch.backends.cudnn.version(), "peak_device_memory_mb": torch.cuda.max_memory_reserved() / 2**20}
 
 
 def run_replica(rank, args, threads, master, start_s, results):
     """Finds the other replicas at the store `master`; replica 0 puts the report into `results`."""
     torch.set_num_threads(threads)
+    device = torch.device("cpu")
+    if args.device == "cuda":
+        device = torch.device("cuda", rank % torch.cuda.device_count())
+        set_up_gpu(device, args)
     group = args.processes > 1
     if group:
         store = dist.TCPStore(*master, is_master=False)
-        dist.init_process_group("gloo", store=store, rank=rank, world_size=args.processes)
-    report = measure(rank, args, start_s)
-    sums = torch.tensor([report["loss_first"], report["loss_last"], peer.peak_memory_mb()], dtype=torch.float64)
+        dist.init_process_group("nccl" if args.device == "cuda" else "gloo", store=store, rank=rank,
+                                world_size=args.processes)
+    report = measure(rank, device, args, start_s)
+    sums = torch.tensor([report["loss_first"], report["loss_last"], peer.peak_memory_mb()], dtype=torch.float64,
+                        device=device)
     if group:
         dist.all_reduce(sums)
         # Frees DDP's references, so that the group's threads end here. Those that free a tensor while Python ends abort.
@@ -83,7 +138,7 @@ def run_replica(rank, args, threads, master, start_s, results):
             "peer": "pytorch-ddp" if group else "pytorch",
             "version": torch.__version__,
             "replicas": args.processes,
-            "device": "CPU",
+            **about_gpu(device),
             **report,
             "loss_first": loss_first / args.processes,
             "loss_last": loss_last / args.processes,
@@ -104,10 +159,18 @@ def parse_args():
     parser.add_argument("--interface", default="lo", help="of the network, for Gloo (default lo)")
     parser.add_argument("--channels-last", action=argparse.BooleanOptionalAction, default=True,
                         help="NHWC storage of images and weights")
-    parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False,
-                        help="torch.compile the model; needs a C++ compiler")
+    parser.add_argument("--compile", choices=("default", "reduce-overhead"), nargs="?", const="default", metavar="MODE",
+                        help="torch.compile the model, by default or with reduce-overhead, which captures CUDA graphs; "
+                             "needs a C++ compiler")
+    parser.add_argument("--compile-cache", type=pathlib.Path, metavar="DIR",
+                        help="keep there what torch.compile makes, for later runs (default TORCHINDUCTOR_CACHE_DIR, or "
+                             "a temporary folder of the user's)")
     args = parser.parse_args()
     peer.check(parser, args, "processes")
+    if args.compile == "reduce-overhead" and args.device != "cuda":
+        parser.error("--compile reduce-overhead is for --device cuda")
+    if args.device == "cuda":
+        peer.require_gpus(parser, 1 if args.rank is not None else args.processes, torch.cuda.device_count(), "PyTorch")
     if args.rank is not None and not 0 <= args.rank < args.processes:
         parser.error("--rank must be at least 0 and less than --processes")
     return args
@@ -120,9 +183,11 @@ def main():
     threads = max(1, len(os.sched_getaffinity(0)) // (1 if alone else args.processes))
     # Else Gloo would resolve the host name, which need not work.
     os.environ.setdefault("GLOO_SOCKET_IFNAME", args.interface)
+    if args.compile_cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(args.compile_cache.resolve())
     if not args.rank:
         print(f"pytorch {torch.__version__}: {args.model}, {args.processes} process(es) of {threads} thread(s), "
-              f"global batch {args.batch_size}, {args.precision}", file=sys.stderr)
+              f"global batch {args.batch_size}, {args.precision}, {args.device}", file=sys.stderr)
     host, _, port = args.master.rpartition(":")
     store = None
     if not args.rank:

@@ -23,6 +23,26 @@ def environment(framework):
     return made.stdout.strip()
 
 
+def given_python(parser, python, module):
+    """`python`, an interpreter's path or name; refused unless it runs and has the module."""
+    try:
+        asked = subprocess.run([python, "-c", f"import importlib.util as u; print(u.find_spec({module!r}) is not None)"],
+                               capture_output=True, text=True)
+        found = asked.stdout.strip()
+    except OSError as error:
+        parser.error(f"--python {python}: cannot be run: {error.strerror}")
+    if found != "True":
+        parser.error(f"--python {python}: " + (f"has no module {module}" if found == "False" else "is no Python"))
+    return python
+
+
+def require_gpu(parser, program):
+    """Ends this program with status 2 and one line where lockstep finds no GPU, or was built without CUDA."""
+    why = report_of(output_of([program, "devices", "--json"], 60))["why_no_gpu"]
+    if why:
+        parser.exit(2, f"{parser.prog}: --device cuda: {why}\n")
+
+
 def add_program_option(parser):
     parser.add_argument("--lockstep", type=pathlib.Path, default=LOCKSTEP, metavar="PROGRAM",
                         help="default build/release/tools/lockstep")
@@ -80,6 +100,17 @@ def require_one_model(reports):
         sys.exit(f"not the same model, by the number of parameters: {counts}")
 
 
+def gpus():
+    """Names of this machine's GPUs and their driver's version, as the driver's own program gives them."""
+    try:
+        asked = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                               capture_output=True, text=True)
+    except OSError:
+        return {}
+    rows = [line.rsplit(", ", 1) for line in asked.stdout.splitlines()] if asked.returncode == 0 else []
+    return {"gpus": [row[0] for row in rows], "driver": rows[0][1]} if rows else {}
+
+
 def machine():
     cpu = {}
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
@@ -87,7 +118,7 @@ def machine():
         cpu.setdefault(name.strip(), value.strip())
     flags = cpu.get("flags", "").split()
     return {"cpu": cpu.get("model name", platform.machine()), "cores": len(os.sched_getaffinity(0)),
-            "instructions": [name for name in INSTRUCTIONS if name in flags], "system": platform.platform()}
+            "instructions": [name for name in INSTRUCTIONS if name in flags], **gpus(), "system": platform.platform()}
 
 
 def git(*args):

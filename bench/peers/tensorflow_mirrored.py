@@ -2,7 +2,7 @@
 """Trains a Keras model under TensorFlow's MirroredStrategy and reports its speed.
 
 The peer of `lockstep bench`: the same network, optimizer, loss and batch split, with TensorFlow's own means: a custom
-loop whose step is a tf.function. Replicas are on the GPUs that TensorFlow sees; if none, on logical CPUs.
+loop whose step is a tf.function. Replicas are on logical CPUs or, with --device cuda, on GPUs.
 People's text goes to stderr; with --json the last line of stdout is one JSON object.
 """
 
@@ -19,18 +19,18 @@ import peer
 from tensorflow_models import WORKLOADS
 
 
-def make_devices(replicas):
+def make_devices(args):
     """Their names. Logical CPUs share their threads: each has its part of the cores when all of them compute."""
     cores = len(os.sched_getaffinity(0))
-    tf.config.threading.set_intra_op_parallelism_threads(max(1, cores // replicas))
-    tf.config.threading.set_inter_op_parallelism_threads(replicas)
-    gpus = tf.config.list_physical_devices("GPU")
-    if not gpus:
-        cpu = tf.config.list_physical_devices("CPU")[0]
-        tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * replicas)
-    elif len(gpus) < replicas:
-        sys.exit(f"tensorflow_mirrored.py: --replicas {replicas} need as many GPUs, and there are {len(gpus)}")
-    return [device.name for device in tf.config.list_logical_devices("GPU" if gpus else "CPU")[:replicas]]
+    tf.config.threading.set_intra_op_parallelism_threads(max(1, cores // args.replicas))
+    tf.config.threading.set_inter_op_parallelism_threads(args.replicas)
+    if args.device == "cuda":
+        tf.config.experimental.enable_tensor_float_32_execution(args.tf32)
+        return [device.name for device in tf.config.list_logical_devices("GPU")[:args.replicas]]
+    tf.config.set_visible_devices([], "GPU")
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * args.replicas)
+    return [device.name for device in tf.config.list_logical_devices("CPU")[:args.replicas]]
 
 
 def make_step(strategy, workload, model, optimizer, batch_size):
@@ -51,7 +51,7 @@ def make_step(strategy, workload, model, optimizer, batch_size):
 
 def measure(args):
     start_s = peer.process_start_s()
-    strategy = tf.distribute.MirroredStrategy(make_devices(args.replicas))
+    strategy = tf.distribute.MirroredStrategy(make_devices(args))
     print(f"tensorflow {tf.__version__}: {args.model}, {args.replicas} replica(s), global batch {args.batch_size}, "
           f"{args.precision}", file=sys.stderr)
     keras.utils.set_random_seed(peer.SEED)
@@ -85,6 +85,8 @@ def main():
     parser.add_argument("--replicas", type=int, default=2, help="one on each device (default 2)")
     args = parser.parse_args()
     peer.check(parser, args, "replicas")
+    if args.device == "cuda":
+        peer.require_gpus(parser, args.replicas, len(tf.config.list_physical_devices("GPU")), "TensorFlow")
     peer.say_and_print(measure(args), args.json)
 
 

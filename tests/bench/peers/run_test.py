@@ -1,4 +1,5 @@
-"""bench/peers/run and run_first_step with programs that only say what they are told to instead of training. Usage: run_test.py PEERS"""
+"""bench/peers/run and run_first_step with programs that print given reports instead of training, and with the real
+lockstep where that refuses. Usage: run_test.py PEERS LOCKSTEP"""
 
 import json
 import os
@@ -10,6 +11,7 @@ import tempfile
 import unittest
 
 PEERS = pathlib.Path(sys.argv.pop(1))
+LOCKSTEP = pathlib.Path(sys.argv.pop(1))
 # Stands for lockstep, and for each environment's Python: says the next of its reports and writes down that it was there.
 PROGRAM = """#!{python}
 import json, pathlib, sys
@@ -19,7 +21,15 @@ if sys.argv[1] == "-B":
     name = pathlib.Path(sys.argv[2]).stem
     if name == "pytorch_ddp":
         processes = sys.argv[sys.argv.index("--processes") + 1]
-        name = "pytorch-ddp" if processes != "1" else "pytorch-compile" if "--compile" in sys.argv else "pytorch"
+        name = "pytorch-ddp" if processes != "1" else "pytorch"
+        if "--compile" in sys.argv:
+            mode = sys.argv[sys.argv.index("--compile") + 1]
+            name = "pytorch-compile" if mode == "default" else "pytorch-" + mode
+if sys.argv[1] == "-c":  # whether it has a module
+    print(True)
+    sys.exit()
+if sys.argv[1] == "devices":
+    name = "devices"
 with open(folder / "calls", "a") as calls:
     print(json.dumps([name, *sys.argv[1:]]), file=calls)
 said = json.loads((folder / "reports.json").read_text())[name]
@@ -110,15 +120,18 @@ class Run(Case):
         for call, model, batch in zip(self.calls(), ["mlp"] * 5 + ["resnet50"] * 5, ["8"] * 5 + ["4"] * 5):
             self.assertEqual(call[-9:], ["--model", model, "--batch-size", batch, "--steps", "6", "--warmup", "2",
                                          "--json"])
-        replicas = [call[call.index(option) + 1] for call in self.calls()[:5] for option in ("--replicas", "--processes")
-                    if option in call]
-        self.assertEqual(replicas, ["4", "4", "1", "1", "4"])
+        replicas = [call[call.index(option) + 1] for call in self.calls()[:5]
+                    for option in ("--devices", "--replicas", "--processes") if option in call]
+        self.assertEqual(replicas, ["CPU:0,CPU:1,CPU:2,CPU:3", "4", "1", "1", "4"])
+        for call in self.calls():
+            self.assertEqual([call[i + 1] for i, part in enumerate(call) if part == "--device"],
+                             ["cpu"] if call[0] != "lockstep" else [])
 
     def test_one_replica_is_lockstep_itself(self):
         done = self.run_with({"lockstep": [report(3), report(2)]}, "--models", "mlp:8", "--peers", "one-replica",
                              "--rounds", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([call[call.index("--replicas") + 1] for call in self.calls()], ["2", "1"])
+        self.assertEqual([call[call.index("--devices") + 1] for call in self.calls()], ["CPU:0,CPU:1", "CPU:0"])
         [comparison] = json.loads((self.folder / "out.json").read_text())["comparisons"]
         self.assertEqual(comparison["rounds"][0]["ratios"], {"one-replica": 1.5})
 
@@ -142,10 +155,75 @@ class Run(Case):
         other = {"lockstep": [report(1)], "pytorch": [report(1, params=8)]}
         self.fails(self.run_with(other, *options), "not the same model", "lockstep 7, pytorch 8")
         self.fails(self.run_with({"lockstep": [report(1)], "pytorch": ["out of wits"]}, *options),
-                   "out of wits", "failed with 3", "--processes 1 --precision float32 --model mlp")
+                   "out of wits", "failed with 3", "--processes 1 --device cpu --precision float32 --model mlp")
         self.fails(self.run_with({"lockstep": [{"params": 7}], "pytorch": [report(1)]}, *options),
                    "no positive examples_per_s")
         self.fails(self.run_with({"lockstep": [[]], "pytorch": [report(1)]}, *options), "no JSON object")
+
+    def on_gpu(self, *options):
+        sides = ["pytorch", "pytorch-compile", "pytorch-reduce-overhead", "pytorch-ddp", "tensorflow_mirrored"]
+        done = self.run_with({"devices": [{"why_no_gpu": ""}], "lockstep": [report(3)],
+                              **{side: [report(2)] for side in sides}}, "--device", "cuda", "--rounds", "1", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [call for call in self.calls() if call[0] != "devices"]
+
+    def test_on_a_gpu_all_sides_compute_there(self):
+        calls = self.on_gpu("--models", "mlp:8")
+        self.assertEqual([call[0] for call in calls],
+                         ["lockstep", "pytorch", "pytorch-compile", "pytorch-reduce-overhead"])
+        for call in calls:
+            option, value = ("--devices", "GPU:0") if call[0] == "lockstep" else ("--device", "cuda")
+            self.assertEqual(call[call.index(option) + 1], value)
+            self.assertEqual(call[-5:], ["--steps", "50", "--warmup", "10", "--json"])
+            self.assertNotIn("--tf32", call)
+        [comparison] = json.loads((self.folder / "out.json").read_text())["comparisons"]
+        self.assertEqual([comparison[key] for key in ("device", "peers_tf32", "cuda_graphs", "replicas")],
+                         ["cuda", False, False, 1])
+
+    def test_on_gpus_the_peers_may_use_tf32_and_keep_what_they_compile(self):
+        calls = self.on_gpu("--models", "mlp:8", "--replicas", "2", "--tf32", "on", "--cuda-graphs", "--peers",
+                            "pytorch-ddp", "pytorch-compile", "tensorflow", "--compile-cache", self.folder / "cache")
+        cache = str((self.folder / "cache").resolve())
+        by_side = {call[0]: call[:-9] for call in calls}
+        self.assertEqual(by_side["lockstep"][1:], ["bench", "--devices", "GPU:0,GPU:1", "--precision", "float32",
+                                                   "--cuda-graphs"])
+        self.assertEqual(by_side["pytorch-ddp"][3:], ["--processes", "2", "--device", "cuda", "--precision", "float32",
+                                                      "--tf32", "--compile-cache", cache])
+        self.assertEqual(by_side["pytorch-compile"][3:7], ["--processes", "1", "--compile", "default"])
+        self.assertEqual(by_side["tensorflow_mirrored"][3:], ["--replicas", "2", "--device", "cuda", "--precision",
+                                                              "float32", "--tf32"])
+
+    def test_work_that_nobody_names_is_that_of_the_device(self):
+        calls = self.on_gpu("--peers", "pytorch", "--precision", "mixed_bfloat16")
+        work = [(call[call.index("--model") + 1], call[call.index("--batch-size") + 1]) for call in calls[::2]]
+        self.assertEqual(work, [("minigooglenet", "64"), ("minigooglenet", "256"), ("mlp", "8192"),
+                                ("resnet50", "256"), ("xception", "64")])
+
+    def test_a_given_python_runs_the_peers_of_pytorch(self):
+        other = self.folder / "other"
+        shutil.copy(self.folder / "venv" / "bin" / "python", other)
+        (self.folder / "venv" / "bin" / "python").unlink()
+        done = self.run_with({"lockstep": [report(3)], "pytorch": [report(1)]}, "--models", "mlp:8", "--peers",
+                             "pytorch", "--rounds", "1", "--python", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([call[0] for call in self.calls()], ["lockstep", "pytorch"])
+
+    def test_a_python_without_pytorch_is_refused(self):
+        bare = self.folder / "bare"
+        self.write_program(bare, f"#!/bin/sh\nexec {sys.executable} -S -I \"$@\"\n")
+        done = self.run_with({}, "--python", bare)
+        self.fails(done, f"--python {bare}: has no module torch")
+        self.assertEqual(done.returncode, 2)
+
+    def test_a_machine_without_a_gpu_is_named_in_one_line(self):
+        asked = subprocess.run([LOCKSTEP, "devices", "--json"], capture_output=True, text=True, check=True)
+        why = json.loads(asked.stdout)["why_no_gpu"]
+        if not why:
+            self.skipTest("this machine has a GPU")
+        done = self.run_with({}, "--device", "cuda", "--lockstep", LOCKSTEP)
+        self.fails(done)
+        self.assertEqual((done.returncode, done.stderr), (2, f"run: --device cuda: {why}\n"))
+        self.assertFalse((self.folder / "calls").exists())
 
     def test_bad_options_are_told_before_anything_runs(self):
         for options, says in (
@@ -154,6 +232,13 @@ class Run(Case):
             (["--peers", "jax"], "jax"),
             (["--precision", "float16"], "float16"),
             (["--models", "siamese-lstm:8", "--precision", "mixed_bfloat16"], "nothing to compare in mixed_bfloat16"),
+            (["--tf32", "on"], "--tf32 on is for --device cuda and --precision float32"),
+            (["--device", "cuda", "--precision", "mixed_bfloat16", "--tf32", "on"], "--precision float32"),
+            (["--peers", "pytorch-reduce-overhead"], "it is for --device cuda"),
+            (["--cuda-graphs"], "is for --device cuda"),
+            (["--python", self.folder / "none"], "none: cannot be run: No such file"),
+            (["--python", "true"], "--python true: is no Python"),
+            (["--python", sys.executable, "--compile-cache", self.folder / "no" / "cache"], "no folder for --compile-cache"),
             (["--rounds", "0"], "at least 1"),
             (["--plot", self.folder / "no" / "out.png"], "no folder for --plot"),
             (["--lockstep", self.folder / "nothing"], "no program at"),
