@@ -33,9 +33,11 @@ std::int64_t summed_count(const Shape& shape, AxisSet axes) {
   return count;
 }
 
-/// y = x / count, where y may be x.
+/// y = x / count, where y may be x. The device makes the divisor: a copy of the host's would keep a step from being
+/// captured.
 void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
-  const Tensor divisor = Tensor::full({}, static_cast<double>(count), x.dtype());
+  const Tensor divisor = Tensor::empty({}, x.dtype());
+  current_backend().fill(divisor, static_cast<float>(count));
   current_backend().binary(BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y);
 }
 
