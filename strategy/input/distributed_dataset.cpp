@@ -80,12 +80,33 @@ std::optional<std::int64_t> steps_of(const std::vector<Dataset>& sets, int repli
 }  // namespace
 
 DistributedIterator::DistributedIterator(std::shared_ptr<const DistributionRecipe> recipe, std::uint64_t epoch)
-    : recipe_(std::move(recipe)) {
+    : recipe_(std::move(recipe)), cache_(recipe_->cache_on_devices ? std::make_shared<Cache>() : nullptr) {
   begin_epoch(epoch);
 }
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
   pass_ = nullptr;  // the old pass makes room for the new one
+  if (cache_ && cache_->complete) {
+    pass_ = [cache = cache_, next = std::size_t{0}]() mutable -> std::optional<DistributedBatch> {
+      if (next == cache->batches.size()) return std::nullopt;
+      return cache->batches[next++];
+    };
+    return;
+  }
+  pass_ = open(number);
+  if (!cache_) return;
+  cache_->batches.clear();
+  pass_ = [next = std::move(pass_), cache = cache_] {
+    std::optional<DistributedBatch> batch = next();
+    if (batch)
+      cache->batches.push_back(*batch);
+    else
+      cache->complete = true;
+    return batch;
+  };
+}
+
+DistributionRecipe::NextBatch DistributedIterator::open(std::uint64_t number) const {
   ExecutionContext context = current_context();
   context.ahead_threads = input_threads(recipe_->devices, cores_of_process());
   const ContextScope here(context);  // of the pass, and of what the data set itself makes ahead
@@ -94,12 +115,9 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
     if (batch) batch->move_to(recipe->devices);
     return batch;
   };
-  if (recipe_->per_replica_buffer_size == 0) {
-    pass_ = std::move(pass);
-    return;
-  }
+  if (recipe_->per_replica_buffer_size == 0) return pass;
   using Buffers = BackgroundQueue<DistributedBatch>;
-  pass_ = [buffers = std::make_shared<Buffers>(recipe_->per_replica_buffer_size, std::move(pass))] {
+  return [buffers = std::make_shared<Buffers>(recipe_->per_replica_buffer_size, std::move(pass))] {
     return buffers->next();
   };
 }
@@ -178,6 +196,10 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
           "batch shares are either given or measured, not both: leave shares or measure_steps out");
   require<Unsupported>(options.measure_steps == 0 || !state()->cluster(),
                        "the speeds of replicas of several workers are not measured: give their shares");
+  require(!options.cache_on_devices || options.measure_steps == 0,
+          "cache_on_devices keeps each replica's rows, measure_steps changes them: leave one of the two out");
+  require(!options.cache_on_devices || !batches.is_endless(),
+          "cache_on_devices needs a data set whose passes end: leave repeat() out");
   warn_of_dropped(batches.dropped_rows());
   const LocalReplicas local = local_replicas(*this);
   std::optional<Dataset> own;
@@ -192,6 +214,7 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
       .devices = state()->devices(),
       .per_replica_buffer_size = options.per_replica_buffer_size,
       .shares = options.shares,
+      .cache_on_devices = options.cache_on_devices,
       .own_data_of = own ? state() : nullptr};
   if (options.measure_steps > 0 && replicas > 1)
     recipe.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);

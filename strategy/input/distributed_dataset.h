@@ -26,6 +26,7 @@ struct DistributionRecipe {
   std::int64_t per_replica_buffer_size = 0;            ///< as in DistributeOptions
   std::vector<double> shares{};                        ///< given ones
   std::shared_ptr<ShareMeasurement> measurement{};     ///< null when shares are not measured
+  bool cache_on_devices = false;                       ///< as in DistributeOptions
   /// Where each worker makes data that the others do not make: the strategy of all of them. Else null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< whether workers have batches of their own, and go on until all are at their end
@@ -56,14 +57,23 @@ class DistributedIterator {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  /// The batches of the first whole pass.
+  struct Cache {
+    std::vector<DistributedBatch> batches{};
+    bool complete = false;
+  };
+
   /// This worker's next batch. The others, if there are any who do not make it, too, are told when that fails.
   std::optional<DistributedBatch> next_here(Cluster* others);
+  /// Makes the next batches of pass `number` anew.
+  DistributionRecipe::NextBatch open(std::uint64_t number) const;
   /// That of all workers: one of no rows while others have some.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 
   Handle<const DistributionRecipe, "pass over a distributed data set"> recipe_;
   DistributionRecipe::NextBatch pass_;         ///< empty at the end
   std::optional<DistributedBatch> no_rows_{};  ///< in the form of the last batch
+  std::shared_ptr<Cache> cache_{};             ///< null unless batches are kept on the devices
 };
 
 /// An input iterator for range-for.

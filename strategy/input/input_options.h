@@ -22,6 +22,10 @@ struct DistributeOptions {
   /// Instead of given shares: splits evenly for one step, which warms up, and so many more, and from then on by the
   /// speeds of the replicas in these. A step is a run() that is given a batch. 0: not measured.
   std::int64_t measure_steps = 0;
+  /// Keeps the batches of the first pass where the replicas' devices read them and gives them again in every later
+  /// pass, with no more copies from the host: for a data set that fits there and whose passes are equal. Not with
+  /// measure_steps.
+  bool cache_on_devices = false;
 };
 
 /// What one call of a function given to Strategy::distribute_from_function is to make its data set for.
