@@ -28,6 +28,8 @@ struct StepReport {
   std::vector<std::int64_t> rows{};  ///< the examples of each replica
   /// From the wait for the batch to the end of its step.
   double step_ms = 0;
+  /// Of step_ms: until replica 0 has given its device the whole step and begins to wait for the results.
+  double host_ms = 0;
   StepClock::Split split_ms{};  ///< input: of the caller's thread; the others: of replica 0's
   Logs running{};               ///< means since the epoch's start
 };

@@ -25,6 +25,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 struct ReplicaStep {
   Totals totals{};
   StepClock::Split split_ms{};
+  Clock::time_point given{};  ///< when the device had been given the step
 };
 
 /// One call of fit.
@@ -204,6 +205,7 @@ bool TrainingRun::run_step() {
                     .examples = totals.examples,
                     .rows = std::move(rows),
                     .step_ms = 1e3 * seconds_since(start),
+                    .host_ms = std::chrono::duration<double, std::milli>(replicas[0].given - start).count(),
                     .split_ms = replicas[0].split_ms,
                     .running = progress_.totals.results(compiled_.outputs)};
   report.split_ms[static_cast<std::size_t>(Phase::input)] = input_ms;
@@ -229,6 +231,7 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
     forward = compute_.run(local, global_size);
   else
     forward = graphs_[static_cast<std::size_t>(std::max(0, current_context().replica))]->run(local, global_size);
+  result.given = Clock::now();
   {
     // Last, so that a GPU has its whole step when the host begins to wait for it.
     const PhaseTimer timer(Phase::compute);

@@ -860,11 +860,12 @@ class Bench(Case):
                             "--warmup", "1", "--json")
         result = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(list(result), [
-            "model", "replicas", "global_batch", "precision", "examples_per_s", "step_ms", "split_ms", "params",
-            "peak_memory_mb", "time_to_first_step_s", "device", "loss_first", "loss_last", "kernel_floor_ms"])
+            "model", "replicas", "global_batch", "precision", "examples_per_s", "step_ms", "host_ms", "split_ms",
+            "params", "peak_memory_mb", "time_to_first_step_s", "device", "loss_first", "loss_last", "kernel_floor_ms"])
         self.assertEqual((result["replicas"], result["global_batch"], result["params"]), (2, 4, 1_656_250))
         step = result["step_ms"]
         self.assertTrue(0 < step["p10"] <= step["median"] <= step["p90"])
+        self.assertTrue(0 < result["host_ms"] <= step["p90"])
         self.assertAlmostEqual(result["examples_per_s"], 4000 / step["median"], places=3)
         self.assertEqual(list(result["split_ms"]), ["input", "compute", "reduce", "update"])
         self.assertGreater(result["kernel_floor_ms"], 0)

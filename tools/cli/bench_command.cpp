@@ -1,5 +1,11 @@
+#include <fstream>
+#include <set>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+
+#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/registry.h>
 
 #include "commands.h"
 #include "kernel_floor.h"
@@ -23,6 +29,20 @@ struct BenchOptions {
   bool json = false;
 };
 
+/// {"gpus": a name for each physical one, "driver": its version}; nothing when no replica is on a GPU.
+nlohmann::ordered_json gpu_json(const std::vector<LogicalDevice>& replicas) {
+  std::set<int> used;
+  for (const LogicalDevice& device : replicas)
+    if (device.kind == DeviceKind::gpu) used.insert(physical_gpu(device));
+  if (used.empty()) return nlohmann::ordered_json::object();
+  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+  for (const Device& device : physical_devices())
+    if (device.kind == DeviceKind::gpu && used.contains(device.index)) models.push_back(device.model);
+  std::string driver;
+  std::ifstream("/sys/module/nvidia/version") >> driver;
+  return {{"gpus", models}, {"driver", driver}};
+}
+
 nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelKind kind, std::int64_t batch) {
   model.compile(make_usual_optimizer(kind), make_loss(kind));
   const MeasuredSteps steps = train_at_speed(model, kind,
@@ -42,6 +62,7 @@ nlohmann::ordered_json measure(const BenchOptions& options, Model& model, ModelK
                  {"device", device_text(model.strategy().devices())},
                  {"loss_first", steps.record->steps().front().loss},
                  {"loss_last", steps.record->steps().back().loss}});
+  result.update(gpu_json(model.strategy().devices()));
   return result;
 }
 
@@ -51,9 +72,10 @@ void print_for_people(const nlohmann::ordered_json& result) {
              result["precision"].get<std::string>());
   fmt::print(
       stderr,
-      "{:.1f} examples/s, step {:.1f} ms (p10 {:.1f}, p90 {:.1f}), convolutions and matrix products alone {:.1f} ms\n",
+      "{:.1f} examples/s, step {:.1f} ms (p10 {:.1f}, p90 {:.1f}; the host's part {:.1f}), convolutions and matrix "
+      "products alone {:.1f} ms\n",
       result["examples_per_s"].get<double>(), result["step_ms"]["median"].get<double>(),
-      result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(),
+      result["step_ms"]["p10"].get<double>(), result["step_ms"]["p90"].get<double>(), result["host_ms"].get<double>(),
       result["kernel_floor_ms"].get<double>());
 }
 
@@ -77,7 +99,7 @@ void run(const BenchOptions& options) {
 void add_bench_command(CLI::App& program, int&) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* const command =
-      program.add_subcommand("bench", "steady-state speed of training on synthetic data already on the device");
+      program.add_subcommand("bench", "steady-state speed of training on synthetic data that stay on the device");
   command->add_option("--model", options->model, model_names() + " (default minigooglenet)");
   options->replicas.add_to(*command);
   command->add_option("--batch-size", options->batch_size, "the GLOBAL batch (default 64 per replica)")

@@ -1,16 +1,22 @@
 #include "speed.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "interrupt.h"
 
 namespace lockstep::cli {
 namespace {
 
-double median_of_phase(std::span<const StepReport> steps, Phase phase) {
+template <class Value>
+double median_of(std::span<const StepReport> steps, const Value& value) {
   std::vector<double> values;
-  for (const StepReport& step : steps) values.push_back(step.split_ms[static_cast<std::size_t>(phase)]);
+  for (const StepReport& step : steps) values.push_back(value(step));
   return quantile(std::move(values), 0.5);
+}
+
+double median_of_phase(std::span<const StepReport> steps, Phase phase) {
+  return median_of(steps, [phase](const StepReport& step) { return step.split_ms[static_cast<std::size_t>(phase)]; });
 }
 
 }  // namespace
@@ -23,10 +29,14 @@ std::vector<double> MeasuredSteps::step_ms() const {
 
 MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run) {
   const Example examples = synthetic_examples(usual_form(kind), run.global_batch, run.seed);
-  const Dataset batches = Dataset::from_tensors(examples.inputs(), examples.y).batch(run.global_batch).repeat();
+  const Dataset batches = Dataset::from_tensors(examples.inputs(), examples.y).batch(run.global_batch);
   const auto record = std::make_shared<RunRecord>();
-  model.fit(batches, {.steps_per_epoch = run.warmup + run.steps,
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  require(run.warmup <= most && run.steps <= most - run.warmup, "--warmup and --steps: at most {} together", most);
+  // Epochs of one step: a pass over what stays on the devices.
+  model.fit(batches, {.epochs = static_cast<int>(run.warmup + run.steps),
                       .callbacks = {record, std::make_shared<InterruptCallback>()},
+                      .distribute = {.cache_on_devices = true},
                       .cuda_graphs = run.cuda_graphs});
   const std::span<const StepReport> all = record->steps();
   require<Error>(static_cast<std::int64_t>(all.size()) > run.warmup, "interrupted before the first measured step");
@@ -43,6 +53,7 @@ nlohmann::ordered_json speed_json(const MeasuredSteps& steps, std::int64_t globa
   const double median = quantile(ms, 0.5);
   return {{"examples_per_s", 1000.0 * static_cast<double>(global_batch) / median},
           {"step_ms", {{"median", median}, {"p10", quantile(ms, 0.1)}, {"p90", quantile(ms, 0.9)}}},
+          {"host_ms", median_of(steps.measured, [](const StepReport& step) { return step.host_ms; })},
           {"split_ms",
            {{"input", median_of_phase(steps.measured, Phase::input)},
             {"compute", median_of_phase(steps.measured, Phase::compute)},

@@ -13,7 +13,7 @@
 
 namespace lockstep::cli {
 
-/// Training on one batch of synthetic examples, already where it is needed.
+/// Training on one batch of synthetic examples, which the first step moves to the replicas' devices, where it stays.
 struct SpeedRun {
   std::int64_t global_batch = 64;
   std::int64_t warmup = 5;  ///< steps that are not measured
@@ -36,8 +36,8 @@ MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run);
 /// The value below which `share` of the values lie (nearest rank).
 double quantile(std::vector<double> values, double share);
 
-/// {"examples_per_s", "step_ms": {"median", "p10", "p90"}, "split_ms": {"input", "compute", "reduce", "update"}}, all
-/// of the median step.
+/// {"examples_per_s", "step_ms": {"median", "p10", "p90"}, "host_ms", "split_ms": {"input", "compute", "reduce",
+/// "update"}}, all of the median step; host_ms as in StepReport.
 nlohmann::ordered_json speed_json(const MeasuredSteps& steps, std::int64_t global_batch);
 
 }  // namespace lockstep::cli

@@ -41,6 +41,8 @@ class PretendCuda {
   virtual void break_nccl(bool on) = 0;
   /// How often a function of CUDA's or NCCL's has been called.
   virtual std::int64_t calls(const std::string& function) = 0;
+  /// How many bytes have been copied from the host to GPUs.
+  virtual std::int64_t bytes_from_host() = 0;
 };
 
 /// That of the library, when it has been loaded; else null.

@@ -208,6 +208,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const bool fits = (to_gpu ? on_gpu_of(stream, to, bytes) : !machine().memory().contains(to)) &&
                       (from_gpu ? on_gpu_of(stream, from, bytes) : !machine().memory().contains(from));
     if (!fits) return cudaErrorInvalidValue;
+    if (!from_gpu) machine().count_from_host(bytes);
     return give(stream, [=] { std::memcpy(to, from, bytes); });
   });
 }
@@ -228,6 +229,7 @@ cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const
     if (count != 1 || attributes != 1 || *first != 0 || how->srcAccessOrder != cudaMemcpySrcAccessOrderDuringApiCall ||
         !on_gpu_of(stream, *to, *bytes) || machine().memory().contains(*from))
       return cudaErrorInvalidValue;
+    machine().count_from_host(*bytes);
     const auto* const begin = static_cast<const std::byte*>(*from);
     return give(stream, [place = *to, values = std::vector<std::byte>(begin, begin + *bytes)] {
       std::memcpy(place, values.data(), values.size());

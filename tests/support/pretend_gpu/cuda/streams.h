@@ -77,6 +77,8 @@ class PretendCudaMachine final : public PretendCuda {
   void stall_nccl(bool on) override { nccl_stalls_ = on; }
   void break_nccl(bool on) override { nccl_is_broken_ = on; }
   std::int64_t calls(const std::string& function) override;
+  std::int64_t bytes_from_host() override { return bytes_from_host_; }
+  void count_from_host(std::size_t bytes) { bytes_from_host_ += static_cast<std::int64_t>(bytes); }
 
   int gpus() const { return gpus_; }
   bool nccl_stalls() const { return nccl_stalls_; }
@@ -112,6 +114,7 @@ class PretendCudaMachine final : public PretendCuda {
   std::atomic<int> gpus_ = 0;
   std::atomic<bool> nccl_stalls_ = false;
   std::atomic<bool> nccl_is_broken_ = false;
+  std::atomic<std::int64_t> bytes_from_host_ = 0;
   PretendCudaMemory memory_;
   std::mutex mutex_;  ///< of what follows
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
