@@ -14,7 +14,7 @@ PEERS = pathlib.Path(sys.argv.pop(1))
 LOCKSTEP = pathlib.Path(sys.argv.pop(1))
 # Stands for lockstep, and for each environment's Python: says the next of its reports and writes down that it was there.
 PROGRAM = """#!{python}
-import json, pathlib, sys
+import json, os, pathlib, sys
 folder = pathlib.Path({folder!r})
 name = "lockstep"
 if sys.argv[1] == "-B":
@@ -32,6 +32,8 @@ if sys.argv[1] == "devices":
     name = "devices"
 with open(folder / "calls", "a") as calls:
     print(json.dumps([name, *sys.argv[1:]]), file=calls)
+if name == "lockstep":
+    (folder / "autotune").write_text(os.environ.get("LOCKSTEP_CUDNN_AUTOTUNE", ""))
 said = json.loads((folder / "reports.json").read_text())[name]
 count = sum(json.loads(line)[0] == name for line in open(folder / "calls"))
 report = said[(count - 1) % len(said)]
@@ -176,6 +178,7 @@ class Run(Case):
             self.assertEqual(call[call.index(option) + 1], value)
             self.assertEqual(call[-5:], ["--steps", "50", "--warmup", "10", "--json"])
             self.assertNotIn("--tf32", call)
+        self.assertEqual((self.folder / "autotune").read_text(), "1")
         [comparison] = json.loads((self.folder / "out.json").read_text())["comparisons"]
         self.assertEqual([comparison[key] for key in ("device", "peers_tf32", "cuda_graphs", "replicas")],
                          ["cuda", False, False, 1])
