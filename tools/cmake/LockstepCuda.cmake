@@ -24,6 +24,20 @@ if(NOT LOCKSTEP_CUDA STREQUAL "OFF")
 endif()
 message(STATUS "CUDA: ${LOCKSTEP_HAVE_CUDA} (LOCKSTEP_CUDA=${LOCKSTEP_CUDA})")
 
+# CUPTI, which records what GPUs do; the toolkit may be without it.
+set(LOCKSTEP_HAVE_CUPTI OFF)
+if(LOCKSTEP_HAVE_CUDA AND TARGET CUDA::cupti)
+  find_path(CUPTI_INCLUDE_DIR cupti_activity.h
+    HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include
+      ${CUDAToolkit_TARGET_DIR}/../../extras/CUPTI/include)
+  mark_as_advanced(CUPTI_INCLUDE_DIR)
+  if(CUPTI_INCLUDE_DIR)
+    set(LOCKSTEP_HAVE_CUPTI ON)
+    set(LOCKSTEP_CUPTI_INCLUDE_DIRS ${CUPTI_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
+  endif()
+endif()
+message(STATUS "CUPTI: ${LOCKSTEP_HAVE_CUPTI}")
+
 if(LOCKSTEP_HAVE_CUDA)
   if(CUDNN_FRONTEND_INCLUDE_DIR)
     set(LOCKSTEP_CUDNN_API graphs)

@@ -1,0 +1,43 @@
+#include "lockstep/runtime/trace/chrome_trace.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+namespace {
+
+/// With quotes; what is no UTF-8 becomes U+FFFD.
+std::string quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+void ChromeTrace::add_name(std::string_view what, int process, std::int64_t row, std::string_view name) {
+  add(fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", what, process, row,
+                  quoted(name)));
+}
+
+void ChromeTrace::name_process(int process, std::string_view name) { add_name("process_name", process, 0, name); }
+
+void ChromeTrace::name_row(int process, std::int64_t row, std::string_view name) {
+  add_name("thread_name", process, row, name);
+}
+
+void ChromeTrace::add(std::string_view name, int process, std::int64_t row, double start_us, double duration_us,
+                      std::optional<std::uint64_t> bytes) {
+  const std::string args = bytes ? fmt::format(",\"args\":{{\"bytes\":{}}}", *bytes) : "";
+  add(fmt::format("{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}{}}}", quoted(name),
+                  process, row, start_us, duration_us, args));
+}
+
+void ChromeTrace::add(std::string_view event) {
+  if (!events_.empty()) events_ += ",\n";
+  events_ += event;
+}
+
+std::string ChromeTrace::text() const {
+  return fmt::format("{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{}\n]}}\n", events_);
+}
+
+}  // namespace lockstep

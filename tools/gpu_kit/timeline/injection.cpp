@@ -1,0 +1,84 @@
+// Records the kernels, copies and memsets of any program that uses CUDA, and writes them when it ends:
+//   CUDA_INJECTION64_PATH=.../liblockstep_timeline.so LOCKSTEP_TIMELINE=out.json PROGRAM
+// The file is for chrome://tracing and Perfetto. A line on stderr has the number of kernels, how long at least one of
+// them ran, and how long none did in between. See tools/gpu_kit/timeline/README.md.
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/trace/chrome_trace.h>
+#include <lockstep/runtime/trace/gpu_recording.h>
+
+namespace lockstep {
+namespace {
+
+GpuRecording* recording = nullptr;  // until the program ends
+
+void say(const std::string& line) { fmt::print(stderr, "lockstep timeline: {}\n", line); }
+
+/// With the process's number in the place of %p: programs start others.
+std::string path() {
+  std::string text = std::getenv("LOCKSTEP_TIMELINE");
+  if (const std::size_t at = text.find("%p"); at != std::string::npos) text.replace(at, 2, std::to_string(getpid()));
+  return text;
+}
+
+std::size_t limit() {
+  constexpr std::size_t usual = 1'000'000;
+  const char* const text = std::getenv("LOCKSTEP_TIMELINE_LIMIT");
+  if (text == nullptr) return usual;
+  const char* const end = text + std::strlen(text);
+  std::size_t value = 0;
+  const auto [stop, error] = std::from_chars(text, end, value);
+  require(error == std::errc() && stop == end && value > 0,
+          "LOCKSTEP_TIMELINE_LIMIT must be a whole number of at least 1, got '{}'", text);
+  return value;
+}
+
+void write() {
+  try {
+    const GpuTimeline timeline = recording->finish();
+    say(timeline.summary());
+    if (timeline.left_out() > 0)
+      say(fmt::format(
+          "the first {} kernels, copies and memsets are recorded, {} are left out; LOCKSTEP_TIMELINE_LIMIT=N "
+          "sets how many are kept",
+          timeline.size(), timeline.left_out()));
+    if (timeline.size() == 0) return;  // a process that only starts others must not replace their file
+    ChromeTrace trace;
+    timeline.add_to(trace, timeline.first_ns());
+    const std::string text = trace.text();
+    write_file_atomically(path(), std::as_bytes(std::span(text)));
+  } catch (const std::exception& error) {
+    say(error.what());
+  }
+}
+
+void begin() {
+  if (recording != nullptr) return;
+  try {
+    require(std::getenv("LOCKSTEP_TIMELINE") != nullptr,
+            "nothing is recorded: set LOCKSTEP_TIMELINE to the file to write");
+    recording = new GpuRecording(limit());
+    std::atexit(write);
+  } catch (const std::exception& error) {
+    say(error.what());
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
+
+/// What CUDA calls when the program first uses it. The program goes on in any case.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  lockstep::begin();
+  return 1;
+}
