@@ -8,41 +8,61 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/trace/chrome_trace.h>
 
 namespace lockstep::cli {
 namespace {
 
-nlohmann::ordered_json name_of_row(int process, int replica) {
-  const std::string name = replica < 0 ? "outside of replicas" : fmt::format("replica {}", replica);
-  return {{"name", "thread_name"}, {"ph", "M"}, {"pid", process}, {"tid", replica + 1}, {"args", {{"name", name}}}};
+/// Adds the events of a trace in a file; those of none where it holds no trace. Returns the first process that has
+/// none.
+int add_events_in(const std::string& path, ChromeTrace& trace) {
+  std::ifstream file(path);
+  const nlohmann::ordered_json old = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!old.is_object() || !old.contains("traceEvents") || !old["traceEvents"].is_array()) return 0;
+  int process = 0;
+  for (const auto& event : old["traceEvents"]) {
+    process = std::max(process, event.value("pid", 0) + 1);
+    trace.add(event.dump());
+  }
+  return process;
 }
 
-/// The events of a trace in a file; none where it holds no trace.
-nlohmann::ordered_json events_in(const std::string& path) {
-  std::ifstream file(path);
-  nlohmann::ordered_json trace = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
-  const bool is_trace = trace.is_object() && trace.contains("traceEvents") && trace["traceEvents"].is_array();
-  return is_trace ? std::move(trace["traceEvents"]) : nlohmann::ordered_json::array();
+void add_host(const TraceRecording& recording, int host, ChromeTrace& trace) {
+  std::set<int> replicas;
+  for (const TraceEvent& event : recording.events()) {
+    const int row = event.replica + 1;
+    if (replicas.insert(event.replica).second)
+      trace.name_row(host, row, event.replica < 0 ? "outside of replicas" : fmt::format("replica {}", event.replica));
+    trace.add(event.name, host, row, event.start_us, event.duration_us);
+  }
 }
 
 }  // namespace
 
-void write_trace(const TraceRecording& recording, const std::string& path, bool resumed) {
-  nlohmann::ordered_json events = resumed ? events_in(path) : nlohmann::ordered_json::array();
-  int process = 0;
-  for (const auto& event : events) process = std::max(process, event.value("pid", 0) + 1);
-  std::set<int> replicas;
-  for (const TraceEvent& event : recording.events()) {
-    if (replicas.insert(event.replica).second) events.push_back(name_of_row(process, event.replica));
-    events.push_back({{"name", event.name},
-                      {"ph", "X"},
-                      {"pid", process},
-                      {"tid", event.replica + 1},
-                      {"ts", event.start_us},
-                      {"dur", event.duration_us}});
+RunTrace::RunTrace(bool uses_gpus) {
+  if (!uses_gpus) return;
+  try {
+    gpus_.emplace();
+  } catch (const Unsupported& error) {
+    log_warning("the trace shows what the host does, and not the GPUs' kernels: {}", error.what());
   }
-  const nlohmann::ordered_json trace{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-  const std::string text = trace.dump() + "\n";
+}
+
+void RunTrace::write(const std::string& path, bool resumed) {
+  ChromeTrace trace;
+  const int host = resumed ? add_events_in(path, trace) : 0;
+  add_host(host_, host, trace);
+  if (gpus_) {
+    const GpuTimeline timeline = gpus_->finish();
+    const std::chrono::nanoseconds start = start_.time_since_epoch();
+    timeline.add_to(trace, static_cast<std::uint64_t>(start.count()), host + 1);
+    if (timeline.left_out() > 0)
+      log_warning("the trace has the first {} kernels and copies of GPUs, {} are left out", timeline.size(),
+                  timeline.left_out());
+  }
+  const std::string text = trace.text();
   write_file_atomically(path, std::as_bytes(std::span(text)));
 }
 

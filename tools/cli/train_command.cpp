@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -89,6 +91,10 @@ Optimizer compile(const TrainOptions& options, Model& model, const std::string& 
   return optimizer;
 }
 
+bool has_gpus(const std::vector<LogicalDevice>& devices) {
+  return std::ranges::any_of(devices, [](const LogicalDevice& device) { return device.kind == DeviceKind::gpu; });
+}
+
 int run(TrainOptions options) {
   options.check();
   const Strategy strategy = options.replicas.make_strategy();
@@ -111,13 +117,13 @@ int run(TrainOptions options) {
   if (strategy.is_chief() && options.resume && !options.has_backup())
     fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
   const auto record = std::make_shared<RunRecord>();
-  std::optional<TraceRecording> recording;
-  if (!options.trace.empty()) recording.emplace();
+  std::optional<RunTrace> trace;
+  if (!options.trace.empty()) trace.emplace(has_gpus(strategy.devices()));
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record));
   if (strategy.is_chief() && !record->trained())
     fmt::print(stderr, "--resume: the run in {} is complete, it has {} epochs; more --epochs continue it\n",
                options.checkpoint, history.epoch.size());
-  if (recording && strategy.is_chief()) write_trace(*recording, options.trace, record->resumed());
+  if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
   return InterruptCallback::exit_code();
 }

@@ -45,7 +45,8 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
       "--tensorboard", options.tensorboard,
       "write curves, the layers' graph and histograms of the weights to this folder, for tensorboard --logdir");
   command.add_option("--trace", options.trace,
-                     "write what each replica does and when, layer by layer, for chrome://tracing or Perfetto (.json)");
+                     "write what each replica does and when, layer by layer, and with CUPTI the kernels of GPUs, for "
+                     "chrome://tracing or Perfetto (.json)");
   command.add_option("--plot", options.plot, "draw loss and accuracy (.png)");
   command.add_flag("--json", options.json, "the history as one JSON object on standard output");
 }
