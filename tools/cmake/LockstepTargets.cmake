@@ -74,7 +74,8 @@ endfunction()
 # in builds with CUDA also pretend_cuda.NAME, and with GPU_EACH pretend_gpus.NAME, where each replica has a GPU of its own.
 # These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match
 # NOT_PRETENDED, too much for kernels that run element by element: with *, all. With ON_DEVICE, tests also run in the
-# context of the first device, where what they call makes tensors and computes.
+# context of the first device, where what they call makes tensors and computes. Their label is gpu, or pretended; target
+# tests_gpu builds those labelled gpu.
 function(lockstep_test name)
   cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -108,9 +109,15 @@ function(lockstep_test name)
     target_link_libraries(${name} PRIVATE lockstep_test_communicators)
   endif()
   if((ARG_DEVICES OR ARG_ON_DEVICE) AND NOT LOCKSTEP_SANITIZE)
+    if(NOT TARGET tests_gpu)
+      add_custom_target(tests_gpu)
+    endif()
+    add_dependencies(tests_gpu ${name})
     foreach(devices ${kinds})
       set(left_out ${ARG_NOT_ON_GPUS})
+      set(label gpu)
       if(NOT devices STREQUAL gpu)
+        set(label pretended)
         if(ARG_NOT_PRETENDED STREQUAL "*")
           continue()
         endif()
@@ -123,7 +130,7 @@ function(lockstep_test name)
         add_dependencies(${name} lockstep_pretend_cuda)
       endif()
       add_test(NAME ${devices}.${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=-${filter})
-      set_tests_properties(${devices}.${name} PROPERTIES LABELS ${devices} TIMEOUT 900
+      set_tests_properties(${devices}.${name} PROPERTIES LABELS ${label} TIMEOUT 900
         SKIP_REGULAR_EXPRESSION "no GPU: every test is skipped"
         ENVIRONMENT "${environment}")
     endforeach()
@@ -143,7 +150,7 @@ function(lockstep_pretend_cuda_test name)
   endforeach()
   add_dependencies(${name} lockstep_pretend_cuda)
   add_test(NAME pretend_cuda.${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS pretend_cuda TIMEOUT 300
+  set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS pretended TIMEOUT 300
     ENVIRONMENT "LOCKSTEP_TEST_DEVICES=pretend_cuda;LOCKSTEP_TEST_LIMIT_S=270;LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
   if(ARG_GPU AND NOT LOCKSTEP_SANITIZE)
     list(JOIN ARG_NOT_ON_GPUS ":" filter)
