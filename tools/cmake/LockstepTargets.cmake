@@ -75,9 +75,10 @@ endfunction()
 # These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match
 # NOT_PRETENDED, too much for kernels that run element by element: with *, all. With ON_DEVICE, tests also run in the
 # context of the first device, where what they call makes tensors and computes. Their label is gpu, or pretended; target
-# tests_gpu builds those labelled gpu.
+# tests_gpu builds those labelled gpu. DATA: a folder beside the sources that the tests find beside their program, also
+# where that was carried to another machine.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
@@ -97,6 +98,10 @@ function(lockstep_test name)
   math(EXPR limit_s "${ARG_TIMEOUT} * 9 / 10")
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
+  if(ARG_DATA)
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DATA} ${CMAKE_CURRENT_BINARY_DIR}/${ARG_DATA} SYMBOLIC)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_GPU_TESTS_DATA ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DATA})
+  endif()
   if(ARG_DEVICES OR ARG_ON_DEVICE)
     target_link_libraries(${name} PRIVATE lockstep_test_devices)
   endif()

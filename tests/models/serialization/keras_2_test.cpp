@@ -1,3 +1,6 @@
+#include <filesystem>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +20,12 @@ namespace {
 
 using testing::ElementsAre;
 
-std::string file_of(const std::string& name) { return std::string(LOCKSTEP_KERAS_2_FILES) + "/" + name + ".h5"; }
+// Beside the program, where lockstep_test's DATA lies, in the build folder and in the kit of tools/gpu-kit alike.
+std::filesystem::path folder_of_files() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "keras_2";
+}
+
+std::string file_of(const std::string& name) { return folder_of_files() / (name + ".h5"); }
 
 Tensor expected(const std::string& file, const std::string& name) {
   const hdf5::Reader reader(file_of(file));
@@ -178,7 +186,7 @@ class Keras2Calls : public testing::TestWithParam<const char*> {
                          100);
   }
 
-  const std::string path_ = std::string(LOCKSTEP_KERAS_2_FILES) + "/tf_2_15" + GetParam();
+  const std::string path_ = folder_of_files() / (std::string("tf_2_15") + GetParam());
 };
 
 TEST_P(Keras2Calls, AreTrainedOnAsInKeras2) {
