@@ -51,6 +51,7 @@ if(LOCKSTEP_HAVE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
   endif()
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # one for all of a process, as nvcc's default would not be for a shared object
   enable_language(CUDA)
   if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

@@ -7,7 +7,7 @@ add_library(lockstep::lockstep ALIAS lockstep)
 
 foreach(folder ${LOCKSTEP_FOLDERS})
   target_link_libraries(lockstep INTERFACE lockstep_${folder})
-  install(TARGETS lockstep_${folder} EXPORT lockstepTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS lockstep_${folder} EXPORT lockstepTargets)
 endforeach()
 install(TARGETS lockstep EXPORT lockstepTargets)
 

@@ -10,3 +10,4 @@ option(LOCKSTEP_NATIVE "Compile for this machine's processor (-march=native)" ON
 option(LOCKSTEP_BENCH "Build the benchmarks" ON)
 option(LOCKSTEP_PCH "Compile what tests, and sanitized code, include only once; OFF shows whether each includes what it uses" ON)
 option(LOCKSTEP_WERROR "Treat warnings in the project's own code as errors" ON)
+option(BUILD_SHARED_LIBS "Make the library shared objects, one for each folder, which keeps programs small" OFF)

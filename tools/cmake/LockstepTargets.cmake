@@ -1,4 +1,5 @@
-# lockstep_library(NAME SOURCES ... LINKS ... PRIVATE_LINKS ... PRECOMPILED ...): one folder's library, with the project's warnings and include path.
+# lockstep_library(NAME SOURCES ... LINKS ... PRIVATE_LINKS ... PRECOMPILED ...): one folder's library, with the project's
+# warnings and include path; an archive, or with BUILD_SHARED_LIBS a shared object.
 
 # The folders of the library, from left to right.
 set(LOCKSTEP_FOLDERS runtime kernels strategy models)
@@ -12,6 +13,10 @@ foreach(folder ${LOCKSTEP_FOLDERS})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${LOCKSTEP_INCLUDE_DIR}/lockstep/${folder} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/models/lockstep.h ${LOCKSTEP_INCLUDE_DIR}/lockstep/lockstep.h SYMBOLIC)
+
+if(BUILD_SHARED_LIBS)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endif()
 
 add_library(lockstep_build_flags INTERFACE)
 target_compile_options(lockstep_build_flags INTERFACE
@@ -39,9 +44,10 @@ endif()
 
 function(lockstep_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS;PRECOMPILED" ${ARGN})
-  add_library(lockstep_${name} STATIC ${ARG_SOURCES})
+  add_library(lockstep_${name} ${ARG_SOURCES})
   add_library(lockstep::${name} ALIAS lockstep_${name})
-  set_target_properties(lockstep_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  # One and the same object code for archives and shared objects.
+  set_target_properties(lockstep_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON DEFINE_SYMBOL "")
   target_compile_features(lockstep_${name} PUBLIC cxx_std_20)
   target_include_directories(lockstep_${name} PUBLIC
     $<BUILD_INTERFACE:${LOCKSTEP_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
