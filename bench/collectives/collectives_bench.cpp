@@ -1,18 +1,23 @@
-// Google Benchmark of the all-reduce between a MirroredStrategy's CPU replicas, by each of the ways that combine their
-// values, and of a copy by one thread for scale.
+// Google Benchmark of the all-reduce between a MirroredStrategy's replicas: on CPUs by each of the ways that combine
+// their values, on GPUs by the one that is chosen for them; and of a copy by one thread for scale.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
+#include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 
@@ -31,6 +36,7 @@ constexpr Size sizes[] = {
     {"4KiB", 4 * kibi}, {"256KiB", 256 * kibi}, {"6MiB", 6 * mebi}, {"25MiB", 25 * mebi}, {"100MiB", 100 * mebi}};
 constexpr int warmup_steps = 3;  ///< after which memory has settled: it becomes huge pages meanwhile
 constexpr int replica_counts[] = {1, 2, 4};
+const LogicalDevice host;
 constexpr CrossDeviceOps ways_on_cpus[] = {CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy,
                                            CrossDeviceOps::reduction_to_one_device};
 
@@ -38,12 +44,13 @@ constexpr CrossDeviceOps ways_on_cpus[] = {CrossDeviceOps::shared_memory, CrossD
 float brought(int replica, std::int64_t element) { return static_cast<float>((element + 1) * (2 * replica + 3) % 251); }
 
 Tensor values_of(int replica, std::int64_t elements) {
-  const Tensor values = Tensor::empty({elements});
+  const Tensor values = Tensor::empty({elements}, DType::f32, host);
   for (std::int64_t i = 0; i < elements; ++i) values.data<float>()[i] = brought(replica, i);
   return values;
 }
 
-void verify(const Tensor& sum, int replicas) {
+void verify(const Tensor& computed, int replicas) {
+  const Tensor sum = to_device(computed, host);
   for (std::int64_t i = 0; i < sum.elements(); ++i) {
     float expected = 0;
     for (int replica = 0; replica < replicas; ++replica) expected += brought(replica, i);
@@ -58,13 +65,16 @@ void report_rate(benchmark::State& state, const char* counter, double bytes) {
 }
 
 /// Several calls in one step where a call is short, so that the step's own cost does not show.
-void all_reduce(benchmark::State& state, CrossDeviceOps way, std::int64_t bytes, int replicas) {
-  const MirroredStrategy strategy(logical_cpus(replicas), {.cross_device_ops = way});
+void all_reduce(benchmark::State& state, CrossDeviceOps way, std::int64_t bytes,
+                const std::vector<LogicalDevice>& devices) {
+  const MirroredStrategy strategy(devices, {.cross_device_ops = way});
+  const auto replicas = static_cast<int>(devices.size());
   std::vector<Tensor> values(static_cast<std::size_t>(replicas));
   strategy.run([&] {
     const ReplicaContext context = get_replica_context();
     Tensor& own = values[static_cast<std::size_t>(context.replica_id_in_sync_group())];
-    own = values_of(context.replica_id_in_sync_group(), bytes / static_cast<std::int64_t>(sizeof(float)));
+    own = to_device(values_of(context.replica_id_in_sync_group(), bytes / static_cast<std::int64_t>(sizeof(float))),
+                    current_context().device);
     verify(context.all_reduce(ReduceOp::sum, own), replicas);
   });
   const std::int64_t calls = std::clamp<std::int64_t>(100 * mebi / bytes, 10, 100);
@@ -73,8 +83,12 @@ void all_reduce(benchmark::State& state, CrossDeviceOps way, std::int64_t bytes,
     const Tensor& own = values[static_cast<std::size_t>(context.replica_id_in_sync_group())];
     for (std::int64_t call = 0; call < calls; ++call) benchmark::DoNotOptimize(context.all_reduce(ReduceOp::sum, own));
   };
-  for (int i = 0; i < warmup_steps; ++i) strategy.run(step);
-  while (state.KeepRunningBatch(calls)) strategy.run(step);
+  const auto run = [&] {
+    strategy.run(step);
+    for (const LogicalDevice& device : devices) synchronize(device);
+  };
+  for (int i = 0; i < warmup_steps; ++i) run();
+  while (state.KeepRunningBatch(calls)) run();
   report_rate(state, "bytes_per_s", static_cast<double>(bytes));
   // Of NCCL's tests: what has to pass each replica's link in a ring, whatever really passes.
   report_rate(state, "bus_bytes_per_s", 2.0 * (replicas - 1) / replicas * static_cast<double>(bytes));
@@ -101,8 +115,19 @@ void add_all() {
     for (const int replicas : replica_counts)
       for (const Size& size : sizes)
         benchmark::RegisterBenchmark(fmt::format("all_reduce/{}/{}/{}", name(way), replicas, size.name).c_str(),
-                                     all_reduce, way, size.bytes, replicas)
+                                     all_reduce, way, size.bytes, logical_cpus(replicas))
             ->UseRealTime();
+}
+
+/// One GPU for each replica where there are as many, and so NCCL; else they share.
+void add_on_gpus() {
+  std::set<int> counts(std::begin(replica_counts), std::end(replica_counts));
+  counts.insert(static_cast<int>(default_devices().size()));
+  for (const int replicas : counts)
+    for (const Size& size : sizes)
+      benchmark::RegisterBenchmark(fmt::format("gpus/{}/{}", replicas, size.name).c_str(), all_reduce,
+                                   CrossDeviceOps::automatic, size.bytes, logical_gpus(replicas))
+          ->UseRealTime();
 }
 
 }  // namespace
@@ -112,6 +137,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   lockstep::add_all();
+  if (lockstep::why_no_gpu().empty()) lockstep::add_on_gpus();
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }
