@@ -1,26 +1,67 @@
 #include "lockstep/models/layers/batch_normalization.h"
 
+#include <optional>
+
 #include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {
 namespace {
 
-/// Moves a statistic towards that of a batch, unless the batch is empty. In place where the caller has a copy to
-/// itself; one copy for several replicas is assigned by all of them, which combines their values.
-void update_statistic(const Variable& statistic, const Tensor& of_batch, bool empty, float momentum) {
+/// How much the calling replica's statistics count in the mean of all replicas': 1 where each has as many rows; none
+/// where no replica has any.
+std::optional<double> weight_of(const BatchNormResult& result, bool synchronized) try {
+  const int replicas = current_context().replicas_in_sync;
+  if (synchronized || replicas == 1) return result.rows > 0 ? std::optional(1.0) : std::nullopt;
+  double own = 0;
+  double all = 0;
+  if (const std::optional<BatchRows>& batch = current_batch_rows()) {
+    own = static_cast<double>(batch->own);
+    all = static_cast<double>(batch->all);
+  } else {  // the replicas tell each other
+    own = static_cast<double>(result.rows);
+    all = get_replica_context().all_reduce(ReduceOp::sum, own).item<double>();
+  }
+  return all > 0 ? std::optional(own * replicas / all) : std::nullopt;
+} catch (Error& error) {
+  rethrow_from("batch_norm", error);
+}
+
+/// Moves the calling replica's copy of a statistic towards that of its rows so that the copies' weighted mean is the
+/// moving average of the batches' weighted means.
+void move_own_copy(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
+  VariableState& state = statistic.state();
+  const int copy = state.copies().size() == 1 ? 0 : current_context().replica;
+  const double before = state.copy_weights()[copy];
+  const double after = weight == before ? before : momentum * before + (1 - momentum) * weight;
+  state.set_copy_weight(copy, after);
+  const double kept = weight == before ? momentum : momentum * before / after;
+  if (weight > 0) update_moving_average(state.copies()[copy], of_rows, static_cast<float>(kept));
+}
+
+/// Moves a statistic towards that of a batch. One copy for several replicas is assigned by all of them, which combines
+/// their values.
+void update_statistic(const Variable& statistic, const Tensor& of_rows, double weight, double momentum) {
   const std::vector<Tensor>& copies = statistic.state().copies();
-  if (copies.size() == 1 && current_context().replicas > 1) {
+  const ExecutionContext& context = current_context();
+  if (copies.size() == 1 && context.replicas > 1) {
     const Tensor next = Tensor::empty(statistic.shape());
     copy(copies.front(), next);
-    if (!empty) update_moving_average(next, of_batch, momentum);
-    statistic.assign(next);
-  } else if (!empty) {
-    update_moving_average(copies.size() == 1 ? copies.front() : statistic.value(), of_batch, momentum);
+    const NoGradientScope not_recorded;
+    update_moving_average(next, weight == 1 ? of_rows : of_rows * weight, static_cast<float>(momentum));
+    return statistic.assign(next);
   }
+  const auto move = [=] { move_own_copy(statistic, of_rows, weight, momentum); };
+  if (context.replicas_in_sync > 1)
+    GpuCapture::each_time(move);  // with other replicas' rows, weights change from step to step
+  else
+    move();
 }
 
 void list(LayerConfig& config, BatchNormalizationOptions& options) {
@@ -41,10 +82,7 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
 class BatchNormalizationImpl final : public LayerImpl {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
-      : LayerImpl(options.name),
-        options_(options),
-        momentum_(static_cast<float>(options.momentum)),
-        epsilon_(static_cast<float>(options.epsilon)) {
+      : LayerImpl(options.name), options_(options), epsilon_(static_cast<float>(options.epsilon)) {
     require(options.momentum >= 0 && options.momentum <= 1,
             "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
     require(options.epsilon > 0, "BatchNormalization needs an epsilon above 0, got {}", options.epsilon);
@@ -70,9 +108,10 @@ class BatchNormalizationImpl final : public LayerImpl {
     if (options_.synchronized && current_context().replicas_in_sync > 1)
       options.gather = [context = get_replica_context()](const Tensor& own) { return context.all_gather(own, 0); };
     const BatchNormResult result = batch_norm(x, gamma_.value(), beta_.value(), options);
-    const bool empty = result.rows == 0;
-    update_statistic(moving_mean_, result.mean, empty, momentum_);
-    update_statistic(moving_variance_, result.variance, empty, momentum_);
+    if (const std::optional<double> weight = weight_of(result, options_.synchronized)) {
+      update_statistic(moving_mean_, result.mean, *weight, options_.momentum);
+      update_statistic(moving_variance_, result.variance, *weight, options_.momentum);
+    }
     return result.y;
   }
 
@@ -101,7 +140,6 @@ class BatchNormalizationImpl final : public LayerImpl {
   }
 
   BatchNormalizationOptions options_;
-  float momentum_;
   float epsilon_;
   Variable gamma_;
   Variable beta_;

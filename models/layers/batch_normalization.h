@@ -28,8 +28,10 @@ struct BatchNormalizationOptions {
 /// Normalizes each channel, the last axis (Ioffe and Szegedy 2015): by the batch's statistics in training, which also
 /// moves the moving statistics, and by those at inference. Weights, each (c): gamma, beta, moving_mean,
 /// moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless `synchronized`, and
-/// keeps moving statistics of its own, whose mean is what is read outside the replicas and saved. A replica without
-/// rows keeps them as they are.
+/// keeps moving statistics of its own. What is read outside the replicas and saved is their mean, in which each step of
+/// each replica counts by its rows: for any number of replicas that is the moving average of the batches' weighted
+/// means. How many rows the others have a replica knows from the DistributedBatch given to `Strategy::run`; without
+/// one, the replicas exchange the numbers in each training call. A replica without rows keeps its statistics.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});

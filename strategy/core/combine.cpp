@@ -1,9 +1,15 @@
 #include "lockstep/strategy/core/combine.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
 namespace lockstep {

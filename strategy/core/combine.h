@@ -25,4 +25,9 @@ Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 ///@}
 
+/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers; equal weights give the bits of the
+/// mean. Values of weight 0 do not count, even NaN.
+Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
+                     std::span<const double> weights);
+
 }  // namespace lockstep

@@ -16,8 +16,10 @@
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/core/batch_rows.h>
 #include <lockstep/strategy/core/merge_point.h>
 #include <lockstep/strategy/core/per_replica.h>
+#include <lockstep/strategy/core/scope.h>
 #include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/input/input_options.h>
 #include <lockstep/strategy/variable/variable.h>
@@ -76,23 +78,6 @@ class StrategyState {
 
   mutable std::mutex variables_mutex_;
   std::vector<std::weak_ptr<VariableState>> variables_;  ///< those made, expired ones dropped now and then
-};
-
-struct OpenScopes;
-
-/// While it lives, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end in
-/// any order, and on another thread: the last one to end closes it. Throws LogicError inside a replica or inside the
-/// scope of another strategy.
-class [[nodiscard]] Scope {
- public:
-  /// Opens it; Strategy::scope does.
-  explicit Scope(std::shared_ptr<StrategyState> strategy);
-  ~Scope();
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-
- private:
-  std::shared_ptr<OpenScopes> open_scopes_;  // of the thread that opened it
 };
 
 /// Which replica a value is made for, see Strategy::values_from_function.
@@ -214,12 +199,16 @@ auto Strategy::run(Step&& step, const Args&... args) const {
   using Result = std::decay_t<decltype(step(value_for_replica(args, 0)...))>;
   static_assert(!std::is_same_v<Result, bool>,
                 "replicas write side by side, which std::vector<bool> cannot: return int");
+  const auto call = [&]([[maybe_unused]] int replica) -> Result {
+    const BatchRowsScope rows(first_batch_rows({batch_rows(args, replica)...}));
+    return step(value_for_replica(args, replica)...);
+  };
   if constexpr (std::is_void_v<Result>) {
-    state_->run_on_replicas([&]([[maybe_unused]] int replica) { step(value_for_replica(args, replica)...); });
+    state_->run_on_replicas(call);
     (after_step(args, state_->group()), ...);
   } else {
     std::vector<Result> results(static_cast<std::size_t>(num_local_replicas()));
-    state_->run_on_replicas([&](int replica) { results[replica] = step(value_for_replica(args, replica)...); });
+    state_->run_on_replicas([&](int replica) { results[replica] = call(replica); });
     (after_step(args, state_->group()), ...);
     return PerReplica<Result>(std::move(results));
   }

@@ -87,18 +87,10 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
 Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const {
   check_values(*this, "reduce", values);
   require(counts.size() == values.size(), "weighted_mean() got {} values and {} counts", values.size(), counts.size());
-  const NoGradientScope no_recording;
-  double count = 0;
-  std::vector<Tensor> totals;
-  for (int replica = 0; replica < values.size(); ++replica) {
-    const double own = counts[replica];
-    require(own >= 0, "weighted_mean() needs counts of at least 0, replica {} has {}", replica, own);
-    count += own;
-    // The mean of no examples may be NaN, which 0 times is NaN still.
-    totals.push_back(own > 0 ? values[replica] * own : Tensor::zeros(values[replica].shape()));
-  }
-  return combine(state_->cluster(), "weighted_mean", ReduceOp::sum, totals) /
-         over_workers(*this, "weighted_mean", count);
+  for (int replica = 0; replica < counts.size(); ++replica)
+    require(counts[replica] >= 0, "weighted_mean() needs counts of at least 0, replica {} has {}", replica,
+            counts[replica]);
+  return lockstep::weighted_mean(state_->cluster(), "weighted_mean", values.local_results(), counts.local_results());
 }
 
 Tensor Strategy::gather(const PerReplica<Tensor>& values, int axis) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
+#include <lockstep/strategy/core/batch_rows.h>
 #include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/input/share_measurement.h>
 #include <lockstep/strategy/input/uploaded_batch.h>
@@ -81,6 +82,10 @@ class DistributedBatch {
 inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) { return batch.part(replica); }
 /// How many replicas it was cut for.
 inline int replicas_of(const DistributedBatch& batch) { return batch.parts(); }
+/// The rows of the replica's part and of all.
+inline std::optional<BatchRows> batch_rows(const DistributedBatch& batch, int replica) {
+  return BatchRows{.own = batch.part(replica).size(), .all = batch.global_size()};
+}
 /// Tells the measurement, if there is one, what the step took.
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group);
 

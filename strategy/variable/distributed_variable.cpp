@@ -159,7 +159,8 @@ Tensor SyncOnReadVariable::read() const {
     const Tensor first = combine(ReduceOp::sum, all.first(1));
     return workers() ? value_of_chief(*workers(), place, first) : first;
   }
-  return combine(workers(), place, spec().aggregation == Aggregation::sum ? ReduceOp::sum : ReduceOp::mean, all);
+  if (spec().aggregation == Aggregation::mean) return weighted_mean(workers(), place, all, copy_weights());
+  return combine(workers(), place, ReduceOp::sum, all);
 }
 
 void SyncOnReadVariable::write(AssignOp op, const Tensor& value) {

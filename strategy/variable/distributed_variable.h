@@ -37,7 +37,7 @@ class MirroredVariable final : public DistributedVariable {
 };
 
 /// One independent copy for each replica, which only that replica writes; outside a replica the copies are read
-/// combined by the variable's aggregation (batch-norm statistics: mean; metrics: sum).
+/// combined by the variable's aggregation (batch-norm statistics: mean, by `copy_weights`; metrics: sum).
 class SyncOnReadVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;

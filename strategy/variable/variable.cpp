@@ -1,5 +1,6 @@
 #include "lockstep/strategy/variable/variable.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <lockstep/kernels/backend.h>
@@ -43,6 +44,7 @@ VariableState::VariableState(VariableSpec spec, const std::vector<LogicalDevice>
       copy(copies_.front(), memory);
     copies_.push_back(trainable ? memory.as_parameter() : memory);
   }
+  copy_weights_.assign(copies_.size(), 1);
 }
 
 void VariableState::initialize(const Tensor& memory) const {
@@ -68,6 +70,7 @@ Tensor VariableState::memory_for_copy(int index, const LogicalDevice& device) co
 }
 
 void VariableState::write(AssignOp op, const Tensor& value) {
+  if (op == AssignOp::set) std::ranges::fill(copy_weights_, 1);
   for (int index = 0; index < static_cast<int>(copies_.size()); ++index) write_copy(index, op, value);
 }
 

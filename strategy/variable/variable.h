@@ -75,6 +75,12 @@ class VariableState {
   virtual void check_strategy() const {}
   /// Assigns to one copy alone.
   void write_copy(int index, AssignOp op, const Tensor& value);
+  ///@{
+  /// How much each copy counts in the mean that is read of a variable on_read: all alike at first, and after the
+  /// variable has been assigned outside replicas. Set by the copy's replica, or while no replica takes a step.
+  const std::vector<double>& copy_weights() const { return copy_weights_; }
+  void set_copy_weight(int index, double weight) { copy_weights_.at(static_cast<std::size_t>(index)) = weight; }
+  ///@}
 
   /// What it was made from.
   const VariableSpec& spec() const { return spec_; }
@@ -101,6 +107,7 @@ class VariableState {
 
   VariableSpec spec_;
   std::vector<Tensor> copies_;
+  std::vector<double> copy_weights_;
   std::vector<char> moved_;  ///< by copy: whether it has left the memory that was made for it
 };
 

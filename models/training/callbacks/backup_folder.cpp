@@ -61,6 +61,18 @@ std::vector<Tensor> kept_copies(const Strategy& strategy, const Variable& variab
   return all;
 }
 
+/// How much each of them counts.
+std::vector<double> kept_copy_weights(const Strategy& strategy, const Variable& variable) {
+  if (variable.synchronization() != Synchronization::on_read) return {};
+  const std::vector<double>& own = variable.state().copy_weights();
+  Cluster* const workers = strategy.state()->cluster();
+  if (!workers) return own;
+  std::vector<double> all;
+  for (const std::vector<double>& of_worker : gather_numbers(*workers, backup_place, own))
+    all.insert(all.end(), of_worker.begin(), of_worker.end());
+  return all;
+}
+
 /// How often the replicas of all workers have drawn random numbers in a layer.
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& layer) {
   const std::vector<std::uint64_t> own = layer.impl().draws();
@@ -106,6 +118,9 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
   for (const Layer& layer : model.network().layers()) policies.push_back(name(layer.impl().dtype_policy()));
   Json draws = Json::array();
   for (const Layer& layer : model.network().layers()) draws.push_back(kept_draws(model.strategy(), layer));
+  Json copy_weights = Json::array();
+  for (const Variable& variable : model.variables())
+    copy_weights.push_back(to_json(kept_copy_weights(model.strategy(), variable)));
   Json slots = Json::array();
   for (const auto& slot : optimizer.slots) slots.push_back({{"name", slot.name}, {"values", slot.values.size()}});
   Json callbacks = Json::array();
@@ -127,6 +142,7 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
           {"history", {{"epoch", progress.history.epoch}, {"values", values}}},
           {"dtype_policies", policies},
           {"draws", draws},
+          {"copy_weights", copy_weights},
           {"optimizer",
            {{"steps", optimizer.steps}, {"learning_rate", to_json(optimizer.learning_rate)}, {"slots", slots}}},
           {"callbacks", callbacks}};
@@ -138,7 +154,7 @@ class Contents {
   Contents(const Json& json, const hdf5::Reader& file, const Model& model, const TrainingProgress& progress)
       : file_(file), callbacks_(callbacks_with_state(progress)) {
     check_policies(json, model);
-    read_weights(model);
+    read_weights(json.at("copy_weights"), model);
     read_draws(json, model);
     read_optimizer(json.at("optimizer"));
     read_callbacks(json.at("callbacks"));
@@ -153,8 +169,10 @@ class Contents {
         variables[i].assign(weights_[i][0]);
         continue;
       }
-      for (std::size_t copy = 0; copy < weights_[i].size(); ++copy)
+      for (std::size_t copy = 0; copy < weights_[i].size(); ++copy) {
         variables[i].state().write_copy(static_cast<int>(copy), AssignOp::set, weights_[i][copy]);
+        variables[i].state().set_copy_weight(static_cast<int>(copy), copy_weights_[i][copy]);
+      }
     }
     for (std::size_t i = 0; i < draws_.size(); ++i) model.network().layers()[i].impl().set_draws(draws_[i]);
     for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]->load_state(states_[i]);
@@ -183,8 +201,9 @@ class Contents {
                           layers[i].name(), policies[i], name(layers[i].impl().dtype_policy()));
   }
 
-  void read_weights(const Model& model) {
+  void read_weights(const Json& json, const Model& model) {
     const std::vector<Variable> variables = model.variables();
+    check_count(json.size(), variables.size(), "weights");
     check_count(file_.names_in("weights").size(), variables.size(), "weights");
     for (std::size_t i = 0; i < variables.size(); ++i) {
       const std::size_t copies = file_.names_in(fmt::format("weights/{}", i)).size();
@@ -196,12 +215,17 @@ class Contents {
       }
       require<InputError>(!kept.empty(), "{}: has no value of '{}'", file_.path(), variables[i].name());
       const bool on_read = variables[i].synchronization() == Synchronization::on_read;
-      // Other replicas go on from what the old ones stood for together.
-      weights_.push_back(on_read ? for_local_replicas(model.strategy(), kept, mean_of) : kept);
+      const std::vector<double> counts = to_numbers(json.at(i));
+      if (on_read) check_count(counts.size(), copies, "copies of '" + variables[i].name() + "'");
+      // Other replicas continue from what the old ones stood for together.
+      const auto mean = [&](const std::vector<Tensor>& of) { return weighted_mean(nullptr, backup_place, of, counts); };
+      if (on_read && variables[i].state().serves_all_replicas())
+        weights_.push_back({mean(kept)});
+      else
+        weights_.push_back(on_read ? for_local_replicas(model.strategy(), kept, mean) : kept);
+      copy_weights_.push_back(for_local_replicas(model.strategy(), counts, [](const auto&) { return 1.0; }));
     }
   }
-
-  static Tensor mean_of(const std::vector<Tensor>& copies) { return combine(ReduceOp::mean, copies); }
 
   void read_draws(const Json& json, const Model& model) {
     draws_ = json.at("draws").get<std::vector<std::vector<std::uint64_t>>>();
@@ -253,7 +277,8 @@ class Contents {
 
   const hdf5::Reader& file_;
   const std::vector<Callback*> callbacks_;
-  std::vector<std::vector<Tensor>> weights_;  ///< by variable and copy
+  std::vector<std::vector<Tensor>> weights_;       ///< by variable and copy
+  std::vector<std::vector<double>> copy_weights_;  ///< of those on_read
   std::vector<std::vector<std::uint64_t>> draws_;
   OptimizerState optimizer_;
   std::vector<CallbackState> states_;

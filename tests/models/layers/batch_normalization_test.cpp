@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include <support/replicas.h>
 
@@ -6,7 +7,13 @@
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/losses/regression.h>
+#include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/strategy/central_storage/central_storage_strategy.h>
+#include <lockstep/strategy/input/distributed_batch.h>
+#include <lockstep/strategy/one_device/one_device_strategy.h>
 
 #include "layer_test.h"
 
@@ -69,8 +76,8 @@ TEST(BatchNormalization, AppliesAFusedReluAndWritesIntoASlice) {
   }
 }
 
-// semantics 5.15: ON_READ/MEAN
-TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirMeanIsRead) {
+// semantics 5.15: ON_READ/MEAN, weighted by sample count
+TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirWeightedMeanIsRead) {
   const MirroredStrategy strategy = mirrored(2);
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0}), {{4}}); });
   const Tensor rows = random_tensor({6, 4}, 1);
@@ -83,7 +90,116 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirMeanIsRead) {
   const Tensor second = batch_norm(rows.slice_view(0, 4, 6), gamma, gamma).mean;
   expect_same_bits(copies[0], first);
   expect_same_bits(copies[1], second);
-  expect_same_bits(weight(layer, mean), multiply(add(first, second), 0.5));
+  const Tensor expected = multiply(add(multiply(first, 4.0), multiply(second, 2.0)), 1.0 / 6);
+  expect_close(weight(layer, mean), expected.to_vector<double>(), 2);
+}
+
+/// What Keras' formula makes of the batches, each cut into parts: the moving average of their weighted means.
+class MovingStatistics {
+ public:
+  explicit MovingStatistics(double momentum) : momentum_(momentum) {}
+
+  void add(const std::vector<std::vector<float>>& parts) {
+    double rows = 0;
+    double mean_of_all = 0;
+    double variance_of_all = 0;
+    for (const std::vector<float>& part : parts) {
+      const auto n = static_cast<double>(part.size());
+      double sum = 0;
+      double squares = 0;
+      for (const float x : part) sum += x;
+      for (const float x : part) squares += (x - sum / n) * (x - sum / n);
+      rows += n;
+      mean_of_all += sum;
+      variance_of_all += squares;
+    }
+    if (rows == 0) return;
+    mean = momentum_ * mean + (1 - momentum_) * mean_of_all / rows;
+    variance = momentum_ * variance + (1 - momentum_) * variance_of_all / rows;
+  }
+
+  double mean = 0;
+  double variance = 1;
+
+ private:
+  double momentum_;
+};
+
+Tensor column(const std::vector<float>& x) { return Tensor::from(x, {static_cast<std::int64_t>(x.size()), 1}); }
+
+/// Batches of other sizes, so that replicas have other shares of each, some of them none.
+std::vector<std::vector<float>> uneven_batches() {
+  std::vector<std::vector<float>> batches;
+  float x = 0;
+  for (const int rows : {7, 4, 1, 2, 6, 0, 5, 1}) {
+    auto& batch = batches.emplace_back();
+    for (int row = 0; row < rows; ++row) batch.push_back(x = std::fmod(x * 1.7F + 3, 11.0F));
+  }
+  return batches;
+}
+
+void expect_statistics(const Layer& layer, const MovingStatistics& expected) {
+  EXPECT_NEAR(weight(layer, mean).item<float>(), expected.mean, 3e-6);
+  EXPECT_NEAR(weight(layer, variance).item<float>(), expected.variance, 3e-5);
+}
+
+/// Trains on the batches, given as a DistributedBatch or as parts of which no replica knows the others' rows.
+void expect_weighted_statistics(const Strategy& strategy, const std::vector<double>& shares, bool as_parts) {
+  const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.7}), {{1}}); });
+  MovingStatistics expected(0.7);
+  const auto step = [&](const Tensor& x) { call(layer, {x}, {.mode = Mode::train}); };
+  for (const std::vector<float>& rows : uneven_batches()) {
+    if (rows.empty() && !as_parts) continue;  // no such batch
+    std::vector<std::vector<float>> parts;
+    if (rows.empty()) parts.resize(static_cast<std::size_t>(strategy.num_local_replicas()));
+    if (!rows.empty()) {
+      const DistributedBatch batch({.x = column(rows), .y = {}}, strategy.num_local_replicas(), shares);
+      for (const Batch& part : batch.local_results()) parts.push_back(part.x.to_vector<float>());
+      if (!as_parts) strategy.run([&](const Batch& local) { step(local.x); }, batch);
+    }
+    if (as_parts)
+      strategy.run(step, per_replica(strategy.num_local_replicas(), [&](int r) { return column(parts[r]); }));
+    expected.add(parts);
+    expect_statistics(layer, expected);
+  }
+}
+
+// semantics 5.15: weight by sample count
+TEST(BatchNormalization, StatisticsCountEveryRowOnceInUnevenAndEmptyParts) {
+  for (const bool as_parts : {false, true})
+    for (const std::vector<double>& shares : {std::vector<double>{}, std::vector<double>{31, 1, 2}}) {
+      expect_weighted_statistics(mirrored(3), shares, as_parts);
+      expect_weighted_statistics(CentralStorageStrategy(logical_cpus(3)), shares, as_parts);
+    }
+  expect_weighted_statistics(OneDeviceStrategy("CPU:0"), {}, false);
+}
+
+TEST(BatchNormalization, AReplicaThatNeverHasRowsLeavesNothingOfItsInitialStatistics) {
+  std::vector<float> x;
+  for (int i = 0; i < 320; ++i) x.push_back(static_cast<float>(10 + i % 2));
+  const Dataset data = Dataset::from_tensors(column(x), Tensor::zeros({320, 1})).batch(16);
+  const MirroredStrategy strategy = mirrored(2);
+  const auto scope = strategy.scope();
+  Model model = Sequential({1}, {BatchNormalization({.momentum = 0.5})});
+  model.compile(SGD({.learning_rate = 0}), MeanSquaredError());
+  FitOptions options;
+  options.distribute.shares = {31, 1};
+  model.fit(data, options);
+  EXPECT_NEAR(model.get_weights()[mean].item<float>(), 10.5, 1e-4);
+  EXPECT_NEAR(model.get_weights()[variance].item<float>(), 0.25, 1e-4);
+}
+
+TEST(BatchNormalization, StatisticsThatAreSetCountAlikeAgain) {
+  const MirroredStrategy strategy = mirrored(2);
+  const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.5}), {{1}}); });
+  const auto step = [&](const Batch& local) { call(layer, {local.x}, {.mode = Mode::train}); };
+  strategy.run(step, DistributedBatch({.x = column({1, 2, 3}), .y = {}}, 2));
+  const Variable& statistic = layer.impl().variables()[mean];
+  EXPECT_NE(statistic.state().copy_weights()[0], statistic.state().copy_weights()[1]);
+  statistic.assign(Tensor::full({1}, 8));
+  EXPECT_THAT(statistic.state().copy_weights(), testing::Each(1));
+  strategy.run(step, DistributedBatch({.x = column({4}), .y = {}}, 2));
+  EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 6);
 }
 
 // semantics 14.9: momentum .5, rows 0..3 on replica 0 and 10..13 on replica 1

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,8 @@
 #include <lockstep/models/training/callbacks/early_stopping.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
+#include <lockstep/models/training/sequential.h>
+#include <lockstep/strategy/input/distributed_dataset.h>
 
 // Training by several workers, see support/workers.h, against training by as many replicas in one process.
 
@@ -67,6 +70,24 @@ void expect_close(const Model& a, const Model& b) {
   ASSERT_EQ(of_a.size(), of_b.size());
   for (std::size_t i = 0; i < of_a.size(); ++i)
     for (std::size_t j = 0; j < of_a[i].size(); ++j) ASSERT_NEAR(of_a[i][j], of_b[i][j], close) << i << ' ' << j;
+}
+
+// semantics 5.15: weight by sample count; with fewer rows than replicas some workers have none
+TEST_F(TrainingByWorkers, StatisticsCountEveryRowOnce) {
+  const auto inside = strategy_.scope();
+  for (const bool as_parts : {false, true}) {
+    Model model = Sequential({1}, {BatchNormalization({.momentum = 0.5})});
+    const auto step = [&](const Batch& local) { model(local.x, Mode::train); };
+    double expected = 0;
+    for (const std::vector<float>& rows : {std::vector<float>{4}, std::vector<float>{1, 2, 6}, std::vector<float>{8}}) {
+      const auto n = static_cast<std::int64_t>(rows.size());
+      const Dataset batch = Dataset::from_tensors(Tensor::from(rows, {n, 1})).batch(n);
+      for (const DistributedBatch& own : strategy_.distribute(batch).epoch())
+        as_parts ? strategy_.run(step, PerReplica<Batch>(own.local_results())) : strategy_.run(step, own);
+      expected = (expected + std::accumulate(rows.begin(), rows.end(), 0.0) / static_cast<double>(n)) / 2;
+      EXPECT_NEAR(model.get_weights()[2].item<float>(), expected, 1e-6);
+    }
+  }
 }
 
 TEST_F(TrainingByWorkers, GivesWhatOneProcessGives) {
