@@ -20,11 +20,12 @@ using Forward = void (Backend::*)(const Tensor& logits, const Tensor& y);
 using Gradient = void (Backend::*)(const Tensor& y, const Tensor& dy, const Tensor& dx);
 
 /// An op on rows of logits whose gradient follows from its result.
-Tensor by_row(const char* op, Forward forward, Gradient gradient, const Tensor& x) try {
+Tensor by_row(const char* op, Forward forward, Gradient gradient, const Tensor& x, bool keeps_origin = false) try {
   require_f32(op, x);
   require(x.rank() >= 1, "{} needs at least one axis, got {}", op, x);
   const Tensor logits = to_current_device(x);
-  const Tensor y = Tensor::empty(logits.shape());
+  Tensor y = Tensor::empty(logits.shape());
+  if (keeps_origin) y = y.with_origin(op, logits);
   (current_backend().*forward)(as_matrix(make_dense(logits)), as_matrix(y));
   if (recording({logits})) {
     record(op, {logits}, y, [gradient, y](BackwardContext& c) {
@@ -55,7 +56,7 @@ Tensor elu(const Tensor& x, double alpha) {
 
 Tensor selu(const Tensor& x) { return unary(UnaryOp::selu, x); }
 Tensor gelu(const Tensor& x, bool approximate) { return unary(approximate ? UnaryOp::gelu_tanh : UnaryOp::gelu, x); }
-Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x); }
+Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x, true); }
 Tensor hard_sigmoid(const Tensor& x) { return activate(x, Activation::hard_sigmoid); }
 Tensor silu(const Tensor& x) { return unary(UnaryOp::silu, x); }
 Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
@@ -63,7 +64,7 @@ Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
 Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
 
 Tensor softmax(const Tensor& logits) {
-  return by_row("softmax", &Backend::softmax, &Backend::softmax_gradient, logits);
+  return by_row("softmax", &Backend::softmax, &Backend::softmax_gradient, logits, true);
 }
 
 Tensor log_softmax(const Tensor& logits) {
@@ -71,7 +72,7 @@ Tensor log_softmax(const Tensor& logits) {
 }
 
 Tensor activate(const Tensor& x, Activation activation) {
-  if (activation == Activation::softmax) return softmax(x);
+  if (activation == Activation::softmax) return by_row("softmax", &Backend::softmax, &Backend::softmax_gradient, x);
   if (activation == Activation::log_softmax) return log_softmax(x);
   const std::optional<UnaryFunction> function = function_of(activation);
   return function ? unary(*function, x) : x;

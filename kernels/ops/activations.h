@@ -20,7 +20,7 @@ Tensor elu(const Tensor& x, double alpha = 1);
 Tensor selu(const Tensor& x);
 /// x times the normal distribution function, exactly or by tanh (Hendrycks and Gimpel 2016).
 Tensor gelu(const Tensor& x, bool approximate = false);
-/// 1 / (1 + exp(-x)).
+/// 1 / (1 + exp(-x)). The result keeps x (Tensor::origin) for losses, which need it where the result is 0 or 1.
 Tensor sigmoid(const Tensor& x);
 /// x / 6 + 0.5, but not below 0 nor above 1.
 Tensor hard_sigmoid(const Tensor& x);
@@ -34,12 +34,12 @@ Tensor softsign(const Tensor& x);
 Tensor tanh(const Tensor& x);
 
 ///@{
-/// Softmax over the last axis, and its logarithm.
+/// Softmax over the last axis, which keeps its logits as sigmoid does, and its logarithm.
 Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);
 ///@}
 
-/// Any of them by name.
+/// Any of them by name; what it is applied to is not kept.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

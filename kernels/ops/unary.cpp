@@ -24,11 +24,12 @@ bool gradient_from_result(const UnaryFunction& f) {
   return from_result;
 }
 
-Tensor unary(const UnaryFunction& f, const Tensor& operand) try {
+Tensor unary(const UnaryFunction& f, const Tensor& operand, bool keeps_origin) try {
   require_real(name_of(f.op), operand);
   const Tensor x = to_current_device(operand);
   const Tensor in = make_dense(x);
-  const Tensor y = Tensor::empty(x.shape(), x.dtype());
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  if (keeps_origin) y = y.with_origin(name_of(f.op), x);
   current_backend().unary(f, in, y);
   if (recording({x})) {
     record(name_of(f.op), {x}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {

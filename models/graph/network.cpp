@@ -246,7 +246,7 @@ Tensor Network::run_step(const PlanStep& step, Run& run) const {
   try {
     std::vector<Tensor> inputs;
     for (const int from : step.inputs) inputs.push_back(run.read(from, layer.call_dtype()));
-    LayerCall call{.mode = step.mode.value_or(run.mode), .fused_relu = step.fused_relu};
+    LayerCall call{.mode = step.mode.value_or(run.mode), .fused_relu = step.fused_relu, .is_output = step.is_output};
     if (step.concat >= 0) {
       Tensor& whole = run.results[step.concat].value;
       if (!whole.defined())

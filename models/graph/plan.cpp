@@ -44,6 +44,7 @@ Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& l
   }
   Plan plan{.steps = std::move(steps)};
   for (const int output : outputs) plan.outputs.push_back(step_of[output]);
+  for (const int output : plan.outputs) plan.steps[output].is_output = true;
   return plan;
 }
 

@@ -13,6 +13,7 @@ namespace {
 struct Traits {
   bool is_relu = false;
   bool has_bf16 = true;
+  Activation activation = Activation::linear;  ///< that the function is, if it is one of those
 };
 
 struct ActivationOptions {
@@ -52,7 +53,11 @@ class ActivationImpl final : public LayerImpl {
 
   std::string_view class_name() const override { return class_name_; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name_, inputs); }
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return function_(inputs[0]); }
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return activated(call, traits_.activation, [&](Activation activation) {
+      return activation == traits_.activation ? function_(inputs[0]) : inputs[0];
+    });
+  }
   void describe(LayerConfig& config) const override { describe_(config); }
   bool is_relu() const override { return traits_.is_relu; }
   bool can_compute_in_bf16() const override { return traits_.has_bf16; }
@@ -76,9 +81,10 @@ std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function
 }  // namespace
 
 ActivationLayer::ActivationLayer(Activation activation, std::string name)
-    : Layer(make("Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
-                 ActivationOptions{.activation = activation, .name = std::move(name)},
-                 {.is_relu = activation == Activation::relu, .has_bf16 = has_bf16(activation)})) {}
+    : Layer(make(
+          "Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
+          ActivationOptions{.activation = activation, .name = std::move(name)},
+          {.is_relu = activation == Activation::relu, .has_bf16 = has_bf16(activation), .activation = activation})) {}
 
 ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
   const auto options = read_options(config, list_activation);
@@ -109,7 +115,8 @@ ELU::ELU(const ELUOptions& options)
 ELU ELU::from_config(LayerConfig& config) { return ELU(read_options(config, list_elu)); }
 
 Softmax::Softmax(std::string name)
-    : Layer(make("Softmax", softmax, list_softmax, NoOptions{.name = std::move(name)}, {.has_bf16 = false})) {}
+    : Layer(make("Softmax", [](const Tensor& x) { return activate(x, Activation::softmax); }, list_softmax,
+                 NoOptions{.name = std::move(name)}, {.has_bf16 = false, .activation = Activation::softmax})) {}
 
 Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax).name); }
 

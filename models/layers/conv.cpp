@@ -114,7 +114,11 @@ class ConvImpl : public LayerImpl {
   virtual void make_conv_weights(std::int64_t channels, const LayerSeed& seed) = 0;
 
   Size2d kernel_size() const { return kernel_size_; }
-  const Conv2dOptions& conv() const { return conv_; }
+  Conv2dOptions conv(Activation activation) const {
+    Conv2dOptions options = conv_;
+    options.activation = activation;
+    return options;
+  }
 
  private:
   void make_weights(std::span<const Shape> inputs, const LayerSeed& seed) override {
@@ -144,8 +148,10 @@ class Conv2DImpl final : public ConvImpl {
             options.filters);
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv());
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return activated(call, options_.activation, [&](Activation activation) {
+      return conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv(activation));
+    });
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
@@ -186,8 +192,10 @@ class DepthwiseConv2DImpl final : public ConvImpl {
     check_at_least_1("depth_multiplier", options.depth_multiplier);
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return depthwise_conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv());
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return activated(call, options_.activation, [&](Activation activation) {
+      return depthwise_conv2d(inputs[0], kernel_.value(), value_if_any(bias_), conv(activation));
+    });
   }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
@@ -221,9 +229,11 @@ class SeparableConv2DImpl final : public ConvImpl {
     check_at_least_1("depth_multiplier", options.depth_multiplier);
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    const Tensor by_channel = depthwise_conv2d(inputs[0], depthwise_kernel_.value(), {}, conv());
-    return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = options_.activation});
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    const Tensor by_channel = depthwise_conv2d(inputs[0], depthwise_kernel_.value(), {}, conv(Activation::linear));
+    return activated(call, options_.activation, [&](Activation activation) {
+      return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = activation});
+    });
   }
 
   bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }

@@ -34,8 +34,10 @@ class DenseImpl final : public LayerImpl {
     return {options_.units};
   }
 
-  Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
-    return dense(inputs[0], kernel_.value(), value_if_any(bias_), options_.activation);
+  Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
+    return activated(call, options_.activation, [&](Activation activation) {
+      return dense(inputs[0], kernel_.value(), value_if_any(bias_), activation);
+    });
   }
 
   bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }

@@ -28,6 +28,7 @@ struct LayerCall {
   Mode mode = Mode::inference;
   bool fused_relu = false;  ///< apply max(0, .) to the result; only given to layers that say `can_fuse_relu`
   Tensor out{};             ///< where to write the result, if defined; only given to layers that say `can_write_to`
+  bool is_output = false;   ///< the result is the network's: a softmax or sigmoid keeps its logits for losses
 };
 
 /// Where a layer gets its variables' initial values and its random numbers from.

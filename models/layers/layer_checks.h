@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/ops/activations.h>
+#include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
@@ -27,6 +29,14 @@ inline const Shape& only_image(std::string_view layer, std::span<const Shape> in
 /// Whether the activation's op takes bf16: the softmaxes, which sum, do not.
 inline bool has_bf16(Activation activation) {
   return activation != Activation::softmax && activation != Activation::log_softmax;
+}
+
+/// compute(activation), the result of a layer's call. A loss may need the logits of the network's outputs.
+template <class Compute>
+Tensor activated(const LayerCall& call, Activation activation, const Compute& compute) {
+  if (call.is_output && activation == Activation::softmax) return softmax(compute(Activation::linear));
+  if (call.is_output && activation == Activation::sigmoid) return sigmoid(compute(Activation::linear));
+  return compute(activation);
 }
 
 /// The shape of a batch of one.

@@ -15,6 +15,13 @@ namespace {
 /// loss than 1e-7.
 Tensor safe_log(const Tensor& probabilities) { return log(maximum(probabilities, keras_epsilon)); }
 
+/// What the activation has made the probabilities of; undefined where that is not known, and where a tape follows the
+/// probabilities alone.
+Tensor logits_of(const char* activation, const Tensor& y_pred) {
+  const Tensor logits = y_pred.origin(activation);
+  return logits.defined() && (recording({logits}) || !recording({y_pred})) ? logits : Tensor();
+}
+
 /// All but the last axis as one.
 Tensor as_rows(const Tensor& x) {
   if (x.rank() == 2) return x;
@@ -24,7 +31,8 @@ Tensor as_rows(const Tensor& x) {
 Loss::Function sparse_categorical(bool from_logits) {
   return [from_logits](const Tensor& y_true, const Tensor& y_pred) {
     require(y_pred.rank() >= 2, "sparse_categorical_crossentropy takes predictions (n, ..., classes), got {}", y_pred);
-    const Tensor rows = as_rows(from_logits ? y_pred : safe_log(y_pred));
+    const Tensor logits = from_logits ? y_pred : logits_of("softmax", y_pred);
+    const Tensor rows = as_rows(logits.defined() ? logits : safe_log(y_pred));
     if (y_pred.rank() == 2) return sparse_softmax_cross_entropy(rows, y_true);
     require(y_true.defined() && y_true.elements() == rows.dim(0),
             "sparse_categorical_crossentropy takes a label for each row of classes, got {} for {}", y_true, y_pred);
@@ -33,8 +41,12 @@ Loss::Function sparse_categorical(bool from_logits) {
   };
 }
 
-Tensor log_probabilities(const Tensor& rows, bool from_logits) {
-  return from_logits ? log_softmax(rows) : safe_log(rows / sum(rows, {1}, true));
+/// (rows, classes), from logits wherever they are known.
+Tensor log_probabilities(const Tensor& y_pred, bool from_logits) {
+  const Tensor logits = from_logits ? y_pred : logits_of("softmax", y_pred);
+  if (logits.defined()) return log_softmax(as_rows(logits));
+  const Tensor rows = as_rows(y_pred);
+  return safe_log(rows / sum(rows, {1}, true));
 }
 
 Tensor smoothed(const Tensor& targets, double smoothing, double classes) {
@@ -53,7 +65,7 @@ Loss::Function categorical(const CrossentropyOptions& options) {
             "categorical_crossentropy takes predictions (n, ..., classes), got {}", y_pred);
     const Tensor targets = as_rows(targets_like("categorical_crossentropy", y_true, y_pred));
     const Tensor likely = smoothed(targets, options.label_smoothing, static_cast<double>(y_pred.dim(-1)));
-    const Tensor by_row = -sum(likely * log_probabilities(as_rows(y_pred), options.from_logits), {1});
+    const Tensor by_row = -sum(likely * log_probabilities(y_pred, options.from_logits), {1});
     if (y_pred.rank() == 2) return by_row;
     return mean_by_example(reshape(by_row, Shape(std::span(y_pred.shape().begin(), y_pred.shape().end() - 1))));
   };
@@ -64,8 +76,9 @@ Loss::Function binary(const CrossentropyOptions& options) {
     require(y_pred.rank() >= 2, "binary_crossentropy takes predictions (n, ..., k), got {}", y_pred);
     const Tensor targets = targets_like("binary_crossentropy", y_true, y_pred);
     const Tensor likely = smoothed(targets, options.label_smoothing, 2);
-    return mean_by_example(options.from_logits ? sigmoid_cross_entropy(y_pred, likely)
-                                               : binary_cross_entropy(y_pred, likely));
+    const Tensor logits = options.from_logits ? y_pred : logits_of("sigmoid", y_pred);
+    return mean_by_example(logits.defined() ? sigmoid_cross_entropy(logits, likely)
+                                            : binary_cross_entropy(y_pred, likely));
   };
 }
 

@@ -33,6 +33,10 @@ class Loss {
   std::optional<ObjectConfig> config_;
 };
 
+// As in Keras over TensorFlow, cross-entropies of probabilities that are a softmax's or sigmoid's own result, as a
+// model's last layer gives them, are computed from its logits: they have a value and a gradient where the probabilities
+// are 0 or 1 in f32. Other probabilities are brought into [1e-7, 1 - 1e-7].
+
 /// SparseCategoricalCrossentropy's options.
 struct SparseCrossentropyOptions {
   /// Predictions are logits, not probabilities.

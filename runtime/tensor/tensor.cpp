@@ -115,6 +115,30 @@ Tensor Tensor::in_place_of(const Tensor& other) const {
   return result;
 }
 
+namespace {
+
+/// Keeps a tensor's memory, and its origin beside it.
+struct KeepsOrigin {
+  std::shared_ptr<Buffer> memory;
+  std::string op;
+  Tensor origin;
+  std::uint64_t id;  ///< of the tensor that has the origin
+  void operator()(Buffer*) const {}
+};
+
+}  // namespace
+
+Tensor Tensor::with_origin(std::string_view op, const Tensor& origin) const {
+  Tensor result = *this;
+  result.buffer_ = std::shared_ptr<Buffer>(buffer_.get(), KeepsOrigin{buffer_, std::string(op), origin, id_});
+  return result;
+}
+
+Tensor Tensor::origin(std::string_view op) const {
+  const auto* const keeps = std::get_deleter<KeepsOrigin>(buffer_);
+  return keeps != nullptr && keeps->id == id_ && keeps->op == op ? keeps->origin : Tensor();
+}
+
 void Tensor::move_into(const Tensor& memory) const {
   require<BrokenInvariant>(
       dense_ && memory.dense_ && offset_ == 0 && shape_ == memory.shape_ && dtype_ == memory.dtype_,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lockstep/runtime/core/dtype.h>
@@ -69,6 +70,12 @@ class Tensor {
   Tensor as_parameter() const;
   /// This handle's tensor with the identity of `other`, whose value it has: tapes take them for the same.
   Tensor in_place_of(const Tensor& other) const;
+  ///@{
+  /// This handle's tensor as the result of `op` of `origin`, which lives as long as anyone uses this one's memory; and
+  /// what it is that op's result of: undefined where nothing is known, as of views.
+  Tensor with_origin(std::string_view op, const Tensor& origin) const;
+  Tensor origin(std::string_view op) const;
+  ///@}
   /// Gives this tensor's memory back: it, its views and all other handles to them are views of `memory` from now on,
   /// where the same elements are already. Preconditions: dense, all of its memory, which has not moved before, and no
   /// thread uses either meanwhile.

@@ -1,11 +1,15 @@
+#include <array>
 #include <cmath>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/ops/cross_entropy.h>
+#include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep {
 namespace {
@@ -57,6 +61,41 @@ TEST(SparseCategoricalCrossentropy, AProbabilityOfZeroCostsAsMuchAsKerasEpsilon)
   test::expect_close(wrong, {-std::log(1e-7)});
   const Tensor right = SparseCategoricalCrossentropy()(Tensor::from(std::vector<std::int64_t>{1}, {1}), p);
   EXPECT_NEAR(right.item<float>(), 0, 1.5e-7);
+}
+
+/// Loss of the activation of logits, and its gradient in them.
+std::vector<float> loss_and_gradient(const Loss& loss, const Tensor& y_true, const Tensor& logits,
+                                     Tensor (*activation)(const Tensor&)) {
+  GradientTape tape;
+  tape.watch(logits);
+  const Tensor value = sum(loss(y_true, activation(logits)));
+  std::vector<float> numbers{value.item<float>()};
+  for (const float gradient : tape.gradient(value, std::array{logits})[0].to_vector<float>())
+    numbers.push_back(gradient);
+  return numbers;
+}
+
+// TensorFlow's Keras, in float32: 40 and -1, 1 at the logits (-20, 20)
+TEST(Crossentropies, OfASaturatedActivationAreThoseOfItsLogits) {
+  using testing::ElementsAre, testing::FloatEq, testing::FloatNear;
+  const Tensor sure = Tensor::from(std::vector<float>{-20, 20}, {1, 2});
+  const Tensor one_hot = Tensor::from(std::vector<float>{1, 0}, {1, 2});
+  const Tensor label = Tensor::from(std::vector<std::int64_t>{0}, {1});
+  EXPECT_THAT(loss_and_gradient(SparseCategoricalCrossentropy(), label, sure, softmax), ElementsAre(40, -1, 1));
+  EXPECT_THAT(loss_and_gradient(CategoricalCrossentropy(), one_hot, sure, softmax), ElementsAre(40, -1, 1));
+  const Tensor certain = Tensor::from(std::vector<float>{-40, 200}, {2, 1});
+  const Tensor wrong = Tensor::from(std::vector<float>{1, 0}, {2, 1});
+  EXPECT_THAT(loss_and_gradient(BinaryCrossentropy(), wrong, certain, sigmoid), ElementsAre(240, -1, 1));
+  // A softmax is no sigmoid: the binary loss of its result is that of the probabilities.
+  EXPECT_NEAR(BinaryCrossentropy()(one_hot, softmax(sure)).item<float>(), -std::log(1e-7), 0.1);
+}
+
+TEST(Crossentropies, HaveAGradientInProbabilitiesThatATapeWatches) {
+  const Tensor p = softmax(Tensor::from(std::vector<float>{0, 0}, {1, 2}));
+  GradientTape tape;
+  tape.watch(p);
+  const Tensor loss = SparseCategoricalCrossentropy()(Tensor::from(std::vector<std::int64_t>{0}, {1}), p);
+  EXPECT_THAT(tape.gradient(sum(loss), std::array{p})[0].to_vector<float>(), testing::ElementsAre(-1, 1));
 }
 
 TEST(SparseCategoricalCrossentropy, TakesLabelsOfAnyIntegerTypeFlatOrAsAColumn) {

@@ -4,7 +4,12 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
+#include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/training/sequential.h>
 
 namespace lockstep {
 namespace {
@@ -97,6 +102,49 @@ TEST_P(EvaluateOn, LeavesTheWeightsAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, EvaluateOn, testing::ValuesIn(test::replica_counts));
+
+/// Loss of one example at the logits of `weights`, and the bias after a step of gradient descent at rate 1.
+std::pair<double, float> step_from(const std::vector<Layer>& layers, const Loss& loss,
+                                   const std::vector<float>& weights, const Tensor& y) {
+  const auto units = static_cast<std::int64_t>(weights.size());
+  Model model = Sequential({1, 1, 1}, layers);
+  model.compile(SGD({.learning_rate = 1}), loss);
+  const Tensor kernel = Tensor::from(weights, {units});
+  model.set_weights({kernel.view(model.variables()[0].shape()), Tensor::zeros({units})});
+  const Dataset data = Dataset::from_tensors(Tensor::full({1, 1, 1, 1}, 1), y).batch(1);
+  const double before = model.evaluate(data).at("loss");
+  model.fit(data);
+  return {before, model.get_weights()[1].to_vector<float>()[0]};
+}
+
+// TensorFlow's Keras goes back from a softmax or sigmoid to its logits: 40 and a gradient of 1.
+TEST(Evaluate, LossesOfSaturatedOutputsAreThoseOfTheirLogits) {
+  const auto dense = [](std::int64_t units, Activation activation) {
+    return Dense({.units = units, .activation = activation});
+  };
+  const Tensor label = Tensor::from(std::vector<std::int32_t>{0}, {1});
+  const Tensor one_hot = Tensor::from(std::vector<float>{1, 0}, {1, 2});
+  const auto expected = testing::Pair(testing::DoubleNear(40, 1e-5), testing::FloatNear(1, 1e-5F));
+  for (const std::vector<Layer>& layers :
+       {std::vector<Layer>{Flatten(), dense(2, Activation::softmax)},
+        std::vector<Layer>{Flatten(), dense(2, Activation::linear), Softmax()},
+        std::vector<Layer>{Flatten(), dense(2, Activation::linear), ActivationLayer(Activation::softmax)}}) {
+    EXPECT_THAT(step_from(layers, SparseCategoricalCrossentropy(), {-20, 20}, label), expected);
+    EXPECT_THAT(step_from(layers, CategoricalCrossentropy(), {-20, 20}, one_hot), expected);
+  }
+  const auto conv = [](Activation activation) {
+    return Conv2D({.filters = 1, .kernel_size = 1, .activation = activation});
+  };
+  for (const std::vector<Layer>& layers :
+       {std::vector<Layer>{Flatten(), dense(1, Activation::sigmoid)}, std::vector<Layer>{conv(Activation::sigmoid)},
+        std::vector<Layer>{conv(Activation::linear), ActivationLayer(Activation::sigmoid)}})
+    EXPECT_THAT(
+        step_from(layers, BinaryCrossentropy(), {-40},
+                  Tensor::full({1, 1, 1, 1}, 1)
+                      .view(layers.size() == 2 && layers[1].impl().class_name() == "Dense" ? Shape{1, 1}
+                                                                                           : Shape{1, 1, 1, 1})),
+        expected);
+}
 
 TEST(Evaluate, RefusesDataItCannotUse) {
   Model model = small_model(test::mirrored(2));

@@ -5,6 +5,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/dense.h>
 #include <lockstep/kernels/ops/lstm.h>
@@ -40,7 +41,7 @@ TEST(SiameseLstm, EncodesBothInputsWithTheSameWeights) {
   };
   const std::vector<Tensor> encoded{encode(a), encode(b)};
   expect_same_bits(model(std::vector{a, b}),
-                   dense(concat(encoded, -1), weights[3].value(), weights[4].value(), Activation::sigmoid));
+                   sigmoid(dense(concat(encoded, -1), weights[3].value(), weights[4].value())));
 }
 
 TEST(SiameseLstm, LearnsOnTwoReplicas) {

@@ -214,6 +214,25 @@ TEST(TensorIdentity, IsSharedByCopiesOfAHandleOnly) {
   EXPECT_NE(counting({2}).id(), tensor.id());
 }
 
+TEST(TensorIdentity, KnowsWhatItWasComputedFrom) {
+  const Tensor x = Tensor::full({2}, 3);
+  const Tensor plain = Tensor::zeros({2});
+  const Tensor y = plain.with_origin("double", x);
+  EXPECT_EQ(y.id(), plain.id());
+  EXPECT_EQ(y.raw_data(), plain.raw_data());
+  EXPECT_EQ(y.origin("double").id(), x.id());
+  EXPECT_FALSE(y.origin("triple").defined());
+  EXPECT_FALSE(plain.origin("double").defined());
+  EXPECT_FALSE(y.view({2, 1}).origin("double").defined());
+  EXPECT_FALSE(y.as_parameter().origin("double").defined());
+
+  const std::size_t before = allocator(x.device()).stats().bytes_in_use;
+  Tensor kept = Tensor::zeros({1000}).with_origin("double", Tensor::zeros({1000}));
+  EXPECT_GE(allocator(x.device()).stats().bytes_in_use, before + 8000);
+  kept = {};
+  EXPECT_EQ(allocator(x.device()).stats().bytes_in_use, before);
+}
+
 TEST(TensorIdentity, AParameterIsTheSameMemoryUnderANewId) {
   const Tensor tensor = counting({2});
   const Tensor parameter = tensor.as_parameter();
