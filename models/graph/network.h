@@ -77,7 +77,8 @@ class Network {
   std::vector<std::string> weight_names() const;
   /// Elements of all variables.
   std::int64_t count_params() const;
-  /// The sum of all layers' regularization losses, each layer once; undefined if there are none.
+  /// The sum of all layers' regularization losses, each layer once, those that do not train left out; undefined if
+  /// there are none.
   Tensor regularization_loss() const;
   /// Keras' table: layer and class, output shape, parameters, connections; totals at the end. `name` heads it.
   std::string summary(const std::string& name) const;

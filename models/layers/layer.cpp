@@ -62,6 +62,7 @@ std::string Layer::weight_name(const Variable& variable) const {
 Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer, const Constraint& constraint) {
   spec.name = fmt::format("{}/{}", name_, spec.name);
   if (!trainable_) spec.trainable = false;
+  const bool is_penalized = regularizer && spec.trainable.value_or(true);  // as in Keras 3
   require<InputError>(spec.shape.elements() <= most_params_ - count_params(),
                       "layer '{}': its weight '{}' is {}, and there is no room for so many in the file", name_,
                       spec.name, spec.shape);
@@ -70,7 +71,7 @@ Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer
     spec.constraint = constraint;
   }
   Variable variable(std::move(spec));
-  if (regularizer) regularized_.emplace_back(variable, regularizer);
+  if (is_penalized) regularized_.emplace_back(variable, regularizer);
   return variables_.emplace_back(std::move(variable));
 }
 

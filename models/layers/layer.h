@@ -91,7 +91,7 @@ class LayerImpl {
   void set_name(std::string name) { name_ = std::move(name); }
   ///@}
   /// Keras' `trainable`: training leaves the weights of a layer that is not as they are, batch normalization's
-  /// statistics included.
+  /// statistics included, and no penalty on them is part of the loss.
   bool trainable() const { return trainable_; }
   /// Throws LogicError for a layer that has been built.
   void set_trainable(bool trainable);
@@ -114,7 +114,7 @@ class LayerImpl {
   const std::vector<Variable>& variables() const { return variables_; }
   /// Elements of all variables.
   std::int64_t count_params() const;
-  /// The sum of the regularizers' penalties on the calling replica's weights; undefined if there are none.
+  /// The sum of the regularizers' penalties on the calling replica's trainable weights; undefined if there are none.
   Tensor regularization_loss() const;
 
  protected:

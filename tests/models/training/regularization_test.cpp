@@ -8,8 +8,10 @@
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/regularizers.h>
+#include <lockstep/models/losses/regression.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep::test {
@@ -50,6 +52,27 @@ TEST(Regularization, IsPartOfTheLossOnceForAnyNumberOfReplicas) {
     expect_close(kernel.value(), after.to_vector<double>(), rows);
     EXPECT_NEAR(model.evaluate(batches).at("loss"), loss_of(x, y, after).item<float>(), tolerance(DType::f32, rows, 1));
   }
+}
+
+// Keras 3: only the trainable weights of a layer are penalized.
+TEST(Regularization, OfLayersThatDoNotTrainIsNoPartOfTheLoss) {
+  const MirroredStrategy strategy = mirrored(2);
+  const auto scope = strategy.scope();
+  const auto penalized = [](bool trainable) {
+    const Dense layer({.units = 1, .kernel_initializer = ones, .kernel_regularizer = L2(0.5)});
+    layer.impl().set_trainable(trainable);
+    return layer;
+  };
+  Model model = Sequential({1}, {penalized(false), penalized(true), penalized(false)});
+  model.compile(SGD({.learning_rate = 0}), MeanSquaredError());
+  const Dataset zero = Dataset::from_tensors(Tensor::zeros({4, 1}), Tensor::zeros({4, 1})).batch(4);
+  EXPECT_FLOAT_EQ(static_cast<float>(model.evaluate(zero).at("loss")), 0.5F);
+  const History history = model.fit(zero, {.validation = zero});
+  EXPECT_FLOAT_EQ(static_cast<float>(history.values.at("loss")[0]), 0.5F);
+  EXPECT_FLOAT_EQ(static_cast<float>(history.values.at("val_loss")[0]), 0.5F);
+
+  Model frozen = Sequential({1}, {penalized(false)});
+  EXPECT_FALSE(frozen.network().regularization_loss().defined());
 }
 
 }  // namespace
