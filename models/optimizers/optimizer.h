@@ -32,10 +32,13 @@ struct OptimizerOptions {
   /// rate counts steps, iterations() counts updates.
   int gradient_accumulation_steps = 1;
 
-  /// A moving average of the parameters is kept, which finalize_variable_values takes over.
+  /// A moving average of the parameters is kept, which finalize_variable_values takes over. As in Keras it moves in
+  /// every step, also in those that only accumulate gradients.
   bool use_ema = false;
-  double ema_momentum = 0.99;       ///< of the average, in [0, 1]
-  int ema_overwrite_frequency = 0;  ///< updates after which the parameters become their average, each time
+  double ema_momentum = 0.99;  ///< of the average, in [0, 1]
+  /// Updates after which the parameters become their average, each time; with gradients accumulated, in each of that
+  /// update's steps.
+  int ema_overwrite_frequency = 0;
 };
 
 /// What an optimizer knows after its steps: what it takes to go on from there. Gradients that have been accumulated for

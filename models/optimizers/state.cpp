@@ -261,11 +261,23 @@ OptimizerStep Optimizer::State::next_step(std::int64_t done) const {
 void Optimizer::State::add_common(OptimizerStep& step, const Group& group, std::int64_t done) const {
   if (group.decays) step.decay = static_cast<float>(options_.weight_decay * learning_rate_.at(done));
   if (!options_.use_ema) return;
+  const AverageStep average = average_step(done);
+  step.average = average.overwrites ? OptimizerStep::Average::overwrite : OptimizerStep::Average::keep;
+  step.average_momentum = average.momentum;
+}
+
+AverageStep Optimizer::State::average_step(std::int64_t done) const {
   const std::int64_t t = done / options_.gradient_accumulation_steps + 1;
   const int frequency = options_.ema_overwrite_frequency;
-  const bool overwrites = frequency > 0 && t % frequency == 0;
-  step.average = overwrites ? OptimizerStep::Average::overwrite : OptimizerStep::Average::keep;
-  step.average_momentum = t == 1 ? 0.0F : static_cast<float>(options_.ema_momentum);
+  return {.momentum = t == 1 ? 0.0F : static_cast<float>(options_.ema_momentum),
+          .overwrites = frequency > 0 && t % frequency == 0};
+}
+
+void Optimizer::State::accumulate(const ReplicaContext& context, std::int64_t done) const {
+  for (const Group& group : groups_) {
+    group.reducer->accumulate(context);
+    if (options_.use_ema) group.reducer->move_average(context, slots().size() - 1, average_step(done));
+  }
 }
 
 void Optimizer::State::update(const ReplicaContext& context, std::int64_t done) const {

@@ -74,6 +74,9 @@ class Optimizer::State {
   /// The rule's step and what all rules have in common, after `done` steps.
   OptimizerStep next_step(std::int64_t done) const;
   void add_common(OptimizerStep& step, const Group& group, std::int64_t done) const;
+  /// How the parameters' averages move in the step after `done`.
+  AverageStep average_step(std::int64_t done) const;
+  void accumulate(const ReplicaContext& context, std::int64_t done) const;
   void update(const ReplicaContext& context, std::int64_t done) const;
   void update_by_norms(const ReplicaContext& context, std::int64_t done) const;
   /// By group and variable: what the sum of a variable's gradients is multiplied by, to be averaged and clipped.

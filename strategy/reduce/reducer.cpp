@@ -55,10 +55,12 @@ void GradientReducer::add_state(const LogicalDevice& device, const std::vector<f
   }
 }
 
-Tensor GradientReducer::state(std::size_t variable, std::size_t slot) const {
+Tensor GradientReducer::state(std::size_t variable, std::size_t slot) const { return state(variable, slot, 0); }
+
+Tensor GradientReducer::state(std::size_t variable, std::size_t slot, std::size_t replica) const {
   const Place place = places_.at(variable);
-  if (place.is_table) return tables_->state(place.number, slot);
-  return state_in_arena(place.number, slot, 0);
+  if (place.is_table) return tables_->state(place.number, slot, replica);
+  return state_in_arena(place.number, slot, replica);
 }
 
 void GradientReducer::set_state(std::size_t variable, std::size_t slot, const Tensor& value) const {
@@ -233,6 +235,24 @@ void GradientReducer::accumulate(const ReplicaContext& context) {
   }
   if (tables_) tables_->accumulate(replica);
   own.has_accumulated = own.has_accumulated || own.has_gradient;
+}
+
+void GradientReducer::move_average(const ReplicaContext& context, std::size_t slot, const AverageStep& step) const {
+  const int replica = context.local_replica();
+  const ContextScope there(context_of(replica));
+  const PhaseTimer timer(Phase::update);
+  // Only this replica uses its own copy now; the others' may be in use until they have come here.
+  if (step.overwrites) context.meet_local("the averages of variables");
+  for (int i = 0; i < static_cast<int>(variables_.size()); ++i) {
+    if (!own_copies_ && i % context.num_local_replicas() != replica) continue;  // that replica's part
+    const VariableState& variable = variables_[static_cast<std::size_t>(i)].state();
+    const Tensor average =
+        state(static_cast<std::size_t>(i), slot, static_cast<std::size_t>(own_copies_ ? replica : 0));
+    current_backend().moving_average(average, variable.copy_for(replica), step.momentum);
+    for (int copy = 0; step.overwrites && copy < static_cast<int>(variable.copies().size()); ++copy)
+      if (!own_copies_ || copy == replica) lockstep::copy(average, variable.copies()[static_cast<std::size_t>(copy)]);
+  }
+  if (step.overwrites) context.meet_local("the end of the averages of variables");
 }
 
 void GradientReducer::add_accumulated(int replica) {

@@ -14,6 +14,12 @@
 
 namespace lockstep {
 
+/// A step of the parameters' moving average.
+struct AverageStep {
+  float momentum = 0;       ///< average = momentum * average + (1 - momentum) * parameter
+  bool overwrites = false;  ///< then gives each parameter its average
+};
+
 /// From a loss to updated parameters: gradients into the arena, summed over the replicas bucket by bucket, the update
 /// applied to every copy; gradients that are rows by a RowReducer. One for an optimizer; each replica calls the same
 /// functions, in the same order.
@@ -59,6 +65,8 @@ class GradientReducer {
   Tensor own_gradient(const ReplicaContext& context, std::size_t variable) const;
   /// Keeps this replica's gradients, to be added to the next ones. Meets nobody.
   void accumulate(const ReplicaContext& context);
+  /// Moves value `slot` of every parameter, its average, where no update does. Every replica has to call it.
+  void move_average(const ReplicaContext& context, std::size_t slot, const AverageStep& step) const;
   /// Sums the replicas' gradients and applies `update` to every copy. Throws InvalidArgument, and updates nothing, when
   /// no replica has a gradient of any variable.
   void apply(const ReplicaContext& context, const UpdateFn& update);
@@ -124,6 +132,7 @@ class GradientReducer {
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
   std::vector<double> squared_norms_[2];                ///< by variable; of gradients and of parameters
 
+  Tensor state(std::size_t variable, std::size_t slot, std::size_t replica) const;
   Tensor state_in_arena(int variable, std::size_t slot, std::size_t replica) const;
 
   /// What only the replica's thread writes, on cache lines of its own.

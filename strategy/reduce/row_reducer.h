@@ -32,9 +32,9 @@ class RowReducer {
 
   /// False once another optimizer has taken one of the tables over.
   bool holds_variables() const;
-  /// As GradientReducer::state.
-  const Tensor& state(int table, std::size_t slot) const {
-    return tables_[static_cast<std::size_t>(table)].state.front().at(slot);
+  /// As GradientReducer::state, where each replica has its own of that replica.
+  const Tensor& state(int table, std::size_t slot, std::size_t replica) const {
+    return tables_[static_cast<std::size_t>(table)].state.at(replica).at(slot);
   }
   /// As GradientReducer::set_state.
   void set_state(int table, std::size_t slot, const Tensor& value) const;

@@ -87,6 +87,10 @@ class Reference {
       for (std::size_t i = begin; i < end; ++i)
         w[i] = keras_.by_norms ? w[i] - keras_.rate(step) * ratio * next[i] : next[i];
     }
+  }
+
+  /// Ends a step of update `t`, also one that only accumulates gradients for it.
+  void move_average(Values& w, std::int64_t t) {
     if (!keras_.options.use_ema) return;
     const double momentum = t == 1 ? 0 : keras_.options.ema_momentum;
     average_.resize(w.size());
@@ -147,9 +151,9 @@ inline void expect_steps_as(const std::function<Optimizer()>& make_optimizer, co
         sum[i] += of_step / k;
         if (of_step != 0) cancellation = std::max(cancellation, std::min(100.0, magnitude / std::abs(of_step)));
       }
-      if (t % k != 0) continue;
       const Values before = w;
-      reference.update(w, std::exchange(sum, Values(w.size())), t / k, t - 1);
+      if (t % k == 0) reference.update(w, std::exchange(sum, Values(w.size())), t / k, t - 1);
+      reference.move_average(w, (t - 1) / k + 1);
       for (std::size_t i = 0; i < w.size(); ++i) moved[i] += std::abs(w[i] - before[i]);
     }
     const auto compare = [&](const char* what, const Values& expected) {

@@ -59,19 +59,20 @@ TEST_P(CommonOptions, AreKeras) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, CommonOptions,
-    testing::Values(OptimizerOptions{.weight_decay = 0.3},
-                    OptimizerOptions{.weight_decay = 0.3, .exclude_from_weight_decay = {"bias"}},
-                    OptimizerOptions{.clipvalue = 0.2}, OptimizerOptions{.clipnorm = 0.5},
-                    OptimizerOptions{.global_clipnorm = 0.5},
-                    OptimizerOptions{.weight_decay = 0.1,
-                                     .exclude_from_weight_decay = {"bias"},
-                                     .global_clipnorm = 0.5,
-                                     .gradient_accumulation_steps = 2},
-                    OptimizerOptions{.gradient_accumulation_steps = 3},
-                    OptimizerOptions{.clipvalue = 0.1, .gradient_accumulation_steps = 4},
-                    OptimizerOptions{.use_ema = true}, OptimizerOptions{.use_ema = true, .ema_momentum = 0.5},
-                    OptimizerOptions{
-                        .clipnorm = 1, .use_ema = true, .ema_momentum = 0.5, .ema_overwrite_frequency = 5}));
+    testing::Values(
+        OptimizerOptions{.weight_decay = 0.3},
+        OptimizerOptions{.weight_decay = 0.3, .exclude_from_weight_decay = {"bias"}},
+        OptimizerOptions{.clipvalue = 0.2}, OptimizerOptions{.clipnorm = 0.5}, OptimizerOptions{.global_clipnorm = 0.5},
+        OptimizerOptions{.weight_decay = 0.1,
+                         .exclude_from_weight_decay = {"bias"},
+                         .global_clipnorm = 0.5,
+                         .gradient_accumulation_steps = 2},
+        OptimizerOptions{.gradient_accumulation_steps = 3},
+        OptimizerOptions{.clipvalue = 0.1, .gradient_accumulation_steps = 4}, OptimizerOptions{.use_ema = true},
+        OptimizerOptions{.use_ema = true, .ema_momentum = 0.5},
+        OptimizerOptions{.clipnorm = 1, .use_ema = true, .ema_momentum = 0.5, .ema_overwrite_frequency = 5},
+        OptimizerOptions{
+            .gradient_accumulation_steps = 3, .use_ema = true, .ema_momentum = 0.5, .ema_overwrite_frequency = 4}));
 
 TEST(OptimizerOptions, OutOfRangeAreRefused) {
   EXPECT_THROW(SGD({}, {.weight_decay = -1}), InvalidArgument);
