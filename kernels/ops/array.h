@@ -22,9 +22,18 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 /// Rows and columns on each side of an image.
 struct Borders2d {
+  /// One number means all sides, as in Keras.
+  constexpr Borders2d(std::int64_t all = 0) : Borders2d(all, all) {}  // NOLINT: implicit
+  /// Of top and bottom, and of left and right.
+  constexpr Borders2d(std::int64_t vertical, std::int64_t horizontal)
+      : Borders2d(vertical, vertical, horizontal, horizontal) {}
+  /// One for each side.
+  constexpr Borders2d(std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right)
+      : top(top), bottom(bottom), left(left), right(right) {}
+
   ///@{
   /// Not negative.
-  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+  std::int64_t top, bottom, left, right;
   ///@}
 };
 /// x (n, h, w, c) with zeros around each image -> (n, top + h + bottom, left + w + right, c).

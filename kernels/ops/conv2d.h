@@ -12,15 +12,22 @@ enum class Padding { valid, same };
 
 /// One size per spatial axis.
 struct Size2d {
-  std::int64_t height = 1;  ///< along axis 1 of (n, h, w, c)
-  std::int64_t width = 1;   ///< along axis 2
+  /// None: 0 x 0.
+  constexpr Size2d() = default;
+  /// One number means both, as in Keras.
+  constexpr Size2d(std::int64_t both) : height(both), width(both) {}  // NOLINT: implicit
+  /// One for each axis.
+  constexpr Size2d(std::int64_t height, std::int64_t width) : height(height), width(width) {}
+
+  std::int64_t height = 0;  ///< along axis 1 of (n, h, w, c)
+  std::int64_t width = 0;   ///< along axis 2
 };
 
 /// How the window moves over the image, in Keras' words.
 struct Conv2dOptions {
-  Size2d strides{1, 1};              ///< rows and columns from one window to the next
+  Size2d strides = 1;                ///< rows and columns from one window to the next
   Padding padding = Padding::valid;  ///< of each image
-  Size2d dilation{1, 1};             ///< distance of a window's taps
+  Size2d dilation = 1;               ///< distance of a window's taps
   std::int64_t groups = 1;  ///< parts of the channels that are convolved each with its own share of the filters
   Activation activation = Activation::linear;  ///< of the result
 };

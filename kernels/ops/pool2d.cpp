@@ -16,7 +16,8 @@ struct Pooling {
 Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
   require(x.defined() && x.rank() == 4 && is_real(x.dtype()),
           "{}: x must be f32 or bf16 (n, height, width, channels), got {}", op, x);
-  const auto [window, size] = slide_window(op, x.shape(), options.window, options.strides, options.padding);
+  const Size2d strides = options.strides.value_or(options.window);
+  const auto [window, size] = slide_window(op, x.shape(), options.window, strides, options.padding);
   const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
   const Tensor& out = options.out;
   require(!out.defined() || (out.shape() == shape && out.dtype() == x.dtype() && is_rows(out)),

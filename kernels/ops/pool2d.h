@@ -1,13 +1,15 @@
 #pragma once
 
+#include <optional>
+
 #include <lockstep/kernels/ops/conv2d.h>
 
 namespace lockstep {
 
 /// How the window moves over the image, in Keras' words, and where the result goes.
 struct Pool2dOptions {
-  Size2d window{2, 2};               ///< its size
-  Size2d strides{2, 2};              ///< rows and columns from one window to the next
+  Size2d window = 2;                 ///< its size
+  std::optional<Size2d> strides{};   ///< rows and columns from one window to the next; the window's, if not given
   Padding padding = Padding::valid;  ///< of each image
   /// Where to write the result, if defined: may be a channel slice of a wider tensor.
   Tensor out{};

@@ -97,6 +97,7 @@ class ConvImpl : public LayerImpl {
       require(size.height >= 1 && size.width >= 1, "{} needs {} of at least 1, got ({}, {})", class_name, what,
               size.height, size.width);
     };
+    require(kernel_size.height != 0 || kernel_size.width != 0, "{} needs a kernel_size", class_name);
     check("a kernel_size", kernel_size);
     check("strides", conv.strides);
     check("a dilation_rate", conv.dilation);

@@ -16,11 +16,11 @@ namespace lockstep {
 struct Conv2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  std::int64_t filters = 0;
-  Size2d kernel_size{};
-  Size2d strides{1, 1};
+  std::int64_t filters = 0;  ///< has to be given
+  Size2d kernel_size{};      ///< has to be given
+  Size2d strides = 1;
   Padding padding = Padding::valid;
-  Size2d dilation_rate{1, 1};
+  Size2d dilation_rate = 1;
   std::int64_t groups = 1;
   Activation activation = Activation::linear;
   bool use_bias = true;
@@ -46,11 +46,11 @@ struct Conv2D : Layer {
 struct DepthwiseConv2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  Size2d kernel_size{};
-  Size2d strides{1, 1};
+  Size2d kernel_size{};  ///< has to be given
+  Size2d strides = 1;
   Padding padding = Padding::valid;
   std::int64_t depth_multiplier = 1;
-  Size2d dilation_rate{1, 1};
+  Size2d dilation_rate = 1;
   Activation activation = Activation::linear;
   bool use_bias = true;
   SeededInitializer depthwise_initializer = glorot_uniform;
@@ -76,11 +76,11 @@ struct DepthwiseConv2D : Layer {
 struct SeparableConv2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  std::int64_t filters = 0;
-  Size2d kernel_size{};
-  Size2d strides{1, 1};
+  std::int64_t filters = 0;  ///< has to be given
+  Size2d kernel_size{};      ///< has to be given
+  Size2d strides = 1;
   Padding padding = Padding::valid;
-  Size2d dilation_rate{1, 1};
+  Size2d dilation_rate = 1;
   std::int64_t depth_multiplier = 1;
   Activation activation = Activation::linear;
   bool use_bias = true;

@@ -10,7 +10,7 @@ namespace lockstep {
 struct DropoutOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  double rate = 0.5;
+  double rate = -1;  ///< has to be given
   std::string name{};
   ///@}
 };

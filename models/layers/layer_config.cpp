@@ -29,7 +29,7 @@ bool is_pair(const Json& value) {
 }
 
 std::optional<Size2d> size_of(const Json& value) {
-  if (is_whole(value)) return Size2d{value.get<std::int64_t>(), value.get<std::int64_t>()};
+  if (is_whole(value)) return Size2d(value.get<std::int64_t>());
   if (is_pair(value)) return Size2d{value[0].get<std::int64_t>(), value[1].get<std::int64_t>()};
   return {};
 }
@@ -158,9 +158,9 @@ void LayerConfig::option(const char* key, Borders2d& value) {
         const bool four = found.is_array() && found.size() == 2 && is_pair(found[0]) && is_pair(found[1]);
         const auto at = [&](int i, int k) { return found[i][k].get<std::int64_t>(); };
         if (four) {
-          value = {.top = at(0, 0), .bottom = at(0, 1), .left = at(1, 0), .right = at(1, 1)};
+          value = {at(0, 0), at(0, 1), at(1, 0), at(1, 1)};
         } else if (const std::optional<Size2d> two = size_of(found)) {
-          value = {.top = two->height, .bottom = two->height, .left = two->width, .right = two->width};
+          value = {two->height, two->width};
         } else {
           refuse(key, found, "a whole number, two, or two pairs");
         }

@@ -81,7 +81,7 @@ class GlobalPooling2DImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const Tensor& x = inputs[0];
-    const Tensor y = op_(x, {.window = {x.dim(1), x.dim(2)}, .strides = {1, 1}});
+    const Tensor y = op_(x, {.window = {x.dim(1), x.dim(2)}, .strides = Size2d{1, 1}});
     return keepdims_ ? y : reshape(y, {x.dim(0), x.dim(3)});
   }
   bool can_compute_in_bf16() const override { return true; }

@@ -12,7 +12,7 @@ namespace lockstep {
 struct Pooling2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  Size2d pool_size{2, 2};
+  Size2d pool_size = 2;
   std::optional<Size2d> strides{};  ///< pool_size, if not given
   Padding padding = Padding::valid;
   std::string name{};

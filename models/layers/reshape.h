@@ -25,7 +25,7 @@ struct Reshape : Layer {
 /// ZeroPadding2D's options.
 struct ZeroPadding2DOptions {
   /// Not negative.
-  Borders2d padding{1, 1, 1, 1};
+  Borders2d padding = 1;
   /// Of the layer; the model makes one from the class where it is empty.
   std::string name{};
 };

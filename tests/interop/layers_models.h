@@ -22,7 +22,7 @@ namespace lockstep {
 
 inline Model images_model() {
   const Symbol pictures = Input({16, 15, 4});
-  Symbol x = ZeroPadding2D({.padding = {.top = 1, .bottom = 0, .left = 2, .right = 3}})(pictures);
+  Symbol x = ZeroPadding2D({.padding = {1, 0, 2, 3}})(pictures);
   x = Conv2D(
       {.filters = 8, .kernel_size = {3, 3}, .dilation_rate = {2, 2}, .groups = 2, .activation = Activation::gelu})(x);
   x = DepthwiseConv2D(

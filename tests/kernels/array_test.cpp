@@ -166,7 +166,7 @@ TEST(Array, ErrorsNameTheShapes) {
 
 TEST(ZeroPad2d, SurroundsImages) {
   const Shape shape{2, 3, 4, 5};
-  const Borders2d borders{.top = 1, .bottom = 2, .left = 0, .right = 3};
+  const Borders2d borders(1, 2, 0, 3);
   const auto reference = [&](const std::vector<std::vector<double>>& in) {
     std::vector<double> y(2 * 6 * 7 * 5, 0);
     for (std::size_t i = 0; i < in[0].size(); ++i) {
@@ -181,7 +181,7 @@ TEST(ZeroPad2d, SurroundsImages) {
   check_gradients(op, reference, {strided_copy(x)});
   EXPECT_EQ(zero_pad2d(Tensor::zeros({0, 3, 4, 5}), borders).shape(), Shape({0, 6, 7, 5}));
   expect_same_bits(zero_pad2d(x, {}), x);
-  EXPECT_ERROR(InvalidArgument, "borders of at least 0, got -1, 0, 0 and 0", zero_pad2d(x, {.top = -1}));
+  EXPECT_ERROR(InvalidArgument, "borders of at least 0, got -1, 0, 0 and 0", zero_pad2d(x, {-1, 0, 0, 0}));
   EXPECT_ERROR(InvalidArgument, "x must be f32 or bf16 (n, height, width, channels), got f32 (5)",
                zero_pad2d(Tensor::zeros({5}), borders));
 }

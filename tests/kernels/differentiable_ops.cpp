@@ -104,7 +104,7 @@ std::vector<Op> other_ops(const Tensor& x) {
       {"max_pool2d",
        {image},
        [](In in) {
-         return max_pool2d(in[0], {.window = {2, 2}, .strides = {2, 2}});
+         return max_pool2d(in[0], {.window = {2, 2}, .strides = Size2d{2, 2}});
        }},
       {"batch_norm", {x, channels(12), channels(13)}, [](In in) { return batch_norm(in[0], in[1], in[2]).y; }},
       {"batch_norm of parts of a batch",
@@ -169,7 +169,7 @@ std::vector<Op> other_ops(const Tensor& x) {
       {"average_pool2d",
        {image},
        [](In in) {
-         return average_pool2d(in[0], {.window = {2, 2}, .strides = {1, 1}});
+         return average_pool2d(in[0], {.window = {2, 2}, .strides = Size2d{1, 1}});
        }},
       {"embedding_lookup", {x}, [=](In in) { return embedding_lookup(in[0], labels); }},
       {"sigmoid_cross_entropy", {x}, [=](In in) { return sigmoid_cross_entropy(in[0], y); }},

@@ -25,13 +25,13 @@ struct Case {
 const std::vector<Case> cases{
     {{2, 6, 6, 3}, {}},
     {{2, 5, 7, 17}, {.window = {3, 3}, .padding = Padding::same}},
-    {{1, 9, 9, 16}, {.window = {3, 3}, .strides = {2, 2}}},
-    {{3, 7, 7, 5}, {.window = {7, 7}, .strides = {1, 1}}},
-    {{2, 1, 1, 1}, {.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same}},
-    {{2, 8, 7, 5}, {.window = {1, 2}, .strides = {3, 4}}},
-    {{2, 7, 7, 1}, {.window = {2, 2}, .strides = {3, 3}, .padding = Padding::same}},
-    {{1, 5, 4, 8}, {.window = {3, 4}, .strides = {1, 1}, .padding = Padding::same}},
-    {{1, 18, 17, 2}, {.window = {17, 16}, .strides = {1, 1}}},
+    {{1, 9, 9, 16}, {.window = {3, 3}, .strides = Size2d{2, 2}}},
+    {{3, 7, 7, 5}, {.window = {7, 7}, .strides = Size2d{1, 1}}},
+    {{2, 1, 1, 1}, {.window = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same}},
+    {{2, 8, 7, 5}, {.window = {1, 2}, .strides = Size2d{3, 4}}},
+    {{2, 7, 7, 1}, {.window = {2, 2}, .strides = Size2d{3, 3}, .padding = Padding::same}},
+    {{1, 5, 4, 8}, {.window = {3, 4}, .strides = Size2d{1, 1}, .padding = Padding::same}},
+    {{1, 18, 17, 2}, {.window = {17, 16}, .strides = Size2d{1, 1}}},
 };
 
 Tensor pool(Kind kind, const Tensor& x, const Pool2dOptions& options) {
@@ -49,8 +49,9 @@ Extent along(std::int64_t input, std::int64_t window, std::int64_t stride, Paddi
 }
 
 std::vector<double> plain_pool(Kind kind, const Case& c, const std::vector<double>& x) {
-  const Extent rows = along(c.x[1], c.options.window.height, c.options.strides.height, c.options.padding);
-  const Extent columns = along(c.x[2], c.options.window.width, c.options.strides.width, c.options.padding);
+  const Size2d strides = c.options.strides.value_or(c.options.window);
+  const Extent rows = along(c.x[1], c.options.window.height, strides.height, c.options.padding);
+  const Extent columns = along(c.x[2], c.options.window.width, strides.width, c.options.padding);
   std::vector<double> y;
   for (std::int64_t n = 0; n < c.x[0]; ++n)
     for (std::int64_t i = 0; i < rows.size; ++i)
@@ -61,8 +62,8 @@ std::vector<double> plain_pool(Kind kind, const Case& c, const std::vector<doubl
           int count = 0;
           for (std::int64_t di = 0; di < c.options.window.height; ++di)
             for (std::int64_t dj = 0; dj < c.options.window.width; ++dj) {
-              const std::int64_t row = i * c.options.strides.height + di - rows.pad;
-              const std::int64_t column = j * c.options.strides.width + dj - columns.pad;
+              const std::int64_t row = i * strides.height + di - rows.pad;
+              const std::int64_t column = j * strides.width + dj - columns.pad;
               if (row < 0 || row >= c.x[1] || column < 0 || column >= c.x[2]) continue;
               const double value = x[static_cast<std::size_t>(((n * c.x[1] + row) * c.x[2] + column) * c.x[3] + k)];
               largest = std::max(largest, value);
@@ -108,7 +109,7 @@ void expect_same(const Results& a, const Results& b) {
 
 TEST_P(Pool2d, SlicesAndThreadsGiveTheSameBits) {
   const Tensor x = random_tensor({20, 15, 15, 20}, 1);
-  Pool2dOptions options{.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same};
+  Pool2dOptions options{.window = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same};
   const Results expected = run(GetParam(), x, options);
   for (const int threads : {1, 2, 3}) {
     const ComputeThreadsScope scope(threads);

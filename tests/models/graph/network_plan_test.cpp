@@ -43,7 +43,7 @@ class Writer final : public LayerImpl {
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     told_.push_back(call.out.defined() ? call.out.raw_data() : nullptr);
-    return max_pool2d(inputs[0], {.window = {1, 1}, .strides = {1, 1}, .out = call.out});
+    return max_pool2d(inputs[0], {.window = {1, 1}, .strides = Size2d{1, 1}, .out = call.out});
   }
   bool can_write_to() const override { return true; }
 
@@ -103,7 +103,7 @@ struct Modules {
     const Tensor b = normalized(x, 6, Padding::same);
     const Tensor joined = concat(std::vector{a, b}, -1);
     const Tensor c = normalized(joined, 12, Padding::valid);
-    const Tensor d = max_pool2d(joined, {.window = {3, 3}, .strides = {1, 1}});
+    const Tensor d = max_pool2d(joined, {.window = {3, 3}, .strides = Size2d{1, 1}});
     return concat(std::vector{c, d}, -1);
   }
 

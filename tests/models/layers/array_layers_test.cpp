@@ -56,11 +56,14 @@ TEST(Reshape, RefusesSizesWhoseProductOverflows) {
 
 TEST(ZeroPadding2D, SurroundsImages) {
   EXPECT_EQ(shape_after(ZeroPadding2D(), {{3, 4, 5}}), (Shape{5, 6, 5}));
-  const Borders2d padding{.top = 1, .bottom = 2, .left = 3, .right = 4};
+  const Borders2d padding(1, 2, 3, 4);
   EXPECT_EQ(shape_after(ZeroPadding2D({.padding = padding}), {{3, 4, 5}}), (Shape{6, 11, 5}));
+  EXPECT_EQ(shape_after(ZeroPadding2D({.padding = {2}}), {{3, 4, 5}}), (Shape{7, 8, 5}));
+  EXPECT_EQ(shape_after(ZeroPadding2D({.padding = {1, 2}}), {{3, 4, 5}}), (Shape{5, 8, 5}));
   const Tensor x = random_tensor({2, 3, 4, 5}, 1);
   expect_same_bits(call(ZeroPadding2D({.padding = padding}), {x}), zero_pad2d(x, padding));
-  EXPECT_ERROR(InvalidArgument, "padding of at least 0, got (-1, 0), (0, 0)", ZeroPadding2D({.padding = {.top = -1}}));
+  EXPECT_ERROR(InvalidArgument, "padding of at least 0, got (-1, 0), (0, 0)",
+               ZeroPadding2D({.padding = {-1, 0, 0, 0}}));
 }
 
 TEST(Add, AddsInputsOfOneShape) {

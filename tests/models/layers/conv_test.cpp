@@ -12,6 +12,19 @@ TEST(Conv2D, HasKerasShapes) {
   EXPECT_EQ(shape_after(valid, {{7, 8, 3}}), (Shape{5, 7, 5}));
 }
 
+// One number means both, as in Keras, where kernel_size has no default.
+TEST(Conv2D, OneSizeIsThatOfBothAxes) {
+  const Conv2D layer({.filters = 5, .kernel_size = {3}, .strides = {2}});
+  EXPECT_EQ(shape_after(layer, {{7, 9, 3}}), (Shape{3, 4, 5}));
+  EXPECT_THAT(weights_of(built(layer, {{7, 9, 4}})),
+              testing::ElementsAre("layer/kernel (3, 3, 4, 5)", "layer/bias (5)"));
+  EXPECT_EQ(shape_after(DepthwiseConv2D({.kernel_size = 3, .dilation_rate = 2}), {{7, 9, 3}}), (Shape{3, 5, 3}));
+  EXPECT_EQ(shape_after(SeparableConv2D({.filters = 5, .kernel_size = 3}), {{7, 9, 3}}), (Shape{5, 7, 5}));
+  EXPECT_ERROR(InvalidArgument, "Conv2D needs a kernel_size", Conv2D({.filters = 5}));
+  EXPECT_ERROR(InvalidArgument, "DepthwiseConv2D needs a kernel_size", DepthwiseConv2D({}));
+  EXPECT_ERROR(InvalidArgument, "SeparableConv2D needs a kernel_size", SeparableConv2D({.filters = 5}));
+}
+
 TEST(Conv2D, HasKerasWeights) {
   const Conv2D layer = built(Conv2D({.filters = 5, .kernel_size = {3, 2}}), {{7, 8, 4}});
   EXPECT_THAT(weights_of(layer), testing::ElementsAre("layer/kernel (3, 2, 4, 5)", "layer/bias (5)"));

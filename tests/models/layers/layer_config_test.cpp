@@ -133,7 +133,7 @@ std::vector<Layer> unusual_layers() {
       Softmax("r"),
       Flatten("s"),
       Reshape({.target_shape = {3, -1}, .name = "t"}),
-      ZeroPadding2D({.padding = {.top = 1, .bottom = 2, .left = 3, .right = 4}, .name = "u"}),
+      ZeroPadding2D({.padding = {1, 2, 3, 4}, .name = "u"}),
       Concatenate({.axis = 2, .name = "v"}),
       Add("w"),
       Dropout({.rate = 0.25, .name = "x"}),

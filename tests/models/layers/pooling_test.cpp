@@ -13,10 +13,19 @@ TEST(Pooling, StridesAreThePoolSizeByDefault) {
             (Shape{4, 4, 3}));
 }
 
+// One number means both, as in Keras.
+TEST(Pooling, OneSizeIsThatOfBothAxes) {
+  EXPECT_EQ(shape_after(MaxPooling2D({.pool_size = {3}}), {{7, 9, 3}}), (Shape{2, 3, 3}));
+  EXPECT_EQ(shape_after(AveragePooling2D({.pool_size = 3, .strides = 1}), {{7, 9, 3}}), (Shape{5, 7, 3}));
+  EXPECT_EQ(shape_after(MaxPooling2D({}), {{7, 9, 3}}), (Shape{3, 4, 3}));
+  const Tensor x = random_tensor({1, 6, 9, 1}, 1);
+  expect_same_bits(max_pool2d(x, {.window = 3}), max_pool2d(x, {.window = {3, 3}, .strides = Size2d{3, 3}}));
+}
+
 TEST(Pooling, ComputesTheOps) {
   const Tensor x = random_tensor({2, 7, 8, 3}, 1);
   const Pooling2DOptions options{.pool_size = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same};
-  const Pool2dOptions same{.window = {3, 3}, .strides = {2, 2}, .padding = Padding::same};
+  const Pool2dOptions same{.window = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same};
   expect_same_bits(call(built(MaxPooling2D(options), {{7, 8, 3}}), {x}), max_pool2d(x, same));
   expect_same_bits(call(built(AveragePooling2D(options), {{7, 8, 3}}), {x}), average_pool2d(x, same));
 }
@@ -42,7 +51,7 @@ TEST(GlobalPooling, IsOneWindow) {
   const Tensor x = random_tensor({2, 5, 3, 7}, 1);
   EXPECT_EQ(shape_after(GlobalAveragePooling2D(), {{5, 3, 7}}), Shape{7});
   EXPECT_EQ(shape_after(GlobalMaxPooling2D({.keepdims = true}), {{5, 3, 7}}), (Shape{1, 1, 7}));
-  const Pool2dOptions window{.window = {5, 3}, .strides = {1, 1}};
+  const Pool2dOptions window{.window = {5, 3}, .strides = Size2d{1, 1}};
   expect_same_bits(call(GlobalAveragePooling2D(), {x}), average_pool2d(x, window).view({2, 7}));
   expect_same_bits(call(GlobalMaxPooling2D(), {x}), max_pool2d(x, window).view({2, 7}));
   expect_same_bits(call(GlobalMaxPooling2D({.keepdims = true}), {x}), max_pool2d(x, window));
