@@ -90,6 +90,7 @@
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 #include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
 #include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/variable/creator.h>
 #include <lockstep/strategy/variable/names.h>
 #include <lockstep/strategy/variable/variable.h>
 #include <lockstep/strategy/verify/verify.h>

@@ -85,8 +85,16 @@ std::vector<Optimizer::Rule::Slot> Optimizer::State::slots() const {
   return slots;
 }
 
-bool Optimizer::State::needs_norms() const {
-  return rule_->scales_by_norms() || (clips_by_norms() && !options_.clip_before_aggregate);
+bool Optimizer::State::needs_norms() const { return rule_->scales_by_norms() || (clips_by_norms() && !clips_own()); }
+
+void Optimizer::State::check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const {
+  require<Unsupported>(!rule_->scales_by_norms(),
+                       "this optimizer needs the norms of summed gradients: it does not take "
+                       "aggregate = false");
+  for (const Variable& variable : variables)
+    require<Unsupported>(variable.state().copies().size() == static_cast<std::size_t>(context.num_local_replicas()),
+                         "aggregate = false needs a copy for each replica, variable '{}' has {} for {} replicas",
+                         variable.name(), variable.state().copies().size(), context.num_local_replicas());
 }
 
 void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
@@ -137,17 +145,16 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
                              std::vector<bool> by_rows) {
   require(!variables.empty(), "there are no trainable variables to optimize");
   if (restored_) check(*restored_, variables);
-  if (needs_norms() || options_.clip_before_aggregate) by_rows.assign(by_rows.size(), false);
+  if (!options_.aggregate) check_own_updates(context, variables);
+  if (needs_norms() || clips_own()) by_rows.assign(by_rows.size(), false);
   std::vector<float> starts;
   for (const Rule::Slot& slot : slots()) starts.push_back(slot.start);
+  const bool own_copies = !options_.aggregate || context.strategy().state()->collective().updates_own_copy();
   std::vector<Group> groups = grouped(context, variables);
   for (Group& group : groups) {
     std::vector<Variable> members;
     const bool every_row = rule_->moves_without_gradient() || group.decays || options_.use_ema;
-    ReducerOptions options{.slots = starts,
-                           .by_rows = {},
-                           .every_row = every_row,
-                           .own_copies = context.strategy().state()->collective().updates_own_copy()};
+    ReducerOptions options{.slots = starts, .by_rows = {}, .every_row = every_row, .own_copies = own_copies};
     for (const std::size_t member : group.members) {
       members.push_back(variables[member]);
       options.by_rows.push_back(by_rows[member]);
@@ -178,7 +185,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
 }
 
 GradientReducer::Then Optimizer::State::then() const {
-  const bool goes_on = options_.clip_before_aggregate || options_.gradient_accumulation_steps > 1;
+  const bool goes_on = clips_own() || options_.gradient_accumulation_steps > 1;
   return goes_on ? GradientReducer::Then::more : GradientReducer::Then::apply;
 }
 
@@ -216,9 +223,11 @@ void Optimizer::State::load(const ReplicaContext& context, std::span<const Dense
 
 void Optimizer::State::step(const ReplicaContext& context) try {
   std::int64_t& done = steps_[static_cast<std::size_t>(context.local_replica())];
-  if (options_.clip_before_aggregate) clip_own(context);
+  if (clips_own()) clip_own(context);
   if ((done + 1) % options_.gradient_accumulation_steps != 0)
-    for (const Group& group : groups_) group.reducer->accumulate(context);
+    accumulate(context, done);
+  else if (!options_.aggregate)
+    update_own(context, done);
   else if (needs_norms())
     update_by_norms(context, done);
   else
@@ -253,8 +262,7 @@ OptimizerStep Optimizer::State::next_step(std::int64_t done) const {
   OptimizerStep step =
       rule_->step(static_cast<float>(learning_rate_.at(done)), done / options_.gradient_accumulation_steps + 1);
   step.gradient_scale = 1 / static_cast<float>(options_.gradient_accumulation_steps);
-  if (options_.clipvalue > 0 && !options_.clip_before_aggregate)
-    step.clip_value = static_cast<float>(options_.clipvalue);
+  if (options_.clipvalue > 0 && !clips_own()) step.clip_value = static_cast<float>(options_.clipvalue);
   return step;
 }
 
@@ -288,6 +296,14 @@ void Optimizer::State::update(const ReplicaContext& context, std::int64_t done) 
   }
 }
 
+void Optimizer::State::update_own(const ReplicaContext& context, std::int64_t done) const {
+  for (const Group& group : groups_) {
+    OptimizerStep step = next_step(done);
+    add_common(step, group, done);
+    group.reducer->apply_own(context, [&](const UpdateViews& views) { current_backend().update(step, views); });
+  }
+}
+
 void Optimizer::State::update_by_norms(const ReplicaContext& context, std::int64_t done) const {
   for (const Group& group : groups_) group.reducer->sum_gradients(context);
   const std::vector<std::vector<float>> scales = gradient_scales(context);
@@ -301,7 +317,7 @@ void Optimizer::State::update_by_norms(const ReplicaContext& context, std::int64
 
 std::vector<std::vector<float>> Optimizer::State::gradient_scales(const ReplicaContext& context) const {
   const double average = 1.0 / options_.gradient_accumulation_steps;
-  const bool clips = clips_by_norms() && !options_.clip_before_aggregate;
+  const bool clips = clips_by_norms() && !clips_own();
   std::vector<std::vector<double>> squares;
   double total = 0;
   for (const Group& group : groups_) {

@@ -56,8 +56,12 @@ class Optimizer::State {
   /// Whether gradients go to their exchange as they are.
   GradientReducer::Then then() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
+  /// Whether each replica clips its own gradients: before they are summed, or where they are not.
+  bool clips_own() const { return options_.clip_before_aggregate || !options_.aggregate; }
   /// Whether an update needs the norms of whole variables.
   bool needs_norms() const;
+  /// Throws Unsupported where replicas cannot update copies of their own.
+  void check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const;
   /// Clips this replica's gradients, before they meet the others'.
   void clip_own(const ReplicaContext& context) const;
 
@@ -78,6 +82,7 @@ class Optimizer::State {
   AverageStep average_step(std::int64_t done) const;
   void accumulate(const ReplicaContext& context, std::int64_t done) const;
   void update(const ReplicaContext& context, std::int64_t done) const;
+  void update_own(const ReplicaContext& context, std::int64_t done) const;
   void update_by_norms(const ReplicaContext& context, std::int64_t done) const;
   /// By group and variable: what the sum of a variable's gradients is multiplied by, to be averaged and clipped.
   std::vector<std::vector<float>> gradient_scales(const ReplicaContext& context) const;

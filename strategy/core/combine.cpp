@@ -78,6 +78,53 @@ Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<
   return all_reduce_over(*workers, place, op, own, terms);
 }
 
+IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values) {
+  require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
+                       "{} of IndexedSlices is a sum or a mean, not {}; make them dense first", place, name(op));
+  const Shape& shape = values.front().dense_shape;
+  std::vector<Tensor> rows;
+  std::vector<Tensor> indices;
+  for (std::size_t replica = 0; replica < values.size(); ++replica) {
+    check_shapes(values[replica]);
+    require(values[replica].dense_shape == shape, "{} needs slices of one dense shape, replica 0 has {}, replica {} {}",
+            place, values[0].text(), replica, values[replica].text());
+    rows.push_back(make_dense(values[replica].values));
+    indices.push_back(make_dense(values[replica].indices));
+  }
+  if (workers) workers->agree(place, "the dense shape is", shape.text());
+  const IndexedSlices joined{concatenate(workers, place, rows, 0), concatenate(workers, place, indices, 0), shape};
+  if (op == ReduceOp::sum) return joined;
+  const std::int64_t replicas = static_cast<std::int64_t>(values.size()) * (workers ? workers->size() : 1);
+  visit_reducible(op, joined.values.dtype(), [&]<class T>() {
+    T* const all = joined.values.data<T>();
+    const T* const in = all;
+    current_backend().reduce(
+        op,
+        ReduceViews<T>{
+            .in = std::span(&in, 1), .out = std::span(&all, 1), .count = joined.values.elements(), .terms = replicas});
+  });
+  return joined;
+}
+
+Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
+                     std::span<const double> weights) {
+  std::vector<double> all(weights.begin(), weights.end());
+  if (workers) {
+    all.clear();
+    for (const std::vector<double>& of_worker : gather_numbers(*workers, place, weights))
+      all.insert(all.end(), of_worker.begin(), of_worker.end());
+  }
+  const bool equal = std::ranges::all_of(all, [&](double weight) { return weight == all.front(); });
+  if (equal && all.front() > 0) return combine(workers, place, ReduceOp::mean, values);
+  const NoGradientScope not_recorded;
+  std::vector<Tensor> weighted;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    weighted.push_back(weights[i] > 0 ? values[i] * weights[i] : Tensor::zeros(values[i].shape(), values[i].dtype()));
+  const Tensor mean = combine(workers, place, ReduceOp::sum, weighted) / std::accumulate(all.begin(), all.end(), 0.0);
+  // Rounded as the mean of equal copies is: assigned to every copy, the value reads as it was.
+  return combine(workers, place, ReduceOp::mean, std::vector(values.size(), mean));
+}
+
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {
   const Tensor own = concatenate(values, axis);
   return workers ? all_gather_over(*workers, place, own, axis).value : own;

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/cluster/cluster.h>
+#include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -13,6 +14,10 @@ namespace lockstep {
 /// replica does; replicas use `ReplicaContext::all_reduce`.
 /// Throws InvalidArgument unless all are dense and of one shape and dtype, which the op takes (check_reducible).
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
+
+/// The rows of all replicas, joined in their order and not added up; for a mean their values are divided by the number
+/// of replicas. Throws Unsupported for other ops, InvalidArgument for dense shapes or dtypes that differ.
+IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
 /// The values one after the other along `axis` (negative: from the end), in new memory. Throws InvalidArgument, with
 /// all shapes, for scalars and for values that differ in dtype, rank or another axis than this.

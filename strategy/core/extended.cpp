@@ -12,13 +12,34 @@ void check_outside(const char* function) {
                       "{}() was called inside a replica; call it in the function given to merge_call", function);
 }
 
-PerReplica<Tensor> copies_on(const Tensor& value, const std::vector<LogicalDevice>& devices) {
-  std::vector<Tensor> copies;
-  for (const LogicalDevice& device : devices) {
-    copies.push_back(Tensor::empty(value.shape(), value.dtype(), device));
-    copy(value, copies.back());
-  }
-  return PerReplica<Tensor>(std::move(copies));
+Tensor copy_on(const Tensor& value, const LogicalDevice& device) {
+  const Tensor result = Tensor::empty(value.shape(), value.dtype(), device);
+  copy(value, result);
+  return result;
+}
+
+IndexedSlices copy_on(const IndexedSlices& value, const LogicalDevice& device) {
+  return {copy_on(value.values, device), copy_on(value.indices, device), value.dense_shape};
+}
+
+DenseOrSparse copy_on(const DenseOrSparse& value, const LogicalDevice& device) {
+  return std::visit([&](const auto& own) -> DenseOrSparse { return copy_on(own, device); }, value);
+}
+
+template <class T>
+PerReplica<T> copies_on(const T& value, const std::vector<LogicalDevice>& devices) {
+  std::vector<T> copies;
+  for (const LogicalDevice& device : devices) copies.push_back(copy_on(value, device));
+  return PerReplica<T>(std::move(copies));
+}
+
+template <class T>
+std::vector<PerReplica<T>> reduce_all(const Strategy& strategy, ReduceOpOrName op,
+                                      const std::vector<std::pair<PerReplica<T>, Destinations>>& values) {
+  check_outside("batch_reduce_to");
+  std::vector<PerReplica<T>> results;
+  for (const auto& [value, to] : values) results.push_back(copies_on(strategy.reduce(op, value), to.devices()));
+  return results;
 }
 
 LogicalDevice device_of(const Tensor& tensor) {
@@ -52,12 +73,31 @@ PerReplica<Tensor> StrategyExtended::reduce_to(ReduceOpOrName op, const PerRepli
   return copies_on(strategy_.reduce(op, values), to.devices());
 }
 
+PerReplica<IndexedSlices> StrategyExtended::reduce_to(ReduceOpOrName op, const PerReplica<IndexedSlices>& values,
+                                                      const Destinations& to) const {
+  check_outside("reduce_to");
+  return copies_on(strategy_.reduce(op, values), to.devices());
+}
+
+PerReplica<DenseOrSparse> StrategyExtended::reduce_to(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values,
+                                                      const Destinations& to) const {
+  check_outside("reduce_to");
+  return copies_on(strategy_.reduce(op, values), to.devices());
+}
+
 std::vector<PerReplica<Tensor>> StrategyExtended::batch_reduce_to(
     ReduceOpOrName op, const std::vector<std::pair<PerReplica<Tensor>, Destinations>>& values) const {
-  check_outside("batch_reduce_to");
-  std::vector<PerReplica<Tensor>> results;
-  for (const auto& [value, to] : values) results.push_back(copies_on(strategy_.reduce(op, value), to.devices()));
-  return results;
+  return reduce_all(strategy_, op, values);
+}
+
+std::vector<PerReplica<IndexedSlices>> StrategyExtended::batch_reduce_to(
+    ReduceOpOrName op, const std::vector<std::pair<PerReplica<IndexedSlices>, Destinations>>& values) const {
+  return reduce_all(strategy_, op, values);
+}
+
+std::vector<PerReplica<DenseOrSparse>> StrategyExtended::batch_reduce_to(
+    ReduceOpOrName op, const std::vector<std::pair<PerReplica<DenseOrSparse>, Destinations>>& values) const {
+  return reduce_all(strategy_, op, values);
 }
 
 PerReplica<Tensor> StrategyExtended::broadcast_to(const Tensor& value, const Destinations& to) const {

@@ -41,9 +41,22 @@ class StrategyExtended {
   /// As Strategy::reduce, the result left on each destination, in their order: with a variable as the destination it is
   /// an argument for `update` of that variable.
   PerReplica<Tensor> reduce_to(ReduceOpOrName op, const PerReplica<Tensor>& values, const Destinations& to) const;
+  ///@{
+  /// The same of slices, or of values that are dense or slices.
+  PerReplica<IndexedSlices> reduce_to(ReduceOpOrName op, const PerReplica<IndexedSlices>& values,
+                                      const Destinations& to) const;
+  PerReplica<DenseOrSparse> reduce_to(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values,
+                                      const Destinations& to) const;
+  ///@}
+  ///@{
   /// Several at once, each with its own destinations; they may differ in shape and dtype.
   std::vector<PerReplica<Tensor>> batch_reduce_to(
       ReduceOpOrName op, const std::vector<std::pair<PerReplica<Tensor>, Destinations>>& values) const;
+  std::vector<PerReplica<IndexedSlices>> batch_reduce_to(
+      ReduceOpOrName op, const std::vector<std::pair<PerReplica<IndexedSlices>, Destinations>>& values) const;
+  std::vector<PerReplica<DenseOrSparse>> batch_reduce_to(
+      ReduceOpOrName op, const std::vector<std::pair<PerReplica<DenseOrSparse>, Destinations>>& values) const;
+  ///@}
   /// A copy of the value on each destination, in their order.
   PerReplica<Tensor> broadcast_to(const Tensor& value, const Destinations& to) const;
 

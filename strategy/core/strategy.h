@@ -138,6 +138,12 @@ class Strategy {
   /// Combines the values elementwise, in replica order; shapes must be equal. The op may be given by name: "SUM". Only
   /// outside a replica. The mean of means of uneven batches is not the mean: see the next, and `weighted_mean`.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
+  ///@{
+  /// The rows of all replicas, joined and not added up; of sum or mean, which divides by the number of replicas. Dense
+  /// where some replica's value is.
+  IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
+  DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;
+  ///@}
   /// First over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along the axes
   /// may differ. The mean divides by the number of elements of all replicas, so that uneven and empty ones are exact.
   /// Op sum, of f32, i32 and i64, or mean, of f32; other ops throw Unsupported.

@@ -10,6 +10,7 @@
 #include <lockstep/runtime/memory/memory_resource.h>
 #include <lockstep/runtime/thread/thread_team.h>
 #include <lockstep/strategy/core/thread_strategy.h>
+#include <lockstep/strategy/variable/creator.h>
 #include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
@@ -114,9 +115,14 @@ ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
 void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job) {
   const std::lock_guard one_at_a_time(run_mutex_);
   const std::string names = current_name_scope();
+  const std::shared_ptr<const VariableCreators> creators = thread_creators();
   Cluster* const cluster = options_.collective.cluster.get();
   const std::uint64_t failures_together = cluster ? cluster->failures_together() : 0;
-  threads_.run([&](int replica) { run_replica(strategy, job, replica, names); });
+  threads_.run([&](int replica) {
+    thread_creators() = creators;
+    run_replica(strategy, job, replica, names);
+    thread_creators() = nullptr;
+  });
   meetings_.group.rendezvous().reset();
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;

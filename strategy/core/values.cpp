@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <array>
 #include <type_traits>
 
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/context.h>
@@ -15,7 +17,8 @@ namespace lockstep {
 
 namespace {
 
-void check_values(const Strategy& strategy, const char* function, const PerReplica<Tensor>& values) {
+template <class T>
+void check_values(const Strategy& strategy, const char* function, const PerReplica<T>& values) {
   const int replicas = strategy.num_local_replicas();
   require<LogicError>(!current_context().in_replica(), "{}() was called inside a replica; use all_{} there", function,
                       function);
@@ -60,6 +63,23 @@ Tensor sum_of_integers(const Tensor& value, const std::vector<int>& axes) {
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const {
   check_values(*this, "reduce", values);
   return combine(state_->cluster(), "reduce", op, values.local_results());
+}
+
+IndexedSlices Strategy::reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const {
+  check_values(*this, "reduce", values);
+  return combine(state_->cluster(), "reduce", op, values.local_results());
+}
+
+DenseOrSparse Strategy::reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const {
+  check_values(*this, "reduce", values);
+  const auto is_sparse = [](const DenseOrSparse& value) { return std::holds_alternative<IndexedSlices>(value); };
+  bool all_sparse = std::ranges::all_of(values.local_results(), is_sparse);
+  if (Cluster* const workers = state_->cluster()) all_sparse = sum_over(*workers, "reduce", all_sparse ? 0 : 1) == 0;
+  if (all_sparse)
+    return reduce(op, values.transform([](const DenseOrSparse& value) { return std::get<IndexedSlices>(value); }));
+  return reduce(op, values.transform([&](const DenseOrSparse& value) {
+    return is_sparse(value) ? to_dense(std::get<IndexedSlices>(value)) : std::get<Tensor>(value);
+  }));
 }
 
 Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const {

@@ -282,6 +282,17 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
   tables_->apply(context, update);
 }
 
+void GradientReducer::apply_own(const ReplicaContext& context, const UpdateFn& update) {
+  require<BrokenInvariant>(own_copies_ && !tables_, "replicas without copies of their own cannot update them");
+  const int replica = context.local_replica();
+  const ContextScope there(context_of(replica));
+  add_accumulated(replica);
+  require(own_[static_cast<std::size_t>(replica)].has_gradient,
+          "no gradients provided: on this replica the loss depends on none of the {} variables to optimize",
+          variables_.size());
+  update_by_variable(context, Of::parameters, [&](std::size_t, const UpdateViews& views) { update(views); });
+}
+
 void GradientReducer::sum_gradients(const ReplicaContext& context) {
   require<BrokenInvariant>(!tables_, "the norms of gradients that are rows are not computed");
   const int replica = context.local_replica();

@@ -70,6 +70,9 @@ class GradientReducer {
   /// Sums the replicas' gradients and applies `update` to every copy. Throws InvalidArgument, and updates nothing, when
   /// no replica has a gradient of any variable.
   void apply(const ReplicaContext& context, const UpdateFn& update);
+  /// Applies `update` to this replica's own copy, by its own gradients alone. Throws InvalidArgument where it has none.
+  /// Precondition: ReducerOptions::own_copies, and no gradients by rows.
+  void apply_own(const ReplicaContext& context, const UpdateFn& update);
 
   // The same in parts, for steps that depend on the norms of whole variables, none of whose gradients may be rows.
 

@@ -82,11 +82,8 @@ IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerRe
     return {value_of_chief(*workers, place, values[0]), value_of_chief(*workers, place, indices[0]),
             slices[0].dense_shape};
   }
-  const Tensor joined = concatenate(workers, place, values.local_results(), 0);
-  const int replicas = slices.size() * (workers ? workers->size() : 1);
-  if (spec.aggregation == Aggregation::mean)
-    current_backend().affine(joined, 1.0F / static_cast<float>(replicas), 0, joined);
-  return {joined, concatenate(workers, place, indices.local_results(), 0), slices[0].dense_shape};
+  const ReduceOp op = spec.aggregation == Aggregation::mean ? ReduceOp::mean : ReduceOp::sum;
+  return combine(workers, place, op, slices.local_results());
 }
 
 /// `value` in equal parts; the first part keeps what integers leave over.

@@ -13,9 +13,9 @@ enum class ScatterOp { add, sub, mul, div, min, max, update };
 /// "scatter_add" and so on.
 std::string_view name(ScatterOp op);
 
-/// Row slices.indices[i] of `to` becomes row op slices.values[i]; `update` replaces it. In place; f32, and i32 and i64
-/// too for add, sub, min, max and update. Throws InvalidArgument for slices of another shape or dtype than `to`, and
-/// for an index outside it, before anything is written.
+/// Row slices.indices[i] of `to` becomes row op slices.values[i]; `update` replaces it. In place; f32, i32 and i64.
+/// Integers wrap around, and their quotients are rounded towards 0. Throws InvalidArgument for slices of another shape
+/// or dtype than `to`, for an index outside it and for an integer divided by 0, before anything is written.
 void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
 
 }  // namespace lockstep

@@ -6,13 +6,29 @@
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/strategy/variable/creator.h>
 
 namespace lockstep {
 namespace {
 
-std::shared_ptr<VariableState> create(VariableSpec spec) {
-  if (current_context().in_replica() && has_strategy()) return get_replica_context().create_variable(std::move(spec));
-  return get_strategy().state()->make_variable(std::move(spec));
+Variable make_by_strategy(VariableSpec spec) {
+  const bool in_replica = current_context().in_replica() && has_strategy();
+  return Variable(in_replica ? get_replica_context().create_variable(std::move(spec))
+                             : get_strategy().state()->make_variable(std::move(spec)));
+}
+
+Variable make_variable(VariableSpec spec) {
+  const std::shared_ptr<const VariableCreators> creators = thread_creators();
+  if (!creators) return make_by_strategy(std::move(spec));
+  struct Around {  // what makes variables while the creator works
+    explicit Around(const VariableCreators& all) { thread_creators() = all.outer; }
+    ~Around() { thread_creators() = before; }
+    std::shared_ptr<const VariableCreators> before = thread_creators();
+  } const around(*creators);
+  const std::string name = spec.name;
+  Variable made = creators->creator(make_variable, std::move(spec));
+  require(made.defined(), "a variable creator gave no variable for '{}'", name);
+  return made;
 }
 
 }  // namespace
@@ -115,7 +131,7 @@ void VariableState::move_copy(int index, const Tensor& memory) {
   if (!std::exchange(moved_[index], 1)) before.move_into(memory);
 }
 
-Variable::Variable(VariableSpec spec) : state_(create(std::move(spec))) {}
+Variable::Variable(VariableSpec spec) : Variable(make_variable(std::move(spec))) {}
 
 Tensor Variable::value() const {
   state_->check_strategy();

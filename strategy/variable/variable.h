@@ -117,8 +117,9 @@ class Variable {
   Variable() = default;
   /// A handle to what a strategy has made.
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
-  /// Made by the strategy whose scope is open on this thread; outside any, one copy on the current device. In a
-  /// replica all replicas make it together, in the first step only: later it would be another one in every step.
+  /// Made by the innermost VariableCreatorScope; without one by the strategy whose scope is open on this thread;
+  /// outside any, one copy on the current device. In a replica all replicas make it together, in the first step only:
+  /// later it would be another one in every step.
   explicit Variable(VariableSpec spec);
 
   /// False for a handle that was default-constructed or moved from: all else that is called on it throws LogicError.

@@ -13,6 +13,7 @@
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 
 namespace lockstep {
 namespace {
@@ -209,6 +210,33 @@ TEST_P(OptimizerOn, AnErrorWhileItIsBuiltReachesTheCallerAndCanBeRepaired) {
   EXPECT_EQ(optimizer.iterations(), 1);
 }
 
+TEST_P(OptimizerOn, WithoutAggregationEachReplicaUpdatesItsOwnCopy) {
+  const auto alone = [&](int replica, const OptimizerOptions& options) {
+    const Variable v = test::variable_of("v", test::random_tensor({33}, 1));
+    const Adam optimizer({.learning_rate = 0.1}, options);
+    for (int step = 0; step < 4; ++step)
+      optimizer.apply_gradients(
+          std::vector{test::random_tensor({33}, 9U + static_cast<unsigned>(step)) * (replica + 1.0)}, {v});
+    return v.value();
+  };
+  for (OptimizerOptions options : {OptimizerOptions{}, OptimizerOptions{.clipnorm = 0.5, .use_ema = true},
+                                   OptimizerOptions{.clipvalue = 0.25, .gradient_accumulation_steps = 2}}) {
+    const Variable v = strategy_.scope([] { return test::variable_of("v", test::random_tensor({33}, 1)); });
+    options.aggregate = false;
+    const Adam optimizer({.learning_rate = 0.1}, options);
+    options.aggregate = true;
+    options.clip_before_aggregate = true;
+    for (int step = 0; step < 4; ++step)
+      strategy_.run([&] {
+        const double scale = this_replica() + 1;
+        optimizer.apply_gradients(std::vector{test::random_tensor({33}, 9U + static_cast<unsigned>(step)) * scale},
+                                  {v});
+      });
+    for (int replica = 0; replica < replicas_; ++replica)
+      test::expect_same_bits(v.state().copies()[static_cast<std::size_t>(replica)], alone(replica, options));
+  }
+}
+
 TEST_P(OptimizerOn, OnlyOneOptimizerMovesAVariable) {
   const auto variables = make_variables();
   const SGD first;
@@ -272,6 +300,18 @@ TEST_P(OptimizerOn, AveragesMoveInEveryStepAlsoInThoseThatAccumulate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, OptimizerOn, testing::ValuesIn(test::replica_counts));
+
+TEST(Optimizer, WithoutAggregationRefusesWhatReplicasShare) {
+  const CentralStorageStrategy central(logical_cpus(2));
+  const auto apply = [](const Strategy& strategy, const Optimizer& optimizer) {
+    const Variable v = strategy.scope([] { return test::variable_of("v", Tensor::zeros({2})); });
+    strategy.run([&] { optimizer.apply_gradients(std::vector{Tensor::zeros({2})}, {v}); });
+  };
+  EXPECT_THAT([&] { apply(central, SGD({}, {.aggregate = false})); },
+              ThrowsMessage<Unsupported>(HasSubstr("variable 'v' has 1 for 2 replicas")));
+  EXPECT_THAT([&] { apply(test::mirrored(2), Lamb({}, {.aggregate = false})); },
+              ThrowsMessage<Unsupported>(HasSubstr("norms of summed gradients")));
+}
 
 TEST(Optimizer, WorksOutsideEveryStrategy) {
   const Variable v = test::variable_of("v", Tensor::full({2}, 1));

@@ -99,6 +99,56 @@ TEST_P(Extended, TakesOpsByName) {
   EXPECT_ERROR(InvalidArgument, "'total'", extended_.reduce_to("total", ids_, "CPU:0"));
 }
 
+// TF case 43: sparse; semantics 7.4: joined in replica order, the mean divides the values
+TEST_P(Extended, ReducesIndexedSlices) {
+  const auto slices = test::per_replica(replicas_, [](int replica) {
+    const std::int64_t rows = replica % 2 + 1;
+    return IndexedSlices{Tensor::full({rows, 1}, replica + 1), Tensor::full({rows}, replica, DType::i64), {9, 1}};
+  });
+  std::vector<float> values;
+  std::vector<std::int64_t> indices;
+  for (int replica = 0; replica < replicas_; ++replica)
+    for (int row = 0; row < replica % 2 + 1; ++row) {
+      values.push_back(static_cast<float>(replica + 1));
+      indices.push_back(replica);
+    }
+  const auto expect = [&](const IndexedSlices& reduced, float divisor) {
+    EXPECT_EQ(reduced.dense_shape, (Shape{9, 1}));
+    EXPECT_EQ(reduced.indices.to_vector<std::int64_t>(), indices);
+    std::vector<float> expected = values;
+    for (float& value : expected) value /= divisor;
+    EXPECT_EQ(reduced.values.to_vector<float>(), expected);
+  };
+  for (const auto& [op, divisor] : {std::pair("SUM", 1.0F), std::pair("MEAN", n_)}) {
+    expect(strategy_.reduce(op, slices), divisor);
+    const auto on_two = extended_.reduce_to(op, slices, {"CPU:1", "CPU:0"});
+    EXPECT_EQ(on_two[0].values.device().name(), "CPU:1");
+    for (const IndexedSlices& copy : on_two.local_results()) expect(copy, divisor);
+    const auto all = extended_.batch_reduce_to(op, {{slices, v_}, {slices, "CPU:0"}});
+    ASSERT_EQ(all[0].size(), replicas_);
+    for (const IndexedSlices& copy : all[0].local_results()) expect(copy, divisor);
+    expect(all[1][0], divisor);
+  }
+  EXPECT_ERROR(Unsupported, "reduce of IndexedSlices is a sum or a mean, not max", strategy_.reduce("max", slices));
+}
+
+// TF case 47: dense where some replica's value is dense
+TEST_P(Extended, ReducesDenseAndSparseTogether) {
+  const auto mixed = test::per_replica(replicas_, [](int replica) -> DenseOrSparse {
+    if (replica > 0) return Tensor::full({2}, replica);
+    return IndexedSlices{Tensor::full({1}, 5), Tensor::full({1}, 1, DType::i64), {2}};
+  });
+  const DenseOrSparse reduced = strategy_.reduce("SUM", mixed);
+  const float others = n_ * (n_ - 1) / 2;
+  if (replicas_ > 1) {
+    EXPECT_THAT(std::get<Tensor>(reduced).to_vector<float>(), ElementsAre(others, others + 5));
+  } else {
+    EXPECT_THAT(std::get<IndexedSlices>(reduced).values.to_vector<float>(), ElementsAre(5));
+  }
+  const auto copies = extended_.batch_reduce_to("SUM", {{mixed, v_}});
+  EXPECT_EQ(copies[0].size(), replicas_);
+}
+
 // TF case 30: testReduceDistributedVariable, the mean of a mirrored 1.0 through reduce and batch_reduce
 TEST_P(Extended, ReducesAVariablesCopiesToPlainTensors) {
   const PerReplica<Tensor> copies = strategy_.local_results(v_);

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
@@ -63,6 +65,53 @@ TEST(Scatter, TakesIntegers) {
   const Tensor ones = Tensor::full({2}, 1, DType::i64);
   strategy.run([&] { counts.scatter_add({ones, Tensor::from<std::int64_t>({2, this_replica()}, {2}), {3}}); });
   EXPECT_THAT(counts.value().to_vector<std::int64_t>(), ElementsAre(1, 1, 2));
+}
+
+// TF case 73: testScatterMul, testScatterDiv: replica r scales row r of [1, 6, 1] by r + 2
+TEST(Scatter, ScalesIntegers) {
+  const MirroredStrategy strategy = mirrored(2);
+  for (const DType dtype : {DType::i32, DType::i64}) {
+    const auto scaled = [&](const auto& scale) {
+      const Variable v = strategy.scope([&] {
+        return Variable({.name = "v",
+                         .shape = {3},
+                         .initializer =
+                             [&](const Tensor& out) {
+                               const Tensor start = Tensor::zeros({3}, dtype);
+                               for (std::int64_t i = 0; i < 3; ++i)
+                                 copy(Tensor::full({1}, i == 1 ? 6 : 1, dtype), start.slice_view(0, i, i + 1));
+                               copy(start, out);
+                             },
+                         .dtype = dtype,
+                         .aggregation = Aggregation::sum});
+      });
+      strategy.run([&] {
+        const int r = this_replica();
+        scale(v, IndexedSlices{Tensor::full({1}, r + 2, dtype), Tensor::full({1}, r, DType::i64), {3}});
+      });
+      for (const Tensor& copy : v.state().copies())
+        EXPECT_EQ(copy.to_vector<int>(), v.state().copies().front().to_vector<int>());
+      return v.value().to_vector<int>();
+    };
+    EXPECT_THAT(scaled([](const Variable& v, const IndexedSlices& by) { v.scatter_div(by); }), ElementsAre(0, 2, 1));
+    EXPECT_THAT(scaled([](const Variable& v, const IndexedSlices& by) { v.scatter_mul(by); }), ElementsAre(2, 18, 1));
+    EXPECT_ERROR(InvalidArgument, "an integer cannot be divided by 0",
+                 scaled([&](const Variable& v, const IndexedSlices& by) {
+                   v.scatter_div({Tensor::zeros({1}, dtype), by.indices, {3}});
+                 }));
+  }
+}
+
+TEST(Scatter, IntegersWrapAround) {
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  const Tensor row = Tensor::from<std::int32_t>({least, least, -7}, {3});
+  const auto by = [](std::int32_t number, std::int64_t index) {
+    return IndexedSlices{Tensor::from<std::int32_t>({number}, {1}), Tensor::from<std::int64_t>({index}, {1}), {3}};
+  };
+  scatter(ScatterOp::div, by(-1, 0), row);
+  scatter(ScatterOp::mul, by(3, 1), row);
+  scatter(ScatterOp::div, by(2, 2), row);
+  EXPECT_THAT(row.to_vector<std::int32_t>(), ElementsAre(least, least, -3));
 }
 
 // TF case 75: testScatterMin/Max/Update. semantics 5.11: only NONE or ONLY_FIRST_REPLICA
