@@ -4,6 +4,7 @@
 
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -20,6 +21,8 @@ struct ActivationLayer : Layer {
 struct ReLU : Layer {
   /// max(0, x) of every element.
   explicit ReLU(std::string name = {});
+  /// Of all defaults: ReLU({}).
+  explicit ReLU(Defaults) : ReLU() {}
   /// From a file's options.
   static ReLU from_config(LayerConfig& config);
 };
@@ -34,6 +37,8 @@ struct LeakyReLUOptions {
 struct LeakyReLU : Layer {
   /// Throws InvalidArgument for a negative slope.
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
+  /// Of all defaults: LeakyReLU({}).
+  explicit LeakyReLU(Defaults) : LeakyReLU() {}
   /// From a file's options.
   static LeakyReLU from_config(LayerConfig& config);
 };
@@ -49,6 +54,8 @@ struct ELUOptions {
 struct ELU : Layer {
   /// Throws InvalidArgument for a negative alpha.
   explicit ELU(const ELUOptions& options = {});
+  /// Of all defaults: ELU({}).
+  explicit ELU(Defaults) : ELU() {}
   /// From a file's options.
   static ELU from_config(LayerConfig& config);
 };
@@ -57,6 +64,8 @@ struct ELU : Layer {
 struct Softmax : Layer {
   /// exp(x) / sum(exp(x)).
   explicit Softmax(std::string name = {});
+  /// Of all defaults: Softmax({}).
+  explicit Softmax(Defaults) : Softmax() {}
   /// From a file's options.
   static Softmax from_config(LayerConfig& config);
 };

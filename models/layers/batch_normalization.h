@@ -3,6 +3,7 @@
 #include <string>
 
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -35,6 +36,8 @@ struct BatchNormalizationOptions {
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
+  /// Of all defaults: BatchNormalization({}).
+  explicit BatchNormalization(Defaults) : BatchNormalization() {}
   /// From a file's options.
   static BatchNormalization from_config(LayerConfig& config);
 };

@@ -4,6 +4,7 @@
 
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -27,6 +28,8 @@ struct LayerNormalizationOptions {
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
+  /// Of all defaults: LayerNormalization({}).
+  explicit LayerNormalization(Defaults) : LayerNormalization() {}
   /// From a file's options.
   static LayerNormalization from_config(LayerConfig& config);
 };

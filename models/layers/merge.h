@@ -3,6 +3,7 @@
 #include <string>
 
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -18,6 +19,8 @@ struct ConcatenateOptions {
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});
+  /// Of all defaults: Concatenate({}).
+  explicit Concatenate(Defaults) : Concatenate() {}
   /// From a file's options.
   static Concatenate from_config(LayerConfig& config);
 };
@@ -26,6 +29,8 @@ struct Concatenate : Layer {
 struct Add : Layer {
   /// Takes two inputs or more.
   explicit Add(std::string name = {});
+  /// Of all defaults: Add({}).
+  explicit Add(Defaults) : Add() {}
   /// From a file's options.
   static Add from_config(LayerConfig& config);
 };

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/ops/conv2d.h>
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -23,6 +24,8 @@ struct Pooling2DOptions {
 struct MaxPooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit MaxPooling2D(const Pooling2DOptions& options = {});
+  /// Of all defaults: MaxPooling2D({}).
+  explicit MaxPooling2D(Defaults) : MaxPooling2D() {}
   /// From a file's options.
   static MaxPooling2D from_config(LayerConfig& config);
 };
@@ -31,6 +34,8 @@ struct MaxPooling2D : Layer {
 struct AveragePooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
+  /// Of all defaults: AveragePooling2D({}).
+  explicit AveragePooling2D(Defaults) : AveragePooling2D() {}
   /// From a file's options.
   static AveragePooling2D from_config(LayerConfig& config);
 };
@@ -46,6 +51,8 @@ struct GlobalPooling2DOptions {
 struct GlobalMaxPooling2D : Layer {
   /// Of images of any size.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
+  /// Of all defaults: GlobalMaxPooling2D({}).
+  explicit GlobalMaxPooling2D(Defaults) : GlobalMaxPooling2D() {}
   /// From a file's options.
   static GlobalMaxPooling2D from_config(LayerConfig& config);
 };
@@ -54,6 +61,8 @@ struct GlobalMaxPooling2D : Layer {
 struct GlobalAveragePooling2D : Layer {
   /// Of images of any size.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
+  /// Of all defaults: GlobalAveragePooling2D({}).
+  explicit GlobalAveragePooling2D(Defaults) : GlobalAveragePooling2D() {}
   /// From a file's options.
   static GlobalAveragePooling2D from_config(LayerConfig& config);
 };

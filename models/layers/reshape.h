@@ -4,6 +4,7 @@
 
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/models/layers/layer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -34,6 +35,8 @@ struct ZeroPadding2DOptions {
 struct ZeroPadding2D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
+  /// Of all defaults: ZeroPadding2D({}).
+  explicit ZeroPadding2D(Defaults) : ZeroPadding2D() {}
   /// From a file's options.
   static ZeroPadding2D from_config(LayerConfig& config);
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <lockstep/models/serialization/object_config.h>
+#include <lockstep/runtime/core/defaults.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -56,16 +57,22 @@ struct CrossentropyOptions {
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
+  /// Of all defaults: SparseCategoricalCrossentropy({}).
+  explicit SparseCategoricalCrossentropy(Defaults) : SparseCategoricalCrossentropy() {}
 };
 /// Targets and predictions (n, ..., classes): -sum of y log(p / sum of p), or of y log softmax(p).
 struct CategoricalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
+  /// Of all defaults: CategoricalCrossentropy({}).
+  explicit CategoricalCrossentropy(Defaults) : CategoricalCrossentropy() {}
 };
 /// Targets and predictions (n, ..., k), targets in [0, 1]; the mean over an example's elements.
 struct BinaryCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
+  /// Of all defaults: BinaryCrossentropy({}).
+  explicit BinaryCrossentropy(Defaults) : BinaryCrossentropy() {}
 };
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <lockstep/models/metrics/metric.h>
+#include <lockstep/runtime/core/defaults.h>
 
 // Metrics of right and wrong positives. A prediction above a threshold is positive; a target other than 0 is truly so.
 // Targets have as many elements as predictions, and an example's weight counts for all of its elements.
@@ -43,6 +44,8 @@ struct AUCOptions {
 struct AUC : Metric {
   /// Throws InvalidArgument for fewer than 2 thresholds, and for one outside [0, 1].
   explicit AUC(const AUCOptions& options = {});
+  /// Of all defaults: AUC({}).
+  explicit AUC(Defaults) : AUC() {}
 };
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <lockstep/models/losses/loss.h>
+#include <lockstep/runtime/core/defaults.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep {
@@ -78,11 +79,15 @@ struct MeanMetricWrapper : Metric {
 struct Mean : MeanMetricWrapper {
   /// `name` is what logs call it.
   explicit Mean(std::string name = "mean");
+  /// Of all defaults: Mean({}).
+  explicit Mean(Defaults) : Mean() {}
 };
 /// The weighted sum of the values y_pred (n, ...).
 struct Sum : Metric {
   /// `name` is what logs call it.
   explicit Sum(std::string name = "sum");
+  /// Of all defaults: Sum({}).
+  explicit Sum(Defaults) : Sum() {}
 };
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -16,6 +17,8 @@ struct AdagradOptions {
 struct Adagrad : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Adagrad(const AdagradOptions& options = {}, const OptimizerOptions& common = {});
+  /// Of all defaults: Adagrad({}).
+  explicit Adagrad(Defaults) : Adagrad() {}
 };
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -18,6 +19,8 @@ struct AdamOptions {
 struct Adam : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
+  /// Of all defaults: Adam({}).
+  explicit Adam(Defaults) : Adam() {}
 };
 
 /// AdamW's options, by Keras' names.
@@ -37,6 +40,8 @@ struct AdamWOptions {
 struct AdamW : Optimizer {
   /// Throws InvalidArgument for a value out of its range, and for a weight decay in `common`.
   explicit AdamW(const AdamWOptions& options = {}, const OptimizerOptions& common = {});
+  /// Of all defaults: AdamW({}).
+  explicit AdamW(Defaults) : AdamW() {}
 };
 
 }  // namespace lockstep

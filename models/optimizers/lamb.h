@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -18,6 +19,8 @@ struct LambOptions {
 struct Lamb : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});
+  /// Of all defaults: Lamb({}).
+  explicit Lamb(Defaults) : Lamb() {}
 };
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -18,6 +19,8 @@ struct RmspropOptions {
 struct RMSprop : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RMSprop(const RmspropOptions& options = {}, const OptimizerOptions& common = {});
+  /// Of all defaults: RMSprop({}).
+  explicit RMSprop(Defaults) : RMSprop() {}
 };
 
 }  // namespace lockstep

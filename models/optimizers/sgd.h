@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -17,6 +18,8 @@ struct SgdOptions {
 struct SGD : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit SGD(const SgdOptions& options = {}, const OptimizerOptions& common = {});
+  /// Of all defaults: SGD({}).
+  explicit SGD(Defaults) : SGD() {}
 };
 
 }  // namespace lockstep

@@ -74,6 +74,12 @@ struct dtype_of_t<std::uint8_t> {
 template <class T>
 inline constexpr DType dtype_of = dtype_of_t<T>::value;
 
+/// Whether T is the C++ type of some DType.
+template <class T>
+concept is_element = requires {
+  dtype_of_t<T>::value;
+};
+
 /// Calls `f.operator()<T>()` with the C++ type of `dtype`.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {

@@ -91,7 +91,8 @@ class Tensor {
   /// The elements of a dense host tensor. Throws InvalidArgument when it is not dense or T is not the dtype.
   template <class T>
   std::span<T> span() const;
-  /// The one element of a one-element tensor. Waits for a GPU's.
+  /// The one element of a one-element tensor; T is its dtype, or a type that no tensor has, such as double, to which
+  /// the element is converted. Waits for a GPU's.
   template <class T>
   T item() const;
   /// A copy of the elements in row-major order, converted to T. Waits for a GPU's.

@@ -25,8 +25,12 @@ std::span<T> Tensor::span() const {
 template <class T>
 T Tensor::item() const {
   require(elements_ == 1, "item() needs a tensor of one element, got {}", *this);
-  check_type(dtype_of<T>);
-  return *on_host().data<T>();
+  if constexpr (!is_element<T>)
+    return to_vector<T>().front();
+  else {
+    check_type(dtype_of<T>);
+    return *on_host().data<T>();
+  }
 }
 
 template <class T>

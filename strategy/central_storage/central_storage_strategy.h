@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ class CentralStorageStrategy : public Strategy {
                                   const CentralStorageOptions& options = {});
   /// On devices by name, e.g. {"CPU:0", "CPU:1"}; see parse_devices.
   explicit CentralStorageStrategy(const std::vector<std::string>& compute_devices);
+  /// For a list of literals: two of them could also be taken for a pair of iterators.
+  CentralStorageStrategy(std::initializer_list<std::string> compute_devices)
+      : CentralStorageStrategy(std::vector<std::string>(compute_devices)) {}
 };
 
 }  // namespace lockstep

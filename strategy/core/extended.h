@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,10 @@ class Destinations {
   Destinations(const std::vector<std::string>& names);                              // NOLINT: implicit
   Destinations(const std::string& name) : Destinations(std::vector{name}) {}        // NOLINT: implicit
   Destinations(const char* name) : Destinations(std::vector{std::string(name)}) {}  // NOLINT: implicit
-  Destinations(const Tensor& tensor);                                               // NOLINT: implicit
-  Destinations(const Variable& variable);                                           // NOLINT: implicit
+  Destinations(std::initializer_list<LogicalDevice> devices) : Destinations(std::vector(devices)) {}
+  Destinations(std::initializer_list<std::string> names) : Destinations(std::vector(names)) {}
+  Destinations(const Tensor& tensor);      // NOLINT: implicit
+  Destinations(const Variable& variable);  // NOLINT: implicit
   ///@}
 
   /// One or more, in the order given.

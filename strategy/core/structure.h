@@ -84,6 +84,20 @@ struct OverReplicas<std::map<Key, T>> {
   }
 };
 
+template <class A, class B>
+struct OverReplicas<std::pair<A, B>> {
+  static constexpr bool varies = OverReplicas<A>::varies || OverReplicas<B>::varies;
+  static decltype(auto) select(const std::pair<A, B>& value, int replica) {
+    if constexpr (!varies)
+      return (value);
+    else
+      return std::make_pair(value_for_replica(value.first, replica), value_for_replica(value.second, replica));
+  }
+  static int count(const std::pair<A, B>& value) {
+    return common_count(replicas_of(value.first), replicas_of(value.second));
+  }
+};
+
 template <class... T>
 struct OverReplicas<std::tuple<T...>> {
   static constexpr bool varies = (OverReplicas<T>::varies || ...);
@@ -140,6 +154,15 @@ struct Regroup<std::map<Key, T>> {
       result.emplace(key,
                      Regroup<T>::regroup(values.transform([&](const std::map<Key, T>& map) { return map.at(key); })));
     return result;
+  }
+};
+
+template <class A, class B>
+struct Regroup<std::pair<A, B>> {
+  static auto regroup(const PerReplica<std::pair<A, B>>& values) {
+    return std::make_pair(
+        Regroup<A>::regroup(values.transform([](const std::pair<A, B>& pair) { return pair.first; })),
+        Regroup<B>::regroup(values.transform([](const std::pair<A, B>& pair) { return pair.second; })));
   }
 };
 

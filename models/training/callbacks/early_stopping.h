@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <lockstep/models/training/callbacks/monitor.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -26,6 +27,8 @@ class EarlyStopping final : public Callback {
  public:
   /// Options are taken as they are.
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
+  /// Of all defaults: EarlyStopping({}).
+  explicit EarlyStopping(Defaults) : EarlyStopping() {}
 
   /// Throws InvalidArgument when the mode is automatic and the model's metrics do not tell it.
   void on_train_begin(Model& model) override;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <lockstep/models/training/callbacks/monitor.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -27,6 +28,8 @@ class ReduceLROnPlateau final : public Callback {
  public:
   /// Throws InvalidArgument for a factor that is not below 1.
   explicit ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
+  /// Of all defaults: ReduceLROnPlateau({}).
+  explicit ReduceLROnPlateau(Defaults) : ReduceLROnPlateau() {}
 
   /// Throws InvalidArgument when the mode is automatic and the model's metrics do not tell it.
   void on_train_begin(Model& model) override;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <lockstep/models/training/callback.h>
+#include <lockstep/runtime/core/defaults.h>
 
 namespace lockstep {
 
@@ -25,6 +26,8 @@ class TensorBoard final : public Callback {
  public:
   /// Throws InvalidArgument for negative numbers.
   explicit TensorBoard(const TensorBoardOptions& options = {});
+  /// Of all defaults: TensorBoard({}).
+  explicit TensorBoard(Defaults) : TensorBoard() {}
   ~TensorBoard() override;
 
   ///@{

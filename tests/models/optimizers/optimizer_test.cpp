@@ -9,9 +9,11 @@
 
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/optimizer.h>
+#include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 
@@ -402,6 +404,16 @@ INSTANTIATE_TEST_SUITE_P(
              {.clipvalue = 3.5, .clip_before_aggregate = true, .gradient_accumulation_steps = 2},
              {-3.3F, -3.9F, -4.7F}}),
     [](const auto& param) { return param.param.name; });
+
+// What `{}` means: the options, not another optimizer.
+TEST(Optimizer, TakesEmptyOptions) {
+  EXPECT_EQ(Adam({}).learning_rate(), 0.001);
+  EXPECT_EQ(AdamW({}).learning_rate(), 0.001);
+  EXPECT_EQ(SGD({}).learning_rate(), 0.01);
+  EXPECT_EQ(RMSprop({}).learning_rate(), 0.001);
+  EXPECT_EQ(Adagrad({}).learning_rate(), 0.001);
+  EXPECT_EQ(Lamb({}).learning_rate(), 0.001);
+}
 
 }  // namespace
 }  // namespace lockstep

@@ -60,6 +60,9 @@ TEST(Tensor, HoldsEveryDtype) {
   EXPECT_EQ(Tensor::scalar<std::int32_t>(-7).item<std::int32_t>(), -7);
   EXPECT_EQ(Tensor::scalar<std::int64_t>(1LL << 40).item<std::int64_t>(), 1LL << 40);
   EXPECT_EQ(Tensor::scalar<std::uint8_t>(200).item<std::uint8_t>(), 200);
+  EXPECT_EQ(Tensor::scalar<float>(1.5F).item<double>(), 1.5);
+  EXPECT_EQ(Tensor::scalar(bfloat16(1.5F)).item<double>(), 1.5);
+  EXPECT_EQ(Tensor::scalar<std::int64_t>(1LL << 40).item<double>(), 1099511627776.0);
 }
 
 TEST(Tensor, FillsWithAValueOfItsDtype) {

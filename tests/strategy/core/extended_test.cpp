@@ -162,6 +162,17 @@ TEST_P(Extended, ReducesAVariablesCopiesToPlainTensors) {
   }
 }
 
+TEST_P(Extended, TakesAListOfNamesAsDestinations) {
+  EXPECT_EQ(devices_of(extended_.reduce_to("SUM", ids_, {"CPU:0", "CPU:1"})),
+            (std::vector<std::string>{"CPU:0", "CPU:1"}));
+  EXPECT_EQ(devices_of(extended_.reduce_to("SUM", ids_, {"CPU:1"})), (std::vector<std::string>{"CPU:1"}));
+  const std::vector<LogicalDevice> cpus = logical_cpus(2);
+  EXPECT_EQ(devices_of(extended_.reduce_to("SUM", ids_, {cpus[1], cpus[0]})),
+            (std::vector<std::string>{"CPU:1", "CPU:0"}));
+  const CentralStorageStrategy by_name({"CPU:0", "CPU:1"});
+  EXPECT_EQ(by_name.num_replicas_in_sync(), 2);
+}
+
 // semantics 2.12, 7.1: broadcast_to. TF case 40: broadcast of 1.0
 TEST_P(Extended, BroadcastsCopies) {
   const Tensor one = Tensor::full({}, 1);

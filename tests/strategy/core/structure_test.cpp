@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -33,6 +34,26 @@ TEST(Regroup, TurnsStructuresInsideOut) {
   EXPECT_EQ(value_for_replica(grouped, 0), nest("1"));
   EXPECT_EQ(value_for_replica(grouped, 1), nest("2"));
   EXPECT_EQ(replicas_of(grouped), 2);
+}
+
+// semantics 3.1, 2.4: a pair is a structure
+TEST(Regroup, TurnsPairsInsideOut) {
+  const auto grouped =
+      regroup(PerReplica(std::vector{std::pair(1, Leaves{{"a", "b"}}), std::pair(2, Leaves{{"a", "c"}})}));
+  EXPECT_EQ(grouped.first.local_results(), (std::vector{1, 2}));
+  EXPECT_EQ(grouped.second.at("a").local_results(), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(value_for_replica(grouped, 1), std::pair(2, (Leaves{{"a", "c"}})));
+  EXPECT_EQ(replicas_of(grouped), 2);
+  const std::pair plain(1, std::string("x"));
+  EXPECT_EQ(&value_for_replica(plain, 1), &plain);
+
+  const MirroredStrategy strategy = mirrored(2);
+  const auto sums = strategy.run([](const std::pair<int, int>& own) { return own.first + own.second; },
+                                 std::pair(PerReplica(std::vector{1, 2}), 10));
+  EXPECT_EQ(sums.local_results(), (std::vector{11, 12}));
+  const auto results = regroup(strategy.run([] { return std::pair(this_replica(), 3); }));
+  EXPECT_EQ(results.first.local_results(), (std::vector{0, 1}));
+  EXPECT_EQ(results.second.local_results(), (std::vector{3, 3}));
 }
 
 // TF case 2: testWrapClass. What is equal on every replica needs no wrapper here: a plain value is what each of them
