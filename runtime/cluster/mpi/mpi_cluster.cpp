@@ -95,11 +95,16 @@ void MpiCluster::exchange(std::string_view place, std::span<const std::span<cons
 
 void MpiCluster::wait_for(MpiOperation& operation) {
   std::unique_lock lock(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
+  if (failure_) throw_failure();
   queues_[static_cast<std::size_t>(operation.channel())].push_back(&operation);
   changed_.notify_all();
   changed_.wait(lock, [&] { return !is_waited_for(operation); });
-  if (!operation.done) std::rethrow_exception(failure_);
+  if (!operation.done) throw_failure();
+}
+
+void MpiCluster::throw_failure() const {
+  if (failure_->timeout) fail<Timeout>("{}", failure_->message);
+  fail<WorkerFailed>("{}", failure_->message);
 }
 
 void MpiCluster::fail_all(std::string_view why) noexcept {
@@ -119,21 +124,14 @@ void MpiCluster::fail_all(std::string_view why) noexcept {
 
 std::string MpiCluster::failure() const {
   const std::lock_guard lock(mutex_);
-  if (!failure_) return {};
-  try {
-    std::rethrow_exception(failure_);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  return failure_ ? failure_->message : std::string();
 }
 
 /// From here on the cluster is of no use, and all are told so.
 void MpiCluster::fail_here(const std::string& message, bool timeout) {
   const std::lock_guard lock(mutex_);
   if (failure_) return;
-  const auto here = std::source_location::current();
-  failure_ =
-      timeout ? std::make_exception_ptr(Timeout(message, here)) : std::make_exception_ptr(WorkerFailed(message, here));
+  failure_ = Failure{.message = message, .timeout = timeout};
   to_tell_.push_back(failed_mark + message);
   notices_sent_ = false;
   changed_.notify_all();
@@ -186,7 +184,7 @@ void MpiCluster::finish(MpiOperation& operation) {
   bool failed = false;
   {
     const std::lock_guard lock(mutex_);
-    failed = failure_ != nullptr;
+    failed = failure_.has_value();
   }
   if (failed) {
     const std::lock_guard lock(library_->mutex());
@@ -248,7 +246,7 @@ void MpiCluster::hear_notice(MPI_Message message, const MPI_Status& status) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = std::make_exception_ptr(WorkerFailed(text.substr(1), std::source_location::current()));
+  if (!failure_) failure_ = Failure{.message = text.substr(1)};
 }
 
 void MpiCluster::say_alive() {
@@ -357,7 +355,7 @@ bool MpiCluster::may_end(Clock::time_point since) {
   {
     const std::lock_guard lock(mutex_);
     if (has_work()) return false;
-    failed = failure_ != nullptr;
+    failed = failure_.has_value();
     if (notices_sent_ && all_left()) return true;
   }
   const auto limit = failed ? std::chrono::milliseconds(end_after_failure) : options_.timeout;

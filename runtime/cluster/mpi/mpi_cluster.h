@@ -38,6 +38,12 @@ class MpiCluster final : public Cluster {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// What ended the cluster.
+  struct Failure {
+    std::string message;
+    bool timeout = false;
+  };
+
   /// A message to one worker that nobody waits for.
   struct Notice {
     std::string text;
@@ -49,6 +55,8 @@ class MpiCluster final : public Cluster {
   void leave();
   void wait_for(MpiOperation& operation);
   void fail_here(const std::string& message, bool timeout = false);
+  /// A new error each time: its catchers add to its message.
+  [[noreturn]] void throw_failure() const;
 
   // On the thread of MPI.
   void serve();
@@ -79,7 +87,7 @@ class MpiCluster final : public Cluster {
   mutable std::mutex mutex_;  ///< of the next ones
   std::condition_variable changed_;
   std::array<std::deque<MpiOperation*>, 2> queues_;  ///< by channel
-  std::exception_ptr failure_;
+  std::optional<Failure> failure_;
   std::vector<std::string> to_tell_;  ///< notices for all
   bool notices_sent_ = true;
   bool leaving_ = false;

@@ -1,5 +1,7 @@
 #include "lockstep/strategy/collective/workers/gradient_exchange.h"
 
+#include <utility>
+
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/places.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
@@ -34,7 +36,7 @@ void GradientExchange::finish() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return error_ || step_->done == step_->ranges.size(); });
   step_.reset();
-  if (error_) std::rethrow_exception(error_);
+  if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
 }
 
 void GradientExchange::sum_over_workers(float* gradients, std::span<const FlatRange> ranges) {

@@ -437,8 +437,17 @@ TEST_F(MultiWorker, AFailingReplicaEndsTheStepOnAllWorkers) {
         test::error_of<WorkerFailed>([&] { strategy_.run(step); }),
         AllOf(HasSubstr("the cable is loose"), HasSubstr(fmt::format("worker {} (host ", cluster_->size() - 1))));
   }
-  EXPECT_ERROR(WorkerFailed, "the cable is loose",
-               strategy_.run([] { return get_replica_context().all_reduce(ReduceOp::sum, 1.0); }));
+  const auto message = [&](const auto& call) { return test::error_of<WorkerFailed>(call); };
+  const auto run = [&] { strategy_.run([] { get_replica_context().all_reduce(ReduceOp::sum, 1.0); }); };
+  const PerReplica<Tensor> zeros(std::vector<Tensor>(static_cast<std::size_t>(local_), Tensor::zeros({})));
+  const auto reduce = [&] { strategy_.reduce("SUM", zeros); };
+  const std::string of_run = message(run);
+  const std::string of_reduce = message(reduce);
+  EXPECT_THAT(of_run, HasSubstr("the cable is loose"));
+  for (int call = 0; call < 3; ++call) {  // what one call adds to the message the next one does not have
+    EXPECT_EQ(message(run), of_run);
+    EXPECT_EQ(message(reduce), of_reduce);
+  }
 }
 
 }  // namespace
