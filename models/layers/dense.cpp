@@ -28,6 +28,10 @@ class DenseImpl final : public LayerImpl {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);
+    require(input.rank() != 2,
+            "Dense takes vectors (features), got a sequence {}; let the layer before it give its last step alone "
+            "(return_sequences = false), or put a Flatten before it to join all steps",
+            input);
     require(input.rank() == 1, "Dense takes vectors (features), got {}; put a Flatten before it", input);
     require(!is_built() || input[0] == kernel_.shape()[0], "Dense '{}' was built for {} features, got {}", name(),
             is_built() ? kernel_.shape()[0] : 0, input);

@@ -49,25 +49,32 @@ void read_arguments(const std::string& layer, const Json& arguments, ConfigCall&
 }
 
 /// Adds the tensors among the arguments of a call in Keras 3's form.
-void add_tensors(const std::string& layer, const Json& value, References& found) {
+void add_tensors(const ConfigLayer& called, const Json& value, References& found) {
+  const std::string& layer = called.name;
   if (value.is_object() && value.value("class_name", "") == "__keras_tensor__") {
     const Json& history = value.at("config").at("keras_history");
     require<InputError>(is_reference(history), "layer '{}' is called on {}, which is no result of a layer", layer,
                         history.dump());
     found.push_back(reference_of(history));
   } else if (value.is_structured()) {
-    for (const Json& part : value) add_tensors(layer, part, found);
+    for (const Json& part : value) add_tensors(called, part, found);
   } else {
-    require<InputError>(says_nothing(value), "layer '{}' is called on {}; only tensors can be given", layer,
-                        value.dump());
+    require<InputError>(says_nothing(value),
+                        "layer '{}' of class {} is called on the value {}, not on the result of a layer: formulas such "
+                        "as x + 1 cannot be read; build the model of layers alone",
+                        layer, called.class_name, value.dump());
   }
 }
 
 ConfigCall read_call(const ConfigLayer& called, const Json& node) {
   const std::string& layer = called.name;
+  require<InputError>(!called.class_name.ends_with("OpLambda"),
+                      "layer '{}' of class {} is a function of TensorFlow, such as x * 2: those cannot be read; build "
+                      "the model of layers alone",
+                      layer, called.class_name);
   ConfigCall call;
   if (node.is_object()) {
-    add_tensors(layer, node.at("args"), call.inputs);
+    add_tensors(called, node.at("args"), call.inputs);
     read_arguments(layer, node.at("kwargs"), call);
     return call;
   }

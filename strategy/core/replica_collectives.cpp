@@ -1,5 +1,8 @@
+#include <atomic>
+
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 // The collectives of a replica, and their gradients.
@@ -34,6 +37,14 @@ struct OutputGradients {
   std::vector<Tensor> values;
 };
 
+/// Most likely the program wants replicas' values combined.
+void warn_outside_strategies(const char* function) {
+  static std::atomic<bool> warned = false;
+  if (!has_strategy() && !warned.exchange(true))
+    log_warning("{}() outside every strategy gives its argument back: there is one replica; call it in strategy.run()",
+                function);
+}
+
 }  // namespace
 
 Tensor ReplicaContext::all_reduce(ReduceOpOrName op, const Tensor& value) const {
@@ -41,6 +52,7 @@ Tensor ReplicaContext::all_reduce(ReduceOpOrName op, const Tensor& value) const 
 }
 
 std::vector<Tensor> ReplicaContext::all_reduce(ReduceOpOrName op, const std::vector<Tensor>& values) const {
+  warn_outside_strategies("all_reduce");
   const std::vector<Tensor> results = collective().all_reduce(replica_, op, values);
   if (recording(values)) {
     require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
@@ -64,6 +76,7 @@ IndexedSlices ReplicaContext::all_reduce(ReduceOpOrName op, const IndexedSlices&
 
 std::vector<DenseOrSparse> ReplicaContext::all_reduce(ReduceOpOrName op,
                                                       const std::vector<DenseOrSparse>& values) const {
+  warn_outside_strategies("all_reduce");
   return lockstep::all_reduce(collective(), replica_, op, values);
 }
 
@@ -72,6 +85,7 @@ Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
 }
 
 std::vector<Tensor> ReplicaContext::all_gather(const std::vector<Tensor>& values, int axis) const {
+  warn_outside_strategies("all_gather");
   std::vector<Tensor> results;
   std::vector<std::int64_t> begins;  // of the own parts
   std::vector<std::int64_t> ends;

@@ -64,7 +64,9 @@ TEST(Regularizers, ArePenaltiesWithGradients) {
 TEST(Dense, RefusesWhatItCannotTake) {
   EXPECT_ERROR(InvalidArgument, "at least 1 unit", Dense({.units = 0}));
   const Dense layer({.units = 5});
-  EXPECT_ERROR(InvalidArgument, "put a Flatten before it", shape_after(layer, {{7, 7}}));
+  EXPECT_ERROR(InvalidArgument, "got (7, 7, 3); put a Flatten before it", shape_after(layer, {{7, 7, 3}}));
+  EXPECT_ERROR(InvalidArgument, "got a sequence (7, 5); let the layer before it give its last step alone",
+               shape_after(layer, {{7, 5}}));
   built(layer, {{7}});
   EXPECT_ERROR(InvalidArgument, "built for 7 features, got (8)", shape_after(layer, {{8}}));
 }

@@ -231,6 +231,10 @@ TEST(ConfiguredModel, SaysWhatIsWrong) {
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["second", 0, 0, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'first' is called with mask = true; only inputs and training can be given",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 0, {"mask": true}]]])")));
+  EXPECT_ERROR(InputError, "layer 'first' of class Dense is called on the value 3.0, not on the result of a layer",
+               broken("/config/layers/1/inbound_nodes", Json::parse(R"([{"args": [3.0], "kwargs": {}}])")));
+  EXPECT_ERROR(InputError, "layer 'first' of class TFOpLambda is a function of TensorFlow",
+               broken("/config/layers/1/class_name", "TFOpLambda"));
   EXPECT_ERROR(InputError, "layer 'x' has 1 results, number 1 is asked for",
                broken("/config/layers/1/inbound_nodes", Json::parse(R"([[["x", 0, 1, {}]]])")));
   EXPECT_ERROR(InputError, "layer 'second' is of class Attention", broken("/config/layers/2/class_name", "Attention"));

@@ -227,6 +227,15 @@ TEST(Tape, RejectsATargetThatItDidNotRecord) {
   EXPECT_THROW((void)tape.gradient(Tensor(), {}), LogicError);
 }
 
+TEST(Tape, SaysThatThereAreNoGradientsOfGradients) {
+  const Tensor x = values({3}).as_parameter();
+  GradientTape outer;
+  GradientTape inner;
+  const Tensor gradient = inner.gradient(square(x), std::vector{x})[0];
+  EXPECT_THAT([&] { (void)outer.gradient(gradient, std::vector{x}); },
+              ThrowsMessage<LogicError>(HasSubstr("there are no gradients of gradients")));
+}
+
 TEST(Tape, RejectsASourceGivenTwice) {
   const Tensor x = values({3}).as_parameter();
   GradientTape tape;

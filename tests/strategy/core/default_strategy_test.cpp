@@ -32,6 +32,19 @@ TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
     test::expect_same_bits(context.all_reduce(op, x), x);
 }
 
+// It is what a program has that forgot run().
+TEST(DefaultStrategyDeathTest, WarnsOnceOfCollectivesOutsideEveryStrategy) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not warned yet
+  const auto reduce_twice = [] {
+    for (int call = 0; call < 2; ++call) get_replica_context().all_reduce("SUM", 1.0);
+    std::exit(0);
+  };
+  const std::string warning = "all_reduce\\(\\) outside every strategy gives its argument back";
+  EXPECT_EXIT(reduce_twice(), testing::ExitedWithCode(0),
+              testing::AllOf(testing::ContainsRegex(warning),
+                             testing::Not(testing::ContainsRegex(warning + "(.|\n)*" + warning))));
+}
+
 // semantics 10.5: all calls are the identity, in its own scope too
 TEST(DefaultStrategy, ItsScopeChangesNothing) {
   const auto inside = get_strategy().scope();
