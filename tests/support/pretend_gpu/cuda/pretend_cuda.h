@@ -35,6 +35,8 @@ class PretendCuda {
   virtual void note(cudaStream_t stream, std::function<void()> work) = 0;
   /// Call number `call` of this function of CUDA's from now on fails: 1 for the next.
   virtual void fail(const std::string& function, int call, cudaError_t error) = 0;
+  /// Every call of CUDA's fails with it, as after an illegal access of a kernel's.
+  virtual void fail_from_now_on(cudaError_t error) = 0;
   /// Whether what NCCL is given never ends, its making of communicators included, until these are aborted.
   virtual void stall_nccl(bool on) = 0;
   /// Whether all communicators of NCCL's tell of an error.

@@ -76,6 +76,13 @@ cudaError_t cudaGetDeviceCount(int* count) {
   });
 }
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  return call("cudaDriverGetVersion", [&] {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaGetDevice(int* device) {
   return call("cudaGetDevice", [&] {
     *device = current_device;

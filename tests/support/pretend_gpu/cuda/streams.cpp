@@ -80,6 +80,11 @@ void PretendCudaMachine::fail(const std::string& function, int call, cudaError_t
   failures_[function] = {.call = calls_[function] + call, .error = error};
 }
 
+void PretendCudaMachine::fail_from_now_on(cudaError_t error) {
+  const std::lock_guard lock(mutex_);
+  lasting_failure_ = error;
+}
+
 std::int64_t PretendCudaMachine::calls(const std::string& function) {
   const std::lock_guard lock(mutex_);
   return calls_[function];
@@ -88,6 +93,7 @@ std::int64_t PretendCudaMachine::calls(const std::string& function) {
 cudaError_t PretendCudaMachine::enter(const char* function) {
   const std::lock_guard lock(mutex_);
   const std::int64_t call = ++calls_[function];
+  if (lasting_failure_ != cudaSuccess) return lasting_failure_;
   const auto failure = failures_.find(function);
   return failure != failures_.end() && failure->second.call == call ? failure->second.error : cudaSuccess;
 }

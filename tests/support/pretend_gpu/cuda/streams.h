@@ -74,6 +74,7 @@ class PretendCudaMachine final : public PretendCuda {
   bool captures(cudaStream_t stream) override;
   void note(cudaStream_t stream, std::function<void()> work) override;
   void fail(const std::string& function, int call, cudaError_t error) override;
+  void fail_from_now_on(cudaError_t error) override;
   void stall_nccl(bool on) override { nccl_stalls_ = on; }
   void break_nccl(bool on) override { nccl_is_broken_ = on; }
   std::int64_t calls(const std::string& function) override;
@@ -121,6 +122,7 @@ class PretendCudaMachine final : public PretendCuda {
   std::map<const std::byte*, Piece> pieces_;
   std::map<std::string, std::int64_t> calls_;
   std::map<std::string, Failure> failures_;
+  cudaError_t lasting_failure_ = cudaSuccess;
 };
 
 /// There until the program's end.
