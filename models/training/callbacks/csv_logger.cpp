@@ -1,6 +1,7 @@
 #include "lockstep/models/training/callbacks/csv_logger.h"
 
 #include <charconv>
+#include <filesystem>
 #include <sstream>
 
 #include <lockstep/models/training/callbacks/log_lines.h>
@@ -34,6 +35,7 @@ void CSVLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
 
 void CSVLogger::read_header() {
   columns_.clear();
+  if (!std::filesystem::is_regular_file(filename_)) return;  // a device may never end
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);

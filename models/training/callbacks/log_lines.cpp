@@ -9,6 +9,7 @@
 namespace lockstep {
 
 void drop_last_lines(const std::string& path, const std::function<bool(std::string_view line)>& superseded) {
+  if (!std::filesystem::is_regular_file(path)) return;
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto start_of_line = [&](std::size_t end) { return end == 0 ? 0 : text.rfind('\n', end - 1) + 1; };
