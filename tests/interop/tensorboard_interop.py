@@ -73,7 +73,7 @@ def main():
                         "--history", folder / "history.json", "--csv", folder / "history.csv",
                         "--tensorboard", folder / "logs"], check=True, stderr=subprocess.DEVNULL)
         written = json.loads((folder / "history.json").read_text())
-        history = {name: values for name, values in written.items() if isinstance(values, list)}
+        history = {name: values for name, values in written.items() if isinstance(values, list) and name != "epoch"}
         run = run_of(folder / "logs" / "train")
         check_curves(run, history)
         steps, losses = curve(run, "batch_loss")
