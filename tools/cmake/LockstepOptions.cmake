@@ -5,7 +5,7 @@ set(LOCKSTEP_MPI AUTO CACHE STRING "Build for training in several processes: AUT
 set_property(CACHE LOCKSTEP_MPI PROPERTY STRINGS AUTO ON OFF)
 set(LOCKSTEP_SANITIZE "" CACHE STRING "Sanitizers for all code, as in -fsanitize=: address,undefined or thread")
 option(LOCKSTEP_FUZZ "Build the fuzz targets of tests/fuzz; needs clang" OFF)
-set(LOCKSTEP_FUZZ_SECONDS 20 CACHE STRING "How long each fuzz target runs as a test")
+set(LOCKSTEP_FUZZ_SECONDS 5 CACHE STRING "How long each fuzz target runs as a test")
 option(LOCKSTEP_NATIVE "Compile for this machine's processor (-march=native)" ON)
 option(LOCKSTEP_BENCH "Build the benchmarks" ON)
 option(LOCKSTEP_PCH "Compile what tests, and sanitized code, include only once; OFF shows whether each includes what it uses" ON)
