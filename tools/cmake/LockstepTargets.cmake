@@ -74,15 +74,23 @@ function(lockstep_test_code target)
   endif()
 endfunction()
 
+# Target tests_gpu builds the program, too.
+function(lockstep_build_with_gpu_tests name)
+  if(NOT TARGET tests_gpu)
+    add_custom_target(tests_gpu)
+  endif()
+  add_dependencies(tests_gpu ${name})
+endfunction()
+
 # lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, which is one ctest test: starting it takes
-# longer than most of its cases. Target tests_LABEL builds all programs of a label. With DEVICES, whose tests take their replicas' devices from
-# support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one, and pretend_gpu.NAME;
-# in builds with CUDA also pretend_cuda.NAME, and with GPU_EACH pretend_gpus.NAME, where each replica has a GPU of its own.
-# These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on pretended GPUs those that match
-# NOT_PRETENDED, too much for kernels that run element by element: with *, all. With ON_DEVICE, tests also run in the
-# context of the first device, where what they call makes tensors and computes. Their label is gpu, or pretended; target
-# tests_gpu builds those labelled gpu. DATA: a folder beside the sources that the tests find beside their program, also
-# where that was carried to another machine.
+# longer than most of its cases. Target tests_LABEL builds all programs of a label. With DEVICES, whose tests take their
+# replicas' devices from support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one,
+# and pretend_gpu.NAME; in builds with CUDA also pretend_cuda.NAME, and with GPU_EACH pretend_gpus.NAME, where each
+# replica has a GPU of its own. These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on
+# pretended GPUs those that match NOT_PRETENDED, too much for kernels that run element by element: with *, all. With
+# ON_DEVICE, tests also run in the context of the first device, where what they call makes tensors and computes. Their
+# label is gpu, or pretended. DATA: a folder beside the sources that the tests find beside their program, also where that
+# was carried to another machine.
 function(lockstep_test name)
   cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -120,10 +128,7 @@ function(lockstep_test name)
     target_link_libraries(${name} PRIVATE lockstep_test_communicators)
   endif()
   if((ARG_DEVICES OR ARG_ON_DEVICE) AND NOT LOCKSTEP_SANITIZE)
-    if(NOT TARGET tests_gpu)
-      add_custom_target(tests_gpu)
-    endif()
-    add_dependencies(tests_gpu ${name})
+    lockstep_build_with_gpu_tests(${name})
     foreach(devices ${kinds})
       set(left_out ${ARG_NOT_ON_GPUS})
       set(label gpu)
@@ -164,6 +169,7 @@ function(lockstep_pretend_cuda_test name)
   set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS pretended TIMEOUT 300
     ENVIRONMENT "LOCKSTEP_TEST_DEVICES=pretend_cuda;LOCKSTEP_TEST_LIMIT_S=270;LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
   if(ARG_GPU AND NOT LOCKSTEP_SANITIZE)
+    lockstep_build_with_gpu_tests(${name})
     list(JOIN ARG_NOT_ON_GPUS ":" filter)
     add_test(NAME gpu.${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=-${filter})
     set_tests_properties(gpu.${name} PROPERTIES LABELS gpu TIMEOUT 900
