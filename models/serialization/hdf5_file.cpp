@@ -76,7 +76,10 @@ Turn::Turn() : lock_(library_mutex()) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Turn::~Turn() { H5Eset_auto2(H5E_DEFAULT, report_, report_data_); }
+Turn::~Turn() {
+  H5Eset_auto2(H5E_DEFAULT, report_, report_data_);
+  H5Eclear2(H5E_DEFAULT);  // errors that a thread leaves behind keep the library from closing
+}
 
 bool is_hdf5(const std::string& path) {
   const Turn turn;
