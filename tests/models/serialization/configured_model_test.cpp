@@ -110,7 +110,7 @@ TEST(ConfiguredModel, IsASequentialModel) {
 
 TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
   constexpr int layers = 20'000;
-  Json list{dense("d0", 4, R"([[["x", 0, 0, {}]]])")};
+  Json list = Json::array({dense("d0", 4, R"([[["x", 0, 0, {}]]])")});
   for (int i = 1; i < layers; ++i)
     list.push_back(dense(fmt::format("d{}", i), 4, fmt::format(R"([[["d{}", 0, 0, {{}}]]])", i - 1).c_str()));
   std::reverse(list.begin(), list.end());
