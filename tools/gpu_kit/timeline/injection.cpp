@@ -77,7 +77,7 @@ void begin() {
 }  // namespace
 }  // namespace lockstep
 
-/// What CUDA calls when the program first uses it. The program goes on in any case.
+/// What CUDA calls when the program first uses it. The program continues in any case.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   lockstep::begin();
   return 1;
