@@ -96,7 +96,9 @@ void CheckedBackend::fill(const Tensor& x, float value) {
 }
 
 void CheckedBackend::moving_average(const Tensor& average, const Tensor& value, float momentum) {
-  check("moving_average", average, value);
+  const Use moved[] = {use_of(average)};  // where replicas share averages, each moves a part that may lie with another
+  check_uses("moving_average", moved, Reach::all);
+  check("moving_average", value);
   inner().moving_average(average, value, momentum);
 }
 

@@ -249,10 +249,17 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
     const Tensor average =
         state(static_cast<std::size_t>(i), slot, static_cast<std::size_t>(own_copies_ ? replica : 0));
     current_backend().moving_average(average, variable.copy_for(replica), step.momentum);
-    for (int copy = 0; step.overwrites && copy < static_cast<int>(variable.copies().size()); ++copy)
-      if (!own_copies_ || copy == replica) lockstep::copy(average, variable.copies()[static_cast<std::size_t>(copy)]);
+    if (!step.overwrites) continue;
+    std::vector<float*> overwritten;
+    if (own_copies_)
+      overwritten.push_back(variable.copy_for(replica).data<float>());
+    else
+      for (const Tensor& copy : variable.copies()) overwritten.push_back(copy.data<float>());
+    // By the stream that has moved the average: copy() would use those of the tensors' devices.
+    const float* const moved[] = {average.data<float>()};
+    current_backend().reduce(ReduceOp::sum, ReduceViews<float>{moved, overwritten, average.elements()});
   }
-  if (step.overwrites) context.meet_local("the end of the averages of variables");
+  if (step.overwrites || !own_copies_) context.meet_local("the end of the averages of variables");
 }
 
 void GradientReducer::add_accumulated(int replica) {
