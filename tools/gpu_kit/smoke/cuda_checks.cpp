@@ -129,40 +129,22 @@ std::string see_peer_access() {
   return fmt::format("the pool of GPU:0 is open to{}", reached.empty() ? " none" : reached);
 }
 
-/// As the library copies from the host: the memory may change when the call has returned.
-void copy_batch(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
-  cudaMemcpyAttributes how{};
-  how.srcAccessOrder = cudaMemcpySrcAccessOrderDuringApiCall;
-  std::size_t first = 0;
-  check_cuda(cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &first, 1, stream), "cudaMemcpyBatchAsync");
-}
-
-std::string see_batch_copy_from_the_stack() {
+/// As the library copies from the host: the memory may change when the call has returned, which it does before the
+/// copy.
+std::string see_copies_from_pageable_memory() {
   const Stream stream;
-  const Array<float> values(std::vector<float>(256, 0));
-  for (int i = 0; i < 256; ++i) {
-    volatile float value = static_cast<float>(i);
-    copy_batch(values.get() + i, const_cast<float*>(&value), sizeof(float), stream.get());
-    value = -1;
+  std::string seen;
+  for (const std::int64_t size : {1, 256, 16 << 10, (16 << 10) + 1, 1 << 20, 16 << 20}) {
+    const std::vector<float> given = fine_values(size, 1);
+    std::vector<float> source = given;
+    const Array<float> values(std::vector<float>(source.size(), 0));
+    launch_delay(5'000'000, stream.get());
+    check_cuda(cudaMemcpyAsync(values.get(), source.data(), values.bytes(), cudaMemcpyHostToDevice, stream.get()),
+               "cudaMemcpyAsync");
+    std::ranges::fill(source, -2.0F);
+    seen = compared(as_double(values.values()), as_double(given), 0);
   }
-  std::vector<double> expected(256);
-  std::iota(expected.begin(), expected.end(), 0.0);
-  return compared(as_double(values.values()), expected, 0);
-}
-
-std::string see_batch_copy_from_pageable_memory() {
-  const Stream stream;
-  const std::vector<float> given = fine_values(std::int64_t{16} << 20, 1);
-  std::vector<float> source = given;
-  const Array<float> values(std::vector<float>(source.size(), 0));
-  launch_delay(5'000'000, stream.get());  // it cannot have been copied when the call returns
-  const std::size_t odd = 3;
-  copy_batch(reinterpret_cast<std::byte*>(values.get()) + odd, reinterpret_cast<const std::byte*>(source.data()) + odd,
-             values.bytes() - odd, stream.get());
-  std::ranges::fill(source, -2.0F);
-  std::vector<float> found = values.values();
-  std::memcpy(found.data(), given.data(), odd);
-  return compared(as_double(found), as_double(given), 0);
+  return seen;
 }
 
 std::string see_copies_with_pinned_memory() {
@@ -273,8 +255,7 @@ std::vector<Check> cuda_checks() {
           {"cuda_pool", see_pool},
           {"cuda_out_of_memory", see_out_of_memory},
           {"cuda_peer_access", see_peer_access},
-          {"cuda_batch_copy_from_the_stack", see_batch_copy_from_the_stack},
-          {"cuda_batch_copy_from_pageable_memory", see_batch_copy_from_pageable_memory},
+          {"cuda_copies_from_pageable_memory", see_copies_from_pageable_memory},
           {"cuda_copies_with_pinned_memory", see_copies_with_pinned_memory},
           {"cuda_mapped_atomic_min", see_mapped_atomic_min},
           {"cuda_events", see_events},

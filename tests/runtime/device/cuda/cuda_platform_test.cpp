@@ -77,18 +77,6 @@ TEST_F(Cuda, TheHostMayWriteAgainToWhatItCopiesFrom) {
   EXPECT_EQ(value_of(memory, gpu(1)), 1);
 }
 
-TEST_F(Cuda, ARefusedBatchCopyIsReplacedByACopyThatEndsBeforeTheHostWritesAgain) {
-  for (int turn = 1; turn < 100; ++turn) {
-    std::vector<std::byte> values(bytes, static_cast<std::byte>(turn));
-    std::byte* const memory = room(gpu(1));
-    cuda_.fail("cudaMemcpyBatchAsync", 1, cudaErrorNotSupported);
-    platform_.copy(memory, gpu(1), values.data(), {}, bytes);
-    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "a kernel's launch would take it for its own";
-    values.assign(bytes, std::byte{0});
-    ASSERT_EQ(value_of(memory, gpu(1)), turn);
-  }
-}
-
 TEST_F(Cuda, CopiesBetweenGpusAreInTheOrderOfBoth) {
   for (const LogicalDevice& to : {gpu(1), gpu(3), gpu(0)})  // GPU:3 is on the physical GPU of GPU:0
     for (int turn = 1; turn < 100; ++turn) {

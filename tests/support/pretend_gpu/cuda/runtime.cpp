@@ -216,7 +216,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                       (from_gpu ? on_gpu_of(stream, from, bytes) : !machine().memory().contains(from));
     if (!fits) return cudaErrorInvalidValue;
     if (!from_gpu) machine().count_from_host(bytes);
-    return give(stream, [=] { std::memcpy(to, from, bytes); });
+    if (from_gpu || machine().in_piece(from, bytes, pinned)) return give(stream, [=] { std::memcpy(to, from, bytes); });
+    const auto* const begin = static_cast<const std::byte*>(from);
+    return give(stream, [to, values = std::vector<std::byte>(begin, begin + bytes)] {
+      std::memcpy(to, values.data(), values.size());
+    });
   });
 }
 
@@ -226,21 +230,6 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int destination, const void* from, int
     if (!machine().in_piece(to, bytes, destination) || !machine().in_piece(from, bytes, source))
       return cudaErrorInvalidValue;
     return give(stream, [=] { std::memcpy(to, from, bytes); });
-  });
-}
-
-cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const std::size_t* bytes, std::size_t count,
-                                 cudaMemcpyAttributes* how, std::size_t* first, std::size_t attributes,
-                                 cudaStream_t stream) {
-  return call("cudaMemcpyBatchAsync", [&] {
-    if (count != 1 || attributes != 1 || *first != 0 || how->srcAccessOrder != cudaMemcpySrcAccessOrderDuringApiCall ||
-        !on_gpu_of(stream, *to, *bytes) || machine().memory().contains(*from))
-      return cudaErrorInvalidValue;
-    machine().count_from_host(*bytes);
-    const auto* const begin = static_cast<const std::byte*>(*from);
-    return give(stream, [place = *to, values = std::vector<std::byte>(begin, begin + *bytes)] {
-      std::memcpy(place, values.data(), values.size());
-    });
   });
 }
 
