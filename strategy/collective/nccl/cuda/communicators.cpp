@@ -58,12 +58,12 @@ ncclDataType_t type_of(DType dtype) {
   }
 }
 
-ncclRedOp_t operation_of(GpuPart::Kind kind) {
+ncclRedOp_t operation_of(GpuPart::Kind kind, int ranks) {
   switch (kind) {
     case GpuPart::Kind::sum:
       return ncclSum;
     case GpuPart::Kind::mean:
-      return ncclAvg;
+      return ranks == 1 ? ncclSum : ncclAvg;  // NCCL 2.28's mean over one rank leaves out some of the last elements
     case GpuPart::Kind::product:
       return ncclProd;
     default:
@@ -71,12 +71,13 @@ ncclRedOp_t operation_of(GpuPart::Kind kind) {
   }
 }
 
-void enqueue_part(const GpuPart& part, ncclComm_t communicator, cudaStream_t stream) {
+void enqueue_part(const GpuPart& part, int ranks, ncclComm_t communicator, cudaStream_t stream) {
   const ncclDataType_t type = type_of(part.dtype);
   if (part.kind == GpuPart::Kind::gather)
     return check_nccl(ncclAllGather(part.from, part.to, part.elements, type, communicator, stream), "ncclAllGather");
-  check_nccl(ncclAllReduce(part.from, part.to, part.elements, type, operation_of(part.kind), communicator, stream),
-             "ncclAllReduce");
+  check_nccl(
+      ncclAllReduce(part.from, part.to, part.elements, type, operation_of(part.kind, ranks), communicator, stream),
+      "ncclAllReduce");
 }
 
 /// Asks for the end of all that the communicator has under way on its GPU, without waiting.
@@ -140,7 +141,7 @@ void NcclCommunicators::make_all() {
   if (!cluster_ || cluster_->is_chief()) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   if (cluster_) cluster_->broadcast("the connecting of GPUs", std::as_writable_bytes(std::span(&id, 1)));
   const int own = static_cast<int>(members_.size());
-  const int all = cluster_ ? own * cluster_->size() : own;
+  ranks_ = cluster_ ? own * cluster_->size() : own;
   const int first = cluster_ ? own * cluster_->rank() : 0;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;  // nobody is held by a call that cannot end
@@ -148,7 +149,7 @@ void NcclCommunicators::make_all() {
   for (int replica = 0; replica < own; ++replica) {
     Member& member = *members_[static_cast<std::size_t>(replica)];
     member.gpu.make_current();
-    check_nccl(ncclCommInitRankConfig(&member.communicator, all, id, first + replica, &config),
+    check_nccl(ncclCommInitRankConfig(&member.communicator, ranks_, id, first + replica, &config),
                "ncclCommInitRankConfig");
   }
   group.end();
@@ -173,7 +174,7 @@ void NcclCommunicators::enqueue(int replica, const char* what, std::span<const G
   const Call call(member);
   member.gpu.make_current();
   NcclGroup group;
-  for (const GpuPart& part : parts) enqueue_part(part, member.communicator, member.gpu.stream());
+  for (const GpuPart& part : parts) enqueue_part(part, ranks_, member.communicator, member.gpu.stream());
   group.end();
   ++member.enqueued;
   settle(member, what);
@@ -187,7 +188,7 @@ void NcclCommunicators::enqueue_for_all(const char* what, std::span<const GpuPar
   for (std::size_t replica = 0; replica < members_.size(); ++replica) {
     const Member& member = *members_[replica];
     member.gpu.make_current();
-    enqueue_part(parts[replica], member.communicator, member.gpu.stream(GpuQueue::communication));
+    enqueue_part(parts[replica], ranks_, member.communicator, member.gpu.stream(GpuQueue::communication));
   }
   group.end();
   for (const auto& member : members_) settle(*member, what);

@@ -79,6 +79,7 @@ class NcclCommunicators final : public GpuCommunicators {
   Cluster* cluster_;
   std::atomic<bool> aborting_ = false;
   std::vector<std::unique_ptr<Member>> members_;  ///< by replica
+  int ranks_ = 0;                                 ///< of all processes
   std::jthread watchdog_;                         ///< last: it ends before what it looks at
 };
 

@@ -70,6 +70,8 @@ void combine_as(const std::map<int, Operation>& parts) {
             static_cast<T>(part.op == ncclProd ? static_cast<A>(values[i]) * own : static_cast<A>(values[i]) + own);
     }
   }
+  // As NCCL 2.28.9, where its blocks' shares are cut to whole accesses: the rest of one rank's mean is left out.
+  if (first.op == ncclAvg && parts.size() == 1) values.resize(values.size() / 4 * 4);
   for (const auto& [rank, part] : parts) std::memcpy(part.to, values.data(), values.size() * sizeof(T));
 }
 
