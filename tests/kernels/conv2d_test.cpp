@@ -167,8 +167,14 @@ TEST(Conv2d, AppliesAnActivationToWinogradsResults) {
   const Tensor kernel = random_tensor({3, 3, 16, 32}, 2);
   const Tensor bias = random_tensor({32}, 3);
   const Tensor plain = conv2d(x, kernel, bias, {});
-  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu})
-    expect_same_bits(conv2d(x, kernel, bias, {.activation = activation}), activate(plain, activation));
+  for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
+    const Tensor together = conv2d(x, kernel, bias, {.activation = activation});
+    const Tensor apart = activate(plain, activation);
+    if (current_context().device.kind == DeviceKind::cpu)
+      expect_same_bits(together, apart);
+    else  // cuDNN may have another algorithm for both
+      expect_close(together, apart.to_vector<double>(), 3 * 3 * 16);
+  }
 }
 
 TEST(Conv2d, KeepsNan) {

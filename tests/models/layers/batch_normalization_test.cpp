@@ -11,6 +11,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/input/distributed_batch.h>
 #include <lockstep/strategy/one_device/one_device_strategy.h>
@@ -85,6 +86,7 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirWeightedMeanIs
                PerReplica<Tensor>({rows.slice_view(0, 0, 4), rows.slice_view(0, 4, 6)}));
 
   const std::vector<Tensor>& copies = layer.impl().variables()[mean].state().copies();
+  const DeviceScope there(strategy.devices().front());  // another device's results may differ in their last bits
   const Tensor gamma = Tensor::full({4}, 1);
   const Tensor first = batch_norm(rows.slice_view(0, 0, 4), gamma, gamma).mean;
   const Tensor second = batch_norm(rows.slice_view(0, 4, 6), gamma, gamma).mean;

@@ -200,11 +200,13 @@ TEST(BackgroundInput, HasTheCoresThatReplicasLeave) {
 TEST(BackgroundInput, IsMadeOnThatManyThreads) {
   const MirroredStrategy strategy = mirrored(2);
   std::vector<int> threads;
-  const auto note = [&](const Batch& batch) {
-    threads.push_back(compute_threads());
-    return batch;
+  const auto ones = [&](std::uint64_t) -> Generator {
+    return [&]() -> std::optional<Example> {
+      threads.push_back(compute_threads());
+      return Example{Tensor::full({2}, 1)};
+    };
   };
-  DistributedIterator pass = strategy.distribute(range(4).batch(2).map(note).prefetch()).epoch();
+  DistributedIterator pass = strategy.distribute(Dataset::from_generator(ones, 2).prefetch()).epoch();
   while (pass.next()) {
   }
   const int expected = input_threads(strategy.devices(), cores_of_process());
