@@ -9,7 +9,7 @@ from course import Item, missing, on_path, report_of
 
 PEERS = ("pytorch", "pytorch-compile", "pytorch-reduce-overhead")
 # Kernels of batch normalization, by their functions in kernels/grid/batch_norm.h and moments.h.
-BATCH_NORM = "regex:.*([Nn]ormalize|GradientX|[Mm]oments|ChannelSums).*"
+BATCH_NORM = "regex:Normalize|GradientX|ChannelMoments|GradientSums"
 SANITIZER_LIMIT_S = 240
 WORK = [("resnet50", 256, "mixed_bfloat16"), ("resnet50", 256, "float32"),
         ("minigooglenet", 64, "mixed_bfloat16"), ("minigooglenet", 256, "mixed_bfloat16"), ("minigooglenet", 256, "float32"),
@@ -96,7 +96,7 @@ def profiled(item, course):
         return missing(course, item, "no ncu on this machine")
     model, batch, precision = work_of(course)[0]
     ended = course.follow(
-        [ncu, "--csv", "--kernel-name", BATCH_NORM, "--launch-count", 24, "--section", "SpeedOfLight", "--section",
+        [ncu, "--csv", "--clock-control", "none", "--kernel-name-base", "demangled", "--kernel-name", BATCH_NORM, "--launch-count", 24, "--section", "SpeedOfLight", "--section",
          "MemoryWorkloadAnalysis", "--section", "LaunchStats", "--section", "WarpStateStats", course.program("lockstep"), "bench",
          "--model", model, "--batch-size", batch, "--precision", precision, "--devices", "GPU:0", "--steps", 1, "--warmup", 0],
         item.name, 180)
