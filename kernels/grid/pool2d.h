@@ -1,29 +1,35 @@
 #pragma once
 
+#include <cstring>
+
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/common/window.h>
+#include <lockstep/kernels/grid/channels.h>
 #include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/grid/packs.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Pooling over NHWC images: a thread for each channel of each pixel, of the result or, in the gradients, of the images,
-// which gather from the windows that cover them.
+// Pooling over NHWC images: a thread for each pack of channels of each pixel, of the result or, in the gradients, of
+// the images, which gather from the windows that cover them.
 
 namespace lockstep::grid {
 
 namespace detail {
 
-/// One channel of one pixel.
+/// The first of neighboring channels of one pixel.
 struct PixelChannel {
   Index image, row, column, channel;
 
-  LOCKSTEP_HOST_DEVICE static PixelChannel of(Index i, Index height, Index width, Index channels) {
-    const Index pixel = i / channels;
+  /// Pack `i` of images of `packs` packs of `pack` channels.
+  LOCKSTEP_HOST_DEVICE static PixelChannel of(Index i, Index height, Index width, Index packs, int pack) {
+    const Index pixel = i / packs;
     const Index line = pixel / width;
-    return {line / height, line % height, pixel - line * width, i - pixel * channels};
+    return {line / height, line % height, pixel - line * width, (i - pixel * packs) * pack};
   }
 };
 
+template <int pack>
 struct PoolGeometry {
   WindowAxis rows, columns;
   Index channels;
@@ -41,51 +47,62 @@ struct PoolGeometry {
   LOCKSTEP_HOST_DEVICE Index y_at(Index image, Index row, Index column, Index channel) const {
     return ((image * rows.out + row) * columns.out + column) * y_stride + channel;
   }
-  LOCKSTEP_HOST_DEVICE PixelChannel of_x(Index i) const { return PixelChannel::of(i, rows.in, columns.in, channels); }
-  LOCKSTEP_HOST_DEVICE PixelChannel of_y(Index i) const { return PixelChannel::of(i, rows.out, columns.out, channels); }
+  LOCKSTEP_HOST_DEVICE PixelChannel of_x(Index i) const {
+    return PixelChannel::of(i, rows.in, columns.in, channels / pack, pack);
+  }
+  LOCKSTEP_HOST_DEVICE PixelChannel of_y(Index i) const {
+    return PixelChannel::of(i, rows.out, columns.out, channels / pack, pack);
+  }
 };
 
-/// The first of the largest elements of a window, or its first one if that is NaN.
+/// For each channel the first of the largest elements of a window, or its first one if that is NaN.
+template <int pack>
 struct LargestOfWindow {
-  float value;
-  Index place;  ///< of those of the window inside the image, in row-major order
+  float values[pack];
+  int places[pack] = {};  ///< of those of the window inside the image, in row-major order
 
   template <class T>
-  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry& g, const T* x, const PixelChannel& at) {
+  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry<pack>& g, const T* x, const PixelChannel& at) {
     const IndexRange rows = g.rows.covered(at.row);
     const IndexRange columns = g.columns.covered(at.column);
-    value = static_cast<float>(x[g.x_at(at.image, rows.begin, columns.begin, at.channel)]);
-    place = 0;
-    Index next = 0;
+    load_pack(x + g.x_at(at.image, rows.begin, columns.begin, at.channel), values);
+    int next = 0;
     for (Index r = rows.begin; r < rows.end; ++r)
       for (Index c = columns.begin; c < columns.end; ++c, ++next) {
-        const auto candidate = static_cast<float>(x[g.x_at(at.image, r, c, at.channel)]);
-        if (!(value < candidate)) continue;
-        value = candidate;
-        place = next;
+        float candidates[pack];
+        load_pack(x + g.x_at(at.image, r, c, at.channel), candidates);
+        for (int l = 0; l < pack; ++l) {
+          const bool larger = values[l] < candidates[l];
+          values[l] = larger ? candidates[l] : values[l];
+          places[l] = larger ? next : places[l];
+        }
       }
   }
 };
 
-template <class T, class Place>
+template <class T, class Place, int pack>
 struct MaxPool {
-  PoolGeometry g;
+  PoolGeometry<pack> g;
   const T* x;
   T* y;
   Place* places;  ///< null: nobody wants to know
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_y(i);
-    const LargestOfWindow largest(g, x, at);
-    y[g.y_at(at.image, at.row, at.column, at.channel)] = static_cast<T>(largest.value);
-    if (places) places[i] = static_cast<Place>(largest.place);
+    const LargestOfWindow<pack> largest(g, x, at);
+    store_pack(largest.values, y + g.y_at(at.image, at.row, at.column, at.channel));
+    if (!places) return;
+    Place found[pack];
+    for (int l = 0; l < pack; ++l) found[l] = static_cast<Place>(largest.places[l]);
+    void* const to = places + i * pack;
+    std::memcpy(__builtin_assume_aligned(to, sizeof found), found, sizeof found);
   }
 };
 
 /// Each window's gradient goes to the place where its largest element was.
-template <class T, class Place>
+template <class T, class Place, int pack>
 struct MaxPoolGradient {
-  PoolGeometry g;
+  PoolGeometry<pack> g;
   const Place* places;
   const T* dy;
   T* dx;
@@ -94,24 +111,28 @@ struct MaxPoolGradient {
     const PixelChannel at = g.of_x(i);
     const IndexRange rows = g.rows.covering(at.row);
     const IndexRange columns = g.columns.covering(at.column);
-    float sum = 0;
+    float sums[pack] = {};
     for (Index r = rows.begin; r < rows.end; ++r)
       for (Index c = columns.begin; c < columns.end; ++c) {
         const IndexRange tap_rows = g.rows.covered(r);
         const IndexRange tap_columns = g.columns.covered(c);
-        const Index place =
-            (at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) + at.column - tap_columns.begin;
+        const auto place = static_cast<Place>((at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) +
+                                              at.column - tap_columns.begin);
         const Index window = (at.image * g.rows.out + r) * g.columns.out + c;
-        const bool hit = places[window * g.channels + at.channel] == static_cast<Place>(place);
-        sum += hit ? static_cast<float>(dy[window * g.y_stride + at.channel]) : 0.0F;
+        Place found[pack];
+        const void* const from = places + window * g.channels + at.channel;
+        std::memcpy(found, __builtin_assume_aligned(from, sizeof found), sizeof found);
+        float upper[pack];
+        load_pack(dy + window * g.y_stride + at.channel, upper);
+        for (int l = 0; l < pack; ++l) sums[l] += found[l] == place ? upper[l] : 0.0F;
       }
-    dx[i] = static_cast<T>(sum);
+    store_pack(sums, dx + i * pack);
   }
 };
 
-template <class T>
+template <class T, int pack>
 struct AveragePool {
-  PoolGeometry g;
+  PoolGeometry<pack> g;
   const T* x;
   T* y;
 
@@ -119,18 +140,22 @@ struct AveragePool {
     const PixelChannel at = g.of_y(i);
     const IndexRange rows = g.rows.covered(at.row);
     const IndexRange columns = g.columns.covered(at.column);
-    float sum = 0;
+    float sums[pack] = {};
     for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c)
-        sum += static_cast<float>(x[g.x_at(at.image, r, c, at.channel)]);
-    const Index count = (rows.end - rows.begin) * (columns.end - columns.begin);
-    y[g.y_at(at.image, at.row, at.column, at.channel)] = static_cast<T>(sum / static_cast<float>(count));
+      for (Index c = columns.begin; c < columns.end; ++c) {
+        float values[pack];
+        load_pack(x + g.x_at(at.image, r, c, at.channel), values);
+        for (int l = 0; l < pack; ++l) sums[l] += values[l];
+      }
+    const auto count = static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+    for (float& sum : sums) sum /= count;
+    store_pack(sums, y + g.y_at(at.image, at.row, at.column, at.channel));
   }
 };
 
-template <class T>
+template <class T, int pack>
 struct AveragePoolGradient {
-  PoolGeometry g;
+  PoolGeometry<pack> g;
   const T* dy;
   T* dx;
 
@@ -138,25 +163,35 @@ struct AveragePoolGradient {
     const PixelChannel at = g.of_x(i);
     const IndexRange rows = g.rows.covering(at.row);
     const IndexRange columns = g.columns.covering(at.column);
-    float sum = 0;
+    float sums[pack] = {};
     for (Index r = rows.begin; r < rows.end; ++r)
       for (Index c = columns.begin; c < columns.end; ++c) {
         const IndexRange tap_rows = g.rows.covered(r);
         const IndexRange tap_columns = g.columns.covered(c);
-        const Index count = (tap_rows.end - tap_rows.begin) * (tap_columns.end - tap_columns.begin);
-        sum += static_cast<float>(dy[g.y_at(at.image, r, c, at.channel)]) / static_cast<float>(count);
+        const auto count = static_cast<float>((tap_rows.end - tap_rows.begin) * (tap_columns.end - tap_columns.begin));
+        float upper[pack];
+        load_pack(dy + g.y_at(at.image, r, c, at.channel), upper);
+        for (int l = 0; l < pack; ++l) sums[l] += upper[l] / count;
       }
-    dx[i] = static_cast<T>(sum);
+    store_pack(sums, dx + i * pack);
   }
 };
+
+/// Calls run.operator()<T, pack>() for images and a result of one dtype.
+template <class Run>
+void visit_pooled(const Tensor& x, const Tensor& y, const Run& run) {
+  visit_real(x.dtype(), [&]<class T>() {
+    visit_packs<T>(x.dim(3), {Rows<T>(x), Rows<T>(y)}, [&]<int pack>() { run.template operator()<T, pack>(); });
+  });
+}
 
 }  // namespace detail
 
 template <class Executor>
 void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
-  visit_real(x.dtype(), [&]<class T>() {
+  detail::visit_pooled(x, y, [&]<class T, int pack>() {
     const auto run = [&]<class Place>(Place* to) {
-      on.for_each(y.elements(), detail::MaxPool<T, Place>{{x, window, y}, x.data<T>(), y.data<T>(), to});
+      on.for_each(y.elements() / pack, detail::MaxPool<T, Place, pack>{{x, window, y}, x.data<T>(), y.data<T>(), to});
     };
     if (!places.defined()) return run(static_cast<std::uint8_t*>(nullptr));
     places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
@@ -166,10 +201,10 @@ void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Ten
 template <class Executor>
 void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& window, const Tensor& dy,
                          const Tensor& dx) {
-  visit_real(dx.dtype(), [&]<class T>() {
+  detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
     const auto run = [&]<class Place>(const Place* from) {
-      const detail::MaxPoolGradient<T, Place> f{{dx, window, dy}, from, dy.data<T>(), dx.data<T>()};
-      on.for_each(dx.elements(), f);
+      on.for_each(dx.elements() / pack,
+                  detail::MaxPoolGradient<T, Place, pack>{{dx, window, dy}, from, dy.data<T>(), dx.data<T>()});
     };
     places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
   });
@@ -177,15 +212,16 @@ void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& win
 
 template <class Executor>
 void average_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y) {
-  visit_real(x.dtype(), [&]<class T>() {
-    on.for_each(y.elements(), detail::AveragePool<T>{{x, window, y}, x.data<T>(), y.data<T>()});
+  detail::visit_pooled(x, y, [&]<class T, int pack>() {
+    on.for_each(y.elements() / pack, detail::AveragePool<T, pack>{{x, window, y}, x.data<T>(), y.data<T>()});
   });
 }
 
 template <class Executor>
 void average_pool2d_gradient(Executor& on, const Tensor& dy, const Window2d& window, const Tensor& dx) {
-  visit_real(dx.dtype(), [&]<class T>() {
-    on.for_each(dx.elements(), detail::AveragePoolGradient<T>{{dx, window, dy}, dy.data<T>(), dx.data<T>()});
+  detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
+    on.for_each(dx.elements() / pack,
+                detail::AveragePoolGradient<T, pack>{{dx, window, dy}, dy.data<T>(), dx.data<T>()});
   });
 }
 
