@@ -117,13 +117,13 @@ __global__ void __launch_bounds__(block_threads) teams_kernel(Index count, F f) 
     f(team, group);
 }
 
+/// `width` neighbors along `inner` for each block: grid::column_width(inner).
 template <class F>
-__global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Index n, Index inner, F f) {
+__global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Index n, Index inner, int width, F f) {
   using Value = typename F::Value;
-  constexpr int width = grid::column_width;
-  constexpr int depth = grid::column_depth;
-  static_assert(width * depth == block_threads && sizeof(Value) <= grid::most_value_bytes);
-  alignas(grid::most_value_bytes) __shared__ unsigned char shared[block_threads * grid::most_value_bytes];
+  static_assert(sizeof(Value) <= grid::most_column_bytes);
+  alignas(grid::most_value_bytes) __shared__ unsigned char shared[block_threads * sizeof(Value)];
+  const int depth = block_threads / width;
   const int column = static_cast<int>(threadIdx.x) % width;
   const int row = static_cast<int>(threadIdx.x) / width;
   auto* const values = reinterpret_cast<Value*>(shared) + column;
@@ -141,6 +141,29 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
       block_barrier();
     }
     if (row == 0 && k < inner) f.finish(o, k, values[0]);
+  }
+}
+
+/// As columns_kernel; a thread keeps its column and takes each `stride`th row, two at a time, so that more is under
+/// way.
+template <class F>
+__global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inner, int width, F f) {
+  const int depth = block_threads / width;
+  const Index tiles = (inner + width - 1) / width;
+  const Index block = blockIdx.x / tiles;
+  const Index k = (blockIdx.x - block * tiles) * width + static_cast<int>(threadIdx.x) % width;
+  if (k >= inner) return;
+  const auto kept = f.keep(k);
+  const Index stride = gridDim.x / tiles * depth;
+  for (Index i = block * depth + static_cast<int>(threadIdx.x) / width; i < n; i += 2 * stride) {
+    const auto first = f.load(i, k);
+    if (i + stride < n) {
+      const auto second = f.load(i + stride, k);
+      f.store(kept, first, i, k);
+      f.store(kept, second, i + stride, k);
+    } else {
+      f.store(kept, first, i, k);
+    }
   }
 }
 
@@ -177,9 +200,20 @@ class CudaExecutor {
 
   template <class F>
   void columns(Index outer, Index n, Index inner, const F& f) {
-    const Index tiles = (inner + grid::column_width - 1) / grid::column_width;
+    const Index tiles = grid::column_tiles(inner);
     if (outer * tiles == 0) return;
-    launch(gpu_, columns_kernel<F>, blocks(outer * tiles, 1), outer, n, inner, f);
+    launch(gpu_, columns_kernel<F>, blocks(outer * tiles, 1), outer, n, inner, grid::column_width(inner), f);
+  }
+
+  template <class F>
+  void rows(Index n, Index inner, const F& f) {
+    if (n * inner == 0) return;
+    // Some more blocks than a GPU runs at once: a thread then keeps its column for as many rows as it can.
+    constexpr Index most_blocks = 1024;
+    const Index tiles = grid::column_tiles(inner);
+    const Index depth = grid::column_depth(inner);
+    const Index along = std::min((n + depth - 1) / depth, std::max<Index>(1, most_blocks / tiles));
+    launch(gpu_, rows_kernel<F>, blocks(tiles * along, 1), n, inner, grid::column_width(inner), f);
   }
 
   grid::SortedKeys sort(const Tensor& keys, Index bound);

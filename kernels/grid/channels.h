@@ -32,3 +32,16 @@ bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
 }
 
 }  // namespace lockstep::grid::detail
+
+namespace lockstep::grid {
+
+/// Calls run.operator()<pack>(), pack being pack_of<T> where all rows can be worked on in packs, and 1 elsewhere.
+template <class T, class Run>
+void visit_packs(Index channels, std::initializer_list<detail::Rows<T>> tensors, const Run& run) {
+  if (detail::channels_in_packs<T>(channels, tensors))
+    run.template operator()<pack_of<T>>();
+  else
+    run.template operator()<1>();
+}
+
+}  // namespace lockstep::grid

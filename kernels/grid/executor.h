@@ -14,6 +14,8 @@
 //   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
 //                                  by f.combine(a, b) with f.load(o, i, k) of each i in [0, n). Neighbors along
 //                                  `inner` are read together.
+//   on.rows(n, inner, f)           For each (i, k) of (n, inner): f.store(kept, f.load(i, k), i, k), where kept is
+//                                  f.keep(k), made once for many i. What is loaded may be stored over.
 //   on.sort(keys, bound)           The i64 keys in [0, bound), sorted, and the place that each had; equal ones in the
 //                                  order of their places.
 //   on.faults(what)                An object whose operator()(place) takes down that `what` has an index outside its
@@ -48,12 +50,21 @@ constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; 
 /// Neighboring elements that a thread of a team scans by itself, before the team goes on to the next ones.
 constexpr int scan_run = 4;
 
-/// A block of `columns` covers this many neighbors along `inner`, by this many threads along n each.
-constexpr int column_width = 32;
-constexpr int column_depth = 8;
+/// A block of `columns` or `rows` covers this many neighbors along `inner`, a power of two, by column_depth threads
+/// each.
+constexpr int column_width(Index inner) {
+  int width = 1;
+  while (width < inner && width < 32) width *= 2;
+  return width;
+}
+constexpr int column_depth(Index inner) { return wide_team / column_width(inner); }
+/// Blocks that lie side by side along `inner`.
+constexpr Index column_tiles(Index inner) { return (inner + column_width(inner) - 1) / column_width(inner); }
 
 /// The largest value that a team combines, in bytes, and what its alignment divides.
 constexpr int most_value_bytes = 16;
+/// The largest that `columns` combines.
+constexpr int most_column_bytes = 128;
 
 /// What sorting gives, both i64.
 struct SortedKeys {

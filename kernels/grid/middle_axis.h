@@ -86,8 +86,8 @@ void reduce_whole(Executor& on, Index outer, Index n, Index inner, const F& f) {
 inline Index middle_parts(Index outer, Index n, Index inner) {
   constexpr Index wanted_blocks = 1024;
   constexpr Index elements_of_thread = 16;
-  const Index blocks = inner == 1 ? outer : outer * ((inner + column_width - 1) / column_width);
-  const Index least = elements_of_thread * (inner == 1 ? wide_team : column_depth);
+  const Index blocks = inner == 1 ? outer : outer * column_tiles(inner);
+  const Index least = elements_of_thread * (inner == 1 ? wide_team : column_depth(inner));
   return std::max<Index>(1, std::min(wanted_blocks / std::max<Index>(1, blocks), n / least));
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <lockstep/kernels/common/batch_norm.h>
+#include <lockstep/kernels/grid/channel_sums.h>
 #include <lockstep/kernels/grid/channels.h>
-#include <lockstep/kernels/grid/middle_axis.h>
 
 // Mean and variance of channels.
 
@@ -11,19 +11,34 @@ namespace lockstep::grid {
 namespace detail {
 
 /// Sums of distances from the first row, and of their squares. The first row is no further from the mean than
-/// sqrt(rows) standard deviations, so that in f64 little is lost by cancellation, however large the mean is.
-template <class T>
-struct ChannelMoments : SumOf<TwoSums> {
+/// sqrt(rows) standard deviations, so that little is lost by cancellation, however large the mean is.
+template <class T, int pack_size>
+struct ChannelMoments {
+  static constexpr int pack = pack_size;
+  struct Kept {
+    float first_row[pack];
+  };
   Rows<T> x;
   Index rows;
   float* mean;
   float* variance;
 
-  LOCKSTEP_HOST_DEVICE TwoSums load(Index, Index row, Index k) const {
-    const double distance = value(row, k) - value(0, k);
-    return {distance, distance * distance};
+  LOCKSTEP_HOST_DEVICE Kept keep(Index k) const {
+    Kept kept;
+    load_pack(x.at(0, k), kept.first_row);
+    return kept;
   }
-  LOCKSTEP_HOST_DEVICE void finish(Index, Index k, const TwoSums& sums) const {
+  LOCKSTEP_HOST_DEVICE void add(const Kept& kept, Index row, Index k, float (&first)[pack],
+                                float (&second)[pack]) const {
+    float values[pack];
+    load_pack(x.at(row, k), values);
+    for (int c = 0; c < pack; ++c) {
+      const float distance = values[c] - kept.first_row[c];
+      first[c] += distance;
+      second[c] += distance * distance;
+    }
+  }
+  LOCKSTEP_HOST_DEVICE void finish(Index k, const TwoSums& sums) const {
     if (rows == 0) {
       mean[k] = 0;
       variance[k] = 0;
@@ -32,10 +47,9 @@ struct ChannelMoments : SumOf<TwoSums> {
     const double share = 1.0 / static_cast<double>(rows);
     const double distance = sums.first * share;
     const double spread = sums.second * share - distance * distance;
-    mean[k] = static_cast<float>(value(0, k) + distance);
+    mean[k] = static_cast<float>(static_cast<double>(static_cast<float>(*x.at(0, k))) + distance);
     variance[k] = static_cast<float>(spread < 0 ? 0 : spread);
   }
-  LOCKSTEP_HOST_DEVICE double value(Index row, Index k) const { return static_cast<float>(*x.at(row, k)); }
 };
 
 /// One channel of all parts.
@@ -67,8 +81,11 @@ template <class Executor>
 void channel_moments(Executor& on, const Tensor& x, const Tensor& mean, const Tensor& variance) {
   const Index rows = detail::row_count(x);
   visit_real(x.dtype(), [&]<class T>() {
-    const detail::ChannelMoments<T> f{{}, detail::Rows<T>(x), rows, mean.data<float>(), variance.data<float>()};
-    reduce_middle(on, 1, rows, mean.elements(), f);
+    const detail::Rows<T> from(x);
+    visit_packs<T>(mean.elements(), {from}, [&]<int pack>() {
+      const detail::ChannelMoments<T, pack> f{from, rows, mean.data<float>(), variance.data<float>()};
+      sum_channels(on, rows, mean.elements(), f);
+    });
   });
 }
 

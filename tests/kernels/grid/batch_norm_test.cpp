@@ -27,7 +27,7 @@ struct Case {
 std::vector<Case> cases(DType dtype) {
   std::vector<Case> result;
   for (const Shape& shape : {Shape{1, 1}, Shape{7, 1}, Shape{9000, 1}, Shape{2, 3, 4, 5}, Shape{5, 8},
-                             Shape{3, 5, 5, 36}, Shape{700, 3}, Shape{1, 64}})
+                             Shape{3, 5, 5, 36}, Shape{700, 3}, Shape{1, 64}, Shape{5003, 24}, Shape{700, 264}})
     result.emplace_back(in_dtype(dtype, random_tensor(shape, 1, -1, 3)));
   const Tensor rows = in_dtype(dtype, random_tensor({4, 3, 3, 8}, 1));
   result.emplace_back(strided_copy(rows, -1, 2, 3));

@@ -122,12 +122,21 @@ class HostExecutor {
     scattered(outer * inner, [&](Index column) {
       const Index o = column / inner;
       const Index k = column % inner;
-      std::vector<Value> values(grid::column_depth, f.start());
-      for (Index row = 0; row < grid::column_depth; ++row) {
+      const int depth = grid::column_depth(inner);
+      std::vector<Value> values(static_cast<std::size_t>(depth), f.start());
+      for (Index row = 0; row < depth; ++row) {
         Value& value = values[static_cast<std::size_t>(row)];
-        for (Index i = row; i < n; i += grid::column_depth) value = f.combine(value, f.load(o, i, k));
+        for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
       }
       f.finish(o, k, combine_by_halves(values, [&](const Value& a, const Value& b) { return f.combine(a, b); }));
+    });
+  }
+
+  template <class F>
+  void rows(Index n, Index inner, const F& f) {
+    scattered(inner, [&](Index k) {
+      const auto kept = f.keep(k);
+      scattered(n, [&](Index i) { f.store(kept, f.load(i, k), i, k); });
     });
   }
 
