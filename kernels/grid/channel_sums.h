@@ -83,7 +83,7 @@ struct JoinedChannelSums {
 /// channels from k on. Precondition: a multiple of F::pack channels.
 template <class Executor, class F>
 void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
-  constexpr Index wanted_blocks = 1024;
+  constexpr Index wanted_blocks = 512;
   if (channels == 0) return;
   const Index packs = channels / F::pack;
   const Index runs = (rows + detail::rows_of_run - 1) / detail::rows_of_run;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <type_traits>
 
 #include <lockstep/runtime/core/host_device.h>
 
@@ -17,21 +18,61 @@ inline constexpr int widest_access = 16;
 template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
-// nvcc 13.0 makes wrong code, which it then refuses, of __builtin_assume_aligned with a pointer to anything but void.
+#if defined(__CUDACC__)
+/// What one access of so many bytes moves. The compiler takes apart what is not of a vector's type: it made accesses of
+/// 2 bytes out of a memcpy of 16 that it knew to be aligned.
+template <int bytes>
+using Word = std::conditional_t<
+    bytes == 16, uint4,
+    std::conditional_t<
+        bytes == 8, uint2,
+        std::conditional_t<bytes == 4, std::uint32_t, std::conditional_t<bytes == 2, std::uint16_t, std::uint8_t>>>>;
+#else
+template <int bytes>
+struct alignas(bytes) Word {
+  unsigned char of[bytes];
+};
+#endif
 
+/// Elements as they are, aligned to the whole of them or to the widest access.
+template <int n, class T>
+LOCKSTEP_HOST_DEVICE void load_elements(const T* from, T (&to)[n]) {
+  constexpr int bytes = sizeof to < widest_access ? static_cast<int>(sizeof to) : widest_access;
+  for (int word = 0; word < static_cast<int>(sizeof to) / bytes; ++word) {
+#if defined(__CUDA_ARCH__)
+    const Word<bytes> loaded = reinterpret_cast<const Word<bytes>*>(from)[word];
+    std::memcpy(reinterpret_cast<char*>(to) + word * bytes, &loaded, bytes);
+#else
+    std::memcpy(reinterpret_cast<char*>(to) + word * bytes, reinterpret_cast<const char*>(from) + word * bytes, bytes);
+#endif
+  }
+}
+template <int n, class T>
+LOCKSTEP_HOST_DEVICE void store_elements(const T (&from)[n], T* to) {
+  constexpr int bytes = sizeof from < widest_access ? static_cast<int>(sizeof from) : widest_access;
+  for (int word = 0; word < static_cast<int>(sizeof from) / bytes; ++word) {
+#if defined(__CUDA_ARCH__)
+    Word<bytes> stored;
+    std::memcpy(&stored, reinterpret_cast<const char*>(from) + word * bytes, bytes);
+    __stwb(reinterpret_cast<Word<bytes>*>(to) + word, stored);  // an assignment is taken apart
+#else
+    std::memcpy(reinterpret_cast<char*>(to) + word * bytes, reinterpret_cast<const char*>(from) + word * bytes, bytes);
+#endif
+  }
+}
+
+/// Elements in f32.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_pack(const T* from, float (&to)[n]) {
-  const void* const place = from;
   T pack[n];
-  std::memcpy(pack, __builtin_assume_aligned(place, sizeof pack), sizeof pack);
+  load_elements(from, pack);
   for (int l = 0; l < n; ++l) to[l] = static_cast<float>(pack[l]);
 }
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void store_pack(const float (&from)[n], T* to) {
-  void* const place = to;
   T pack[n];
   for (int l = 0; l < n; ++l) pack[l] = static_cast<T>(from[l]);
-  std::memcpy(__builtin_assume_aligned(place, sizeof pack), pack, sizeof pack);
+  store_elements(pack, to);
 }
 
 /// Whether packs of n elements can be read and written there.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstring>
-
 #include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/common/window.h>
 #include <lockstep/kernels/grid/channels.h>
@@ -94,8 +92,7 @@ struct MaxPool {
     if (!places) return;
     Place found[pack];
     for (int l = 0; l < pack; ++l) found[l] = static_cast<Place>(largest.places[l]);
-    void* const to = places + i * pack;
-    std::memcpy(__builtin_assume_aligned(to, sizeof found), found, sizeof found);
+    store_elements(found, places + i * pack);
   }
 };
 
@@ -120,8 +117,7 @@ struct MaxPoolGradient {
                                               at.column - tap_columns.begin);
         const Index window = (at.image * g.rows.out + r) * g.columns.out + c;
         Place found[pack];
-        const void* const from = places + window * g.channels + at.channel;
-        std::memcpy(found, __builtin_assume_aligned(from, sizeof found), sizeof found);
+        load_elements(places + window * g.channels + at.channel, found);
         float upper[pack];
         load_pack(dy + window * g.y_stride + at.channel, upper);
         for (int l = 0; l < pack; ++l) sums[l] += found[l] == place ? upper[l] : 0.0F;
