@@ -55,7 +55,7 @@ def peers(model, batch, precision):
         ended = course.follow(
             [python, "-B", course.root / "bench/peers/run", "--device", "cuda", "--python", python, "--lockstep",
              course.root / "lockstep", "--replicas", 1, "--models", f"{model}:{batch}", "--precision", precision,
-             "--peers", *PEERS, "--rounds", 1 if course.small else 3, *steps_of(course), "--json", output], item.name, 400,
+             "--peers", *PEERS, "--rounds", 1, *steps_of(course), "--json", output], item.name, 400,
             env=os.environ)  # PyTorch finds its own libraries
         figures = json.loads(output.read_text())["comparisons"] if output.exists() else None
         course.add_ended(item, ended, figures, "" if figures else "no report")
