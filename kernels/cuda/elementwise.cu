@@ -1,5 +1,6 @@
 #include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/executor.cuh>
+#include <lockstep/kernels/grid/convert.h>
 #include <lockstep/kernels/grid/elementwise.h>
 
 namespace lockstep {

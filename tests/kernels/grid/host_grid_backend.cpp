@@ -1,6 +1,7 @@
 #include "host_grid_backend.h"
 
 #include <lockstep/kernels/grid/batch_norm.h>
+#include <lockstep/kernels/grid/convert.h>
 #include <lockstep/kernels/grid/cross_entropy.h>
 #include <lockstep/kernels/grid/elementwise.h>
 #include <lockstep/kernels/grid/layer_norm.h>
