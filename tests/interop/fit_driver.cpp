@@ -1,12 +1,19 @@
-// Lockstep's side of fit_interop.py, which runs it and is the judge.
-//   fit_driver MODEL FOLDER TRAINED
-// Opens the model of two outputs on three replicas, trains it on the rows of FOLDER, prints the history, a value of
-// each epoch in a line with its name, and saves it. FOLDER has x, label, length and sample_weight: little-endian f32
-// without a header.
+// Lockstep's side of fit_fuzz.py, which runs it and is the judge. Reads one training from each line of stdin:
+//   FOLDER STRATEGY REPLICAS BATCH VALIDATION_BATCH INITIAL_EPOCH EPOCHS STEPS_PER_EPOCH CLASS:WEIGHT...
+// Opens FOLDER/model.keras, which is compiled, on the replicas, trains it on the rows of FOLDER and saves it as
+// FOLDER/trained.keras. FOLDER has train_x0.npy, train_x1.npy, ..., train_y0.npy, ..., and may have train_weight.npy;
+// valid_x0.npy and so on, where VALIDATION_BATCH is not 0. STEPS_PER_EPOCH of 0 means the whole pass. STRATEGY is a way
+// to combine the replicas' values, or "central". Prints after each step and each epoch "step" or "epoch" and each value
+// of the logs in a line with its name, and last "done" or "failed" and the error.
 
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iostream>
 #include <iterator>
-#include <span>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,49 +24,84 @@
 namespace lockstep {
 namespace {
 
-std::vector<float> read(const std::string& path) {
+/// What NumPy writes for an array in C order of float32 or int64.
+Tensor read_npy(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-  require<InputError>(in.good() && !bytes.empty(), "{} cannot be read", path);
-  const auto* values = reinterpret_cast<const float*>(bytes.data());
-  return {values, values + bytes.size() / sizeof(float)};
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t end = bytes.find('\n');
+  require<InputError>(in.good() && end != std::string::npos, "{} cannot be read", path);
+  const std::string header = bytes.substr(0, end);
+  std::istringstream sizes(header.substr(header.find('(') + 1));
+  Shape shape;
+  for (std::int64_t size = 0; sizes >> size; sizes.ignore()) shape.push_back(size);
+  const auto as = [&]<class T>(T /*element*/) {
+    std::vector<T> values(static_cast<std::size_t>(shape.elements()));
+    require<InputError>(bytes.size() - end - 1 == values.size() * sizeof(T), "{} has another size", path);
+    std::memcpy(values.data(), bytes.data() + end + 1, values.size() * sizeof(T));
+    return Tensor::from(values, shape);
+  };
+  return header.find("<i8") == std::string::npos ? as(float{}) : as(std::int64_t{});
 }
 
-Dataset read_data(const std::string& folder) {
-  const std::vector<float> label = read(folder + "/label");
-  const auto rows = static_cast<std::int64_t>(label.size());
-  const std::vector<float> x = read(folder + "/x");
-  return Dataset::from_tensors({Tensor::from(x, {rows, static_cast<std::int64_t>(x.size()) / rows})},
-                               {Tensor::from(std::vector<std::int64_t>(label.begin(), label.end()), {rows}),
-                                Tensor::from(read(folder + "/length"), {rows, 1})},
-                               Tensor::from(read(folder + "/sample_weight"), {rows}));
+Dataset read_rows(const std::string& prefix) {
+  const auto read_all = [&](const char* kind) {
+    std::vector<Tensor> tensors;
+    for (std::string path;
+         path = fmt::format("{}_{}{}.npy", prefix, kind, tensors.size()), std::filesystem::exists(path);)
+      tensors.push_back(read_npy(path));
+    return tensors;
+  };
+  const std::string weight = prefix + "_weight.npy";
+  return Dataset::from_tensors(read_all("x"), read_all("y"),
+                               std::filesystem::exists(weight) ? read_npy(weight) : Tensor());
 }
 
-void run(std::span<const std::string> words) {
-  require(words.size() == 3, "usage: see fit_driver.cpp");
-  const MirroredStrategy strategy(logical_cpus(3));
+struct PrintLogs : Callback {
+  static void print(const char* what, const Logs& logs) {
+    fmt::print("{}\n", what);
+    for (const auto& [name, value] : logs) fmt::print("{} {:.9g}\n", name, value);
+  }
+  void on_step_end(Model& /*model*/, const StepReport& report) override { print("step", report.running); }
+  void on_epoch_end(Model& /*model*/, int /*epoch*/, const Logs& logs) override { print("epoch", logs); }
+};
+
+Strategy make_strategy(const std::string& name, int replicas) {
+  if (name == "central") return CentralStorageStrategy(logical_cpus(replicas));
+  return MirroredStrategy(logical_cpus(replicas), {.cross_device_ops = parse_cross_device_ops(name)});
+}
+
+void train(std::istringstream line) {
+  std::string folder;
+  std::string kind;
+  int replicas = 0;
+  std::int64_t batch = 0;
+  std::int64_t validation_batch = 0;
+  std::int64_t steps = 0;
+  FitOptions options{.callbacks = {std::make_shared<PrintLogs>()}, .verify_every = 1};
+  line >> folder >> kind >> replicas >> batch >> validation_batch >> options.initial_epoch >> options.epochs >> steps;
+  require(line.good() || line.eof(), "usage: see fit_driver.cpp");
+  std::int64_t label = 0;
+  for (char colon = 0; line >> label >> colon;) line >> options.class_weight[label];
+  if (steps > 0) options.steps_per_epoch = steps;
+  if (validation_batch > 0) options.validation = read_rows(folder + "/valid").batch(validation_batch);
+  const Strategy strategy = make_strategy(kind, replicas);
   const auto scope = strategy.scope();
-  Model model = load_model(words[0]);
-  model.compile(SGD({.learning_rate = 0.05, .momentum = 0.9}),
-                {{.loss = SparseCategoricalCrossentropy({.from_logits = true}),
-                  .metrics = {Accuracy()},
-                  .weighted_metrics = {MeanMetricWrapper(SparseCategoricalCrossentropy({.from_logits = true}))}},
-                 {.loss = Huber(), .loss_weight = 0.25, .metrics = {MeanMetricWrapper(MeanAbsoluteError())}}});
-  const History history = model.fit(read_data(words[1]).batch(16), {.epochs = 3});
-  for (const auto& [name, values] : history.values)
-    for (const double value : values) fmt::print("{} {:.9g}\n", name, value);
-  save_model(model, words[2]);
+  Model model = load_model(folder + "/model.keras");
+  model.fit(read_rows(folder + "/train").batch(batch), options);
+  save_model(model, folder + "/trained.keras");
 }
 
 }  // namespace
 }  // namespace lockstep
 
-int main(int argc, char** argv) {
-  try {
-    lockstep::run(std::vector<std::string>(argv + 1, argv + argc));
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "fit_driver: {}\n", error.what());
-    return 1;
+int main() {
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      lockstep::train(std::istringstream(line));
+      fmt::print("done\n");
+    } catch (const std::exception& error) {
+      fmt::print("failed {}\n", error.what());
+    }
+    std::fflush(stdout);
   }
 }

@@ -1,0 +1,262 @@
+"""Trains random models by Keras' fit and by lockstep's, over 1, 2, 3 and 5 replicas, and compares the logs of every step
+and epoch, and in the end the weights and what the optimizers know.
+
+How far rounding may lead two right trainings apart depends on the training: Keras does each one a second time, from
+weights that differ by about 1e-6 of their size, which is some tens of f32's roundings. What the two end up apart, times
+a few, is what lockstep may differ by. A case where this is not small beside what the training changes proves nothing;
+such cases are counted.
+
+usage: fit_fuzz.py --driver FIT_DRIVER [--seconds N] [--from SEED | --seed SEED]
+"""
+
+import argparse
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+os.environ["KERAS_BACKEND"] = "jax"
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["OMP_NUM_THREADS"] = "1"
+# Models are small, and each is compiled anew.
+os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false --xla_cpu_multi_thread_eigen=false"
+
+import h5py
+import keras
+import numpy as np
+from keras import layers
+
+from fuzz_models import Case
+
+REPLICAS = [1, 2, 3, 5]
+STRATEGIES = ["auto", "auto", "shared-memory", "hierarchical-copy", "reduction-to-one-device", "central"]
+PERTURBATION = 1e-6
+TIMES = 4  # what Keras' two trainings may be apart
+FLOOR = 4e-6  # relative
+NOT_BLIND = 0.02  # of the largest change of weights
+
+
+class Difference(Exception):
+    """That lockstep is not as Keras."""
+
+
+def read_weights(path):
+    """Weights and optimizer of a .keras file, by their place in it."""
+    found = {}
+    with h5py.File(io.BytesIO(zipfile.ZipFile(path).read("model.weights.h5"))) as file:
+        file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return {name: np.asarray(value, "f8") for name, value in found.items()}
+
+
+class Record(keras.callbacks.Callback):
+    """The logs of all steps and epochs."""
+
+    def __init__(self):
+        super().__init__()
+        self.logs = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.logs.append(("step", {name: float(value) for name, value in logs.items()}))
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.logs.append(("epoch", {name: float(value) for name, value in logs.items()}))
+
+
+def fit(case, path):
+    """By Keras: the logs, and the weights by way of a file."""
+    record = Record()
+    x, y, weight = case.train
+    many = lambda values: values if len(values) > 1 else values[0]
+    weights = lambda w: None if w is None else many([w.reshape(-1, *[1] * (len(y.shape) - 2)) for y in case.model.outputs])
+    valid = None
+    if case.valid:
+        valid = (many(case.valid[0]), many(case.valid[1]), weights(case.valid[2]))
+    case.model.fit(many(x), many(y), batch_size=case.batch, epochs=case.epochs, initial_epoch=case.initial_epoch,
+                   steps_per_epoch=case.steps or None, sample_weight=weights(weight), class_weight=case.class_weight or None,
+                   validation_data=valid, validation_batch_size=case.valid_batch or None, shuffle=False, verbose=0,
+                   callbacks=[record])
+    case.model.save(path)
+    return record.logs, read_weights(path)
+
+
+def save_synchronized(case, path):
+    """The model as lockstep is to have it: Keras has synchronized batch normalization with TensorFlow only."""
+    normal = [layer for layer in case.model.layers if isinstance(layer, layers.BatchNormalization)]
+    for layer in normal:
+        layer.synchronized = case.synchronized
+    case.model.save(path)
+    for layer in normal:
+        layer.synchronized = False
+
+
+def train_by_keras(case, folder):
+    """Twice, from weights that hardly differ. The first pair of results is the true one."""
+    model, random = case.model, np.random.default_rng(1)
+    save_synchronized(case, folder / "model.keras")
+    model.optimizer.build(model.trainable_variables)
+    variables = model.variables + model.optimizer.variables
+    start = [np.array(variable.value) for variable in variables]
+    true = fit(case, folder / "theirs.keras")
+    for number, (variable, value) in enumerate(zip(variables, start)):
+        if number < len(model.variables):
+            value = value * (1 + PERTURBATION * random.normal(0, 1, value.shape))
+        variable.assign(value.astype(variable.dtype))
+    return true, fit(case, folder / "near.keras")
+
+
+class Lockstep:
+    """The driver's process."""
+
+    def __init__(self, driver):
+        self.process = subprocess.Popen([driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def fit(self, case, folder, strategy, replicas):
+        """The same as Keras' fit; a text where it fails."""
+        words = [folder, strategy, replicas, case.batch, case.valid_batch, case.initial_epoch, case.epochs, case.steps]
+        words += [f"{label}:{weight}" for label, weight in case.class_weight.items()]
+        print(*words, file=self.process.stdin, flush=True)
+        logs = []
+        for line in self.process.stdout:
+            name, *rest = line.split(maxsplit=1)
+            if name == "done":
+                return logs, read_weights(folder / "trained.keras")
+            if name == "failed":
+                raise Difference(f"lockstep fails: {rest[0]}")
+            if rest:
+                logs[-1][1][name] = float(rest[0])
+            else:
+                logs.append((name, {}))
+        raise Difference(f"the driver has ended with {self.process.wait()}")
+
+
+def write_rows(prefix, rows):
+    x, y, weight = rows
+    for kind, arrays in (("x", x), ("y", y)):
+        for number, values in enumerate(arrays):
+            np.save(f"{prefix}_{kind}{number}.npy", values)
+    if weight is not None:
+        np.save(f"{prefix}_weight.npy", weight)
+
+
+def compare_logs(ours, theirs, near):
+    kinds = [kind for kind, _ in theirs]
+    if [kind for kind, _ in ours] != kinds:
+        raise Difference(f"{len(ours)} steps and epochs, Keras has {len(theirs)}: {[kind for kind, _ in ours]}, {kinds}")
+    worst, noise = 0, {}
+    for number, ((kind, mine), (_, other), (_, third)) in enumerate(zip(ours, theirs, near)):
+        extra = {"learning_rate", "epoch_s", "examples_per_s"} if kind == "epoch" else set()
+        if mine.keys() - extra != other.keys():
+            raise Difference(f"the logs are {sorted(mine)}, Keras has {sorted(other)}")
+        for name, value in other.items():
+            noise[name] = max(noise.get(name, 0), abs(value - third[name]))
+            tolerance = TIMES * noise[name] + FLOOR * max(abs(value), 0.1)
+            difference = abs(mine[name] - value)
+            worst = max(worst, difference / tolerance)
+            if not difference <= tolerance:
+                place = f"{kind} {number - kinds[:number].count('epoch' if kind == 'step' else 'step')}"
+                raise Difference(f"{place}: {name} is {mine[name]:.9g}, Keras has {value:.9g}, tolerance {tolerance:.1e}")
+    return worst
+
+
+def compare_weights(ours, theirs, near, optimizer):
+    if ours.keys() != theirs.keys():
+        raise Difference(f"the file has {sorted(ours)}, Keras' has {sorted(theirs)}")
+    # Gradients that wait for an update are not in lockstep's files.
+    sums = {id(variable) for variable in getattr(optimizer, "_accumulated_gradients", [])}
+    waiting = [f"optimizer/vars/{n}" for n, variable in enumerate(optimizer.variables) if id(variable) in sums]
+    theirs = {name: value for name, value in theirs.items() if name not in waiting}
+    scales = {name: np.abs(value).max(initial=1e-3) for name, value in theirs.items()}
+    noise = {name: np.abs(value - near[name]).max(initial=0) for name, value in theirs.items()}
+    common = max(noise[name] / scales[name] for name in noise)
+    worst = 0
+    for name, value in theirs.items():
+        difference = np.abs(ours[name] - value).max(initial=0)
+        tolerance = TIMES * noise[name] + (FLOOR + common) * scales[name]
+        worst = max(worst, difference / tolerance)
+        if not difference <= tolerance:
+            raise Difference(f"{name} differs by {difference:.3g} of {scales[name]:.3g}, tolerance {tolerance:.1e}")
+    return worst
+
+
+def is_blind(before, theirs, near):
+    """Whether rounding makes about as much as training."""
+    names = [name for name in before if name.startswith("layers/")]
+    noise = max(np.abs(theirs[name] - near[name]).max(initial=0) for name in names)
+    moved = max(np.abs(theirs[name] - before[name]).max(initial=0) for name in names)
+    return moved != 0 and not TIMES * noise <= NOT_BLIND * moved
+
+
+class Fuzzer:
+    def __init__(self, driver):
+        self.driver = driver
+        self.lockstep = Lockstep(driver)
+        self.cases, self.trainings, self.blind, self.failed, self.worst = 0, 0, 0, [], 0
+
+    def check(self, seed, verbose):
+        """Whether lockstep is as Keras with this seed."""
+        case = Case(seed)
+        if verbose:
+            print(case.text())
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for what, rows in (("train", case.train), ("valid", case.valid)):
+                if rows:
+                    write_rows(folder / what, rows)
+            (logs, weights), (near_logs, near_weights) = train_by_keras(case, folder)
+            self.cases += 1
+            if is_blind(read_weights(folder / "model.keras"), weights, near_weights):
+                self.blind += 1
+                return True
+            for replicas in REPLICAS:
+                if replicas > 1 and case.has_batch_normalization() and not case.synchronized:
+                    continue
+                strategy = case.draw.pick(STRATEGIES)
+                try:
+                    ours = self.lockstep.fit(case, folder, strategy, replicas)
+                    worst = max(compare_logs(ours[0], logs, near_logs), compare_weights(ours[1], weights, near_weights, case.model.optimizer))
+                    self.worst = max(self.worst, worst)
+                    if verbose:
+                        print(f"{strategy}, {replicas} replicas: {worst:.2f} of the tolerance")
+                    self.trainings += 1
+                except Difference as difference:
+                    print(f"\nseed {seed}, {strategy} with {replicas} replicas: {difference}\n{case.text()}", flush=True)
+                    if self.lockstep.process.poll() is not None:
+                        self.lockstep = Lockstep(self.driver)
+                    return False
+        return True
+
+    def run(self, seeds, until, verbose):
+        for seed in seeds:
+            if not self.check(seed, verbose):
+                self.failed.append(seed)
+            if time.monotonic() > until:
+                break
+        print(f"{self.trainings} trainings of {self.cases} models, {self.blind} of which prove nothing; at most "
+              f"{self.worst:.2f} of the tolerance")
+        if self.failed:
+            sys.exit(f"lockstep differs from Keras with the seeds {self.failed}: fit_fuzz.py --seed {self.failed[0]}")
+        if 2 * self.blind > self.cases:
+            sys.exit("most models prove nothing")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, help="only this one")
+    parser.add_argument("--from", type=int, default=int(time.time()), dest="first", help="the first seed")
+    arguments = parser.parse_args()
+    until = time.monotonic() + arguments.seconds
+    only = arguments.seed is not None
+    if not only:
+        print(f"seeds from {arguments.first}", flush=True)
+    seeds = [arguments.seed] if only else iter(range(arguments.first, 2**62))
+    Fuzzer(arguments.driver).run(seeds, until, only)
+
+
+if __name__ == "__main__":
+    main()
