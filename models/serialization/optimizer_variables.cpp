@@ -213,7 +213,7 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
                        .learning_rate = optimizer.learning_rate(),
                        .slots = {}};
   if (has_rate) state.learning_rate = read_learning_rate(file, names[1], state.learning_rate);
-  if (is_whole)
+  if (is_whole && !places.empty())
     state.slots = ordered(layout, read_slots(file, std::span(names).subspan(counts), places, training.trained));
   try {
     optimizer.load_state(state);

@@ -130,6 +130,16 @@ TEST_P(TrainedFiles, BeginWhereNoStepWasDone) {
   EXPECT_ERROR(LogicError, "call compile() first", load_model(file_, {.compile = false}).optimizer());
 }
 
+TEST_P(TrainedFiles, HoldModelsThatDoNotTrain) {
+  const Dense frozen({.units = 3});
+  frozen.impl().set_trainable(false);
+  const Symbol input = Input({8});
+  Model model(input, frozen(input));
+  model.compile(Adam({.learning_rate = 0.25}), loss);
+  save_model(model, file_);
+  EXPECT_EQ(load_model(file_).optimizer().learning_rate(), 0.25);
+}
+
 TEST_P(TrainedFiles, NameALossOfTheProgram) {
   const Loss own("mine", [](const Tensor& y_true, const Tensor& y_pred) { return loss(y_true, y_pred); });
   Model model = branches();
