@@ -24,8 +24,9 @@ void check(const OutputTraining& output) {
 std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs) {
   require(outputs.size() == network.outputs().size(), "compile() got entries for {} output(s), the model has {}",
           outputs.size(), network.outputs().size());
-  require(std::ranges::any_of(outputs, [](const OutputTraining& output) { return output.loss.has_value(); }),
-          "compile() needs a loss for one output at least");
+  const auto losses =
+      std::ranges::count_if(outputs, [](const OutputTraining& output) { return output.loss.has_value(); });
+  require(losses > 0, "compile() needs a loss for one output at least");
   const std::vector<std::string> prefix = prefixes(network);
   std::set<std::string> names{"loss"};
   const auto unique = [&](const std::string& name) {
@@ -37,7 +38,7 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
     check(outputs[i]);
     CompiledOutput& output =
         compiled.emplace_back(CompiledOutput{.loss = outputs[i].loss, .loss_weight = outputs[i].loss_weight});
-    if (output.loss && !prefix[i].empty()) output.loss_name = unique(prefix[i] + "loss");
+    if (output.loss && losses > 1) output.loss_name = unique(prefix[i] + "loss");
     for (const bool weighted : {false, true})
       for (const Metric& metric : weighted ? outputs[i].weighted_metrics : outputs[i].metrics)
         output.metrics.push_back({metric.with_name(unique(prefix[i] + metric.name())), weighted});

@@ -34,13 +34,14 @@ struct CompiledOutput {
   std::optional<Loss> loss{};  ///< as given
   /// How much the loss counts in the model's.
   double loss_weight = 1;
-  std::string loss_name{};  ///< in the logs; empty for an only output, whose loss is the model's
+  std::string loss_name{};  ///< in the logs; empty for an only loss, which is the model's
   /// The weighted ones last.
   std::vector<CompiledMetric> metrics{};
 };
 
-/// The entries of `network`'s outputs with their names in logs, as Keras has them: "loss" and "accuracy" for an only
-/// output, else "softmax_loss" and "softmax_accuracy", from the name of the layer that gives the output. Throws
+/// The entries of `network`'s outputs with their names in logs, as Keras has them: "loss" for an only loss and
+/// "accuracy" for an only output, else "softmax_loss" and "softmax_accuracy", from the name of the layer that gives the
+/// output. Throws
 /// InvalidArgument for another number of entries, when none has a loss, for a loss_weight that is not finite, and when
 /// two values have one name.
 std::vector<CompiledOutput> compile_outputs(const Network& network, const std::vector<OutputTraining>& outputs);

@@ -77,10 +77,10 @@ class Model {
 
   ///@{
   /// Sets what fit and evaluate use: for all outputs, or for each. Sample and class weights count in the losses and the
-  /// weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight; a model of
-  /// several outputs has each one's loss in the logs, too, as "softmax_loss" (without its loss_weight), and its metrics
-  /// as "softmax_accuracy". Throws InvalidArgument when two of the values have one name, for another number of entries
-  /// than outputs, and when none has a loss.
+  /// weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight; where several
+  /// outputs have one, the logs have each, too, as "softmax_loss" (without its loss_weight), and the metrics of several
+  /// outputs as "softmax_accuracy". Throws InvalidArgument when two of the values have one name, for another number of
+  /// entries than outputs, and when none has a loss.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs);

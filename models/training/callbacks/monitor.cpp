@@ -22,9 +22,8 @@ Direction direction_of(const Model& model, std::string_view name) {
 /// What the logs of an epoch can have.
 std::vector<std::string> names_of(const Model& model) {
   std::vector<std::string> names{"loss"};
-  const std::vector<std::string> outputs = model.network().output_names();
-  for (std::size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i)
-    if (model.compiled_outputs()[i].loss) names.push_back(outputs[i] + "_loss");
+  for (const CompiledOutput& output : compile_outputs(model.network(), model.compiled_outputs()))
+    if (!output.loss_name.empty()) names.push_back(output.loss_name);
   for (const Metric& metric : model.metrics()) names.push_back(metric.name());
   const std::size_t measured = names.size();
   for (std::size_t i = 0; i < measured; ++i) names.push_back("val_" + names[i]);
