@@ -1,9 +1,14 @@
 // Lockstep's side of fit_fuzz.py, which runs it and is the judge. Reads one training from each line of stdin:
-//   FOLDER STRATEGY REPLICAS BATCH VALIDATION_BATCH INITIAL_EPOCH EPOCHS STEPS_PER_EPOCH CLASS:WEIGHT...
-// Opens FOLDER/model.keras, which is compiled, on the replicas, trains it on the rows of FOLDER and saves it as
+//   FOLDER MODEL STRATEGY REPLICAS BATCH VALIDATION_BATCH INITIAL_EPOCH EPOCHS STEPS_PER_EPOCH OPTION...
+// Opens FOLDER/MODEL, a compiled model, on the replicas, trains it on the rows of FOLDER and saves it as
 // FOLDER/trained.keras. FOLDER has train_x0.npy, train_x1.npy, ..., train_y0.npy, ..., and may have train_weight.npy;
 // valid_x0.npy and so on, where VALIDATION_BATCH is not 0. STEPS_PER_EPOCH of 0 means the whole pass. STRATEGY is a way
-// to combine the replicas' values, or "central". Prints after each step and each epoch "step" or "epoch" and each value
+// to combine the replicas' values, or "central". An OPTION is one of
+//   class_weight CLASS WEIGHT
+//   share NUMBER                                        of the next replica
+//   early_stopping MONITOR MIN_DELTA PATIENCE RESTORE_BEST_WEIGHTS START_FROM_EPOCH
+//   reduce_lr MONITOR FACTOR PATIENCE MIN_DELTA COOLDOWN
+// Prints after each step and each epoch "step" or "epoch" and each value
 // of the logs in a line with its name, and last "done" or "failed" and the error.
 
 #include <cstring>
@@ -70,23 +75,45 @@ Strategy make_strategy(const std::string& name, int replicas) {
   return MirroredStrategy(logical_cpus(replicas), {.cross_device_ops = parse_cross_device_ops(name)});
 }
 
+/// One OPTION of the line.
+void read_option(std::istringstream& line, FitOptions& options) {
+  std::string name;
+  line >> name;
+  if (name == "class_weight") {
+    std::int64_t label = 0;
+    line >> label;
+    line >> options.class_weight[label];
+  } else if (name == "share") {
+    line >> options.distribute.shares.emplace_back();
+  } else if (name == "early_stopping") {
+    EarlyStoppingOptions stop;
+    line >> stop.monitor >> stop.min_delta >> stop.patience >> stop.restore_best_weights >> stop.start_from_epoch;
+    options.callbacks.push_back(std::make_shared<EarlyStopping>(stop));
+  } else if (name == "reduce_lr") {
+    ReduceLROnPlateauOptions reduce;
+    line >> reduce.monitor >> reduce.factor >> reduce.patience >> reduce.min_delta >> reduce.cooldown;
+    options.callbacks.push_back(std::make_shared<ReduceLROnPlateau>(reduce));
+  }
+  require(!line.fail() && !name.empty(), "usage: see fit_driver.cpp");
+}
+
 void train(std::istringstream line) {
   std::string folder;
+  std::string file;
   std::string kind;
   int replicas = 0;
   std::int64_t batch = 0;
   std::int64_t validation_batch = 0;
   std::int64_t steps = 0;
   FitOptions options{.callbacks = {std::make_shared<PrintLogs>()}, .verify_every = 1};
-  line >> folder >> kind >> replicas >> batch >> validation_batch >> options.initial_epoch >> options.epochs >> steps;
-  require(line.good() || line.eof(), "usage: see fit_driver.cpp");
-  std::int64_t label = 0;
-  for (char colon = 0; line >> label >> colon;) line >> options.class_weight[label];
+  line >> folder >> file >> kind >> replicas >> batch >> validation_batch;
+  line >> options.initial_epoch >> options.epochs >> steps;
+  while (line >> std::ws && !line.eof()) read_option(line, options);
   if (steps > 0) options.steps_per_epoch = steps;
   if (validation_batch > 0) options.validation = read_rows(folder + "/valid").batch(validation_batch);
   const Strategy strategy = make_strategy(kind, replicas);
   const auto scope = strategy.scope();
-  Model model = load_model(folder + "/model.keras");
+  Model model = load_model(folder + "/" + file);
   model.fit(read_rows(folder + "/train").batch(batch), options);
   save_model(model, folder + "/trained.keras");
 }

@@ -4,7 +4,7 @@ import dataclasses
 
 import keras
 import numpy as np
-from keras import layers, losses, metrics, optimizers
+from keras import callbacks, layers, losses, metrics, optimizers
 
 ACTIVATIONS = ["linear", "relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "sigmoid", "hard_sigmoid", "silu", "softplus",
                "softsign", "tanh", "softmax", "log_softmax"]
@@ -82,6 +82,8 @@ def draw_convolution(draw, shape, bias, activation):
     options = {"kernel_size": kernel, "padding": padding, "use_bias": bias, "activation": activation}
     if draw.chance(0.3):
         options["strides"] = 2
+    elif padding == "same" and draw.chance(0.3):
+        options["dilation_rate"] = 2
     kind = draw.pick(["Conv2D", "Conv2D", "DepthwiseConv2D", "SeparableConv2D"])
     if kind == "DepthwiseConv2D":
         return layers.DepthwiseConv2D(depth_multiplier=draw.whole(1, 2), **options, **of_weights(draw, "depthwise", "bias"))
@@ -296,6 +298,21 @@ def draw_input(draw):
     return keras.Input(shape), draw.whole(3, 9)
 
 
+def draw_callbacks(draw, has_schedule, monitors):
+    """By the words that fit_driver.cpp takes: functions that make Keras' callbacks."""
+    made = {}
+    if draw.chance(0.25):
+        monitor, delta, patience = draw.pick(monitors), draw.number(0, 0.1), draw.whole(0, 2)
+        restore, start = draw.chance(0.6), draw.whole(0, 1)
+        made[f"early_stopping {monitor} {delta} {patience} {int(restore)} {start}"] = lambda: callbacks.EarlyStopping(
+            monitor, delta, patience, restore_best_weights=restore, start_from_epoch=start)
+    if not has_schedule and draw.chance(0.2):
+        of_rate = draw.pick(monitors), draw.number(0.2, 0.8), draw.whole(0, 1), draw.number(0, 0.2), draw.whole(0, 2)
+        made["reduce_lr {} {} {} {} {}".format(*of_rate)] = lambda: callbacks.ReduceLROnPlateau(
+            of_rate[0], of_rate[1], of_rate[2], min_delta=of_rate[3], cooldown=of_rate[4])
+    return made
+
+
 class Case:
     """What one seed stands for: a compiled model, its data and the options of fit."""
 
@@ -310,8 +327,13 @@ class Case:
         self.train = self.draw_rows(max(rows, 5), draw.chance(0.4))
         self.valid_batch = draw.pick([0, 0, self.batch, draw.whole(2, 9)])
         self.valid = self.draw_rows(draw.whole(5, 14), draw.chance(0.4)) if self.valid_batch else None
-        self.epochs = draw.whole(1, 3)
+        optimizer = self.model.optimizer
+        has_schedule = not isinstance(optimizer._learning_rate, keras.Variable)
+        self.callbacks = draw_callbacks(draw, has_schedule, ["loss", "val_loss"] if self.valid else ["loss"])
+        self.epochs = draw.whole(1, 3) + 3 * bool(self.callbacks)
         self.initial_epoch = draw.pick([0, 0, 0, self.epochs - 1])
+        # Gradients that wait for an update are not in lockstep's files.
+        self.fits = 1 if optimizer.gradient_accumulation_steps else draw.pick([1, 1, 2])
         self.steps = draw.pick([0, 0, 0, draw.whole(1, -(-rows // self.batch))])
         self.class_weight = self.draw_class_weight()
 
@@ -343,6 +365,8 @@ class Case:
         self.compile()
 
     def compile(self):
+        for head in self.heads[1:]:
+            head.loss = head.loss if self.draw.chance(0.9) else None
         chosen = [self.draw.some(head.metrics, 0.4) for head in self.heads]
         weighted = [[metric for metric in of_one if self.draw.chance(0.3)] for of_one in chosen]
         plain = [[metric for metric in of_one if metric not in w] for of_one, w in zip(chosen, weighted)]
@@ -371,8 +395,9 @@ class Case:
             return {}
         return {label: self.draw.number(0, 3) for label in self.draw.some(range(classes), 0.8)}
 
-    def has_batch_normalization(self):
-        return any(isinstance(layer, layers.BatchNormalization) for layer in self.model.layers)
+    def any_replicas(self):
+        """Whether it is to be the same on any number of replicas."""
+        return self.synchronized or not any(isinstance(layer, layers.BatchNormalization) for layer in self.model.layers)
 
     def text(self):
         """The case in words: layers with their options, and the options of compile and fit."""
@@ -384,9 +409,9 @@ class Case:
                      if value is not None and not key.endswith("initializer") and key not in ("name", "dtype", "trainable")}
             lines.append(f"{layer.name} of {reads}{'' if layer.trainable else ', frozen'}: {plain}")
         lines.append(f"optimizer {type(self.model.optimizer).__name__} {self.model.optimizer.get_config()}")
-        lines += [f"output {head.loss.get_config()} {[getattr(m, 'name', m) for m in head.metrics]}" for head in self.heads]
+        lines += [f"output {head.loss and head.loss.get_config()} {[getattr(m, 'name', m) for m in head.metrics]}" for head in self.heads]
         weighted = "with sample weights" if self.train[2] is not None else f"class_weight {self.class_weight}"
         lines.append(f"{len(self.train[0][0])} rows in batches of {self.batch}, {weighted}, epochs {self.initial_epoch} to "
                      f"{self.epochs}, steps_per_epoch {self.steps}, validation batches of {self.valid_batch}, "
-                     f"synchronized {self.synchronized}")
+                     f"synchronized {self.synchronized}, {self.fits} fits, callbacks {list(self.callbacks)}")
         return "\n".join(lines)
