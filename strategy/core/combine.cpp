@@ -120,9 +120,7 @@ Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const T
   std::vector<Tensor> weighted;
   for (std::size_t i = 0; i < values.size(); ++i)
     weighted.push_back(weights[i] > 0 ? values[i] * weights[i] : Tensor::zeros(values[i].shape(), values[i].dtype()));
-  const Tensor mean = combine(workers, place, ReduceOp::sum, weighted) / std::accumulate(all.begin(), all.end(), 0.0);
-  // Rounded as the mean of equal copies is: assigned to every copy, the value reads as it was.
-  return combine(workers, place, ReduceOp::mean, std::vector(values.size(), mean));
+  return combine(workers, place, ReduceOp::sum, weighted) / std::accumulate(all.begin(), all.end(), 0.0);
 }
 
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {

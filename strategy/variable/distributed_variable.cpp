@@ -1,5 +1,6 @@
 #include "lockstep/strategy/variable/distributed_variable.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -86,6 +87,16 @@ IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerRe
   return combine(workers, place, op, slices.local_results());
 }
 
+/// The value that all replicas of all workers have, in memory of its own; undefined where they differ.
+Tensor equal_value(Cluster* workers, const std::string& place, std::span<const Tensor> copies) {
+  const Tensor own = combine(ReduceOp::sum, copies.first(1));
+  const Tensor first = workers ? value_of_chief(*workers, place, own) : own;
+  const double equal = std::ranges::all_of(copies, [&](const Tensor& copy) { return same_bits(copy, first); }) ? 1 : 0;
+  if (!workers) return equal == 1 ? first : Tensor();
+  const std::vector<std::vector<double>> all = gather_numbers(*workers, place, std::span(&equal, 1));
+  return std::ranges::all_of(all, [](const auto& of_worker) { return of_worker.front() == 1; }) ? first : Tensor();
+}
+
 /// `value` in equal parts; the first part keeps what integers leave over.
 PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
   std::vector<Tensor> shares;
@@ -156,7 +167,10 @@ Tensor SyncOnReadVariable::read() const {
     const Tensor first = combine(ReduceOp::sum, all.first(1));
     return workers() ? value_of_chief(*workers(), place, first) : first;
   }
-  if (spec().aggregation == Aggregation::mean) return weighted_mean(workers(), place, all, copy_weights());
+  if (spec().aggregation == Aggregation::mean) {
+    const Tensor equal = equal_value(workers(), place, all);  // which a sum in f32 divided by a number may not give
+    return equal.defined() ? equal : weighted_mean(workers(), place, all, copy_weights());
+  }
   return combine(workers(), place, ReduceOp::sum, all);
 }
 
