@@ -205,7 +205,9 @@ ConfigModel read_config_model(const Json& model) {
   require<InputError>(is_model(class_name), "the model is of class {}; known are Functional, Model and Sequential",
                       class_name);
   const Json& config = model.at("config");
-  return class_name == "Sequential" ? read_sequential(config) : read_functional(config);
+  ConfigModel read = class_name == "Sequential" ? read_sequential(config) : read_functional(config);
+  read.trainable = !config.is_object() || config.value("trainable", true);
+  return read;
 }
 
 const ConfigLayer* template_of_replicas(const ConfigModel& model) {

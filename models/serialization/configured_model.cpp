@@ -29,6 +29,7 @@ struct Member {
   std::string name;  ///< in the network
   std::string group;
   std::string top_level;
+  bool frozen = false;  ///< by a model around it
   std::optional<Layer> layer{};
   std::shared_ptr<ModelGraph> model{};
 };
@@ -47,6 +48,7 @@ struct Place {
   std::string top_level{};
   std::string model{};       ///< its name
   std::string class_name{};  ///< Functional or Sequential
+  bool frozen = false;       ///< by a model around it
 };
 
 /// What a call lies in, as a model's call, or is.
@@ -129,14 +131,16 @@ std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const st
     return shared;
   }
   const std::string& top_level = place.top_level.empty() ? layer.name : place.top_level;
-  auto member =
-      std::make_shared<Member>(Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level});
+  const bool frozen = place.frozen || !config_.trainable;
+  auto member = std::make_shared<Member>(
+      Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level, .frozen = frozen});
   if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);
   if (layer.model) {
     Place inner{.group = group + "/",
                 .top_level = top_level,
                 .model = layer.name,
-                .class_name = layer.class_name == "Sequential" ? "Sequential" : "Functional"};
+                .class_name = layer.class_name == "Sequential" ? "Sequential" : "Functional",
+                .frozen = frozen};
     const ConfigModel& model = without_replicas(*layer.model, inner);
     member->model = std::make_shared<ModelGraph>(opening_, model, inner);
   } else {
@@ -193,7 +197,10 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
   require<InputError>(!inputs.empty(), "layer '{}' is called on nothing", member.name);
   if (!member.layer) {
     Json values = *member.config->values;
-    if (values.is_object()) values["name"] = member.name;
+    if (values.is_object()) {
+      values["name"] = member.name;
+      if (member.frozen) values["trainable"] = false;
+    }
     LayerConfig config(member.config->class_name, values, inputs.front().shape().rank() + 1);
     member.layer = layer_from_config(config);
   }

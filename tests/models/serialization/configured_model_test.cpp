@@ -146,6 +146,23 @@ TEST(ConfiguredModel, CallsALayerInTheModeThatTheCallWasGiven) {
   EXPECT_EQ(written["config"]["layers"][1]["inbound_nodes"][0]["kwargs"], Json::parse(R"({"training": true})"));
 }
 
+TEST(ConfiguredModel, TrainsNoLayerOfAModelThatDoesNotTrain) {
+  const auto trainable_weights = [](bool outer_trains, bool inner_trains) {
+    Json inner = template_config();
+    inner["name"] = "inner";
+    inner["config"]["trainable"] = inner_trains;
+    inner["inbound_nodes"] = Json::parse(R"([[["first", 0, 0, {}]]])");
+    Json model =
+        model_of("Model", "outer", {input("x", "[null, 7]"), dense("first", 4, R"([[["x", 0, 0, {}]]])"), inner},
+                 R"([["x", 0, 0]])", R"([["inner", 1, 0]])");
+    model["config"]["trainable"] = outer_trains;
+    return network_of(model_from_config(model)).trainable_variables().size();
+  };
+  EXPECT_EQ(trainable_weights(true, true), 6U);
+  EXPECT_EQ(trainable_weights(true, false), 2U);
+  EXPECT_EQ(trainable_weights(false, true), 0U);
+}
+
 TEST(ConfiguredModel, NamesOutputsAfterTheModelsThatGiveThem) {
   Json inner = template_config();
   inner["name"] = "inner";
