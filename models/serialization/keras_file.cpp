@@ -72,7 +72,7 @@ void write_training(hdf5::Writer& file, const Training& training) {
 void save_keras_file(const Network& network, const std::string& name, const std::optional<Training>& training,
                      const std::string& path) {
   const std::string about = metadata();
-  Json model = network_config(network, file_names(network, name));
+  Json model = network_config(network, file_names(network, name, ConfigForm::keras_3));
   if (training) model["compile_config"] = compile_config(training->config, ConfigForm::keras_3);
   const std::string config = model.dump();
   hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float) +

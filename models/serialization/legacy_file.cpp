@@ -177,7 +177,7 @@ std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attri
 
 void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
                       const std::string& path) {
-  const NetworkNames used = file_names(network, name);
+  const NetworkNames used = file_names(network, name, ConfigForm::legacy_h5);
   const std::string config = network_config(network, used, ConfigForm::legacy_h5).dump();
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
                     (training ? bytes_of_optimizer(*training) : 0));

@@ -121,17 +121,16 @@ NetworkNames own_names(const Network& network, const std::string& model) {
   return names;
 }
 
-NetworkNames file_names(const Network& network, const std::string& model) {
+NetworkNames file_names(const Network& network, const std::string& model, ConfigForm form) {
   NetworkNames names = own_names(network, model);
   std::ranges::replace(names.model, '/', '_');
   UniqueNames unique;
+  if (form == ConfigForm::legacy_h5)
+    for (const char* reserved : {".", "top_level_model_weights"}) unique.take(reserved);
   std::vector<std::string*> to_change;
   for (std::vector<std::string>* const list : {&names.inputs, &names.layers})
     for (std::string& name : *list)
-      if (name.find('/') == std::string::npos)
-        unique.take(name);
-      else
-        to_change.push_back(&name);
+      if (name.find('/') != std::string::npos || !unique.take(name)) to_change.push_back(&name);
   for (std::string* const name : to_change) {
     std::ranges::replace(*name, '/', '_');
     *name = unique.make(*name);

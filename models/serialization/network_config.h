@@ -22,8 +22,8 @@ struct NetworkNames {
 /// The network's own, as a model of this name.
 NetworkNames own_names(const Network& network, const std::string& model);
 /// Those that Keras 3 takes: with "_" for each "/", which names of Keras 2 may have, and a number after them where that
-/// name is another's.
-NetworkNames file_names(const Network& network, const std::string& model);
+/// name is another's. In a legacy file a number also follows names that its groups have another use for.
+NetworkNames file_names(const Network& network, const std::string& model, ConfigForm form);
 
 /// Keras 3's configuration of a functional model under these names: its layers with their options, and between which
 /// results each of their calls stands. Never nested. Throws Unsupported, naming the layer, for one that is none of

@@ -176,7 +176,7 @@ TEST(NetworkNames, OfFilesHaveNoSlash) {
   const Symbol x = Input({2}, "in/x");
   const Symbol y = Dense({.units = 2, .name = "a/b"})(Dense({.units = 2, .name = "a_b"})(x));
   const Network network(x, Dense({.units = 2, .name = "plain"})(y), 0);
-  const NetworkNames names = file_names(network, "my/model");
+  const NetworkNames names = file_names(network, "my/model", ConfigForm::keras_3);
   EXPECT_EQ(names.model, "my_model");
   EXPECT_THAT(names.inputs, ElementsAre("in_x"));
   EXPECT_THAT(names.layers, ElementsAre("a_b", "a_b_1", "plain"));

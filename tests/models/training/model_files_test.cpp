@@ -115,6 +115,13 @@ TEST_P(ModelFiles, HaveNamesThatKeras3Takes) {
   EXPECT_EQ(loaded.optimizer().state().slots.size(), 2U);
 }
 
+TEST_P(ModelFiles, HaveNamesThatHdf5Takes) {
+  const Symbol x = Input({2}, "vars");
+  const Model saved(x, Dense({.units = 2, .name = "."})(Dense({.units = 2, .name = "top_level_model_weights"})(x)));
+  save_model(saved, file_);
+  EXPECT_EQ(test::weights_of(load_model(file_)), test::weights_of(saved));
+}
+
 TEST_P(ModelFiles, NameWhatIsWrong) {
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_model(file_));
   test::write_text(file_, "text");
