@@ -1,0 +1,517 @@
+"""Sends random models through every pair of formats, between Keras and lockstep, and compares what comes out: what they
+predict, all weights to the bit, names, what trains, how they were compiled, and what the optimizer knows.
+
+usage: files_fuzz.py --driver FILES_FUZZ_DRIVER [--seconds S] [--seed N]
+  --seconds S  how long; cases have the seeds after the time, or after N
+  --seed N     without --seconds: the case of this seed alone
+"""
+
+import argparse
+import collections
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import traceback
+import warnings
+
+# The files are the same whatever computes; NumPy compiles nothing.
+os.environ.update(KERAS_BACKEND="numpy", OMP_NUM_THREADS="1", JAX_PLATFORMS="cpu")
+warnings.filterwarnings("ignore")
+
+import absl.logging
+import h5py
+import keras
+import numpy as np
+from keras import layers
+from keras.src.legacy.saving.legacy_h5_format import load_optimizer_weights_from_hdf5_group
+
+import random_models
+from random_models import ends_of
+
+ROWS = 6
+TOLERANCE = 1e-4  # of predictions, relative to the largest one when that exceeds 1
+OF_BFLOAT16 = 2**-4  # that of models that compute in it
+WHOLE = (".keras", ".h5")  # formats of whole models
+MOST_FAILURES = 10
+
+
+class Difference(Exception):
+    """What came out is not what went in."""
+
+
+def require_same(what, ours, theirs):
+    """Names the first parts that differ."""
+    if ours == theirs:
+        return
+    if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
+        for key, value in ours.items():
+            require_same(f"{what}: {key}", value, theirs[key])
+    elif isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)) and len(ours) == len(theirs):
+        for number, (mine, value) in enumerate(zip(ours, theirs)):
+            require_same(f"{what}: {number}", mine, value)
+    raise Difference(f"{what}: {str(ours)[:300]} is not {str(theirs)[:300]}")
+
+
+class Driver:
+    """The other side: one process for all cases."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, do, **words):
+        words = {key: str(value) if isinstance(value, pathlib.Path) else value for key, value in words.items()}
+        self.process.stdin.write(json.dumps({"do": do, **words}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the driver ended with {self.process.wait()} at {do} {words}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Difference(f"lockstep's {do}: {answer['error']}")
+        return answer
+
+
+def bits(array):
+    return np.ascontiguousarray(array, "<f4").tobytes()
+
+
+def values_of(variables):
+    return [bits(variable.value) for variable in variables]
+
+
+def leaves(model):
+    """Its layers but inputs, each once, those of models in it included."""
+    found = {}
+    for layer in model.layers:
+        inner = leaves(layer) if isinstance(layer, keras.Model) else [layer]
+        found.update((id(leaf), leaf) for leaf in inner if not isinstance(leaf, layers.InputLayer))
+    return list(found.values())
+
+
+def is_nested(model):
+    return any(isinstance(layer, keras.Model) for layer in model.layers)
+
+
+def option_lists(layer):
+    """Its options, but those that lockstep's files may leave out."""
+    config = json.loads(json.dumps(layer.get_config()))
+    return {key: value for key, value in config.items() if not key.endswith("_initializer") and key not in ("seed", "name", "trainable")}
+
+
+def save_by_keras(model, path):
+    """Keras loses how a model was compiled when it saves its legacy format."""
+    compiled = dict(model._compile_config.config) if model.compiled else {}
+    try:
+        model.save(path)
+    finally:
+        if model.compiled:
+            model._compile_config.config.update(compiled)
+
+
+def slots_of(optimizer):
+    """(slot, the variable's value, the slot's), of a Keras optimizer that has been built."""
+    trained = getattr(optimizer, "_trainable_variables", None) or []
+    kept = {"_momentums": "momentum", "momentums": "momentum", "_velocities": "velocity", "_velocity_hats": "velocity_hat",
+            "_accumulators": "accumulator", "_average_gradients": "average_gradient",
+            "_model_variables_moving_average": "average"}
+    return sorted((name, bits(variable.value), bits(slot.value)) for key, name in kept.items()
+                  for variable, slot in zip(trained, getattr(optimizer, key, None) or []) if slot is not None)
+
+
+def by_output(model, value):
+    """What a part of Keras' compile_config says of each output."""
+    count, names = len(model.outputs), ends_of(model.outputs)
+    if count == 1 and isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list):
+        return value
+    if isinstance(value, dict) and "class_name" not in value:
+        return [value.get(name) for name in names]
+    return value if isinstance(value, list) and len(value) == count and count > 1 else [value] * count
+
+
+def object_of(value):
+    if not isinstance(value, dict):
+        return value
+    config = {key: float(np.float32(x)) if isinstance(x, float) else x for key, x in value["config"].items()
+              if key not in ("dtype", "reduction", "name", "fn", "ignore_class", "summation_method", "axis", "multi_label") and x is not None}
+    return value["class_name"], config
+
+
+def require_options(what, ours, theirs):
+    """Ours, of which theirs may leave out some."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key, value in theirs.items():
+            require_options(f"{what}: {key}", ours.get(key), value)
+    elif isinstance(theirs, (list, tuple)) and isinstance(ours, (list, tuple)) and len(ours) == len(theirs):
+        for mine, value in zip(ours, theirs):
+            require_options(what, mine, value)
+    else:
+        require_same(what, ours, theirs)
+
+
+def compiled_as(model, config):
+    if config is None:
+        return None
+    optimizer = dict(config["optimizer"]["config"])
+    off = {"clipnorm": None, "clipvalue": None, "global_clipnorm": None, "ema_overwrite_frequency": None,
+           "gradient_accumulation_steps": None, "use_ema": False, "weight_decay": None, "loss_scale_factor": None}
+    options = {key: object_of(x) if isinstance(x, dict) else float(np.float32(x)) if isinstance(x, float) else x
+               for key, x in optimizer.items() if key not in off or x != off[key]}
+    if not options.get("use_ema"):
+        options.pop("ema_momentum", None)
+    weights = config.get("loss_weights")
+    metrics = [value if isinstance(value, list) else [value] for value in by_output(model, config.get("metrics"))]
+    if len(model.outputs) == 1 and metrics and isinstance(config.get("metrics"), list):
+        metrics = [config["metrics"]]
+    return {"optimizer": (config["optimizer"]["class_name"], options),
+            "loss": [object_of(value) for value in by_output(model, config["loss"])],
+            "loss_weights": by_output(model, weights) if weights else [1.0] * len(model.outputs),
+            "metrics": [[object_of(metric) for metric in each if metric is not None] for each in metrics]}
+
+
+class Ours:
+    """The driver's model as it is now, with all its values."""
+
+    def __init__(self, answer, values):
+        self.answer = answer
+        self.layers = []
+        trained = []
+        for layer in answer["layers"]:
+            weights = []
+            for weight in layer["weights"]:
+                count = int(np.prod(weight["shape"]))
+                weights.append(bits(values[:count]))
+                trained += [(weights[-1], weight["shape"])] if weight["trainable"] else []
+                values = values[count:]
+            self.layers.append((layer["name"], layer["class"], weights))
+        self.trained = [value for value, _ in trained]
+        self.slots = []
+        for slot in answer["optimizer"]["slots"] if "optimizer" in answer else []:
+            for variable, shape in trained:
+                count = int(np.prod(shape))
+                self.slots.append((slot, variable, bits(values[:count])))
+                values = values[count:]
+        self.slots.sort()
+
+    def facts(self, nested):
+        """All, but for what models in the model lose: their order and their results' names."""
+        if not nested:
+            return {"model": self.answer, "layers": self.layers, "slots": self.slots}
+        model = {key: value for key, value in self.answer.items() if key not in ("outputs", "layers")}
+        return {"model": model, "layers": sorted(x[1:] for x in self.layers), "slots": self.slots}
+
+
+class Case:
+    """A random model and a folder for its files."""
+
+    def __init__(self, seed, driver, folder, counts):
+        self.seed, self.driver, self.folder, self.counts = seed, driver, pathlib.Path(folder), counts
+        self.draw = random_models.Generator(seed)
+        self.spec = self.draw.spec()
+        self.model = self.draw.made[self.spec["model"]]
+        random_models.randomize(self.draw, self.model)
+        self.draw.freeze()
+        self.compiled = self.draw.chance(0.6)
+        self.trains = self.compiled and random_models.compile_randomly(self.draw, self.model)
+        if self.compiled:
+            random_models.take_steps(self.draw, self.model)
+        self.nested = is_nested(self.model)
+        self.tolerance = OF_BFLOAT16 if self.draw.mixed else TOLERANCE
+        self.write_inputs()
+        self.expected = self.predictions_of(self.model)
+
+    def write_inputs(self):
+        self.inputs = []
+        for number, input in enumerate(self.model.inputs):
+            shape = (ROWS, *input.shape[1:])
+            ids = any(number_in == [-1 - number, 0] and self.spec["pool"][call["layer"]].get("class") == "Embedding"
+                      for call in self.spec["pool"][self.spec["model"]]["model"]["calls"] for number_in in call["inputs"])
+            values = self.draw.random.integers(0, 9, shape) if ids or len(shape) == 2 and self.has_embedding() else \
+                self.draw.random.normal(size=shape)
+            self.inputs.append(values.astype("<f4"))
+            self.inputs[-1].tofile(self.folder / f"input_{number}")
+
+    def has_embedding(self):
+        return any(entry.get("class") == "Embedding" for entry in self.spec["pool"])
+
+    # What each side has.
+
+    def predictions_of(self, model):
+        results = model(self.inputs if len(self.inputs) > 1 else self.inputs[0], training=False)
+        return [np.asarray(result, "f4") for result in (results if isinstance(results, (list, tuple)) else [results])]
+
+    def check_predictions(self, ours, what):
+        for number, (mine, expected) in enumerate(zip(ours, self.expected, strict=True)):
+            finite = np.isfinite(expected)
+            if not finite.any():
+                continue
+            difference = np.abs(mine.reshape(expected.shape)[finite] - expected[finite]).max()
+            if not difference <= self.tolerance * max(1, np.abs(expected[finite]).max()):
+                raise Difference(f"{what}: output {number} differs by {difference:.1e} of "
+                                 f"{np.abs(expected[finite]).max():.1e}")
+
+    def ours(self, what):
+        """The driver's model, whose predictions are checked."""
+        self.driver.ask("predict", folder=self.folder)
+        self.check_predictions([np.fromfile(self.folder / f"output_{i}", "<f4") for i in range(len(self.expected))], what)
+        answer = self.driver.ask("values", path=self.folder / "values")
+        return Ours(answer, np.fromfile(self.folder / "values", "<f4"))
+
+    def open_ours(self, path, what):
+        self.driver.ask("open", path=path, replicas=self.draw.size(3))
+        return self.ours(what)
+
+    def open_keras(self, path):
+        """As Keras opens the file; that of a legacy one has the optimizer's values here, which Keras leaves out."""
+        model = keras.saving.load_model(path)
+        if path.suffix == ".h5" and model.compiled:
+            with h5py.File(path) as file:
+                values = [np.asarray(value) for value in load_optimizer_weights_from_hdf5_group(file)]
+            optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+            if len(values) > len(optimizer.variables):
+                optimizer.build(model.trainable_variables)
+            for variable, value in zip(optimizer.variables, values, strict=True):
+                variable.assign(value)
+            model.optimizer = optimizer
+        return model
+
+    # Comparisons.
+
+    def compare_keras(self, model, what, names=True):
+        """A model that Keras opened with the one of the case."""
+        theirs = self.model
+        require_same(f"{what}: name", model.name, theirs.name)
+        if names:
+            require_same(f"{what}: inputs", ends_of(model.inputs), ends_of(theirs.inputs))
+            require_same(f"{what}: outputs", ends_of(model.outputs), ends_of(theirs.outputs))
+            require_same(f"{what}: layers", [x.name for x in leaves(model)], [x.name for x in leaves(theirs)])
+            for ours, other in zip(leaves(model), leaves(theirs), strict=True):
+                require_same(f"{what}: options of {other.name!r}", option_lists(ours), option_lists(other))
+        kinds = [sorted((type(x).__name__, values_of(x.weights)) for x in leaves(which)) for which in (model, theirs)]
+        require_same(f"{what}: weights", *kinds)
+        trained = [sorted(values_of(which.trainable_variables)) for which in (model, theirs)]
+        require_same(f"{what}: trainable weights", *trained)
+        self.check_predictions(self.predictions_of(model), what)
+        compiled = [compiled_as(which, which.get_compile_config() if which.compiled else None) for which in (model, theirs)]
+        require_options(f"{what}: compiled", *compiled)
+        if not theirs.compiled:
+            return
+        counts = [int(which.optimizer._iterations.value) for which in (model, theirs)]
+        require_same(f"{what}: steps", *counts)
+        if theirs.optimizer.built:
+            require_same(f"{what}: optimizer's values", slots_of(model.optimizer), slots_of(theirs.optimizer))
+
+    def compare_ours(self, ours, what):
+        """The driver's model with the one of the case."""
+        theirs = self.model
+        answer = ours.answer
+        require_same(f"{what}: name", answer["name"], theirs.name)
+        outputs = ends_of(theirs.outputs)
+        if len(set(outputs)) == len(outputs):
+            require_same(f"{what}: outputs", answer["outputs"], outputs)
+        named = [(x.name, type(x).__name__, values_of(x.weights)) for x in leaves(theirs)]
+        if self.nested:
+            require_same(f"{what}: weights", sorted(x[1:] for x in ours.layers), sorted(x[1:] for x in named))
+        else:
+            require_same(f"{what}: layers", sorted(ours.layers), sorted(named))
+        require_same(f"{what}: trainable weights", sorted(ours.trained), sorted(values_of(theirs.trainable_variables)))
+        require_same(f"{what}: compiled", "compile" in answer, bool(theirs.compiled))
+        if not theirs.compiled:
+            return
+        require_options(f"{what}: compiled", compiled_as(theirs, answer["compile"]),
+                        compiled_as(theirs, theirs.get_compile_config()))
+        require_same(f"{what}: steps", answer["optimizer"]["steps"], int(theirs.optimizer._iterations.value))
+        require_same(f"{what}: optimizer's values", ours.slots, slots_of(theirs.optimizer))
+
+    # The ways.
+
+    def keras_can(self, format):
+        """Whether Keras opens what it saves itself, which it does not for all models in its legacy format."""
+        path = self.folder / f"theirs{format}"
+        try:
+            save_by_keras(self.model, path)
+            self.compare_keras(self.open_keras(path), "Keras alone")
+            return True
+        except Exception as error:
+            self.leave_out(format, error)
+            return False
+
+    def leave_out(self, format, error):
+        self.counts[f"not Keras' own {format}: {type(error).__name__} {str(error)[:70]!r}"] += 1
+
+    def begun_by_keras(self):
+        self.able = [format for format in WHOLE if self.keras_can(format)]
+        for first in self.able:
+            opened = self.open_ours(self.folder / f"theirs{first}", f"{first} of Keras, opened by lockstep")
+            self.compare_ours(opened, f"{first} of Keras, opened by lockstep")
+            for second in self.able:
+                what = f"{first} of Keras, then {second} of lockstep"
+                self.driver.ask("open", path=self.folder / f"theirs{first}", replicas=1)
+                path = self.folder / f"ours{second}"
+                self.driver.ask("save", path=path)
+                self.compare_keras(self.open_keras(path), f"{what}, opened by Keras", names=not self.nested)
+                again = self.open_ours(path, f"{what}, opened by lockstep")
+                require_same(f"{what}, opened by lockstep", again.facts(self.nested), opened.facts(self.nested))
+                self.counts[f"{first} -> {second}"] += 1
+
+    def make_ours(self, compile=None, spec=None):
+        """A model that begins in lockstep, with weights of its own."""
+        self.driver.ask("make", spec=spec or self.spec, compile=compile, replicas=self.draw.size(3))
+
+    def make_theirs(self):
+        """The model of the case once more, with other weights."""
+        again = random_models.Generator(self.seed)
+        spec = again.spec()
+        return again.made[spec["model"]]
+
+    def check_loaded(self, what):
+        """The weights that lockstep's own model has after loading those of the case's."""
+        ours = self.ours(what)
+        kinds = sorted((x[1], x[2]) for x in ours.layers)
+        require_same(f"{what}: weights", kinds, sorted((type(x).__name__, values_of(x.weights)) for x in leaves(self.model)))
+        return ours
+
+    def weights(self):
+        """Files of weights, between a model that Keras made and the same one that lockstep made."""
+        path = self.folder / "theirs.weights.h5"
+        self.model.save_weights(path)
+        read = [path] + [self.folder / f"theirs{format}" for format in (".h5",) if format in self.able]
+        for file in read:
+            self.make_ours()
+            self.driver.ask("load_weights", path=file)
+            ours = self.check_loaded(f"{file.name} of Keras, loaded by lockstep")
+            for format in (".weights.h5", ".safetensors"):
+                path = self.folder / f"ours{format}"
+                self.driver.ask("save_weights", path=path)
+                self.make_ours()
+                self.driver.ask("load_weights", path=path)
+                what = f"{file.name} of Keras, then {format} of lockstep, loaded by lockstep"
+                require_same(what, self.check_loaded(what).facts(self.nested), ours.facts(self.nested))
+                self.counts[f"{file.name[6:]} -> {format}, weights"] += 1
+        self.load_weights_by_keras(self.folder / "ours.weights.h5")
+        if not self.nested:
+            for format in self.able:
+                self.driver.ask("save", path=self.folder / f"ours{format}")
+                self.load_weights_by_keras(self.folder / f"ours{format}")
+
+    def load_weights_by_keras(self, path):
+        model = self.make_theirs()
+        model.load_weights(path)
+        require_same(f"{path.name} of lockstep, its weights loaded by Keras", values_of(model.weights),
+                     values_of(self.model.weights))
+        self.counts[f"{path.name[4:]}, weights for Keras"] += 1
+
+    def with_slashes(self, spec):
+        """The same with names that Keras 2 takes, and Keras 3 and files do not."""
+        spec = json.loads(json.dumps(spec))
+        for entry in spec["pool"]:
+            if "config" in entry and entry["config"]["name"] and self.draw.chance(0.3):
+                entry["config"]["name"] = "block/" + entry["config"]["name"]
+        return spec
+
+    def begun_by_lockstep(self):
+        """As begun_by_keras, the other way round."""
+        has_slashes = self.draw.chance(0.3)
+        spec = self.with_slashes(self.spec) if has_slashes else self.spec
+        self.make_ours(self.model.get_compile_config() if self.compiled else None, spec)
+        if self.trains and self.model.trainable_variables:
+            self.driver.ask("train", folder=self.folder)
+        self.driver.ask("predict", folder=self.folder)
+        self.expected = [np.fromfile(self.folder / f"output_{i}", "<f4").reshape(expected.shape)
+                         for i, expected in enumerate(self.expected)]
+        begun = self.ours("begun by lockstep")
+        for first in self.able:
+            path = self.folder / f"begun{first}"
+            self.driver.ask("save", path=path)
+        for first in self.able:
+            model = self.open_keras(self.folder / f"begun{first}")
+            self.compare_begun(model, begun, f"begun by lockstep, {first} opened by Keras", has_slashes)
+            for second in self.able:
+                what = f"begun by lockstep, {first}, then {second} of Keras, opened by lockstep"
+                try:
+                    save_by_keras(model, self.folder / f"theirs{second}")
+                except ValueError as error:
+                    self.leave_out(second, error)
+                    continue
+                again = self.open_ours(self.folder / f"theirs{second}", what)
+                self.compare_begun(model, again, what, has_slashes)
+                self.counts[f"{first} of lockstep -> {second}"] += 1
+
+    def compare_begun(self, model, ours, what, has_slashes):
+        """What Keras has of a model of the driver's, which was, or is, as `ours` says."""
+        answer = ours.answer
+        require_same(f"{what}: name", model.name, answer["name"])
+        theirs = [(x.name, type(x).__name__, values_of(x.weights)) for x in leaves(model)]
+        if self.nested or has_slashes:
+            require_same(f"{what}: weights", sorted(x[1:] for x in theirs), sorted(x[1:] for x in ours.layers))
+        else:
+            require_same(f"{what}: inputs", ends_of(model.inputs), answer["inputs"])
+            require_same(f"{what}: layers", sorted(theirs), sorted(ours.layers))
+            if len(set(outputs := ends_of(model.outputs))) == len(outputs):
+                require_same(f"{what}: outputs", outputs, answer["outputs"])
+        require_same(f"{what}: trainable weights", sorted(values_of(model.trainable_variables)), sorted(ours.trained))
+        self.check_predictions(self.predictions_of(model), what)
+        require_same(f"{what}: compiled", model.compiled, "compile" in answer)
+        if not model.compiled:
+            return
+        require_options(f"{what}: compiled", compiled_as(model, answer["compile"]),
+                        compiled_as(model, model.get_compile_config()))
+        require_same(f"{what}: steps", int(model.optimizer._iterations.value), answer["optimizer"]["steps"])
+        if ours.slots:
+            require_same(f"{what}: optimizer's values", slots_of(model.optimizer), ours.slots)
+
+    def run(self):
+        self.begun_by_keras()
+        if not self.draw.has_models_in_sequences():
+            self.weights()
+            self.begun_by_lockstep()
+
+
+def run_case(seed, driver, counts, show):
+    with tempfile.TemporaryDirectory() as folder:
+        case = None
+        try:
+            case = Case(seed, driver, folder, counts)
+            if show:
+                case.model.summary(expand_nested=True)
+            case.run()
+            return True
+        except Exception as error:  # also what Keras says of lockstep's files
+            print(f"seed {seed}: {error if isinstance(error, Difference) else traceback.format_exc(limit=-4)}")
+            print(f"  the model: {json.dumps(case.spec)[:6000] if case else 'not made'}", flush=True)
+            return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seed", type=int)
+    arguments = parser.parse_args()
+    absl.logging.set_verbosity(absl.logging.ERROR)
+    driver = Driver(arguments.driver)
+    end = time.monotonic() + (arguments.seconds or 0)
+    seed = int(time.time()) if arguments.seed is None else arguments.seed
+    print(f"first seed: {seed}", flush=True)
+    counts = collections.Counter()
+    failures = 0
+    while True:
+        failures += not run_case(seed, driver, counts, show=arguments.seconds is None)
+        counts["cases"] += 1
+        seed += 1
+        if time.monotonic() >= end or failures >= MOST_FAILURES:
+            break
+    for what, count in sorted(counts.items()):
+        print(f"{count:6} {what}")
+    if counts["cases"] >= 20:
+        missing = [f"{first} -> {second}" for first in WHOLE for second in WHOLE if not counts[f"{first} -> {second}"]]
+        assert not missing, f"no case went {missing}"
+    raise SystemExit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
