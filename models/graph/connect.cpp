@@ -10,7 +10,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
   for (std::size_t i = 0; i < inputs.size(); ++i)
     require(inputs[i].shape() == inputs_[i].shape, "input '{}' of '{}' takes {}, got {}", inputs_[i].name, model->name,
             inputs_[i].shape, inputs[i].shape());
-  const auto made = std::make_shared<const ModelCall>(model_call(model, inputs));
+  const auto made = std::make_shared<ModelCall>(ModelCall{.model = model, .inputs = numbers_of(inputs)});
   std::vector<Symbol> results;
   for (const GraphCall& call : calls_) {
     std::vector<Symbol> from;
@@ -25,6 +25,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
   }
   std::vector<Symbol> outputs;
   for (const int output : outputs_) outputs.push_back(results[static_cast<std::size_t>(output)]);
+  made->results = numbers_of(outputs);
   return outputs;
 }
 

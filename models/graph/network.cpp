@@ -101,6 +101,7 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
   std::unordered_map<const LayerImpl*, int> layer_of;
   std::unordered_map<std::uint64_t, int> made_by;  // the same by the nodes' numbers
   std::unordered_map<const ModelCall*, int> number_of;
+  std::vector<const ModelCall*> called;  // by that number
   std::vector<std::string> models;
   const std::vector<const Symbol::Node*> nodes = ancestors(outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -126,7 +127,8 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     if (const ModelCall* const part_of = node->part_of.get()) {
       const auto [number, is_new] = number_of.try_emplace(part_of, static_cast<int>(model_calls_.size()));
       if (is_new) {
-        model_calls_.push_back({.model = part_of->model});
+        model_calls_.push_back({.model = part_of->model, .mode = part_of->mode});
+        called.push_back(part_of);
         for (const std::uint64_t from : part_of->inputs)
           if (const auto read = made_by.find(from); read != made_by.end())
             model_calls_.back().inputs.push_back(read->second);
@@ -135,6 +137,12 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     }
     call_of[node] = made_by[node->number] = static_cast<int>(calls_.size());
     calls_.push_back(std::move(call));
+  }
+  for (std::size_t i = 0; i < called.size(); ++i) {
+    for (const std::uint64_t result : called[i]->results) {
+      const auto made = made_by.find(result);
+      model_calls_[i].results.push_back(made == made_by.end() ? -1 : made->second);
+    }
   }
   for (const Symbol& output : outputs) {
     outputs_.push_back(call_of.at(&output.node()));

@@ -12,13 +12,6 @@
 
 namespace lockstep {
 
-/// An input of a network.
-struct NetworkInput {
-  /// Given to Input.
-  std::string name;
-  Shape shape;  ///< without the batch axis
-};
-
 /// One call of a layer.
 struct GraphCall {
   int layer = 0;                          ///< which of the network's layers
@@ -33,6 +26,8 @@ struct GraphCall {
 struct GraphModelCall {
   std::shared_ptr<const NestedModel> model;  ///< the one that is called
   std::vector<int> inputs{};                 ///< as GraphCall's; those left out that nothing in the network reads
+  std::vector<int> results{};                ///< by result the call that gives it; -1 where nothing reads it
+  std::optional<Mode> mode{};                ///< what the call was given
 };
 
 /// One call as it is carried out.

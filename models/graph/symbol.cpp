@@ -33,10 +33,10 @@ Symbol Input(const Shape& shape, std::string name) {  // NOLINT: Keras' name
       Symbol::Node{.layer = {}, .inputs = {}, .shape = shape, .name = std::move(name), .number = next_number()}));
 }
 
-ModelCall model_call(std::shared_ptr<const NestedModel> model, const std::vector<Symbol>& inputs) {
-  ModelCall call{.model = std::move(model), .inputs = {}};
-  for (const Symbol& input : inputs) call.inputs.push_back(input.node().number);
-  return call;
+std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols) {
+  std::vector<std::uint64_t> numbers;
+  for (const Symbol& symbol : symbols) numbers.push_back(symbol.node().number);
+  return numbers;
 }
 
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }

@@ -46,8 +46,8 @@ class Symbol {
   Handle<const Node, "symbol"> node_;
 };
 
-/// A call of the model on these symbols.
-ModelCall model_call(std::shared_ptr<const NestedModel> model, const std::vector<Symbol>& inputs);
+/// Symbol::Node::number of each.
+std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
 /// The same symbol but for what edit(node) changes.
 template <class Edit>
 Symbol edited(const Symbol& symbol, const Edit& edit) {

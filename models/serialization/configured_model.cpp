@@ -83,14 +83,16 @@ class ModelGraph {
   }
 
   std::vector<Symbol> call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const;
-  /// What this is as part of others, once its layers have been made.
-  void list_layers() const;
+  /// What this is as part of others, from its first call.
+  void describe(const std::vector<Symbol>& inputs, const Results& results) const;
 
   Opening& opening_;
   const ConfigModel& config_;
   std::vector<std::shared_ptr<Member>> members_;  ///< null for inputs
   std::shared_ptr<NestedModel> nested_;
 };
+
+Mode mode_of(bool training) { return training ? Mode::train : Mode::inference; }
 
 std::string name_in_network(Opening& opening, const std::string& name, const std::string& model) {
   return opening.names.take(name) ? name : opening.names.make(fmt::format("{}_{}", model, name));
@@ -236,28 +238,58 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ConfigReference>& referen
 std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const {
   count_call();
   if (member.model) {
-    if (!within.part_of) within.part_of = std::make_shared<const ModelCall>(model_call(member.model->nested_, inputs));
+    std::shared_ptr<ModelCall> outermost;
+    if (!within.part_of) {
+      outermost = std::make_shared<ModelCall>(ModelCall{.model = member.model->nested_, .inputs = numbers_of(inputs)});
+      if (within.training) outermost->mode = mode_of(*within.training);
+      within.part_of = outermost;
+    }
     std::vector<Symbol> results = member.model->call(inputs, within);
-    member.model->list_layers();
+    if (outermost) outermost->results = numbers_of(results);
     return results;
   }
   return {edited(call_layer(member, inputs), [&](Symbol::Node& node) {
     node.part_of = within.part_of;
-    if (within.training) node.mode = *within.training ? Mode::train : Mode::inference;
+    if (within.training) node.mode = mode_of(*within.training);
   })};
 }
 
-void ModelGraph::list_layers() const {
-  if (!nested_->layers.empty()) return;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i] == nullptr) {
-      if (nested_->class_name != "Sequential") nested_->inputs.push_back(config_.layers[i].name);
-    } else if (members_[i]->model) {
-      nested_->layers.push_back({.model = members_[i]->model->nested_});
-    } else if (members_[i]->layer) {
-      nested_->layers.push_back({.layer = members_[i]->layer});
-    }
+void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& results) const {
+  std::map<std::string, int> first_call;  // by layer its first call's number; by input -1 - its number
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    nested_->inputs.push_back({.name = config_.inputs[i].layer, .shape = inputs[i].shape()});
+    first_call[config_.inputs[i].layer] = -1 - static_cast<int>(i);
   }
+  int calls = 0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i] == nullptr) continue;
+    const std::string& name = config_.layers[i].name;
+    require<InputError>(first_call.emplace(name, calls).second, "model '{}' has two layers of the name '{}'",
+                        config_.name, name);
+    calls += static_cast<int>(results.at(name).size());
+  }
+  const auto result_of = [&](const ConfigReference& reference) {
+    const int first = first_call.at(reference.layer);
+    return PartResult{.call = first < 0 ? first : first + static_cast<int>(reference.call),
+                      .result = static_cast<int>(reference.result)};
+  };
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i] == nullptr) continue;
+    const ConfigLayer& layer = config_.layers[i];
+    const std::vector<std::vector<Symbol>>& made = results.at(layer.name);
+    for (std::size_t call = 0; call < made.size(); ++call) {
+      PartCall& described = nested_->calls.emplace_back();
+      described.part = static_cast<int>(nested_->layers.size());
+      for (const ConfigReference& input : layer.calls[call].inputs) described.inputs.push_back(result_of(input));
+      if (members_[i]->layer) described.shape = made[call].front().shape();
+      if (layer.calls[call].training) described.mode = mode_of(*layer.calls[call].training);
+    }
+    if (members_[i]->model)
+      nested_->layers.push_back({.model = members_[i]->model->nested_});
+    else if (!made.empty())
+      nested_->layers.push_back({.layer = members_[i]->layer->with_name(layer.name)});
+  }
+  for (const ConfigReference& output : config_.outputs) nested_->outputs.push_back(result_of(output));
 }
 
 std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
@@ -295,6 +327,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
   }
   require<InputError>(first_missing(config_.outputs, results) == nullptr,
                       "model '{}': what its outputs are computed from is missing or goes in a loop", config_.name);
+  if (nested_->calls.empty()) describe(inputs, results);
   return find(config_.outputs, results);
 }
 

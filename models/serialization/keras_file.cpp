@@ -13,7 +13,6 @@
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_2.h>
-#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/serialization/zip_file.h>
@@ -69,15 +68,16 @@ void write_training(hdf5::Writer& file, const Training& training) {
 
 }  // namespace
 
-void save_keras_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+void save_keras_file(const Network& network, const NestedModel& model, const std::optional<Training>& training,
                      const std::string& path) {
   const std::string about = metadata();
-  Json model = network_config(network, file_names(network, name, ConfigForm::keras_3));
-  if (training) model["compile_config"] = compile_config(training->config, ConfigForm::keras_3);
-  const std::string config = model.dump();
+  const NestedModel named = with_file_names(model, ConfigForm::keras_3);
+  Json written = network_config(named);
+  if (training) written["compile_config"] = compile_config(training->config, ConfigForm::keras_3);
+  const std::string config = written.dump();
   hdf5::Writer weights(static_cast<std::size_t>(network.count_params()) * sizeof(float) +
                        (training ? bytes_of_optimizer(*training) : 0));
-  write_weights(weights, network, flat_keras_layers(network));  // as the configuration lists them
+  write_weights(weights, named);
   if (training) write_training(weights, *training);
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{

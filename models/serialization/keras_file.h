@@ -15,9 +15,9 @@
 
 namespace lockstep {
 
-/// Writes the network as a model of this name, and how it was compiled, if it was. Whole or not at all. Throws
-/// Unsupported for layers that are none of Keras'.
-void save_keras_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+/// Writes the network as this model, and how it was compiled, if it was. Whole or not at all. Throws Unsupported for
+/// layers that are none of Keras'.
+void save_keras_file(const Network& network, const NestedModel& model, const std::optional<Training>& training,
                      const std::string& path);
 
 /// What config.json says: the model, and in its "compile_config" how it was compiled.

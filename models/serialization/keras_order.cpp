@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <ranges>
+#include <set>
 #include <utility>
 
 namespace lockstep {
@@ -40,6 +41,127 @@ Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<in
   return walk;
 }
 
+/// The parts of a network, and the calls of them.
+class Parts {
+ public:
+  /// Of layers alone if `nested` is false.
+  Parts(const Network& network, bool nested) : network_(network), nested_(nested) {
+    for (const GraphCall& call : network.calls()) {
+      own_.push_back(is_own(call) ? static_cast<int>(calls_.size()) : -1);
+      if (is_own(call)) calls_.push_back({.shape = call.shape, .mode = call.mode});
+    }
+    first_of_models_ = static_cast<int>(calls_.size());
+    for (const GraphCall& call : network.calls())
+      if (is_own(call)) add(network.layers()[static_cast<std::size_t>(call.layer)], call);
+    if (!nested) return;
+    for (const GraphModelCall& call : network.model_calls()) {
+      calls_.push_back({.part = part_of(call.model.get(), {.model = call.model}),
+                        .inputs = results_of(call.inputs),
+                        .mode = call.mode});
+    }
+  }
+
+  /// Fills what is known of the model.
+  void list(NestedModel& model) {
+    std::vector<GraphCall> calls;
+    for (const PartCall& call : calls_) {
+      calls.push_back({.layer = call.part, .inputs = {}, .shape = {}});
+      for (const PartResult& input : call.inputs) calls.back().inputs.push_back(input.call);
+    }
+    model.outputs = results_of(network_.outputs());
+    std::vector<int> outputs;
+    for (const PartResult& output : model.outputs) outputs.push_back(output.call);
+    std::vector<int> places(parts_.size());
+    for (const int part : keras_layer_order(calls, outputs, parts_.size())) {
+      places[static_cast<std::size_t>(part)] = static_cast<int>(model.layers.size());
+      model.layers.push_back(parts_[static_cast<std::size_t>(part)]);
+    }
+    model.calls = calls_;
+    for (PartCall& call : model.calls) call.part = places[static_cast<std::size_t>(call.part)];
+  }
+
+ private:
+  bool is_own(const GraphCall& call) const { return !nested_ || call.model_call < 0; }
+
+  int part_of(const void* identity, const ModelPart& part) {
+    const auto [number, is_new] = number_of_.try_emplace(identity, static_cast<int>(parts_.size()));
+    if (is_new) parts_.push_back(part);
+    return number->second;
+  }
+
+  void add(const Layer& layer, const GraphCall& call) {
+    PartCall& own = calls_[static_cast<std::size_t>(next_++)];
+    own.part = part_of(&layer.impl(), {.layer = layer});
+    own.inputs = results_of(call.inputs);
+  }
+
+  /// What the parts' calls give where these calls of the network give it.
+  std::vector<PartResult> results_of(const std::vector<int>& calls) const {
+    std::vector<PartResult> results;
+    for (const int call : calls) {
+      const bool is_own = call < 0 || own_[static_cast<std::size_t>(call)] >= 0;
+      results.push_back(is_own ? PartResult{.call = call < 0 ? call : own_[static_cast<std::size_t>(call)]}
+                               : result_of_model(call));
+    }
+    return results;
+  }
+
+  PartResult result_of_model(int call) const {
+    const int number = network_.calls()[static_cast<std::size_t>(call)].model_call;
+    const std::vector<int>& results = network_.model_calls()[static_cast<std::size_t>(number)].results;
+    const auto found = std::ranges::find(results, call);
+    require<BrokenInvariant>(found != results.end(), "call {} is read, and is no result of its model", call);
+    return {.call = first_of_models_ + number, .result = static_cast<int>(found - results.begin())};
+  }
+
+  const Network& network_;
+  bool nested_;
+  std::vector<int> own_;  ///< by the network's call its number here; -1 for one in a model
+  int first_of_models_ = 0;
+  int next_ = 0;
+  std::vector<ModelPart> parts_;
+  std::map<const void*, int> number_of_;  ///< by layer or model: which part it is
+  std::vector<PartCall> calls_;
+};
+
+NestedModel as_keras_model(const Network& network, NestedModel model, bool nested) {
+  model.inputs = network.inputs();
+  Parts(network, nested).list(model);
+  return model;
+}
+
+const void* identity_of(const ModelPart& part) {
+  return part.layer ? static_cast<const void*>(&part.layer->impl()) : part.model.get();
+}
+
+void add_layers(const NestedModel& model, std::set<const void*>& seen, std::vector<Layer>& layers) {
+  for (const ModelPart& part : model.layers) {
+    if (!seen.insert(identity_of(part)).second) continue;
+    if (part.layer)
+      layers.push_back(*part.layer);
+    else
+      add_layers(*part.model, seen, layers);
+  }
+}
+
+/// Whether the models are in the network as a whole, in each of their calls.
+bool is_part_of(const NestedModel& nested, const Network& network) {
+  const auto is_whole = [](const GraphModelCall& call) {
+    return call.inputs.size() == call.model->inputs.size() && std::ranges::find(call.results, -1) == call.results.end();
+  };
+  return std::ranges::all_of(network.model_calls(), is_whole) && layers_of(nested).size() == network.layers().size();
+}
+
+bool has_no_shared_parts(const NestedModel& model) {
+  std::set<const void*> seen;
+  const auto is_first = [&](const auto& self, const NestedModel& in) -> bool {
+    return std::ranges::all_of(in.layers, [&](const ModelPart& part) {
+      return seen.insert(identity_of(part)).second && (part.layer || self(self, *part.model));
+    });
+  };
+  return is_first(is_first, model);
+}
+
 }  // namespace
 
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
@@ -61,47 +183,24 @@ std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const st
   return order;
 }
 
-std::vector<ModelPart> keras_layers(const Network& network) {
-  std::vector<ModelPart> parts;
-  std::map<const void*, int> number_of;  // by layer or model: which part it is
-  const auto part_of = [&](const void* identity, const ModelPart& part) {
-    const auto [number, is_new] = number_of.try_emplace(identity, static_cast<int>(parts.size()));
-    if (is_new) parts.push_back(part);
-    return number->second;
-  };
-  // A call of a model is one call, after all others here, that reads what the model was called on.
-  std::vector<GraphCall> calls;
-  const auto seen = [&](int call) {
-    if (call < 0) return call;
-    const int model_call = network.calls()[static_cast<std::size_t>(call)].model_call;
-    return model_call < 0 ? call : static_cast<int>(network.calls().size()) + model_call;
-  };
-  const auto add = [&](int part, const std::vector<int>& inputs) {
-    calls.push_back({.layer = part, .inputs = {}, .shape = {}});
-    for (const int input : inputs) calls.back().inputs.push_back(seen(input));
-  };
-  for (const GraphCall& call : network.calls()) {
-    const Layer& layer = network.layers()[static_cast<std::size_t>(call.layer)];
-    if (call.model_call < 0)
-      add(part_of(&layer.impl(), {.layer = layer}), call.inputs);
-    else
-      calls.push_back({});  // nobody reads it
-  }
-  for (const GraphModelCall& call : network.model_calls())
-    add(part_of(call.model.get(), {.model = call.model}), call.inputs);
-  std::vector<int> outputs;
-  for (const int output : network.outputs()) outputs.push_back(seen(output));
-  std::vector<ModelPart> ordered;
-  for (const int part : keras_layer_order(calls, outputs, parts.size()))
-    ordered.push_back(parts[static_cast<std::size_t>(part)]);
-  return ordered;
+NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name) {
+  return as_keras_model(network, {.name = name, .class_name = class_name}, true);
 }
 
-std::vector<ModelPart> flat_keras_layers(const Network& network) {
-  std::vector<ModelPart> ordered;
-  for (const int layer : keras_layer_order(network.calls(), network.outputs(), network.layers().size()))
-    ordered.push_back({.layer = network.layers()[static_cast<std::size_t>(layer)]});
-  return ordered;
+NestedModel flat_keras_model(const Network& network, const std::string& name) {
+  return as_keras_model(network, {.name = name, .class_name = "Functional"}, false);
+}
+
+NestedModel saved_keras_model(const Network& network, const std::string& name) {
+  NestedModel nested = keras_model(network, name);
+  return is_part_of(nested, network) && has_no_shared_parts(nested) ? nested : flat_keras_model(network, name);
+}
+
+std::vector<Layer> layers_of(const NestedModel& model) {
+  std::set<const void*> seen;
+  std::vector<Layer> layers;
+  add_layers(model, seen, layers);
+  return layers;
 }
 
 }  // namespace lockstep

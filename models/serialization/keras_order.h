@@ -14,12 +14,18 @@ namespace lockstep {
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                    std::size_t layers);
 
-/// The entries of Keras' `model.layers` that are no inputs, in its order: the network's layers, and the models that are
-/// part of it, each once.
-std::vector<ModelPart> keras_layers(const Network& network);
+/// The network as Keras has it, as a model of this name: its layers and the models that are part of it.
+NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name = "Functional");
 
-/// The network's layers in the order that they have as Keras' `model.layers` when the models that are part of it are
-/// taken apart.
-std::vector<ModelPart> flat_keras_layers(const Network& network);
+/// The same with the models that are part of it taken apart: of layers alone.
+NestedModel flat_keras_model(const Network& network, const std::string& name);
+
+/// The one of the two that files of whole models hold. Models are taken apart where a file could not say what they are
+/// in this network: where not all of a model is part of it, since nothing reads one of its inputs or results; and where
+/// a layer belongs to several models, whose weights Keras does not find again.
+NestedModel saved_keras_model(const Network& network, const std::string& name);
+
+/// The layers of a model and of the models in it, each once, in Keras' order.
+std::vector<Layer> layers_of(const NestedModel& model);
 
 }  // namespace lockstep

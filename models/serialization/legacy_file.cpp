@@ -30,13 +30,19 @@ struct Holder {
   std::string name;
   std::vector<Layer> layers{};
 
-  /// In the file's order: those that train, then the others.
-  std::vector<Variable> variables() const {
-    std::vector<Variable> all;
+  /// In the file's order: those that train, then the others, each with its layer.
+  std::vector<std::pair<Layer, Variable>> weights() const {
+    std::vector<std::pair<Layer, Variable>> all;
     for (const bool trained : {true, false})
       for (const Layer& layer : layers)
         for (const Variable& variable : layer.impl().variables())
-          if (variable.trainable() == trained) all.push_back(variable);
+          if (variable.trainable() == trained) all.emplace_back(layer, variable);
+    return all;
+  }
+
+  std::vector<Variable> variables() const {
+    std::vector<Variable> all;
+    for (const auto& [layer, variable] : weights()) all.push_back(variable);
     return all;
   }
 };
@@ -81,26 +87,23 @@ std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
   return groups;
 }
 
-/// Adds the layers of a model and of those that are part of it, each once.
-void add_layers(const std::vector<ModelPart>& parts, std::set<const void*>& seen, std::vector<Layer>& layers) {
-  for (const auto& [layer, model] : parts) {
-    if (!seen.insert(layer ? static_cast<const void*>(&layer->impl()) : model.get()).second) continue;
-    if (layer)
-      layers.push_back(*layer);
-    else
-      add_layers(model->layers, seen, layers);
+/// One for each part of a model, with the layers that are in no part before; the groups are still to be found.
+std::vector<Holder> holders_of(const NestedModel& model) {
+  std::set<const LayerImpl*> seen;
+  std::vector<Holder> holders;
+  for (const ModelPart& part : model.layers) {
+    Holder holder{.group = {}, .name = part.layer ? part.layer->name() : part.model->name};
+    for (const Layer& layer : part.layer ? std::vector{*part.layer} : layers_of(*part.model))
+      if (seen.insert(&layer.impl()).second) holder.layers.push_back(layer);
+    holders.push_back(std::move(holder));
   }
+  return holders;
 }
 
-/// One for each part of a model that has weights; the groups are still to be found.
-std::vector<Holder> holders_of(const std::vector<ModelPart>& parts) {
-  std::set<const void*> seen;
-  std::vector<Holder> holders;
-  for (const ModelPart& part : parts) {
-    Holder holder{.group = {}, .name = part.layer ? part.layer->name() : part.model->name};
-    add_layers({part}, seen, holder.layers);
-    if (!holder.variables().empty()) holders.push_back(std::move(holder));
-  }
+/// Those of them that have weights.
+std::vector<Holder> holders_with_weights(const NestedModel& model) {
+  std::vector<Holder> holders = holders_of(model);
+  std::erase_if(holders, [](const Holder& holder) { return holder.variables().empty(); });
   return holders;
 }
 
@@ -121,18 +124,16 @@ std::vector<Holder> joined_if_nested(const hdf5::Reader& file, const std::string
   return {all};
 }
 
-void write_layer(hdf5::Writer& file, const Layer& layer) {
-  const Holder holder{
-      .group = fmt::format("{}/{}", weights_group, layer.name()), .name = layer.name(), .layers = {layer}};
-  file.add_group(holder.group);
+void write_holder(hdf5::Writer& file, const Holder& holder) {
+  const std::string group = fmt::format("{}/{}", weights_group, holder.name);
+  file.add_group(group);
   UniqueNames unique;
   std::vector<std::string> names;
-  for (const Variable& variable : holder.variables()) {
+  for (const auto& [layer, variable] : holder.weights()) {
     names.push_back(unique.make(layer.weight_name(variable)));
-    file.add_dataset(fmt::format("{}/{}", holder.group, names.back()), variable.value().to_vector<float>(),
-                     variable.shape());
+    file.add_dataset(fmt::format("{}/{}", group, names.back()), variable.value().to_vector<float>(), variable.shape());
   }
-  file.add_attribute(holder.group, "weight_names", names);
+  file.add_attribute(group, "weight_names", names);
 }
 
 void write_group_without_weights(hdf5::Writer& file, const std::string& name) {
@@ -175,23 +176,22 @@ std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attri
 
 }  // namespace
 
-void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+void save_legacy_file(const Network& network, const NestedModel& model, const std::optional<Training>& training,
                       const std::string& path) {
-  const NetworkNames used = file_names(network, name, ConfigForm::legacy_h5);
-  const std::string config = network_config(network, used, ConfigForm::legacy_h5).dump();
+  const NestedModel named = with_file_names(model, ConfigForm::legacy_h5);
+  const std::string config = network_config(named, ConfigForm::legacy_h5).dump();
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
                     (training ? bytes_of_optimizer(*training) : 0));
   file.add_attribute("/", "model_config", config);
   file.add_group(weights_group);
   std::vector<std::string> names;
-  for (const std::string& input : used.inputs) {
-    names.push_back(input);
-    write_group_without_weights(file, input);
+  for (const NetworkInput& input : named.inputs) {
+    names.push_back(input.name);
+    write_group_without_weights(file, input.name);
   }
-  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size())) {
-    const auto i = static_cast<std::size_t>(index);
-    names.push_back(used.layers[i]);
-    write_layer(file, network.layers()[i].with_name(used.layers[i]));
+  for (const Holder& holder : holders_of(named)) {
+    names.push_back(holder.name);
+    write_holder(file, holder);
   }
   write_group_without_weights(file, "top_level_model_weights");
   file.add_attribute(weights_group, "layer_names", names);
@@ -237,8 +237,8 @@ bool holds_legacy_weights(const hdf5::Reader& file) {
 
 void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
   const std::vector<std::string> groups = groups_with_weights(file);
-  std::vector<Holder> holders = holders_of(flat_keras_layers(network));
-  if (std::vector<Holder> nested = holders_of(keras_layers(network));
+  std::vector<Holder> holders = holders_with_weights(flat_keras_model(network, ""));
+  if (std::vector<Holder> nested = holders_with_weights(keras_model(network, ""));
       !are_named(groups, holders) && groups.size() == nested.size())
     holders = std::move(nested);
   if (groups.size() == 1 && holders.size() > 1) holders = joined_if_nested(file, groups.front(), holders);

@@ -19,9 +19,9 @@
 
 namespace lockstep {
 
-/// Writes the network as a model of this name, and how it was compiled, if it was, as Keras 3 writes such files. Whole
-/// or not at all. Throws Unsupported for layers that are none of Keras'.
-void save_legacy_file(const Network& network, const std::string& name, const std::optional<Training>& training,
+/// Writes the network as this model, and how it was compiled, if it was, as Keras 3 writes such files. Whole or not at
+/// all. Throws Unsupported for layers that are none of Keras'.
+void save_legacy_file(const Network& network, const NestedModel& model, const std::optional<Training>& training,
                       const std::string& path);
 
 /// The model that the file describes, and as its "compile_config" how it was compiled, as read_keras_config gives them,

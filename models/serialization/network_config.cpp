@@ -1,6 +1,8 @@
 #include "lockstep/models/serialization/network_config.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,12 +11,15 @@
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer_config.h>
-#include <lockstep/models/serialization/keras_order.h>
 
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+const std::string& name_of(const ModelPart& part) { return part.layer ? part.layer->name() : part.model->name; }
 
 Json batch_shape(const Shape& shape) {
   Json result = Json::array({nullptr});
@@ -22,36 +27,53 @@ Json batch_shape(const Shape& shape) {
   return result;
 }
 
-/// A result by what gives it: the layer's name and which of its calls, and the first of its tensors.
+const NestedModel* model_of(const NestedModel& model, const PartResult& result) {
+  if (result.call < 0) return nullptr;
+  return model.layers[index(model.calls[index(result.call)].part)].model.get();
+}
+
+Shape shape_of(const NestedModel& model, const PartResult& result) {
+  if (result.call < 0) return model.inputs[index(-1 - result.call)].shape;
+  const NestedModel* const inner = model_of(model, result);
+  return inner == nullptr ? model.calls[index(result.call)].shape
+                          : shape_of(*inner, inner->outputs[index(result.result)]);
+}
+
+const char* dtype_of(const NestedModel& model, const PartResult& result) {
+  if (result.call < 0) return "float32";
+  if (const NestedModel* const inner = model_of(model, result))
+    return dtype_of(*inner, inner->outputs[index(result.result)]);
+  const LayerImpl& layer = model.layers[index(model.calls[index(result.call)].part)].layer->impl();
+  return layer.compute_dtype() == DType::bf16 ? "bfloat16" : "float32";
+}
+
+/// Results by what gives them: the name of the layer or model, which of its calls, and which of the call's results.
 class References {
  public:
-  References(const Network& network, const NetworkNames& names) : network_(network), names_(names) {
-    std::vector<int> calls_of(network.layers().size(), 0);
-    for (const GraphCall& call : network.calls()) numbers_.push_back(calls_of[index(call.layer)]++);
+  explicit References(const NestedModel& model) : model_(model) {
+    std::vector<int> calls_of(model.layers.size(), 0);
+    for (const PartCall& call : model.calls) numbers_.push_back(calls_of[index(call.part)]++);
   }
 
-  Json of(int call) const {
-    if (call < 0) return Json::array({names_.inputs[index(-1 - call)], 0, 0});
-    return Json::array({names_.layers[index(network_.calls()[index(call)].layer)], numbers_[index(call)], 0});
+  /// `is_end`: of the model's output_layers, for which Keras counts a Functional's own making as its first call.
+  Json of(const PartResult& result, bool is_end) const {
+    if (result.call < 0) return Json::array({model_.inputs[index(-1 - result.call)].name, 0, 0});
+    const ModelPart& part = model_.layers[index(model_.calls[index(result.call)].part)];
+    const int making = is_end && part.model && part.model->class_name == "Functional" ? 1 : 0;
+    return Json::array({name_of(part), numbers_[index(result.call)] + making, result.result});
   }
 
-  Json tensor(int call) const {
-    const Shape& shape = call < 0 ? network_.inputs()[index(-1 - call)].shape : network_.calls()[index(call)].shape;
+  Json tensor(const PartResult& result) const {
     return {{"class_name", "__keras_tensor__"},
-            {"config", {{"shape", batch_shape(shape)}, {"dtype", dtype(call)}, {"keras_history", of(call)}}}};
+            {"config",
+             {{"shape", batch_shape(shape_of(model_, result))},
+              {"dtype", dtype_of(model_, result)},
+              {"keras_history", of(result, false)}}}};
   }
 
  private:
-  const char* dtype(int call) const {
-    if (call < 0) return "float32";
-    const LayerImpl& layer = network_.layers()[index(network_.calls()[index(call)].layer)].impl();
-    return layer.compute_dtype() == DType::bf16 ? "bfloat16" : "float32";
-  }
-  static std::size_t index(int number) { return static_cast<std::size_t>(number); }
-
-  const Network& network_;
-  const NetworkNames& names_;
-  std::vector<int> numbers_;  ///< by call: how many its layer had before
+  const NestedModel& model_;
+  std::vector<int> numbers_;  ///< by call: how many its part had before
 };
 
 Json input_config(const Shape& shape, const std::string& name) {
@@ -74,9 +96,9 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
 }
 
 /// Keras gives several inputs as a list, and one as itself.
-Json node_config(const GraphCall& call, const References& references) {
+Json node_config(const PartCall& call, const References& references) {
   Json tensors = Json::array();
-  for (const int input : call.inputs) tensors.push_back(references.tensor(input));
+  for (const PartResult& input : call.inputs) tensors.push_back(references.tensor(input));
   Json args = Json::array();
   if (tensors.size() == 1)
     args.push_back(tensors[0]);
@@ -88,72 +110,92 @@ Json node_config(const GraphCall& call, const References& references) {
 }
 
 /// As Keras lists inputs and outputs: one as itself.
-Json ends(const std::vector<int>& calls, const References& references) {
+Json ends(const std::vector<PartResult>& results, const References& references) {
   Json list = Json::array();
-  for (const int call : calls) list.push_back(references.of(call));
+  for (const PartResult& result : results) list.push_back(references.of(result, true));
   return list.size() == 1 ? list[0] : list;
 }
 
-Json all_layers(const Network& network, const NetworkNames& names, const References& references) {
+Json part_config(const ModelPart& part) {
+  if (part.layer) return layer_config(part.layer->impl(), part.layer->name());
+  Json model = network_config(*part.model);
+  model["name"] = part.model->name;
+  model["inbound_nodes"] = Json::array();
+  return model;
+}
+
+Json all_layers(const NestedModel& model, const References& references) {
   Json layers = Json::array();
-  for (std::size_t i = 0; i < network.inputs().size(); ++i)
-    layers.push_back(input_config(network.inputs()[i].shape, names.inputs[i]));
-  std::vector<Json> by_layer;
-  for (std::size_t i = 0; i < network.layers().size(); ++i)
-    by_layer.push_back(layer_config(network.layers()[i].impl(), names.layers[i]));
-  for (const GraphCall& call : network.calls())
-    by_layer[static_cast<std::size_t>(call.layer)]["inbound_nodes"].push_back(node_config(call, references));
-  for (const int layer : keras_layer_order(network.calls(), network.outputs(), network.layers().size()))
-    layers.push_back(std::move(by_layer[static_cast<std::size_t>(layer)]));
+  for (const NetworkInput& input : model.inputs) layers.push_back(input_config(input.shape, input.name));
+  const std::size_t first = layers.size();
+  for (const ModelPart& part : model.layers) layers.push_back(part_config(part));
+  if (model.class_name != "Sequential")
+    for (const PartCall& call : model.calls)
+      layers[first + index(call.part)]["inbound_nodes"].push_back(node_config(call, references));
   return layers;
 }
 
-void remove_modules(Json& object) {
-  for (const char* key : {"module", "registered_name"}) object.erase(key);
+void remove_modules(Json& model) {
+  for (Json& layer : model["config"]["layers"]) {
+    if (layer["config"].contains("layers")) remove_modules(layer);
+    for (const char* key : {"module", "registered_name"}) layer.erase(key);
+  }
+  for (const char* key : {"module", "registered_name"}) model.erase(key);
+}
+
+std::string with_underscores(std::string name) {
+  std::ranges::replace(name, '/', '_');
+  return name;
 }
 
 }  // namespace
 
-NetworkNames own_names(const Network& network, const std::string& model) {
-  NetworkNames names{.model = model, .inputs = {}, .layers = {}};
-  for (const NetworkInput& input : network.inputs()) names.inputs.push_back(input.name);
-  for (const Layer& layer : network.layers()) names.layers.push_back(layer.name());
-  return names;
-}
-
-NetworkNames file_names(const Network& network, const std::string& model, ConfigForm form) {
-  NetworkNames names = own_names(network, model);
-  std::ranges::replace(names.model, '/', '_');
+NestedModel with_file_names(const NestedModel& model, ConfigForm form) {
+  NestedModel named = model;
   UniqueNames unique;
   if (form == ConfigForm::legacy_h5)
     for (const char* reserved : {".", "top_level_model_weights"}) unique.take(reserved);
-  std::vector<std::string*> to_change;
-  for (std::vector<std::string>* const list : {&names.inputs, &names.layers})
-    for (std::string& name : *list)
-      if (name.find('/') != std::string::npos || !unique.take(name)) to_change.push_back(&name);
-  for (std::string* const name : to_change) {
-    std::ranges::replace(*name, '/', '_');
-    *name = unique.make(*name);
+  named.name = with_underscores(model.name);
+  const auto is_taken = [&](const std::string& name) {
+    return name.find('/') != std::string::npos || !unique.take(name);
+  };
+  std::vector<NetworkInput*> inputs;
+  std::vector<ModelPart*> parts;
+  for (NetworkInput& input : named.inputs)
+    if (is_taken(input.name)) inputs.push_back(&input);
+  for (ModelPart& part : named.layers) {
+    if (part.model) part.model = std::make_shared<const NestedModel>(with_file_names(*part.model, form));
+    if (is_taken(name_of(part))) parts.push_back(&part);
   }
-  return names;
+  for (NetworkInput* const input : inputs) input->name = unique.make(with_underscores(input->name));
+  for (ModelPart* const part : parts) {
+    const std::string name = unique.make(with_underscores(name_of(*part)));
+    if (part->layer) {
+      part->layer = part->layer->with_name(name);
+    } else {
+      NestedModel renamed = *part->model;
+      renamed.name = name;
+      part->model = std::make_shared<const NestedModel>(std::move(renamed));
+    }
+  }
+  return named;
 }
 
-Json network_config(const Network& network, const NetworkNames& names, ConfigForm form) {
-  const References references(network, names);
-  std::vector<int> inputs;
-  for (std::size_t i = 0; i < network.inputs().size(); ++i) inputs.push_back(-1 - static_cast<int>(i));
-  Json model = keras_object("keras.src.models.functional", "Functional");
-  model["registered_name"] = "Functional";
-  model["config"] = {{"name", names.model},
-                     {"trainable", true},
-                     {"layers", all_layers(network, names, references)},
-                     {"input_layers", ends(inputs, references)},
-                     {"output_layers", ends(network.outputs(), references)}};
-  if (form == ConfigForm::legacy_h5) {
-    remove_modules(model);
-    for (Json& layer : model["config"]["layers"]) remove_modules(layer);
+Json network_config(const NestedModel& model, ConfigForm form) {
+  const References references(model);
+  const bool sequential = model.class_name == "Sequential";
+  Json written =
+      sequential ? keras_object("keras", "Sequential") : keras_object("keras.src.models.functional", "Functional");
+  if (!sequential) written["registered_name"] = "Functional";
+  written["config"] = {{"name", model.name}, {"trainable", true}, {"layers", all_layers(model, references)}};
+  if (!sequential) {
+    std::vector<PartResult> inputs;
+    for (std::size_t i = 0; i < model.inputs.size(); ++i) inputs.push_back({.call = -1 - static_cast<int>(i)});
+    written["config"]["input_layers"] = ends(inputs, references);
+    written["config"]["output_layers"] = ends(model.outputs, references);
   }
-  return model;
+  if (form == ConfigForm::legacy_h5) remove_modules(written);
+  return written;
 }
 
 }  // namespace lockstep

@@ -47,28 +47,29 @@ class Groups {
     std::string name;
   };
 
-  Groups(const std::vector<std::string>& inputs, const std::vector<ModelPart>& parts) { add(inputs, parts, ""); }
+  explicit Groups(const NestedModel& model) { add(model, ""); }
 
   const std::vector<WeightsGroup>& layers() const { return layers_; }
   const std::vector<Other>& others() const { return others_; }
 
  private:
-  void add(const std::vector<std::string>& inputs, const std::vector<ModelPart>& parts, const std::string& around) {
+  void add(const NestedModel& in, const std::string& around) {
     std::map<std::string, int> used;
     const auto group = [&](std::string_view class_name) {
       const std::string key = snake_case(class_name);
       const int count = used[key]++;
       return fmt::format("{}{}/{}{}", around, layers_group, key, count == 0 ? "" : fmt::format("_{}", count));
     };
-    for (const std::string& input : inputs) others_.push_back({.path = group("InputLayer"), .name = input});
-    for (const auto& [layer, model] : parts) {
+    if (in.class_name != "Sequential")  // which lists no inputs
+      for (const NetworkInput& input : in.inputs) others_.push_back({.path = group("InputLayer"), .name = input.name});
+    for (const auto& [layer, model] : in.layers) {
       const std::string path = group(layer ? layer->impl().class_name() : model->class_name);
       if (!seen_.insert(layer ? static_cast<const void*>(&layer->impl()) : model.get()).second) continue;
       if (layer) {
         layers_.push_back({.path = path, .layer = *layer});
       } else {
         others_.push_back({.path = path, .name = model->name});
-        add(model->inputs, model->layers, path + "/");
+        add(*model, path + "/");
       }
     }
   }
@@ -77,12 +78,6 @@ class Groups {
   std::vector<WeightsGroup> layers_;
   std::vector<Other> others_;
 };
-
-Groups groups_of(const Network& network, const std::vector<ModelPart>& parts) {
-  std::vector<std::string> inputs;
-  for (const NetworkInput& input : network.inputs()) inputs.push_back(input.name);
-  return {inputs, parts};
-}
 
 void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::string& name) {
   file.add_group(vars);
@@ -188,9 +183,9 @@ void check_outside_replica(const char* what) {
 
 }  // namespace
 
-void write_weights(hdf5::Writer& file, const Network& network, const std::vector<ModelPart>& parts) {
+void write_weights(hdf5::Writer& file, const NestedModel& model) {
   add_empty_group(file, model_group, "functional");
-  const Groups groups = groups_of(network, parts);
+  const Groups groups(model);
   for (const Groups::Other& other : groups.others()) add_empty_group(file, other.path + "/vars", other.name);
   for (const WeightsGroup& group : groups.layers()) {
     const std::string own = group.path + "/vars";
@@ -220,7 +215,7 @@ void save_weights(const Network& network, const std::string& path) {
   if (path.ends_with(".safetensors")) return save_safetensors(network, path);
   check_outside_replica("save_weights");
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
-  write_weights(file, network, keras_layers(network));
+  write_weights(file, keras_model(network, ""));
   if (network.strategy().is_chief()) file.write_to(path);  // the others have helped to read the variables
 }
 
@@ -229,7 +224,7 @@ void load_weights(const Network& network, const std::string& path) {
   check_outside_replica("load_weights");
   const hdf5::Reader file(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
-  read_weights(file, groups_of(network, keras_layers(network)).layers());
+  read_weights(file, Groups(keras_model(network, "")).layers());
 }
 
 }  // namespace lockstep

@@ -28,8 +28,8 @@ struct WeightsGroup {
   Layer layer;       ///< built
 };
 
-/// What a file that is still empty needs to be such a one, of a model with these entries in its `layers`.
-void write_weights(hdf5::Writer& file, const Network& network, const std::vector<ModelPart>& parts);
+/// What a file that is still empty needs to be such a one.
+void write_weights(hdf5::Writer& file, const NestedModel& model);
 
 /// Sets the layers' weights from such a file that has them in these groups, which are all of its layers with weights.
 /// Throws InputError as load_weights does.

@@ -7,24 +7,12 @@
 
 namespace lockstep {
 
-namespace {
-
-std::shared_ptr<const NestedModel> nested_model(const Network& network, const std::string& name,
-                                                const std::string& class_name) {
-  NestedModel model{.name = name, .class_name = class_name, .inputs = {}, .layers = keras_layers(network)};
-  if (class_name != "Sequential")  // which lists no inputs
-    for (const NetworkInput& input : network.inputs()) model.inputs.push_back(input.name);
-  return std::make_shared<const NestedModel>(std::move(model));
-}
-
-}  // namespace
-
 Model::State::State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
                     const std::string& class_name, std::shared_ptr<const State> saved)
     : network(inputs, outputs, options.seed),
       name(options.name),
       trainable(network.trainable_variables()),
-      nested(nested_model(network, name, class_name)),
+      nested(std::make_shared<const NestedModel>(keras_model(network, name, class_name))),
       saved_as(std::move(saved)) {}
 
 const Model::State::Compiled& Model::State::require_compiled(const char* caller) const {

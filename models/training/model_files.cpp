@@ -18,7 +18,7 @@ namespace {
 
 /// How files of one extension are written and read.
 struct Format {
-  void (*save)(const Network&, const std::string& name, const std::optional<Training>&, const std::string& path);
+  void (*save)(const Network&, const NestedModel&, const std::optional<Training>&, const std::string& path);
   nlohmann::ordered_json (*read_config)(const std::string& path);
   void (*read_weights)(const std::string& path, const std::vector<ConfiguredModel::Saved>&, std::optional<Training>&);
 };
@@ -53,13 +53,12 @@ void add_trained(const Layer& layer, std::vector<Variable>& variables) {
     if (variable.trainable()) variables.push_back(variable);
 }
 
-/// Of a compiled model whose network is saved as `network`.
-std::optional<Training> training_of(const Model::State& model, const Network& network) {
+/// Of a compiled model that is saved as `saved`.
+std::optional<Training> training_of(const Model::State& model, const NestedModel& saved) {
   if (!model.compiled) return {};
   Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
                     .trained = {.variables = model.trainable}};
-  for (const int index : keras_layer_order(network.calls(), network.outputs(), network.layers().size()))
-    add_trained(network.layers()[static_cast<std::size_t>(index)], training.trained.in_keras_order);
+  for (const Layer& layer : layers_of(saved)) add_trained(layer, training.trained.in_keras_order);
   return training;
 }
 
@@ -90,7 +89,8 @@ void Model::save(const std::string& path) const {
   const Format& format = format_of(path);
   check_outside_replica("save_model");
   const State& saved = state_->saved();
-  format.save(saved.network, saved.name, training_of(state_->compiled ? *state_ : saved, saved.network), path);
+  const NestedModel model = saved_keras_model(saved.network, saved.name);
+  format.save(saved.network, model, training_of(state_->compiled ? *state_ : saved, model), path);
 }
 
 void save_model(const Model& model, const std::string& path) { model.save(path); }

@@ -15,6 +15,8 @@ namespace lockstep {
 /// Writes the model in the format that the extension says, as Keras does: `.keras` is Keras 3's, `.h5` and `.hdf5` are
 /// the legacy one. Keras' load_model opens it, whose own layers all layers must be. Whole or not at all. What many
 /// replicas train is saved as one model, and a ParallelModel as its template, however often it is saved and loaded.
+/// A model that is part of this one stays a model in the file, unless nothing reads one of its inputs or results, or a
+/// layer belongs to several models: then all of its layers are the outer one's there.
 /// A compiled model is saved with its optimizer, which Keras goes on with as well: options, learning rate, steps, and
 /// what it keeps for each variable; and with loss and metrics. A loss or metric of the program's own is saved by name,
 /// which Keras asks custom_objects for; a schedule of its own as the learning rate of the next step. Gradients that are
@@ -37,9 +39,10 @@ struct LoadOptions {
 };
 
 /// The model of such a file, written here or by Keras, for the strategy in whose scope this is called: its layers with
-/// their names, options and weights. A Sequential model becomes a functional one, models among the layers are taken
-/// apart, and what the old multi_gpu_model made is its template again. A model that was compiled is compiled: its
-/// training goes on where it stopped, on any number of replicas. Files of Keras 2 are read likewise.
+/// their names, options and weights. A Sequential model becomes a functional one; models among the layers are taken
+/// apart here, and are models again where this one is saved; what the old multi_gpu_model made is its template again. A
+/// model that was compiled is compiled: its training goes on where it stopped, on any number of replicas. Files of
+/// Keras 2 are read in the same way.
 /// Throws InvalidArgument for another extension, InputError naming file, layer, or what of the compilation, and what
 /// would be right, LogicError in a replica.
 Model load_model(const std::string& path, const LoadOptions& options = {});

@@ -15,7 +15,7 @@ namespace {
 /// Weights alone, as Keras 3 has them.
 Hdf5Base own_weights(const Network& network) {
   hdf5::Writer file(0);
-  write_weights(file, network, keras_layers(network));
+  write_weights(file, keras_model(network, ""));
   return Hdf5Base(file.image());
 }
 

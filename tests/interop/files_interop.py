@@ -119,20 +119,25 @@ class Files:
         assert path.stat().st_size == flat_size, f"{size} bytes, {path.stat().st_size} after {TIMES} times"
 
 
-def check_config(path):
+def check_layers(model, opened):
     """What lockstep writes of a layer is what Keras writes of it, but for initializers, which may be left out."""
-    model = json.loads(zipfile.ZipFile(path).read("config.json"))
-    opened = keras.saving.load_model(path)
     assert opened.name == model["config"]["name"]
-    names = [layer["name"] for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"]
+    written = [layer for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"]
     theirs = [layer.name for layer in opened.layers if not isinstance(layer, layers.InputLayer)]
-    assert names == theirs, "the layers stand in another order than Keras'"
-    for layer in model["config"]["layers"]:
+    assert [layer["name"] for layer in written] == theirs, "the layers stand in another order than Keras'"
+    for layer in written:
+        if "layers" in layer["config"]:
+            check_layers(layer, opened.get_layer(layer["name"]))
+            continue
         theirs = json.loads(json.dumps(opened.get_layer(layer["name"]).get_config()))
         for key, value in layer["config"].items():
             if not key.endswith("_initializer"):
                 same = theirs[key] in (value, [value])  # LayerNormalization keeps its axis as a list
                 assert same, f"{layer['name']}: {key} is {value}, Keras has {theirs[key]}"
+
+
+def check_config(path):
+    check_layers(json.loads(zipfile.ZipFile(path).read("config.json")), keras.saving.load_model(path))
 
 
 def constraint_configs(model):

@@ -11,6 +11,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/configured_model.h>
+#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 
 namespace lockstep {
@@ -60,6 +61,12 @@ Json template_config() {
                   R"([["x", 0, 0]])", R"([["second", 0, 0]])");
 }
 
+std::vector<std::string> names_of(const NestedModel& model) {
+  std::vector<std::string> names;
+  for (const Layer& layer : layers_of(model)) names.push_back(layer.name());
+  return names;
+}
+
 TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
   const Symbol left = Input({4}, "left");
   const Symbol right = Input({4}, "right");
@@ -68,11 +75,11 @@ TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
   const Symbol twice = shared(ActivationLayer(Activation::tanh)(once));
   const Symbol sum = Add()({twice, shared(right)});
   const Network network({left, right}, std::vector{Concatenate()({sum, once}), twice}, 1);
-  const Json config = network_config(network, own_names(network, "several"));
+  const Json config = network_config(keras_model(network, "several"));
   const ConfiguredModel opened = model_from_config(config);
   EXPECT_EQ(opened.name, "several");
   const Network again = network_of(opened);
-  EXPECT_EQ(network_config(again, own_names(again, "several")), config);
+  EXPECT_EQ(network_config(keras_model(again, "several")), config);
   for (std::size_t i = 0; i < network.variables().size(); ++i)
     again.variables()[i].assign(network.variables()[i].value());
   const std::vector<Tensor> xs{test::random_tensor({3, 4}, 1), test::random_tensor({3, 4}, 2)};
@@ -83,14 +90,14 @@ TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
 TEST(ConfiguredModel, WritesWhatKerasWritesOfACall) {
   const Symbol x = Input({5}, "x");
   const Network network(x, Dense({.units = 1, .name = "y"})(x), 0);
-  const Json config = network_config(network, own_names(network, "functional"))["config"];
+  const Json config = network_config(keras_model(network, "functional"))["config"];
   EXPECT_EQ(config["layers"][1]["inbound_nodes"],
             Json::parse(R"([{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 5],
                 "dtype": "float32", "keras_history": ["x", 0, 0]}}], "kwargs": {}}])"));
   EXPECT_EQ(config["input_layers"], Json::parse(R"(["x", 0, 0])"));
   EXPECT_EQ(config["output_layers"], Json::parse(R"(["y", 0, 0])"));
   EXPECT_FALSE(
-      network_config(network, own_names(network, "functional"), ConfigForm::legacy_h5)["config"]["layers"][1].contains(
+      network_config(keras_model(network, "functional"), ConfigForm::legacy_h5)["config"]["layers"][1].contains(
           "module"));
 }
 
@@ -142,8 +149,13 @@ TEST(ConfiguredModel, CallsALayerInTheModeThatTheCallWasGiven) {
     const std::vector<float> y = network(Tensor::full({1, 400}, 1), mode).to_vector<float>();
     EXPECT_THAT(std::set<float>(y.begin(), y.end()), ElementsAre(0, 2)) << "dropped by one layer of the two";
   }
-  const Json written = network_config(network, own_names(network, "outer"));
+  const Json written = network_config(flat_keras_model(network, "outer"));
   EXPECT_EQ(written["config"]["layers"][1]["inbound_nodes"][0]["kwargs"], Json::parse(R"({"training": true})"));
+  const Json nested = network_config(keras_model(network, "outer"))["config"]["layers"][1];
+  EXPECT_EQ(nested["inbound_nodes"][0]["kwargs"], Json::parse(R"({"training": false})"));
+  const Json layers = nested["config"]["layers"];
+  EXPECT_EQ(layers[1]["inbound_nodes"][0]["kwargs"], Json::parse(R"({"training": true})"));
+  EXPECT_EQ(layers[2]["inbound_nodes"][0]["kwargs"], Json::object());
 }
 
 TEST(ConfiguredModel, TrainsNoLayerOfAModelThatDoesNotTrain) {
@@ -172,15 +184,15 @@ TEST(ConfiguredModel, NamesOutputsAfterTheModelsThatGiveThem) {
   EXPECT_THAT(network_of(model_from_config(model)).output_names(), ElementsAre("inner", "inner_1"));
 }
 
-TEST(NetworkNames, OfFilesHaveNoSlash) {
+TEST(FileNames, HaveNoSlash) {
   const Symbol x = Input({2}, "in/x");
   const Symbol y = Dense({.units = 2, .name = "a/b"})(Dense({.units = 2, .name = "a_b"})(x));
   const Network network(x, Dense({.units = 2, .name = "plain"})(y), 0);
-  const NetworkNames names = file_names(network, "my/model", ConfigForm::keras_3);
-  EXPECT_EQ(names.model, "my_model");
-  EXPECT_THAT(names.inputs, ElementsAre("in_x"));
-  EXPECT_THAT(names.layers, ElementsAre("a_b", "a_b_1", "plain"));
-  EXPECT_THAT(own_names(network, "my/model").layers, ElementsAre("a_b", "a/b", "plain"));
+  const NestedModel named = with_file_names(keras_model(network, "my/model"), ConfigForm::keras_3);
+  EXPECT_EQ(named.name, "my_model");
+  EXPECT_EQ(named.inputs[0].name, "in_x");
+  EXPECT_THAT(names_of(named), ElementsAre("a_b", "a_b_1", "plain"));
+  EXPECT_THAT(names_of(keras_model(network, "my/model")), ElementsAre("a_b", "a/b", "plain"));
 }
 
 // Keras 2 counts the making of a model as its first call.
@@ -200,7 +212,11 @@ TEST(ConfiguredModel, TakesModelsApart) {
   const Network network = network_of(opened);
   EXPECT_EQ(network.calls().size(), 7U);
   EXPECT_EQ(network.layers()[network.calls()[network.outputs()[0]].layer].name(), "second");
-  EXPECT_EQ(network_config(network, own_names(network, "outer"))["config"]["layers"].size(), 6U);
+  const Json written = network_config(keras_model(network, "outer"));
+  EXPECT_EQ(written["config"]["layers"].size(), 5U);
+  EXPECT_EQ(written["config"]["output_layers"], Json::parse(R"([["inner", 1, 0], ["end", 0, 0]])"));
+  EXPECT_EQ(network_config(keras_model(network_of(model_from_config(written)), "outer")), written);
+  EXPECT_EQ(network_config(flat_keras_model(network, "outer"))["config"]["layers"].size(), 6U);
 }
 
 TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {
