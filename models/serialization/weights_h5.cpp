@@ -1,5 +1,6 @@
 #include "lockstep/models/serialization/weights_h5.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <ranges>
@@ -96,6 +97,12 @@ void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
                       vars_of(group), found);
 }
 
+/// Whether the file has something of each layer with weights.
+bool has_all(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) {
+  return std::ranges::all_of(
+      groups, [&](const WeightsGroup& group) { return variables_of(group).empty() || file.has_group(vars_of(group)); });
+}
+
 /// The groups under the name that the file has for a model's layers.
 std::vector<WeightsGroup> groups_in(const hdf5::Reader& file, std::vector<WeightsGroup> groups) {
   if (file.has_group(layers_group)) return groups;
@@ -146,6 +153,13 @@ class UnknownWeights {
     }
   }
 
+  bool holds_nothing(const std::string& layers) const {
+    return std::ranges::all_of(file_.names_in(layers), [&](const std::string& layer) {
+      const std::string path = layers + "/" + layer;
+      return file_.names_in(path) == std::vector<std::string>{"vars"} && file_.names_in(path + "/vars").empty();
+    });
+  }
+
   /// `inner`: a cell, or a model that is a layer, whose optimizer and metrics Keras saves with it.
   void check_layer(const std::string& path, bool inner) const {
     check_vars(path + "/vars");
@@ -155,6 +169,7 @@ class UnknownWeights {
         check_layers(whole);
         continue;
       }
+      if (part == layers_group && holds_nothing(whole)) continue;  // of a model whose layers stand in others' groups
       const bool is_known = inner ? part == "optimizer" || part == "metrics" : part == "cell";
       require<InputError>(is_known || part == "vars" || part == "seed_generator",
                           "{}: has a layer that the model lacks: {:?}", file_.path(), whole);
@@ -224,7 +239,9 @@ void load_weights(const Network& network, const std::string& path) {
   check_outside_replica("load_weights");
   const hdf5::Reader file(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
-  read_weights(file, Groups(keras_model(network, "")).layers());
+  const std::vector<WeightsGroup> nested = Groups(keras_model(network, "")).layers();
+  const std::vector<WeightsGroup> flat = Groups(flat_keras_model(network, "")).layers();
+  read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested);
 }
 
 }  // namespace lockstep

@@ -18,8 +18,9 @@ void save_weights(const Network& network, const std::string& path);
 
 /// Sets all copies of all weights from such a file, written here or by Keras' `save_weights`; the state of Keras'
 /// optimizer and random generators is passed over. Keras' legacy `.h5` files of weights or whole models are read, too,
-/// their layers in the order of this model's. Throws InputError naming path, layer and what does not fit when the file
-/// is not readable or is another model's, which then keeps its weights; LogicError in a replica.
+/// their layers in the order of this model's, and files that have the layers of models in this one as its own. Throws
+/// InputError naming path, layer and what does not fit when the file is not readable or is another model's, which then
+/// keeps its weights; LogicError in a replica.
 void load_weights(const Network& network, const std::string& path);
 
 /// The group of a layer in such a file.

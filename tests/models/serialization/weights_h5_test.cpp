@@ -16,6 +16,7 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
@@ -220,12 +221,28 @@ TEST_F(WeightsH5, PassesOverWhatIsNotTheModels) {
     }
     file.add_dataset("layers/dropout/seed_generator/vars/0", std::vector<float>{1, 2}, {2});
     file.add_group("layers/rescaling/vars");
+    file.add_group("layers/functional/layers/input_layer/vars");
     file.add_dataset("optimizer/vars/0", std::vector<float>{1}, {});
     file.write_to(file_);
   }
   const Network loaded = small_model(2);
   load_weights(loaded, file_);
   EXPECT_EQ(weights_of(loaded), weights_of(saved));
+}
+
+TEST_F(WeightsH5, OfLayersThatWereTakenOutOfTheirModelsAreRead) {
+  const auto make = [](std::uint64_t seed) {
+    const Model inner = Sequential({4}, {Dense({.units = 4}), Dense({.units = 4})}, {.name = "inner", .seed = seed});
+    const Symbol x = Input({4});
+    return Model(x, Dense({.units = 2})(inner(Dense({.units = 4})(x))), {.seed = seed});
+  };
+  const Model saved = make(1);
+  hdf5::Writer file(0);
+  write_weights(file, flat_keras_model(saved.network(), ""));
+  file.write_to(file_);
+  const Model loaded = make(2);
+  load_weights(loaded.network(), file_);
+  EXPECT_EQ(weights_of(loaded.network()), weights_of(saved.network()));
 }
 
 TEST_F(WeightsH5, NamesFilesThatAreNotKerasWeights) {
