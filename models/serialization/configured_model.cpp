@@ -127,13 +127,14 @@ ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place&
 
 std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const std::string& group,
                                               const Place& place) const {
+  const bool frozen = place.frozen || !config_.trainable;
   if (layer.shared_id && opening_.shared.contains(*layer.shared_id)) {
     const std::shared_ptr<Member>& shared = opening_.shared.at(*layer.shared_id);
     require<InputError>(shared->model || !shared->config->model, "model '{}' is a layer of itself", layer.name);
+    shared->frozen = shared->frozen && frozen;  // it trains as a layer of one of its models
     return shared;
   }
   const std::string& top_level = place.top_level.empty() ? layer.name : place.top_level;
-  const bool frozen = place.frozen || !config_.trainable;
   auto member = std::make_shared<Member>(
       Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level, .frozen = frozen});
   if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);

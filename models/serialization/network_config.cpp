@@ -164,7 +164,7 @@ NestedModel with_file_names(const NestedModel& model, ConfigForm form) {
   for (NetworkInput& input : named.inputs)
     if (is_taken(input.name)) inputs.push_back(&input);
   for (ModelPart& part : named.layers) {
-    if (part.model) part.model = std::make_shared<const NestedModel>(with_file_names(*part.model, form));
+    if (part.model) part.model = std::make_shared<const NestedModel>(with_file_names(*part.model, ConfigForm::keras_3));
     if (is_taken(name_of(part))) parts.push_back(&part);
   }
   for (NetworkInput* const input : inputs) input->name = unique.make(with_underscores(input->name));
