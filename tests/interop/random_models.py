@@ -11,7 +11,7 @@ import numpy as np
 from keras import layers, losses, metrics, optimizers
 
 ODD_NAMES = ["dense", "dense_1", "dense_1_1", "conv2d", "layers", "vars", "cell", "optimizer", "0", "1", "a b", "a  b ",
-             "naïve", "層", "😀", "x:0", "a.b", "-", "kernel", "Dense", "model_weights", "top_level_model_weights",
+             "naïve", "層", "😀", "x:0", "a.b", "-", "kernel", "Dense", "model_weights",
              "input_layer_1", "functional", "%s", "{}", '"', "\\", "\\n", "'", "#", "n" * 200, "é" * 60, "a_b", "a_b_1",
              "tab\t", "null", "weight_names", "layer_names", "outer", "outer_dense"]
 ACTIVATIONS = ["linear", "relu", "tanh", "sigmoid", "softmax", "elu", "selu", "softplus", "softsign", "gelu", "silu",
