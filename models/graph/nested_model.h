@@ -43,12 +43,12 @@ struct PartCall {
 
 /// A model as Keras has it, such as a model that is a layer of others, for which there is one for all of its calls.
 struct NestedModel {
-  std::string name;        ///< the model's
-  std::string class_name;  ///< Keras': Functional or Sequential
-  std::vector<NetworkInput> inputs{};
-  std::vector<ModelPart> layers{};  ///< each once, in the order of Keras' `model.layers`
-  std::vector<PartCall> calls{};    ///< those of one part in their order
-  std::vector<PartResult> outputs{};
+  std::string name;                    ///< the model's
+  std::string class_name;              ///< Keras': Functional or Sequential
+  std::vector<NetworkInput> inputs{};  ///< in the order in which a call takes them
+  std::vector<ModelPart> layers{};     ///< each once, in the order of Keras' `model.layers`
+  std::vector<PartCall> calls{};       ///< those of one part in their order
+  std::vector<PartResult> outputs{};   ///< in the model's order
 };
 
 /// A call of a model on symbols of another one.
