@@ -144,25 +144,27 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
   }
 }
 
-/// As columns_kernel; a thread keeps its column and takes each `stride`th row, two at a time, so that more is under
-/// way.
+/// As columns_kernel, of `along` blocks for each tile; a thread keeps its column and takes each `stride`th row, two at
+/// a time, so that more is under way.
 template <class F>
-__global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inner, int width, F f) {
+__global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inner, int width, Index along, F f) {
   const int depth = block_threads / width;
   const Index tiles = (inner + width - 1) / width;
-  const Index block = blockIdx.x / tiles;
-  const Index k = (blockIdx.x - block * tiles) * width + static_cast<int>(threadIdx.x) % width;
-  if (k >= inner) return;
-  const auto kept = f.keep(k);
-  const Index stride = gridDim.x / tiles * depth;
-  for (Index i = block * depth + static_cast<int>(threadIdx.x) / width; i < n; i += 2 * stride) {
-    const auto first = f.load(i, k);
-    if (i + stride < n) {
-      const auto second = f.load(i + stride, k);
-      f.store(kept, first, i, k);
-      f.store(kept, second, i + stride, k);
-    } else {
-      f.store(kept, first, i, k);
+  const Index stride = along * depth;
+  for (Index block = blockIdx.x; block < tiles * along; block += gridDim.x) {
+    const Index line = block / tiles;
+    const Index k = (block - line * tiles) * width + static_cast<int>(threadIdx.x) % width;
+    if (k >= inner) continue;
+    const auto kept = f.keep(k);
+    for (Index i = line * depth + static_cast<int>(threadIdx.x) / width; i < n; i += 2 * stride) {
+      const auto first = f.load(i, k);
+      if (i + stride < n) {
+        const auto second = f.load(i + stride, k);
+        f.store(kept, first, i, k);
+        f.store(kept, second, i + stride, k);
+      } else {
+        f.store(kept, first, i, k);
+      }
     }
   }
 }
@@ -213,7 +215,7 @@ class CudaExecutor {
     const Index tiles = grid::column_tiles(inner);
     const Index depth = grid::column_depth(inner);
     const Index along = std::min((n + depth - 1) / depth, std::max<Index>(1, most_blocks / tiles));
-    launch(gpu_, rows_kernel<F>, blocks(tiles * along, 1), n, inner, grid::column_width(inner), f);
+    launch(gpu_, rows_kernel<F>, blocks(tiles * along, 1), n, inner, grid::column_width(inner), along, f);
   }
 
   grid::SortedKeys sort(const Tensor& keys, Index bound);
