@@ -44,7 +44,7 @@ struct ConfigModel {
   std::vector<ConfigLayer> layers{};       ///< in the file's order, with an InputLayer for each input
   std::vector<ConfigReference> inputs{};   ///< results of InputLayers
   std::vector<ConfigReference> outputs{};  ///< in the model's order
-  bool trainable = true;                   ///< if not, none of its layers is, whatever they say
+  bool trainable = true;                   ///< of the outermost model: if not, no layer is, whatever it says
 };
 
 /// Throws InputError for what is not the configuration of a Functional, Model or Sequential model, and for calls with

@@ -29,7 +29,7 @@ struct Member {
   std::string name;  ///< in the network
   std::string group;
   std::string top_level;
-  bool frozen = false;  ///< by a model around it
+  bool frozen = false;  ///< by the outermost model
   std::optional<Layer> layer{};
   std::shared_ptr<ModelGraph> model{};
 };
@@ -48,7 +48,7 @@ struct Place {
   std::string top_level{};
   std::string model{};       ///< its name
   std::string class_name{};  ///< Functional or Sequential
-  bool frozen = false;       ///< by a model around it
+  bool frozen = false;       ///< by the outermost model
 };
 
 /// What a call lies in, as a model's call, or is.
@@ -127,14 +127,14 @@ ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place&
 
 std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const std::string& group,
                                               const Place& place) const {
-  const bool frozen = place.frozen || !config_.trainable;
   if (layer.shared_id && opening_.shared.contains(*layer.shared_id)) {
     const std::shared_ptr<Member>& shared = opening_.shared.at(*layer.shared_id);
     require<InputError>(shared->model || !shared->config->model, "model '{}' is a layer of itself", layer.name);
-    shared->frozen = shared->frozen && frozen;  // it trains as a layer of one of its models
     return shared;
   }
   const std::string& top_level = place.top_level.empty() ? layer.name : place.top_level;
+  const bool is_outermost = place.model.empty();
+  const bool frozen = place.frozen || (is_outermost && !config_.trainable);
   auto member = std::make_shared<Member>(
       Member{.config = &layer, .name = layer.name, .group = group, .top_level = top_level, .frozen = frozen});
   if (layer.shared_id) opening_.shared.emplace(*layer.shared_id, member);
