@@ -39,7 +39,6 @@ struct PartsOfChannelSums {
   }
   LOCKSTEP_HOST_DEVICE Value load(Index part, Index run, Index k) const {
     const Index begin = (part * runs + run) * rows_of_run;
-    const Index end = begin + rows_of_run < rows ? begin + rows_of_run : rows;
     const auto kept = f.keep(k * pack);
     float first[pack] = {};
     float second[pack] = {};
@@ -47,7 +46,7 @@ struct PartsOfChannelSums {
       for (int row = 0; row < static_cast<int>(rows_of_run); ++row)  // unrolled, so that all rows are under way at once
         f.add(kept, begin + row, k * pack, first, second);
     else
-      for (Index row = begin; row < end; ++row) f.add(kept, row, k * pack, first, second);
+      for (Index row = begin; row < rows; ++row) f.add(kept, row, k * pack, first, second);
     Value sums;
     for (int c = 0; c < pack; ++c) sums.of[c] = {first[c], second[c]};
     return sums;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <type_traits>
 
@@ -40,10 +39,9 @@ struct WordCopy {
 };
 
 /// The loop over whole accesses of `pack` elements; none where some element would lie across two.
-inline std::optional<StridedLoop<2>> loop_of_words(StridedLoop<2> loop, Index pack, const void* x, const void* y) {
-  const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % widest_access == 0; };
+inline std::optional<StridedLoop<2>> loop_of_words(StridedLoop<2> loop, Index pack) {
   const int inner = loop.inner_axis();
-  if (!aligned(x) || !aligned(y) || loop.inner_size() % pack != 0) return std::nullopt;
+  if (loop.inner_size() % pack != 0) return std::nullopt;
   loop.shape[inner] /= pack;
   for (Shape& strides : loop.strides) {
     if (strides[inner] != 1) return std::nullopt;
@@ -58,8 +56,9 @@ inline std::optional<StridedLoop<2>> loop_of_words(StridedLoop<2> loop, Index pa
 /// y = x at any strides.
 template <class T, class Executor>
 void strided_copy(Executor& on, const StridedLoop<2>& loop, const Tensor& x, const Tensor& y) {
-  constexpr Index pack = pack_of<T>;
-  const auto words = loop_of_words(loop, pack, x.raw_data(), y.raw_data());
+  constexpr int pack = pack_of<T>;
+  std::optional<StridedLoop<2>> words;
+  if (in_packs<pack, T>({x.data<T>(), y.data<T>()})) words = loop_of_words(loop, pack);
   if (!words) return on.for_each(y.elements(), Conversion<T, T>{StridedIndex<2>(loop), x.data<T>(), y.data<T>()});
   using Whole = Word<widest_access>;
   on.for_each(y.elements() / pack, WordCopy{StridedIndex<2>(*words), static_cast<const Whole*>(x.raw_data()),

@@ -19,7 +19,7 @@ template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
 #if defined(__CUDACC__)
-/// What one access of so many bytes moves. The compiler takes apart what is not of a vector's type: it made accesses of
+/// What one access of `bytes` bytes moves. The compiler takes apart what is not of a vector's type: it made accesses of
 /// 2 bytes out of a memcpy of 16 that it knew to be aligned.
 template <int bytes>
 using Word = std::conditional_t<

@@ -55,7 +55,7 @@ struct NestedModel {
 struct ModelCall {
   std::shared_ptr<const NestedModel> model;  ///< the one that is called
   std::vector<std::uint64_t> inputs;         ///< Symbol::Node::number of each, in the model's order
-  std::vector<std::uint64_t> results{};      ///< likewise
+  std::vector<std::uint64_t> results{};      ///< the same of what it gives
   std::optional<Mode> mode{};                ///< what the call was given
 };
 

@@ -51,8 +51,8 @@ class Parts {
       if (is_own(call)) calls_.push_back({.shape = call.shape, .mode = call.mode});
     }
     first_of_models_ = static_cast<int>(calls_.size());
-    for (const GraphCall& call : network.calls())
-      if (is_own(call)) add(network.layers()[static_cast<std::size_t>(call.layer)], call);
+    for (std::size_t i = 0; i < own_.size(); ++i)
+      if (own_[i] >= 0) fill(calls_[static_cast<std::size_t>(own_[i])], network.calls()[i]);
     if (!nested) return;
     for (const GraphModelCall& call : network.model_calls()) {
       calls_.push_back({.part = part_of(call.model.get(), {.model = call.model}),
@@ -89,8 +89,8 @@ class Parts {
     return number->second;
   }
 
-  void add(const Layer& layer, const GraphCall& call) {
-    PartCall& own = calls_[static_cast<std::size_t>(next_++)];
+  void fill(PartCall& own, const GraphCall& call) {
+    const Layer& layer = network_.layers()[static_cast<std::size_t>(call.layer)];
     own.part = part_of(&layer.impl(), {.layer = layer});
     own.inputs = results_of(call.inputs);
   }
@@ -118,7 +118,6 @@ class Parts {
   bool nested_;
   std::vector<int> own_;  ///< by the network's call its number here; -1 for one in a model
   int first_of_models_ = 0;
-  int next_ = 0;
   std::vector<ModelPart> parts_;
   std::map<const void*, int> number_of_;  ///< by layer or model: which part it is
   std::vector<PartCall> calls_;

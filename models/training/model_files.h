@@ -41,7 +41,7 @@ struct LoadOptions {
 /// The model of such a file, written here or by Keras, for the strategy in whose scope this is called: its layers with
 /// their names, options and weights. A Sequential model becomes a functional one; models among the layers are taken
 /// apart here, and are models again where this one is saved; what the old multi_gpu_model made is its template again. A
-/// model that was compiled is compiled: its training goes on where it stopped, on any number of replicas. Files of
+/// model that was compiled is compiled: its training continues where it stopped, on any number of replicas. Files of
 /// Keras 2 are read in the same way.
 /// Throws InvalidArgument for another extension, InputError naming file, layer, or what of the compilation, and what
 /// would be right, LogicError in a replica.
