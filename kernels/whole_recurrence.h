@@ -39,11 +39,6 @@ class WholeRecurrence {
  public:
   virtual ~WholeRecurrence() = default;
 
-  /// Whether it takes this layer; the ops take others a step at a time.
-  virtual bool runs(const RecurrentLayer& layer) const = 0;
-  /// y (n, time, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`.
-  virtual Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
-                     const Tensor& y) = 0;
   /// What a layer was run on and what came of it.
   struct Ran {
     RecurrentLayer layer;      ///< the layer
@@ -52,8 +47,27 @@ class WholeRecurrence {
     Tensor y;                  ///< its result
     Tensor kept;               ///< what `run` returned; left as it is
   };
+
+  /// Whether it takes this layer; the ops take others a step at a time.
+  virtual bool runs(const RecurrentLayer& layer) const = 0;
+  ///@{
+  /// In builds that check contracts all operands are checked first, as those of a kernel (kernel.h).
+  /// y (n, time, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`.
+  Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
   /// dx and dweights from dy (n, time, units); those that are undefined are not wanted.
-  virtual void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) = 0;
+  void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);
+  ///@}
+
+ protected:
+  ///@{
+  /// What `run` and `gradient` do.
+  virtual Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                         const Tensor& y) = 0;
+  virtual void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) = 0;
+  ///@}
 };
+
+/// What runs recurrent layers as a whole on the calling thread's device; null where the ops take a step at a time.
+WholeRecurrence* whole_recurrence();
 
 }  // namespace lockstep

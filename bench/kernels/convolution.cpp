@@ -1,3 +1,5 @@
+#include <lockstep/kernels/convolution/convolution_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -28,9 +30,9 @@ struct Convolution {
     verify_window();
   }
 
-  void forward() const { backend(DeviceKind::cpu).conv2d(x, kernel, {}, window, Activation::linear, y); }
-  void gradient_x() const { backend(DeviceKind::cpu).conv2d_gradient_x(dy, kernel, window, Write::replace, dx); }
-  void gradient_kernel() const { backend(DeviceKind::cpu).conv2d_gradient_kernel(x, dy, window, dkernel, {}); }
+  void forward() const { kernels::run_on_cpu(kernels::Conv2d{x, kernel, {}, window, Activation::linear, y}); }
+  void gradient_x() const { kernels::run_on_cpu(kernels::Conv2dGradientX{dy, kernel, window, Write::replace, dx}); }
+  void gradient_kernel() const { kernels::run_on_cpu(kernels::Conv2dGradientKernel{x, dy, window, dkernel, {}}); }
 
  private:
   /// The second result of the second row of the first image: its window has no padding on the left and top.

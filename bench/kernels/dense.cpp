@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -39,16 +41,16 @@ struct Dense {
         activation(layer.activation),
         flops(2.0 * static_cast<double>(layer.examples * layer.inputs * layer.outputs)) {
     verify_last_element();
-    backend(DeviceKind::cpu).dense(x, kernel, {}, Activation::linear, y);
+    kernels::run_on_cpu(kernels::Dense{x, kernel, {}, Activation::linear, y});
     gradient_x();
     gradient_kernel();
     verify(dot(dy, y), dot(dx, x), dy, y);
     verify(dot(dy, y), dot(dkernel, kernel), dy, y);
   }
 
-  void forward() const { backend(DeviceKind::cpu).dense(x, kernel, bias, activation, y); }
-  void gradient_x() const { backend(DeviceKind::cpu).dense_gradient_x(dy, kernel, Write::replace, dx); }
-  void gradient_kernel() const { backend(DeviceKind::cpu).dense_gradient_kernel(x, dy, dkernel, dbias); }
+  void forward() const { kernels::run_on_cpu(kernels::Dense{x, kernel, bias, activation, y}); }
+  void gradient_x() const { kernels::run_on_cpu(kernels::DenseGradientX{dy, kernel, Write::replace, dx}); }
+  void gradient_kernel() const { kernels::run_on_cpu(kernels::DenseGradientKernel{x, dy, dkernel, dbias}); }
 
  private:
   void verify_last_element() const {

@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/random/random_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -12,7 +15,7 @@ void add(benchmark::State& state) {
   const Tensor a = uniform(activations, 1);
   const Tensor b = uniform(activations, 2);
   const Tensor out = Tensor::empty(activations);
-  const auto run = [&] { backend(DeviceKind::cpu).binary(BinaryOp::add, a, b, out); };
+  const auto run = [&] { kernels::run_on_cpu(kernels::Binary{BinaryOp::add, a, b, out}); };
   run();
   for (std::int64_t i = 0; i < out.elements(); ++i)
     verify_element("add", out.data<float>()[i], a.data<float>()[i] + b.data<float>()[i]);
@@ -23,7 +26,7 @@ void dropout(benchmark::State& state) {
   const float rate = 0.5F;
   const Tensor x = uniform(activations, 1);
   const Tensor y = Tensor::empty(activations);
-  const auto run = [&] { backend(DeviceKind::cpu).dropout(x, rate, {.seed = 7}, y); };
+  const auto run = [&] { kernels::run_on_cpu(kernels::Dropout{x, rate, {.seed = 7}, y}); };
   run();
   std::int64_t dropped = 0;
   for (std::int64_t i = 0; i < y.elements(); ++i) {
@@ -46,8 +49,8 @@ void concat(benchmark::State& state) {
   const Tensor left_place = whole.slice_view(3, 0, 32);
   const Tensor right_place = whole.slice_view(3, 32, 80);
   const auto run = [&] {
-    backend(DeviceKind::cpu).convert(left, left_place);
-    backend(DeviceKind::cpu).convert(right, right_place);
+    kernels::run_on_cpu(kernels::Convert{left, left_place});
+    kernels::run_on_cpu(kernels::Convert{right, right_place});
   };
   run();
   for (std::int64_t i = 0; i < whole.elements(); ++i) {

@@ -9,7 +9,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/window2d.h>
 
 // What the benchmarks of single kernels share. Times are the processor's, of one thread.

@@ -1,3 +1,5 @@
+#include <lockstep/kernels/losses/losses_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -20,9 +22,9 @@ struct CrossEntropy {
     verify_last_row();
   }
 
-  void forward() const { backend(DeviceKind::cpu).sparse_softmax_cross_entropy(logits, labels, loss, probabilities); }
+  void forward() const { kernels::run_on_cpu(kernels::SparseSoftmaxCrossEntropy{logits, labels, loss, probabilities}); }
   void gradient() const {
-    backend(DeviceKind::cpu).sparse_softmax_cross_entropy_gradient(probabilities, labels, dloss, dx);
+    kernels::run_on_cpu(kernels::SparseSoftmaxCrossEntropyGradient{probabilities, labels, dloss, dx});
   }
 
  private:

@@ -1,3 +1,5 @@
+#include <lockstep/kernels/normalization/normalization_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -20,21 +22,20 @@ struct BatchNorm {
         dbeta(Tensor::empty({channels})),
         touch(bytes_of({x})) {
     moments();
-    backend(DeviceKind::cpu).batch_norm(x, gamma, beta, mean, variance, 0, false, y);
-    backend(DeviceKind::cpu).channel_moments(y, dgamma, dbeta);
+    kernels::run_on_cpu(kernels::BatchNorm{x, gamma, beta, mean, variance, 0, false, y});
+    kernels::run_on_cpu(kernels::ChannelMoments{y, dgamma, dbeta});
     for (std::int64_t k = 0; k < channels; ++k)
       require<BrokenInvariant>(std::abs(dgamma.data<float>()[k]) < 1e-4 && std::abs(dbeta.data<float>()[k] - 1) < 1e-4,
                                "normalized channel {} has mean {} and variance {}", k, dgamma.data<float>()[k],
                                dbeta.data<float>()[k]);
   }
 
-  void moments() const { backend(DeviceKind::cpu).channel_moments(x, mean, variance); }
-  void apply() const { backend(DeviceKind::cpu).batch_norm(x, gamma, beta, mean, variance, 1e-3F, true, y); }
+  void moments() const { kernels::run_on_cpu(kernels::ChannelMoments{x, mean, variance}); }
+  void apply() const { kernels::run_on_cpu(kernels::BatchNorm{x, gamma, beta, mean, variance, 1e-3F, true, y}); }
   void gradient() const {
-    Backend& cpu = backend(DeviceKind::cpu);
-    cpu.batch_norm_gradient_sums(x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta);
-    cpu.batch_norm_gradient_x(x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta, x.elements() / x.dim(-1),
-                              y);
+    kernels::run_on_cpu(kernels::BatchNormGradientSums{x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta});
+    kernels::run_on_cpu(kernels::BatchNormGradientX{x, gamma, beta, mean, variance, 1e-3F, true, dy, dgamma, dbeta,
+                                                    x.elements() / x.dim(-1), y});
   }
 };
 
@@ -69,9 +70,9 @@ struct LayerNorm {
     verify_last_row();
   }
 
-  void forward() const { backend(DeviceKind::cpu).layer_norm(x, gamma, beta, epsilon, y, mean, inverse); }
+  void forward() const { kernels::run_on_cpu(kernels::LayerNorm{x, gamma, beta, epsilon, y, mean, inverse}); }
   void gradient() const {
-    backend(DeviceKind::cpu).layer_norm_gradient(x, gamma, mean, inverse, dy, dx, dgamma, dbeta);
+    kernels::run_on_cpu(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, dx, dgamma, dbeta});
   }
 
  private:

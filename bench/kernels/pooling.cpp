@@ -1,3 +1,5 @@
+#include <lockstep/kernels/pooling/pooling_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -15,7 +17,6 @@ void add_pooling(const PoolLayer& layer, bool largest) {
   const std::string name = std::string(largest ? "max_pool2d/" : "average_pool2d/");
   const auto add = [&](const char* what, bool forward) {
     benchmark::RegisterBenchmark((name + what + "/" + layer.name).c_str(), [=](benchmark::State& state) {
-      Backend& cpu = backend(DeviceKind::cpu);
       const Tensor x = uniform({batch, layer.size, layer.size, layer.channels}, 1);
       const auto slide =
           slide_window("bench", x.shape(), {layer.window, layer.window}, {layer.stride, layer.stride}, Padding::valid);
@@ -23,11 +24,12 @@ void add_pooling(const PoolLayer& layer, bool largest) {
       const Tensor dx = Tensor::empty(x.shape());
       const Tensor places = Tensor::empty(y.shape(), DType::u8);
       const auto pool = [&] {
-        largest ? cpu.max_pool2d(x, slide.window, y, places) : cpu.average_pool2d(x, slide.window, y);
+        largest ? kernels::run_on_cpu(kernels::MaxPool2d{x, slide.window, y, places})
+                : kernels::run_on_cpu(kernels::AveragePool2d{x, slide.window, y});
       };
       const auto gradient = [&] {
-        largest ? cpu.max_pool2d_gradient(places, slide.window, y, dx)
-                : cpu.average_pool2d_gradient(y, slide.window, dx);
+        largest ? kernels::run_on_cpu(kernels::MaxPool2dGradient{places, slide.window, y, dx})
+                : kernels::run_on_cpu(kernels::AveragePool2dGradient{y, slide.window, dx});
       };
       pool();
       gradient();

@@ -1,3 +1,6 @@
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/recurrence/recurrence_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -17,7 +20,7 @@ struct LstmStep {
         dh(uniform(c_before.shape(), 4)),
         dc(uniform(c_before.shape(), 5)),
         dsums(Tensor::empty(sums.shape())) {
-    backend(DeviceKind::cpu).convert(sums, gates);
+    kernels::run_on_cpu(kernels::Convert{sums, gates});
     forward();
     const double dc_after = dc.data<float>()[dc.elements() - 1];
     gradient();
@@ -25,8 +28,8 @@ struct LstmStep {
   }
 
   /// From what `gates` holds, sums or, in later calls, gates: the work is the same.
-  void forward() const { backend(DeviceKind::cpu).lstm_step(gates, recurrent, c_before, c, h); }
-  void gradient() const { backend(DeviceKind::cpu).lstm_step_gradient(gates, c_before, c, dh, dc, dsums); }
+  void forward() const { kernels::run_on_cpu(kernels::LstmStep{gates, recurrent, c_before, c, h}); }
+  void gradient() const { kernels::run_on_cpu(kernels::LstmStepGradient{gates, c_before, c, dh, dc, dsums}); }
 
  private:
   void verify_last_unit(double dc_after) const {

@@ -1,5 +1,7 @@
 #include <array>
 
+#include <lockstep/kernels/update/update_kernels.h>
+
 #include "kernels_bench.h"
 
 namespace lockstep {
@@ -23,7 +25,7 @@ struct Update {
     for (int i = 0; i < state_slots(step); ++i) state.push_back(allocate(0));
   }
 
-  void run() const { backend(DeviceKind::cpu).update(step, {gradients, copies, state, parameters}); }
+  void run() const { kernels::run_on_cpu(kernels::Update{step, {gradients, copies, state, parameters}}); }
   /// After the first step, in which each parameter moves by `distance` against its gradient.
   void verify_step(double distance) const {
     for (const std::int64_t i : {std::int64_t{0}, parameters / 3, parameters - 1})

@@ -11,6 +11,7 @@
 
 #include <lockstep/bench/benchmark_program.h>
 #include <lockstep/bench/simulator/simulator.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -43,7 +44,7 @@ Tensor layer_that_waits(const Tensor& x, const Variable& weights, double seconds
   const Tensor y = Tensor::full(x.shape(), 0);
   record("layer that waits", {x, weights.value()}, y, [seconds, shape = weights.shape()](BackwardContext& c) {
     const Clock::time_point end = Clock::now() + duration_of(seconds);
-    contribute(c, 1, shape, [](const Tensor& out) { current_backend().fill(out, 1); });
+    contribute(c, 1, shape, [](const Tensor& out) { launch(kernels::Fill{out, 1}); });
     std::this_thread::sleep_until(end);
     pass_on(c, 0, c.gradient(0));
   });
@@ -58,7 +59,9 @@ std::vector<Variable> weights_of(const MeasuredStep& step, const Strategy& strat
   for (auto layer = step.backward.rbegin(); layer != step.backward.rend(); ++layer)
     weights.emplace_back(VariableSpec{.name = layer->name,
                                       .shape = {(layer->gradient_bytes + element - 1) / element},
-                                      .initializer = [](const Tensor& out) { current_backend().fill(out, 0); }});
+                                      .initializer = [](const Tensor& out) {
+                                        launch(kernels::Fill{out, 0});
+                                      }});
   return weights;
 }
 

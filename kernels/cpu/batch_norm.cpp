@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <lockstep/kernels/common/batch_norm.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/real.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -260,11 +260,11 @@ Moments moments_of(const Rows<T>& rows, const Extent& extent) {
 
 }  // namespace
 
-void CpuBackend::channel_moments(const Tensor& x, const Tensor& mean, const Tensor& variance) {
+void kernels::ChannelMoments::on_cpu() const {
   visit_real(x.dtype(), [&]<class T>() { moments_of(Rows<T>(x), extent_of(x)).write(mean, variance); });
 }
 
-void CpuBackend::merge_moments(const Tensor& parts, const Tensor& mean, const Tensor& variance) {
+void kernels::MergeMoments::on_cpu() const {
   const auto channels = static_cast<std::size_t>(mean.elements());
   Moments total(mean.elements());
   std::vector<float> squares(channels);
@@ -278,8 +278,7 @@ void CpuBackend::merge_moments(const Tensor& parts, const Tensor& mean, const Te
   total.write(mean, variance);
 }
 
-void CpuBackend::batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                            const Tensor& variance, float epsilon, bool relu, const Tensor& y) {
+void kernels::BatchNorm::on_cpu() const {
   const Extent extent = extent_of(x);
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
   visit_real(x.dtype(), [&]<class T>() {
@@ -290,9 +289,7 @@ void CpuBackend::batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& 
   });
 }
 
-void CpuBackend::batch_norm_gradient_sums(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                                          const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
-                                          const Tensor& dgamma, const Tensor& dbeta) {
+void kernels::BatchNormGradientSums::on_cpu() const {
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
   const GradientSums sums = visit_real(x.dtype(), [&]<class T>() {
     const auto pass = relu ? gradient_sums<true, T> : gradient_sums<false, T>;
@@ -303,10 +300,7 @@ void CpuBackend::batch_norm_gradient_sums(const Tensor& x, const Tensor& gamma, 
   std::transform(sums.g.begin(), sums.g.end(), dbeta.data<float>(), [](double sum) { return static_cast<float>(sum); });
 }
 
-void CpuBackend::batch_norm_gradient_x(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                                       const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
-                                       const Tensor& dgamma, const Tensor& dbeta, std::int64_t count,
-                                       const Tensor& dx) {
+void kernels::BatchNormGradientX::on_cpu() const {
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
   const Extent extent = extent_of(x);
   std::vector<float> offsets(extent.channels), slopes(extent.channels);

@@ -7,13 +7,17 @@
 #include <cstdint>
 #include <functional>
 
+#include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/cpu/amx_convolution.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/cpu/winograd.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/fused_activation.h>
-#include <lockstep/kernels/ops/own_pass.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/window.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -176,25 +180,23 @@ void write_seen(const Tensor& rows, const Tensor& y, const Window2d& w, Write wr
 }
 
 /// What is the gradient of such a convolution's x or is added to it, in f32.
-void gradient_x_as_product(CpuBackend& backend, const Tensor& dy, const Tensor& kernel, const Window2d& w, Write write,
-                           const Tensor& dx) {
-  if (sees_all(w)) return backend.dense_gradient_x(pixels(dy), as_matrix(kernel), write, pixels(dx));
+void gradient_x_as_product(const Tensor& dy, const Tensor& kernel, const Window2d& w, Write write, const Tensor& dx) {
+  if (sees_all(w)) return kernels::DenseGradientX{pixels(dy), as_matrix(kernel), write, pixels(dx)}.on_cpu();
   const Tensor rows = Tensor::empty({dy.elements() / dy.dim(3), dx.dim(3)});
-  backend.dense_gradient_x(pixels(dy), as_matrix(kernel), Write::replace, rows);
-  if (write == Write::replace) backend.fill(dx, 0);
+  kernels::DenseGradientX{pixels(dy), as_matrix(kernel), Write::replace, rows}.on_cpu();
+  if (write == Write::replace) kernels::Fill{dx, 0}.on_cpu();
   write_seen(rows, dy, w, write, dx);
 }
 
 /// The kernel's gradient in a way of our own, if one is better than oneDNN's convolution.
-bool own_gradient_kernel(CpuBackend& backend, const Tensor& x, const Tensor& dy, const Window2d& window,
-                         const Tensor& dkernel) {
+bool own_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel) {
   const Shape& kernel = dkernel.shape();
   if (onednn::has_tiles() && amx::fits(x, kernel, window))
     amx::conv2d_gradient_kernel(x, dy, window, dkernel);
   else if (by_winograd(x, kernel, window))
     winograd::conv2d_gradient_kernel(x, dy, window, dkernel);
   else if (is_product(x, kernel, window))
-    backend.dense_gradient_kernel(seen(x, dy, window), pixels(dy), as_matrix(dkernel), {});
+    kernels::DenseGradientKernel{seen(x, dy, window), pixels(dy), as_matrix(dkernel), {}}.on_cpu();
   else
     return false;
   return true;
@@ -202,17 +204,16 @@ bool own_gradient_kernel(CpuBackend& backend, const Tensor& x, const Tensor& dy,
 
 }  // namespace
 
-void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
-                        Activation activation, const Tensor& y) {
+void kernels::Conv2d::on_cpu() const {
   if (y.elements() == 0) return;
   if (by_winograd(x, kernel.shape(), window)) {
     winograd::conv2d(x, kernel, bias, window, y);
-    if (const auto function = function_of(activation)) unary(*function, y, y);
+    if (const auto function = function_of(activation)) kernels::Unary{*function, y, y}.on_cpu();
     return;
   }
   if (better_wide(x))
-    return narrowed(*this, y,
-                    [&](const Tensor& wide) { conv2d(widened(*this, x), kernel, bias, window, activation, wide); });
+    return narrowed(
+        y, [&](const Tensor& wide) { kernels::Conv2d{widened(x), kernel, bias, window, activation, wide}.on_cpu(); });
   thread_local onednn::PlanCache plans("convolution");
   const Activation within = onednn::applies(activation) ? activation : Activation::linear;
   const Geometry g(x.shape(), kernel.shape(), y.shape(), x.dtype(), window, bias, within);
@@ -225,21 +226,22 @@ void CpuBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bia
                               {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
   if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
   onednn::execute("a convolution", plan.primitive, arguments);
-  if (within != activation) unary(*function_of(activation), y, y);
+  if (within != activation) kernels::Unary{*function_of(activation), y, y}.on_cpu();
 }
 
-void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
-                                   const Tensor& dx) {
+void kernels::Conv2dGradientX::on_cpu() const {
   if (dx.elements() == 0) return;
   if (by_winograd(dx, kernel.shape(), window)) return winograd::conv2d_gradient_x(dy, kernel, window, write, dx);
   if (dx.dtype() == DType::f32 && is_product(dx, kernel.shape(), window))
-    return gradient_x_as_product(*this, dy, kernel, window, write, dx);
-  if (write == Write::add)
-    return add_in_own_pass(*this, dx,
-                           [&](const Tensor& apart) { conv2d_gradient_x(dy, kernel, window, Write::replace, apart); });
+    return gradient_x_as_product(dy, kernel, window, write, dx);
+  if (write == Write::add) {
+    const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
+    kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_cpu();
+    return kernels::Accumulate{apart, 1, dx}.on_cpu();
+  }
   if (better_wide(dx))
-    return narrowed(*this, dx, [&](const Tensor& wide) {
-      conv2d_gradient_x(widened(*this, dy), kernel, window, Write::replace, wide);
+    return narrowed(dx, [&](const Tensor& wide) {
+      kernels::Conv2dGradientX{widened(dy), kernel, window, Write::replace, wide}.on_cpu();
     });
   thread_local onednn::PlanCache plans("data gradient of a convolution");
   const Geometry g(dx.shape(), kernel.shape(), dy.shape(), dx.dtype(), window);
@@ -253,19 +255,19 @@ void CpuBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const
                    {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}});
 }
 
-void CpuBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window,
-                                        const Tensor& dkernel, const Tensor& dbias) {
+void kernels::Conv2dGradientKernel::on_cpu() const {
   if (dy.elements() == 0) {
-    fill(dkernel, 0);
-    if (dbias.defined()) fill(dbias, 0);
+    kernels::Fill{dkernel, 0}.on_cpu();
+    if (dbias.defined()) kernels::Fill{dbias, 0}.on_cpu();
     return;
   }
-  if (own_gradient_kernel(*this, x, dy, window, dkernel)) {
+  if (own_gradient_kernel(x, dy, window, dkernel)) {
     if (dbias.defined())
-      sum_middle(dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()}));
+      kernels::SumMiddle{dy.view({1, dy.elements() / dy.dim(3), dy.dim(3)}), dbias.view({1, dbias.elements()})}
+          .on_cpu();
     return;
   }
-  if (better_wide(x)) return conv2d_gradient_kernel(widened(*this, x), widened(*this, dy), window, dkernel, dbias);
+  if (better_wide(x)) return kernels::Conv2dGradientKernel{widened(x), widened(dy), window, dkernel, dbias}.on_cpu();
   thread_local onednn::PlanCache plans("kernel gradient of a convolution");
   const Geometry g(x.shape(), dkernel.shape(), dy.shape(), x.dtype(), window, dbias);
   const onednn::Plan& plan = plans.get(g.key, [&] { return gradient_kernel_plan(g); });

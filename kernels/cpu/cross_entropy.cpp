@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <lockstep/kernels/common/cross_entropy.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -45,7 +45,7 @@ RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
 
 }  // namespace
 
-void CpuBackend::softmax(const Tensor& logits, const Tensor& y) {
+void kernels::Softmax::on_cpu() const {
   const float* from = logits.data<float>();
   float* to = y.data<float>();
   const std::int64_t n = logits.dim(1);
@@ -53,7 +53,7 @@ void CpuBackend::softmax(const Tensor& logits, const Tensor& y) {
   for_each_row(logits, [=](std::int64_t, std::int64_t at) { softmax_row(from + at, to + at, n); });
 }
 
-void CpuBackend::softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+void kernels::SoftmaxGradient::on_cpu() const {
   const float* out = y.data<float>();
   const float* upper = dy.data<float>();
   float* to = dx.data<float>();
@@ -66,7 +66,7 @@ void CpuBackend::softmax_gradient(const Tensor& y, const Tensor& dy, const Tenso
   });
 }
 
-void CpuBackend::log_softmax(const Tensor& logits, const Tensor& y) {
+void kernels::LogSoftmax::on_cpu() const {
   const float* from = logits.data<float>();
   float* to = y.data<float>();
   const std::int64_t n = logits.dim(1);
@@ -78,7 +78,7 @@ void CpuBackend::log_softmax(const Tensor& logits, const Tensor& y) {
   });
 }
 
-void CpuBackend::log_softmax_gradient(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+void kernels::LogSoftmaxGradient::on_cpu() const {
   const float* out = y.data<float>();
   const float* upper = dy.data<float>();
   float* to = dx.data<float>();
@@ -92,8 +92,7 @@ void CpuBackend::log_softmax_gradient(const Tensor& y, const Tensor& dy, const T
   });
 }
 
-std::int64_t CpuBackend::sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels, const Tensor& loss,
-                                                      const Tensor& probabilities) {
+std::int64_t kernels::SparseSoftmaxCrossEntropy::on_cpu() const {
   const float* from = logits.data<float>();
   float* to = probabilities.data<float>();
   float* losses = loss.data<float>();
@@ -108,8 +107,7 @@ std::int64_t CpuBackend::sparse_softmax_cross_entropy(const Tensor& logits, cons
   return -1;
 }
 
-void CpuBackend::sparse_softmax_cross_entropy_gradient(const Tensor& probabilities, const Tensor& labels,
-                                                       const Tensor& dloss, const Tensor& dx) {
+void kernels::SparseSoftmaxCrossEntropyGradient::on_cpu() const {
   const float* p = probabilities.data<float>();
   const std::int64_t* label = labels.data<std::int64_t>();
   const float* upper = dloss.data<float>();
@@ -148,15 +146,14 @@ void binary_loss_gradient(F f, const Tensor& x, const Tensor& targets, const Ten
 
 }  // namespace
 
-void CpuBackend::binary_cross_entropy(bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& loss) {
+void kernels::BinaryCrossEntropy::on_cpu() const {
   if (from_logits)
     binary_loss(BinaryCrossEntropyFromLogits{}, x, targets, loss);
   else
     binary_loss(BinaryCrossEntropyFromProbabilities{}, x, targets, loss);
 }
 
-void CpuBackend::binary_cross_entropy_gradient(bool from_logits, const Tensor& x, const Tensor& targets,
-                                               const Tensor& dloss, const Tensor& dx) {
+void kernels::BinaryCrossEntropyGradient::on_cpu() const {
   if (from_logits)
     binary_loss_gradient(BinaryCrossEntropyFromLogits{}, x, targets, dloss, dx);
   else

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/fused_activation.h>
-#include <lockstep/kernels/ops/own_pass.h>
 
 namespace lockstep {
 namespace {
@@ -107,12 +108,11 @@ void gradient_x_as_product(const Geometry& g, const Tensor& dy, const Tensor& ke
 
 }  // namespace
 
-void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
-                       const Tensor& y) {
+void kernels::Dense::on_cpu() const {
   if (y.elements() == 0) return;
   if (better_wide(x))
-    return narrowed(*this, y, [&](const Tensor& wide) {
-      dense(widened(*this, x), widened(*this, kernel), bias, activation, wide);
+    return narrowed(y, [&](const Tensor& wide) {
+      kernels::Dense{widened(x), widened(kernel), bias, activation, wide}.on_cpu();
     });
   thread_local onednn::PlanCache plans("matrix product");
   const Geometry g(x.dim(0), x.dim(1), y.dim(1), x.dtype(), bias.defined());
@@ -125,19 +125,21 @@ void CpuBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias
                               {DNNL_ARG_SCRATCHPAD, onednn::bind(plan.scratchpad, scratch)}};
   if (bias.defined()) arguments.emplace(DNNL_ARG_BIAS, onednn::bind(g.bias, bias));
   onednn::execute("a matrix product", plan.primitive, arguments);
-  if (within != activation) unary(*function_of(activation), y, y);
+  if (within != activation) kernels::Unary{*function_of(activation), y, y}.on_cpu();
 }
 
-void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
+void kernels::DenseGradientX::on_cpu() const {
   if (dx.elements() == 0) return;
   constexpr std::int64_t few_rows = 16;
   const bool has_few_rows = dx.dim(0) < few_rows;
-  if (write == Write::add && (has_few_rows || better_wide(dx)))
-    return add_in_own_pass(*this, dx,
-                           [&](const Tensor& apart) { dense_gradient_x(dy, kernel, Write::replace, apart); });
+  if (write == Write::add && (has_few_rows || better_wide(dx))) {
+    const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
+    kernels::DenseGradientX{dy, kernel, Write::replace, apart}.on_cpu();
+    return kernels::Accumulate{apart, 1, dx}.on_cpu();
+  }
   if (better_wide(dx))
-    return narrowed(*this, dx, [&](const Tensor& wide) {
-      dense_gradient_x(widened(*this, dy), widened(*this, kernel), Write::replace, wide);
+    return narrowed(dx, [&](const Tensor& wide) {
+      kernels::DenseGradientX{widened(dy), widened(kernel), Write::replace, wide}.on_cpu();
     });
   const Geometry g(dx.dim(0), dx.dim(1), dy.dim(1), dx.dtype(), false);
   if (has_few_rows)
@@ -146,13 +148,13 @@ void CpuBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write 
     gradient_x_as_product(g, dy, kernel, write, dx);
 }
 
-void CpuBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) {
+void kernels::DenseGradientKernel::on_cpu() const {
   if (x.elements() == 0 || dy.elements() == 0) {
-    fill(dkernel, 0);
-    if (dbias.defined()) fill(dbias, 0);
+    kernels::Fill{dkernel, 0}.on_cpu();
+    if (dbias.defined()) kernels::Fill{dbias, 0}.on_cpu();
     return;
   }
-  if (better_wide(x)) return dense_gradient_kernel(widened(*this, x), widened(*this, dy), dkernel, dbias);
+  if (better_wide(x)) return kernels::DenseGradientKernel{widened(x), widened(dy), dkernel, dbias}.on_cpu();
   thread_local onednn::PlanCache plans("kernel gradient of a matrix product");
   const Geometry g(x.dim(0), x.dim(1), dy.dim(1), x.dtype(), dbias.defined());
   const onednn::Plan& plan = plans.get(key_of(x, dy, dbias.defined()), [&] { return gradient_kernel_plan(g); });

@@ -1,7 +1,7 @@
 #include <lockstep/kernels/common/dropout.h>
 #include <lockstep/kernels/common/philox.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/real.h>
+#include <lockstep/kernels/random/random_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -30,7 +30,7 @@ void drop(DropoutRule f, const T* x, const std::uint32_t* random, std::int64_t n
 
 }  // namespace
 
-void CpuBackend::dropout(const Tensor& x, float rate, const RandomKey& key, const Tensor& y) {
+void kernels::Dropout::on_cpu() const {
   const std::int64_t count = y.elements();
   constexpr std::int64_t elements = tile * words;
   const DropoutRule f(rate);

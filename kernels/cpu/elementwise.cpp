@@ -1,9 +1,10 @@
 #include <algorithm>
 
 #include <lockstep/kernels/common/elementwise.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/cpu/strided.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 
 namespace lockstep {
 
@@ -44,11 +45,11 @@ void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t
 
 }  // namespace
 
-void CpuBackend::unary(const UnaryFunction& function, const Tensor& x, const Tensor& y) {
+void kernels::Unary::on_cpu() const {
   visit_unary(function, [&](auto f) { map(f, x, y); });
 }
 
-void CpuBackend::unary_gradient(const UnaryFunction& function, const Tensor& kept, const Tensor& dy, const Tensor& dx) {
+void kernels::UnaryGradient::on_cpu() const {
   visit_real(dx.dtype(), [&]<class T>() {
     const T* at = kept.data<T>();
     const T* upper = dy.data<T>();
@@ -61,7 +62,7 @@ void CpuBackend::unary_gradient(const UnaryFunction& function, const Tensor& kep
   });
 }
 
-void CpuBackend::binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
+void kernels::Binary::on_cpu() const {
   const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
   visit_real(out.dtype(), [&]<class T>() {
     const T* left = a.data<T>();
@@ -75,9 +76,7 @@ void CpuBackend::binary(BinaryOp op, const Tensor& a, const Tensor& b, const Ten
   });
 }
 
-void CpuBackend::affine(const Tensor& x, float scale, float shift, const Tensor& y) {
-  map(functor::Affine{.scale = scale, .shift = shift}, x, y);
-}
+void kernels::Affine::on_cpu() const { map(functor::Affine{.scale = scale, .shift = shift}, x, y); }
 
 namespace {
 
@@ -97,12 +96,12 @@ void accumulate_elements(const Tensor& x, int sign, const Tensor& out) {
 
 }  // namespace
 
-void CpuBackend::accumulate(const Tensor& x, int sign, const Tensor& out) {
-  if (is_real(out.dtype())) return binary(sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
+void kernels::Accumulate::on_cpu() const {
+  if (is_real(out.dtype())) return kernels::Binary{sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out}.on_cpu();
   visit_dtype(out.dtype(), [&]<class T>() { accumulate_elements<T>(x, sign, out); });
 }
 
-void CpuBackend::convert(const Tensor& x, const Tensor& y) {
+void kernels::Convert::on_cpu() const {
   const StridedLoop<2> loop(y.shape(), {x.strides(), y.strides()});
   const std::int64_t from_stride = loop.inner_stride(0);
   const std::int64_t to_stride = loop.inner_stride(1);
@@ -124,15 +123,16 @@ void CpuBackend::convert(const Tensor& x, const Tensor& y) {
   });
 }
 
-void CpuBackend::fill(const Tensor& x, float value) {
+void kernels::Fill::on_cpu() const {
   visit_real(x.dtype(), [&]<class T>() {
     T* to = x.data<T>();
-    parallel_for(x.elements(), grain,
-                 [=](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, T(value)); });
+    parallel_for(x.elements(), grain, [to, filled = T(value)](std::int64_t begin, std::int64_t end) {
+      std::fill(to + begin, to + end, filled);
+    });
   });
 }
 
-void CpuBackend::moving_average(const Tensor& average, const Tensor& value, float momentum) {
+void kernels::MovingAverage::on_cpu() const {
   const float* now = value.data<float>();
   float* kept = average.data<float>();
   const functor::MovingAverage f{.momentum = momentum};

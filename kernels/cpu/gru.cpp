@@ -1,5 +1,5 @@
 #include <lockstep/kernels/common/gru.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/recurrence/recurrence_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -41,8 +41,7 @@ void gradient_row(const float* gates, const float* state_sum, const float* h_bef
 
 }  // namespace
 
-void CpuBackend::gru_step(const Tensor& gates, const Tensor& recurrent, const Tensor& h_before, const Tensor& state_sum,
-                          const Tensor& h) {
+void kernels::GruStep::on_cpu() const {
   const std::int64_t units = h.dim(1);
   parallel_for(h.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
@@ -52,8 +51,7 @@ void CpuBackend::gru_step(const Tensor& gates, const Tensor& recurrent, const Te
   });
 }
 
-void CpuBackend::gru_step_gradient(const Tensor& gates, const Tensor& state_sum, const Tensor& h_before,
-                                   const Tensor& dh, const Tensor& dgates, const Tensor& drecurrent) {
+void kernels::GruStepGradient::on_cpu() const {
   const std::int64_t units = dh.dim(1);
   parallel_for(dh.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include <lockstep/kernels/common/layer_norm.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -81,8 +82,7 @@ void write_gradient(Row row, float* dx, Index n) {
 
 }  // namespace
 
-void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon, const Tensor& y,
-                            const Tensor& mean, const Tensor& inverse) {
+void kernels::LayerNorm::on_cpu() const {
   const Index n = x.dim(1);
   const float* const scale = gamma.data<float>();
   const float* const shift = beta.data<float>();
@@ -100,8 +100,7 @@ void CpuBackend::layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& 
   });
 }
 
-void CpuBackend::layer_norm_gradient(const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
-                                     const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
+void kernels::LayerNormGradient::on_cpu() const {
   const Index rows = x.dim(0);
   const Index n = x.dim(1);
   const Index block_rows = std::max(least_block, (rows + most_blocks - 1) / most_blocks);
@@ -122,7 +121,7 @@ void CpuBackend::layer_norm_gradient(const Tensor& x, const Tensor& gamma, const
     }
   });
   const Tensor total = Tensor::empty({1, 2 * n});
-  sum_middle(sums.view({1, blocks, 2 * n}), total);
+  kernels::SumMiddle{sums.view({1, blocks, 2 * n}), total}.on_cpu();
   std::copy_n(total.data<float>(), n, dgamma.data<float>());
   std::copy_n(total.data<float>() + n, n, dbeta.data<float>());
 }

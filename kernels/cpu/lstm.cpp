@@ -1,5 +1,5 @@
 #include <lockstep/kernels/common/lstm.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/recurrence/recurrence_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -45,8 +45,7 @@ void gradient_row(const float* gates, const float* c_before, const float* c, con
 
 }  // namespace
 
-void CpuBackend::lstm_step(const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
-                           const Tensor& h) {
+void kernels::LstmStep::on_cpu() const {
   const std::int64_t units = h.dim(1);
   parallel_for(h.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
@@ -56,8 +55,7 @@ void CpuBackend::lstm_step(const Tensor& gates, const Tensor& recurrent, const T
   });
 }
 
-void CpuBackend::lstm_step_gradient(const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
-                                    const Tensor& dc, const Tensor& dsums) {
+void kernels::LstmStepGradient::on_cpu() const {
   const std::int64_t units = dh.dim(1);
   parallel_for(dh.dim(0), std::max<std::int64_t>(1, grain / units), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)

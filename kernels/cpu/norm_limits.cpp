@@ -3,8 +3,8 @@
 #include <utility>
 
 #include <lockstep/kernels/common/norm_limits.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/strided.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -59,7 +59,7 @@ void limit_some(float* x, std::int64_t n, const Places& places, std::int64_t run
 
 }  // namespace
 
-void CpuBackend::limit_norms(const Tensor& x, int first, const NormLimits& limits) {
+void kernels::LimitNorms::on_cpu() const {
   if (x.elements() == 0) return;
   Places summed(x.shape(), first);
   Places kept(x.shape(), 1 - first);

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include <lockstep/kernels/common/window.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/pooling/pooling_kernels.h>
+#include <lockstep/kernels/window.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -262,7 +263,7 @@ void visit_places(const Tensor& places, Visit&& visit) {
 
 }  // namespace
 
-void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
+void kernels::MaxPool2d::on_cpu() const {
   const Geometry g(x, window, y);
   const Index stride = row_stride(y);
   visit_real(x.dtype(), [&]<class T>() {
@@ -275,7 +276,7 @@ void CpuBackend::max_pool2d(const Tensor& x, const Window2d& window, const Tenso
   });
 }
 
-void CpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& window, const Tensor& dy, const Tensor& dx) {
+void kernels::MaxPool2dGradient::on_cpu() const {
   const Geometry g(dx, window, dy);
   visit_real(dx.dtype(), [&]<class T>() {
     visit_places(places,
@@ -283,12 +284,12 @@ void CpuBackend::max_pool2d_gradient(const Tensor& places, const Window2d& windo
   });
 }
 
-void CpuBackend::average_pool2d(const Tensor& x, const Window2d& window, const Tensor& y) {
+void kernels::AveragePool2d::on_cpu() const {
   visit_real(x.dtype(),
              [&]<class T>() { average_pool(Geometry(x, window, y), x.data<T>(), y.data<T>(), row_stride(y)); });
 }
 
-void CpuBackend::average_pool2d_gradient(const Tensor& dy, const Window2d& window, const Tensor& dx) {
+void kernels::AveragePool2dGradient::on_cpu() const {
   visit_real(dx.dtype(), [&]<class T>() {
     average_pool_gradient(Geometry(dx, window, dy), dy.data<T>(), row_stride(dy), dx.data<T>());
   });

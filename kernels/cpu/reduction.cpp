@@ -2,9 +2,9 @@
 #include <vector>
 
 #include <lockstep/kernels/common/reduction.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/cpu/strided.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -116,13 +116,13 @@ void sum(const SumPlan& plan, const From* from, To* to) {
 
 }  // namespace
 
-void CpuBackend::sum_middle(const Tensor& x, const Tensor& y) {
+void kernels::SumMiddle::on_cpu() const {
   visit_real(x.dtype(), [&]<class From>() {
     visit_real(y.dtype(), [&]<class To>() { sum(SumPlan(x.shape()), x.data<From>(), y.data<To>()); });
   });
 }
 
-void CpuBackend::argmax(const Tensor& x, const Tensor& y) {
+void kernels::Argmax::on_cpu() const {
   const std::int64_t n = x.dim(-1);
   std::int64_t* to = y.data<std::int64_t>();
   const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, n));

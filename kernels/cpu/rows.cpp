@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/indexing/indexing_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -39,7 +39,7 @@ void scatter_add_columns(const Tensor& values, std::span<const std::int64_t> ind
 
 }  // namespace
 
-std::int64_t CpuBackend::gather_rows(const Tensor& x, const Tensor& indices, const Tensor& y) {
+std::int64_t kernels::GatherRows::on_cpu() const {
   const std::span<const std::int64_t> rows = indices.span<std::int64_t>();
   const std::int64_t outside = first_outside(rows, x.dim(0), false);
   if (outside >= 0) return outside;
@@ -55,7 +55,7 @@ std::int64_t CpuBackend::gather_rows(const Tensor& x, const Tensor& indices, con
   return -1;
 }
 
-std::int64_t CpuBackend::scatter_add_rows(const Tensor& values, const Tensor& indices, const Tensor& out) {
+std::int64_t kernels::ScatterAddRows::on_cpu() const {
   const std::span<const std::int64_t> rows = indices.span<std::int64_t>();
   if (out.dtype() == DType::bf16)
     scatter_add_columns<bfloat16>(values, rows, out);

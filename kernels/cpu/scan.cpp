@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/real.h>
 #include <lockstep/kernels/cpu/strided.h>
+#include <lockstep/kernels/scan/scan_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -25,7 +25,7 @@ void sum_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t c
 
 }  // namespace
 
-void CpuBackend::cumulative_sum(const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+void kernels::CumulativeSum::on_cpu() const {
   if (x.elements() == 0) return;
   const std::int64_t n = x.dim(1);
   const std::int64_t inner = x.dim(2);

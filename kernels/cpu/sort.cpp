@@ -3,7 +3,8 @@
 #include <vector>
 
 #include <lockstep/kernels/common/sort_key.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sorting_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -41,7 +42,7 @@ std::vector<Entry> first_entries(const T* x, std::int64_t n, std::int64_t stride
 
 }  // namespace
 
-void CpuBackend::sort_middle(const Tensor& x, SortDirection direction, const Tensor& values, const Tensor& indices) {
+void kernels::SortMiddle::on_cpu() const {
   const std::int64_t n = x.dim(1);
   const std::int64_t inner = x.dim(2);
   const std::int64_t count = indices.dim(1);
@@ -59,7 +60,7 @@ void CpuBackend::sort_middle(const Tensor& x, SortDirection direction, const Ten
   });
 }
 
-void CpuBackend::sort_middle_gradient(const Tensor& dy, const Tensor& indices, const Tensor& dx) {
+void kernels::SortMiddleGradient::on_cpu() const {
   const std::int64_t n = dx.dim(1);
   const std::int64_t inner = dx.dim(2);
   const std::int64_t count = dy.dim(1);

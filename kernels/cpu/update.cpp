@@ -9,8 +9,10 @@
 
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/reduction.h>
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/cpu/stream.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -143,17 +145,16 @@ void update_with(const OptimizerStep& step, const Rule& rule, const UpdateViews&
 
 }  // namespace
 
-void CpuBackend::reduce(ReduceOp op, const ReduceViews<float>& views) { reduce_replicas(op, views); }
-void CpuBackend::reduce(ReduceOp op, const ReduceViews<bfloat16>& views) { reduce_replicas(op, views); }
-void CpuBackend::reduce(ReduceOp op, const ReduceViews<std::int32_t>& views) { reduce_replicas(op, views); }
-void CpuBackend::reduce(ReduceOp op, const ReduceViews<std::int64_t>& views) { reduce_replicas(op, views); }
+void kernels::Reduce::on_cpu() const {
+  std::visit([this](const auto& of) { reduce_replicas(op, of); }, views);
+}
 
-void CpuBackend::update(const OptimizerStep& step, const UpdateViews& views) {
+void kernels::Update::on_cpu() const {
   check_views(step, views);
   visit_rule(step.rule, [&](const auto& rule) { update_with(step, rule, views); });
 }
 
-double CpuBackend::squared_norm(const float* x, std::int64_t count) {
+double kernels::SquaredNorm::on_cpu() const {
   constexpr std::int64_t block = 16384;  // so that the order of addition does not depend on the threads
   std::vector<double> sums(static_cast<std::size_t>((count + block - 1) / block));
   parallel_for(static_cast<std::int64_t>(sums.size()), 4, [&](std::int64_t begin, std::int64_t end) {

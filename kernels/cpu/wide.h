@@ -1,10 +1,9 @@
 #pragma once
 
 #include <lockstep/kernels/cpu/onednn.h>
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
-// bf16 on processors that are no faster with it: computed in f32, and rounded. By the table that computes, which need
-// not be the calling thread's.
+// bf16 on processors that are no faster with it: computed in f32, and rounded.
 
 namespace lockstep::cpu {
 
@@ -12,14 +11,19 @@ namespace lockstep::cpu {
 inline bool better_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::has_fast_bfloat16(); }
 
 /// x in f32.
-inline Tensor widened(Backend& backend, const Tensor& x) { return in_dtype(DType::f32, x, backend); }
+inline Tensor widened(const Tensor& x) {
+  if (x.dtype() == DType::f32) return x;
+  const Tensor wide = Tensor::empty(x.shape());
+  kernels::Convert{x, wide}.on_cpu();
+  return wide;
+}
 
 /// result = what compute(f32 tensor) writes, rounded.
 template <class Compute>
-void narrowed(Backend& backend, const Tensor& result, const Compute& compute) {
+void narrowed(const Tensor& result, const Compute& compute) {
   const Tensor wide = Tensor::empty(result.shape());
   compute(wide);
-  backend.convert(wide, result);
+  kernels::Convert{wide, result}.on_cpu();
 }
 
 }  // namespace lockstep::cpu

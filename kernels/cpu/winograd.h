@@ -1,6 +1,8 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/window.h>
+#include <lockstep/runtime/tensor/tensor.h>
 
 // Convolutions of 3x3 windows that move by one, with 36 multiplications for 16 results of a pair of channels instead of
 // 144. The products are oneDNN's, in f32 for images of bf16 too: those of bf16 would be twice as fast, and their errors
@@ -14,7 +16,7 @@ namespace lockstep::winograd {
 bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{
-/// As the op table's (kernels/backend.h).
+/// As the kernels of the same names (convolution/convolution_kernels.h).
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y);
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx);
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);

@@ -7,15 +7,17 @@
 #include <mutex>
 #include <string_view>
 
+#include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/cuda/convolution_plan.h>
-#include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/plan_timer.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/ops/own_pass.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/logging.h>
 
@@ -84,8 +86,7 @@ void run(const Convolution& convolution, const ConvolutionPlan::Operands& operan
 
 }  // namespace
 
-void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window,
-                         Activation activation, const Tensor& y) {
+void kernels::Conv2d::on_gpu() const {
   if (y.elements() == 0) return;
   Convolution convolution(ConvolutionPass::forward, x.dtype(), x.shape(), kernel.shape(), y.shape(), window);
   convolution.bias = bias.defined();
@@ -102,12 +103,13 @@ void CudaBackend::conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bi
   result.finish();
 }
 
-void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write,
-                                    const Tensor& dx) {
+void kernels::Conv2dGradientX::on_gpu() const {
   if (dx.elements() == 0) return;
-  if (write == Write::add)
-    return add_in_own_pass(*this, dx,
-                           [&](const Tensor& apart) { conv2d_gradient_x(dy, kernel, window, Write::replace, apart); });
+  if (write == Write::add) {
+    const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
+    kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_gpu();
+    return kernels::Accumulate{apart, 1, dx}.on_gpu();
+  }
   const Convolution convolution(ConvolutionPass::gradient_x, dx.dtype(), dx.shape(), kernel.shape(), dy.shape(),
                                 window);
   const Tensor gradient = aligned(dy);
@@ -117,14 +119,13 @@ void CudaBackend::conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, cons
   const Tensor written = whole == convolution && is_aligned(dx) ? dx : Tensor::empty(whole.x_shape(), dx.dtype());
   run(whole, {.x = written.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   if (written.raw_data() != dx.raw_data())
-    convert(whole == convolution ? written : cudnn::unpadded_view(convolution, written), dx);
+    kernels::Convert{whole == convolution ? written : cudnn::unpadded_view(convolution, written), dx}.on_gpu();
 }
 
-void CudaBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window,
-                                         const Tensor& dkernel, const Tensor& dbias) {
+void kernels::Conv2dGradientKernel::on_gpu() const {
   if (dy.elements() == 0) {
-    fill(dkernel, 0);
-    if (dbias.defined()) fill(dbias, 0);
+    kernels::Fill{dkernel, 0}.on_gpu();
+    if (dbias.defined()) kernels::Fill{dbias, 0}.on_gpu();
     return;
   }
   const Convolution convolution(ConvolutionPass::gradient_kernel, x.dtype(), x.shape(), dkernel.shape(), dy.shape(),
@@ -134,7 +135,7 @@ void CudaBackend::conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, cons
   const Tensor filters = cudnn::empty_filters_first(dkernel.shape(), x.dtype());
   run(told(convolution), {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   cudnn::filters_last(filters, dkernel);
-  if (dbias.defined()) sum_middle(dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1}));
+  if (dbias.defined()) kernels::SumMiddle{dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1})}.on_gpu();
 }
 
 }  // namespace lockstep

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/window.h>
+
 namespace lockstep::cudnn {
 namespace {
 
@@ -63,7 +66,7 @@ Tensor padded(const Convolution& c, const Tensor& x) {
   const Convolution even = with_even_padding(c);
   if (even == c) return x;
   const Tensor larger = Tensor::zeros(even.x_shape(), x.dtype());
-  current_backend().convert(x, unpadded_view(c, larger));
+  launch(kernels::Convert{x, unpadded_view(c, larger)});
   return larger;
 }
 
@@ -79,12 +82,12 @@ Tensor empty_filters_first(const Shape& kernel, DType dtype) {
 
 Tensor filters_first(const Tensor& kernel, DType dtype) {
   const Tensor filters = empty_filters_first(kernel.shape(), dtype);
-  current_backend().convert(kernel.view({-1, kernel.dim(3)}).transposed_view(), filters);
+  launch(kernels::Convert{kernel.view({-1, kernel.dim(3)}).transposed_view(), filters});
   return filters;
 }
 
 void filters_last(const Tensor& filters, const Tensor& kernel) {
-  current_backend().convert(filters.transposed_view(), kernel.view({-1, kernel.dim(3)}));
+  launch(kernels::Convert{filters.transposed_view(), kernel.view({-1, kernel.dim(3)})});
 }
 
 }  // namespace lockstep::cudnn

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/window.h>
 
 // A convolution as cuDNN wants to be told of it. Nothing here needs a GPU or one of its libraries.
 
@@ -37,7 +38,7 @@ using Pair = std::array<std::int64_t, 2>;
 
 /// Everything that the plan of a convolution depends on, but for the GPU; also the plan's key.
 struct Convolution {
-  /// From the shapes of Backend::conv2d: x and y NHWC and of `dtype`, the kernel HWIO.
+  /// From the shapes of kernels::Conv2d: x and y NHWC and of `dtype`, the kernel HWIO.
   Convolution(ConvolutionPass pass, DType dtype, const Shape& x, const Shape& kernel, const Shape& y,
               const Window2d& window);
 

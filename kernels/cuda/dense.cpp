@@ -11,11 +11,13 @@
 #include <vector>
 
 #include <lockstep/kernels/cuda/cublas.h>
-#include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/ops/own_pass.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
 namespace lockstep {
@@ -96,8 +98,7 @@ bool run_if_taken(const MatrixProduct& product, const ProductPlan::Operands& ope
 
 }  // namespace
 
-void CudaBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation,
-                        const Tensor& y) {
+void kernels::Dense::on_gpu() const {
   if (y.elements() == 0) return;
   const Tensor rows = aligned(x);
   const Tensor weights = aligned(kernel);
@@ -121,16 +122,19 @@ void CudaBackend::dense(const Tensor& x, const Tensor& kernel, const Tensor& bia
   const LibraryResult result(y, activation);
   if (!shift.defined() || !run_if_taken(product(Epilogue::bias), operands(result))) {
     run(product(Epilogue::none), operands(result));
-    if (shift.defined()) binary(BinaryOp::add, result.tensor(), shift.broadcast_view(y.shape()), result.tensor());
+    if (shift.defined())
+      kernels::Binary{BinaryOp::add, result.tensor(), shift.broadcast_view(y.shape()), result.tensor()}.on_gpu();
   }
   result.finish();
 }
 
-void CudaBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write write, const Tensor& dx) {
+void kernels::DenseGradientX::on_gpu() const {
   if (dx.elements() == 0) return;
-  if (write == Write::add && !is_aligned(dx))
-    return add_in_own_pass(*this, dx,
-                           [&](const Tensor& apart) { dense_gradient_x(dy, kernel, Write::replace, apart); });
+  if (write == Write::add && !is_aligned(dx)) {
+    const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
+    kernels::DenseGradientX{dy, kernel, Write::replace, apart}.on_gpu();
+    return kernels::Accumulate{apart, 1, dx}.on_gpu();
+  }
   const Tensor gradient = aligned(dy);
   const Tensor weights = aligned(kernel);
   const LibraryResult result(dx);
@@ -142,10 +146,10 @@ void CudaBackend::dense_gradient_x(const Tensor& dy, const Tensor& kernel, Write
   result.finish();
 }
 
-void CudaBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const Tensor& dkernel, const Tensor& dbias) {
+void kernels::DenseGradientKernel::on_gpu() const {
   if (x.elements() == 0 || dy.elements() == 0) {
-    fill(dkernel, 0);
-    if (dbias.defined()) fill(dbias, 0);
+    kernels::Fill{dkernel, 0}.on_gpu();
+    if (dbias.defined()) kernels::Fill{dbias, 0}.on_gpu();
     return;
   }
   const Tensor rows = aligned(x);
@@ -165,7 +169,7 @@ void CudaBackend::dense_gradient_kernel(const Tensor& x, const Tensor& dy, const
   }
   run(product(Epilogue::none), operands);
   result.finish();
-  if (dbias.defined()) sum_middle(dy.view({1, dy.dim(0), dy.dim(1)}), dbias.view({1, dy.dim(1)}));
+  if (dbias.defined()) kernels::SumMiddle{dy.view({1, dy.dim(0), dy.dim(1)}), dbias.view({1, dy.dim(1)})}.on_gpu();
 }
 
 }  // namespace lockstep

@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 
 namespace lockstep {
@@ -14,7 +15,7 @@ bool is_aligned(const Tensor& x) {
 Tensor aligned(const Tensor& x) {
   if (!x.defined() || is_aligned(x)) return x;
   const Tensor copy = Tensor::empty(x.shape(), x.dtype());
-  current_backend().convert(x, copy);
+  launch(kernels::Convert{x, copy});
   return copy;
 }
 
@@ -26,9 +27,9 @@ LibraryResult::LibraryResult(const Tensor& wanted, Activation rest)
 
 void LibraryResult::finish() const {
   if (const auto function = function_of(rest_))
-    current_backend().unary(*function, written_, wanted_);
+    launch(kernels::Unary{*function, written_, wanted_});
   else if (written_.raw_data() != wanted_.raw_data())
-    current_backend().convert(written_, wanted_);
+    launch(kernels::Convert{written_, wanted_});
 }
 
 }  // namespace lockstep

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::cudnn {
@@ -14,7 +14,7 @@ namespace {
 /// copies from the host would take longer than all that is timed.
 Tensor operand(const Layout& layout, DType dtype) {
   const Tensor result = Tensor::empty({layout.elements()}, dtype);
-  current_backend().fill(result, 1);
+  launch(kernels::Fill{result, 1});
   return result;
 }
 

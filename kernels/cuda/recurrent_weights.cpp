@@ -2,7 +2,8 @@
 
 #include <array>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/whole_recurrence.h>
 
 namespace lockstep::cudnn {
 namespace {
@@ -66,14 +67,16 @@ std::string text(const RecurrentLayer& layer) {
 
 void pack(const RecurrentLayer& layer, const LinearLayers& places, const RecurrentWeights& weights,
           const Tensor& space) {
-  for_each_part(layer, places, weights, space,
-                [](const Tensor& keras, const Tensor& cudnn) { current_backend().convert(keras, cudnn); });
+  for_each_part(layer, places, weights, space, [](const Tensor& keras, const Tensor& cudnn) {
+    launch(kernels::Convert{keras, cudnn});
+  });
 }
 
 void unpack(const RecurrentLayer& layer, const LinearLayers& places, const Tensor& space,
             const RecurrentWeights& weights) {
-  for_each_part(layer, places, weights, space,
-                [](const Tensor& keras, const Tensor& cudnn) { current_backend().convert(cudnn, keras); });
+  for_each_part(layer, places, weights, space, [](const Tensor& keras, const Tensor& cudnn) {
+    launch(kernels::Convert{cudnn, keras});
+  });
 }
 
 }  // namespace lockstep::cudnn

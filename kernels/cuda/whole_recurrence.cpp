@@ -4,11 +4,12 @@
 
 #include <limits>
 
-#include <lockstep/kernels/cuda/cuda_backend.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/recurrence_plan.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/whole_recurrence.h>
 
 namespace lockstep {
 namespace {
@@ -46,8 +47,8 @@ bool CudnnRecurrence::runs(const RecurrentLayer& layer) const {
          layer.units <= most / layer.gates() / layer.n;
 }
 
-Tensor CudnnRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
-                            const Tensor& y) {
+Tensor CudnnRecurrence::forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights,
+                                bool keep, const Tensor& y) {
   const Gpu& gpu = current_gpu();
   const RecurrencePlan& plan = plan_of(layer, gpu);
   const Tensor input = aligned(x);
@@ -64,7 +65,7 @@ Tensor CudnnRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const 
   return reserve;
 }
 
-void CudnnRecurrence::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+void CudnnRecurrence::backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
   const Gpu& gpu = current_gpu();
   const RecurrencePlan& plan = plan_of(ran.layer, gpu);
   const cudnnHandle_t handle = cudnn::handle_of(gpu);
@@ -86,12 +87,15 @@ void CudnnRecurrence::gradient(const Ran& ran, const Tensor& dy, const Tensor& d
   result.finish();
   if (!dweights.kernel.defined() && !dweights.recurrent_kernel.defined() && !dweights.bias.defined()) return;
   const Tensor sums = weight_space(plan);
-  current_backend().fill(sums, 0);
+  launch(kernels::Fill{sums, 0});
   operands.weights = sums.raw_data();
   plan.gradient_weights(handle, operands);
   cudnn::unpack(ran.layer, plan.places(), sums, dweights);
 }
 
-WholeRecurrence* CudaBackend::whole_recurrence() { return &recurrence_; }
+WholeRecurrence& cudnn_recurrence() {
+  static CudnnRecurrence recurrence;
+  return recurrence;
+}
 
 }  // namespace lockstep

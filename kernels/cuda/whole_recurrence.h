@@ -8,9 +8,14 @@ namespace lockstep {
 class CudnnRecurrence final : public WholeRecurrence {
  public:
   bool runs(const RecurrentLayer& layer) const override;
-  Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
-             const Tensor& y) override;
-  void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+
+ protected:
+  Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                 const Tensor& y) override;
+  void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
 };
+
+/// For all threads.
+WholeRecurrence& cudnn_recurrence();
 
 }  // namespace lockstep

@@ -4,10 +4,11 @@
 #include <lockstep/kernels/grid/channel_sums.h>
 #include <lockstep/kernels/grid/channels.h>
 #include <lockstep/kernels/grid/packs.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
 
 // Batch normalization over rows of channels.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -152,8 +153,7 @@ void visit_activated(const Tensor& x, bool relu, const Run& run) {
 }  // namespace detail
 
 template <class Executor>
-void batch_norm(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                const Tensor& variance, float epsilon, bool relu, const Tensor& y) {
+void BatchNorm::run(Executor& on) const {
   const Index channels = gamma.elements();
   detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
     const detail::Rows<T> from(x);
@@ -166,9 +166,7 @@ void batch_norm(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor
 }
 
 template <class Executor>
-void batch_norm_gradient_sums(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor& beta,
-                              const Tensor& mean, const Tensor& variance, float epsilon, bool relu, const Tensor& dy,
-                              const Tensor& dgamma, const Tensor& dbeta) {
+void BatchNormGradientSums::run(Executor& on) const {
   const Index channels = gamma.elements();
   detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
     const detail::Rows<T> from(x);
@@ -182,9 +180,7 @@ void batch_norm_gradient_sums(Executor& on, const Tensor& x, const Tensor& gamma
 }
 
 template <class Executor>
-void batch_norm_gradient_x(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
-                           const Tensor& variance, float epsilon, bool relu, const Tensor& dy, const Tensor& dgamma,
-                           const Tensor& dbeta, std::int64_t count, const Tensor& dx) {
+void BatchNormGradientX::run(Executor& on) const {
   const Index channels = gamma.elements();
   detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
     const detail::Rows<T> from(x);
@@ -200,4 +196,4 @@ void batch_norm_gradient_x(Executor& on, const Tensor& x, const Tensor& gamma, c
   });
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

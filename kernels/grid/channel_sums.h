@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/grid/middle_axis.h>
 #include <lockstep/kernels/grid/packs.h>
 #include <lockstep/runtime/core/host_device.h>
@@ -11,7 +11,7 @@
 // Two sums over rows for each channel. A thread adds a pack of neighboring channels over a few rows in f32, and those
 // sums in f64: to convert each element would take longer than to read it.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -96,4 +96,4 @@ void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
   if (parts > 1) on.teams(channels, parts, detail::JoinedChannelSums<F>{f, channels, parts, partial});
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

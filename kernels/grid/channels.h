@@ -2,13 +2,13 @@
 
 #include <initializer_list>
 
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/grid/packs.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-namespace lockstep::grid::detail {
+namespace lockstep::kernels::detail {
 
 /// A tensor of T as rows of channels.
 template <class T>
@@ -31,9 +31,9 @@ bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
   return all;
 }
 
-}  // namespace lockstep::grid::detail
+}  // namespace lockstep::kernels::detail
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 /// Calls run.operator()<pack>(), pack being pack_of<T> where all rows can be worked on in packs, and 1 elsewhere.
 template <class T, class Run>
@@ -44,4 +44,4 @@ void visit_packs(Index channels, std::initializer_list<detail::Rows<T>> tensors,
     run.template operator()<1>();
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

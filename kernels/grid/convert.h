@@ -3,6 +3,7 @@
 #include <optional>
 #include <type_traits>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/grid/elementwise.h>
 #include <lockstep/kernels/grid/packs.h>
 #include <lockstep/kernels/grid/strided.h>
@@ -10,7 +11,7 @@
 
 // Copies of tensors at any strides, to the same or another dtype.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -72,7 +73,7 @@ struct Same {
 }  // namespace detail
 
 template <class Executor>
-void convert(Executor& on, const Tensor& x, const Tensor& y) {
+void Convert::run(Executor& on) const {
   const StridedLoop<2> loop(y.shape(), {x.strides(), y.strides()});
   visit_dtype(x.dtype(), [&]<class From>() {
     if (y.dtype() == x.dtype()) return detail::strided_copy<From>(on, loop, x, y);
@@ -85,4 +86,4 @@ void convert(Executor& on, const Tensor& x, const Tensor& y) {
   });
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <lockstep/kernels/common/cross_entropy.h>
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Softmax and what is made of it, a team for each row.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -131,32 +132,31 @@ struct SparseCrossEntropyGradient {
 }  // namespace detail
 
 template <class Executor>
-void softmax(Executor& on, const Tensor& logits, const Tensor& y) {
+void Softmax::run(Executor& on) const {
   const Index n = logits.dim(1);
   if (n > 0) on.teams(logits.dim(0), n, detail::Softmax{logits.data<float>(), y.data<float>(), n});
 }
 
 template <class Executor>
-void softmax_gradient(Executor& on, const Tensor& y, const Tensor& dy, const Tensor& dx) {
+void SoftmaxGradient::run(Executor& on) const {
   const Index n = y.dim(1);
   on.teams(y.dim(0), n, detail::SoftmaxGradient{y.data<float>(), dy.data<float>(), dx.data<float>(), n});
 }
 
 template <class Executor>
-void log_softmax(Executor& on, const Tensor& logits, const Tensor& y) {
+void LogSoftmax::run(Executor& on) const {
   const Index n = logits.dim(1);
   if (n > 0) on.teams(logits.dim(0), n, detail::LogSoftmax{logits.data<float>(), y.data<float>(), n});
 }
 
 template <class Executor>
-void log_softmax_gradient(Executor& on, const Tensor& y, const Tensor& dy, const Tensor& dx) {
+void LogSoftmaxGradient::run(Executor& on) const {
   const Index n = y.dim(1);
   on.teams(y.dim(0), n, detail::LogSoftmaxGradient{y.data<float>(), dy.data<float>(), dx.data<float>(), n});
 }
 
 template <class Executor>
-std::int64_t sparse_softmax_cross_entropy(Executor& on, const Tensor& logits, const Tensor& labels, const Tensor& loss,
-                                          const Tensor& probabilities) {
+std::int64_t SparseSoftmaxCrossEntropy::run(Executor& on) const {
   const Index n = logits.dim(1);
   auto faults = on.faults("labels of sparse_softmax_cross_entropy");
   const detail::SparseCrossEntropy<decltype(faults)> f{
@@ -166,11 +166,10 @@ std::int64_t sparse_softmax_cross_entropy(Executor& on, const Tensor& logits, co
 }
 
 template <class Executor>
-void sparse_softmax_cross_entropy_gradient(Executor& on, const Tensor& probabilities, const Tensor& labels,
-                                           const Tensor& dloss, const Tensor& dx) {
+void SparseSoftmaxCrossEntropyGradient::run(Executor& on) const {
   const detail::SparseCrossEntropyGradient f{probabilities.data<float>(), labels.data<std::int64_t>(),
                                              dloss.data<float>(), dx.data<float>(), dx.dim(1)};
   on.for_each(dx.elements(), f);
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

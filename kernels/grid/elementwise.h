@@ -8,13 +8,17 @@
 #include <lockstep/kernels/common/dropout.h>
 #include <lockstep/kernels/common/elementwise.h>
 #include <lockstep/kernels/common/philox.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/grid/packs.h>
 #include <lockstep/kernels/grid/strided.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/random/random_kernels.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // The element-wise functions of Backend.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -122,20 +126,19 @@ struct Dropout {
 }  // namespace detail
 
 template <class Executor>
-void unary(Executor& on, const UnaryFunction& function, const Tensor& x, const Tensor& y) {
+void Unary::run(Executor& on) const {
   visit_real(y.dtype(), [&]<class T>() { visit_unary(function, [&](auto f) { detail::map<T>(on, f, y, x); }); });
 }
 
 template <class Executor>
-void unary_gradient(Executor& on, const UnaryFunction& function, const Tensor& kept, const Tensor& dy,
-                    const Tensor& dx) {
+void UnaryGradient::run(Executor& on) const {
   visit_real(dx.dtype(), [&]<class T>() {
     visit_unary(function, [&](auto f) { detail::map<T>(on, detail::Gradient<decltype(f)>{f}, dx, kept, dy); });
   });
 }
 
 template <class Executor>
-void binary(Executor& on, BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
+void Binary::run(Executor& on) const {
   const bool dense = a.is_dense() && b.is_dense() && out.is_dense();
   visit_real(out.dtype(), [&]<class T>() {
     visit_binary(op, [&](auto f) {
@@ -148,32 +151,32 @@ void binary(Executor& on, BinaryOp op, const Tensor& a, const Tensor& b, const T
 }
 
 template <class Executor>
-void affine(Executor& on, const Tensor& x, float scale, float shift, const Tensor& y) {
+void Affine::run(Executor& on) const {
   visit_real(y.dtype(), [&]<class T>() { detail::map<T>(on, functor::Affine{.scale = scale, .shift = shift}, y, x); });
 }
 
 template <class Executor>
-void accumulate(Executor& on, const Tensor& x, int sign, const Tensor& out) {
-  if (is_real(out.dtype())) return binary(on, sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out);
+void Accumulate::run(Executor& on) const {
+  if (is_real(out.dtype())) return Binary{sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out}.run(on);
   visit_dtype(out.dtype(), [&]<class T>() {
     detail::strided_binary<T>(on, functor::Accumulate<T>{.subtract = sign < 0}, out, x, out);
   });
 }
 
 template <class Executor>
-void fill(Executor& on, const Tensor& x, float value) {
+void Fill::run(Executor& on) const {
   visit_real(x.dtype(), [&]<class T>() {
     on.for_each(x.elements(), detail::Filled<T>{x.data<T>(), static_cast<T>(value)});
   });
 }
 
 template <class Executor>
-void moving_average(Executor& on, const Tensor& average, const Tensor& value, float momentum) {
+void MovingAverage::run(Executor& on) const {
   detail::map<float>(on, functor::MovingAverage{.momentum = momentum}, average, average, value);
 }
 
 template <class Executor>
-void dropout(Executor& on, const Tensor& x, float rate, const RandomKey& key, const Tensor& y) {
+void Dropout::run(Executor& on) const {
   const Index n = y.elements();
   visit_real(y.dtype(), [&]<class T>() {
     on.for_each((n + 3) / 4, detail::Dropout<T>{DropoutRule(rate), RandomSequence(key), x.data<T>(), y.data<T>(), n});
@@ -181,7 +184,7 @@ void dropout(Executor& on, const Tensor& x, float rate, const RandomKey& key, co
 }
 
 template <class Executor>
-void binary_cross_entropy(Executor& on, bool from_logits, const Tensor& x, const Tensor& targets, const Tensor& loss) {
+void BinaryCrossEntropy::run(Executor& on) const {
   if (from_logits)
     detail::map<float>(on, BinaryCrossEntropyFromLogits{}, loss, x, targets);
   else
@@ -189,12 +192,11 @@ void binary_cross_entropy(Executor& on, bool from_logits, const Tensor& x, const
 }
 
 template <class Executor>
-void binary_cross_entropy_gradient(Executor& on, bool from_logits, const Tensor& x, const Tensor& targets,
-                                   const Tensor& dloss, const Tensor& dx) {
+void BinaryCrossEntropyGradient::run(Executor& on) const {
   if (from_logits)
     detail::map<float>(on, detail::Gradient<BinaryCrossEntropyFromLogits>{}, dx, x, targets, dloss);
   else
     detail::map<float>(on, detail::Gradient<BinaryCrossEntropyFromProbabilities>{}, dx, x, targets, dloss);
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

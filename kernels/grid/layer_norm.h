@@ -2,10 +2,11 @@
 
 #include <lockstep/kernels/common/layer_norm.h>
 #include <lockstep/kernels/grid/middle_axis.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
 
 // Layer normalization of rows, a team for each; sums in f64.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -90,8 +91,7 @@ struct LayerNormGradientSums : SumOf<TwoSums> {
 }  // namespace detail
 
 template <class Executor>
-void layer_norm(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon, const Tensor& y,
-                const Tensor& mean, const Tensor& inverse) {
+void LayerNorm::run(Executor& on) const {
   const Index n = x.dim(1);
   const detail::LayerNorm f{x.data<float>(), gamma.data<float>(), beta.data<float>(),    epsilon,
                             y.data<float>(), mean.data<float>(),  inverse.data<float>(), n};
@@ -99,8 +99,7 @@ void layer_norm(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor
 }
 
 template <class Executor>
-void layer_norm_gradient(Executor& on, const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& inverse,
-                         const Tensor& dy, const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta) {
+void LayerNormGradient::run(Executor& on) const {
   const Index rows = x.dim(0);
   const Index n = x.dim(1);
   const float* const from = x.data<float>();
@@ -115,4 +114,4 @@ void layer_norm_gradient(Executor& on, const Tensor& x, const Tensor& gamma, con
   on.teams(rows, n, f);
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <type_traits>
 
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Reductions over the middle axis of (outer, n, inner), described by a function object as executor.h says of `columns`.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 /// The part of a reduction whose values are sums.
 template <class V>
@@ -107,4 +107,4 @@ void reduce_middle(Executor& on, Index outer, Index n, Index inner, const F& f) 
   detail::reduce_whole(on, outer, parts, inner, detail::JoinedParts<F>{f, inner, parts, partial});
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

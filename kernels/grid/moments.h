@@ -3,10 +3,11 @@
 #include <lockstep/kernels/common/batch_norm.h>
 #include <lockstep/kernels/grid/channel_sums.h>
 #include <lockstep/kernels/grid/channels.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
 
 // Mean and variance of channels.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -78,7 +79,7 @@ struct MergedMoments {
 }  // namespace detail
 
 template <class Executor>
-void channel_moments(Executor& on, const Tensor& x, const Tensor& mean, const Tensor& variance) {
+void ChannelMoments::run(Executor& on) const {
   const Index rows = detail::row_count(x);
   visit_real(x.dtype(), [&]<class T>() {
     const detail::Rows<T> from(x);
@@ -90,9 +91,9 @@ void channel_moments(Executor& on, const Tensor& x, const Tensor& mean, const Te
 }
 
 template <class Executor>
-void merge_moments(Executor& on, const Tensor& parts, const Tensor& mean, const Tensor& variance) {
+void MergeMoments::run(Executor& on) const {
   on.for_each(mean.elements(), detail::MergedMoments{parts.data<float>(), parts.dim(0), mean.elements(),
                                                      mean.data<float>(), variance.data<float>()});
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -6,10 +6,11 @@
 #include <lockstep/kernels/common/norm_limits.h>
 #include <lockstep/kernels/grid/middle_axis.h>
 #include <lockstep/kernels/grid/strided.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 // limit_norms of Backend: one pass for the vectors' norms, one to scale them.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -75,7 +76,7 @@ struct ScaledVectors {
 }  // namespace detail
 
 template <class Executor>
-void limit_norms(Executor& on, const Tensor& x, int first, const NormLimits& limits) {
+void LimitNorms::run(Executor& on) const {
   if (x.elements() == 0) return;
   const detail::VectorPlaces places(detail::every_second_axis(x.shape(), 1 - first),
                                     detail::every_second_axis(x.shape(), first));
@@ -86,4 +87,4 @@ void limit_norms(Executor& on, const Tensor& x, int first, const NormLimits& lim
   on.for_each(x.elements(), detail::ScaledVectors{places, factor, to});
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

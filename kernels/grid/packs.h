@@ -10,7 +10,7 @@
 // Neighboring elements of f32 or bf16 in one access, to compute with in f32: a memory-bound kernel that reads them one
 // by one leaves bandwidth unused.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 /// Bytes of a thread's widest access.
 inline constexpr int widest_access = 16;
@@ -83,4 +83,4 @@ bool in_packs(std::initializer_list<const T*> pointers) {
   return true;
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -1,17 +1,18 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/common/window.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/grid/channels.h>
-#include <lockstep/kernels/grid/executor.h>
 #include <lockstep/kernels/grid/packs.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/pooling/pooling_kernels.h>
+#include <lockstep/kernels/window.h>
 #include <lockstep/runtime/core/host_device.h>
 
 // Pooling over NHWC images: a thread for each pack of channels of each pixel, of the result or, in the gradients, of
 // the images, which gather from the windows that cover them.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -184,7 +185,7 @@ void visit_pooled(const Tensor& x, const Tensor& y, const Run& run) {
 }  // namespace detail
 
 template <class Executor>
-void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y, const Tensor& places) {
+void MaxPool2d::run(Executor& on) const {
   detail::visit_pooled(x, y, [&]<class T, int pack>() {
     const auto run = [&]<class Place>(Place* to) {
       on.for_each(y.elements() / pack, detail::MaxPool<T, Place, pack>{{x, window, y}, x.data<T>(), y.data<T>(), to});
@@ -195,8 +196,7 @@ void max_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Ten
 }
 
 template <class Executor>
-void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& window, const Tensor& dy,
-                         const Tensor& dx) {
+void MaxPool2dGradient::run(Executor& on) const {
   detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
     const auto run = [&]<class Place>(const Place* from) {
       on.for_each(dx.elements() / pack,
@@ -207,18 +207,18 @@ void max_pool2d_gradient(Executor& on, const Tensor& places, const Window2d& win
 }
 
 template <class Executor>
-void average_pool2d(Executor& on, const Tensor& x, const Window2d& window, const Tensor& y) {
+void AveragePool2d::run(Executor& on) const {
   detail::visit_pooled(x, y, [&]<class T, int pack>() {
     on.for_each(y.elements() / pack, detail::AveragePool<T, pack>{{x, window, y}, x.data<T>(), y.data<T>()});
   });
 }
 
 template <class Executor>
-void average_pool2d_gradient(Executor& on, const Tensor& dy, const Window2d& window, const Tensor& dx) {
+void AveragePool2dGradient::run(Executor& on) const {
   detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
     on.for_each(dx.elements() / pack,
                 detail::AveragePoolGradient<T, pack>{{dx, window, dy}, dy.data<T>(), dx.data<T>()});
   });
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -2,13 +2,14 @@
 
 #include <lockstep/kernels/common/gru.h>
 #include <lockstep/kernels/common/lstm.h>
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
+#include <lockstep/kernels/recurrence/recurrence_kernels.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // One time step of an LSTM or a GRU, a thread for each unit of each example. The gates of an example lie side by side.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -113,33 +114,29 @@ struct GruStepGradient {
 }  // namespace detail
 
 template <class Executor>
-void lstm_step(Executor& on, const Tensor& gates, const Tensor& recurrent, const Tensor& c_before, const Tensor& c,
-               const Tensor& h) {
+void LstmStep::run(Executor& on) const {
   on.for_each(h.elements(), detail::LstmStep{gates.data<float>(), recurrent.data<float>(), c_before.data<float>(),
                                              c.data<float>(), h.data<float>(), h.dim(1)});
 }
 
 template <class Executor>
-void lstm_step_gradient(Executor& on, const Tensor& gates, const Tensor& c_before, const Tensor& c, const Tensor& dh,
-                        const Tensor& dc, const Tensor& dsums) {
+void LstmStepGradient::run(Executor& on) const {
   on.for_each(dh.elements(),
               detail::LstmStepGradient{gates.data<float>(), c_before.data<float>(), c.data<float>(), dh.data<float>(),
                                        dc.data<float>(), dsums.data<float>(), dh.dim(1)});
 }
 
 template <class Executor>
-void gru_step(Executor& on, const Tensor& gates, const Tensor& recurrent, const Tensor& h_before,
-              const Tensor& state_sum, const Tensor& h) {
+void GruStep::run(Executor& on) const {
   on.for_each(h.elements(), detail::GruStep{gates.data<float>(), recurrent.data<float>(), h_before.data<float>(),
                                             state_sum.data<float>(), h.data<float>(), h.dim(1)});
 }
 
 template <class Executor>
-void gru_step_gradient(Executor& on, const Tensor& gates, const Tensor& state_sum, const Tensor& h_before,
-                       const Tensor& dh, const Tensor& dgates, const Tensor& drecurrent) {
+void GruStepGradient::run(Executor& on) const {
   on.for_each(dh.elements(),
               detail::GruStepGradient{gates.data<float>(), state_sum.data<float>(), h_before.data<float>(),
                                       dh.data<float>(), dgates.data<float>(), drecurrent.data<float>(), dh.dim(1)});
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -2,10 +2,12 @@
 
 #include <lockstep/kernels/common/reduction.h>
 #include <lockstep/kernels/grid/middle_axis.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 // The reductions of Backend.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -59,7 +61,7 @@ struct Squares : SumOf<double> {
 }  // namespace detail
 
 template <class Executor>
-void sum_middle(Executor& on, const Tensor& x, const Tensor& y) {
+void SumMiddle::run(Executor& on) const {
   const Index n = x.dim(1);
   const Index inner = x.dim(2);
   visit_real(x.dtype(), [&]<class From>() {
@@ -71,7 +73,7 @@ void sum_middle(Executor& on, const Tensor& x, const Tensor& y) {
 }
 
 template <class Executor>
-void argmax(Executor& on, const Tensor& x, const Tensor& y) {
+void Argmax::run(Executor& on) const {
   const Index n = x.dim(1);
   visit_real(x.dtype(), [&]<class T>() {
     on.teams(x.dim(0), n, detail::Argmax<T>{x.data<T>(), y.data<std::int64_t>(), n});
@@ -79,11 +81,11 @@ void argmax(Executor& on, const Tensor& x, const Tensor& y) {
 }
 
 template <class Executor>
-double squared_norm(Executor& on, const float* x, Index count) {
+double SquaredNorm::run(Executor& on) const {
   const Tensor result = Tensor::empty({static_cast<Index>(sizeof(double))}, DType::u8);
   auto* const sum = static_cast<double*>(result.raw_data());
   reduce_middle(on, 1, count, 1, detail::Squares{{}, x, sum});
   return on.value_at(sum);
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
+#include <lockstep/kernels/indexing/indexing_kernels.h>
+#include <lockstep/kernels/window.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Rows by index.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -69,7 +70,7 @@ struct ScatteredRows {
 }  // namespace detail
 
 template <class Executor>
-std::int64_t gather_rows(Executor& on, const Tensor& x, const Tensor& indices, const Tensor& y) {
+std::int64_t GatherRows::run(Executor& on) const {
   auto faults = on.faults("ids of gather_rows");
   const detail::GatheredRows<decltype(faults)> gather{
       x.data<float>(), indices.data<std::int64_t>(), y.data<float>(), x.dim(0), x.dim(1), faults};
@@ -78,7 +79,7 @@ std::int64_t gather_rows(Executor& on, const Tensor& x, const Tensor& indices, c
 }
 
 template <class Executor>
-std::int64_t scatter_add_rows(Executor& on, const Tensor& values, const Tensor& indices, const Tensor& out) {
+std::int64_t ScatterAddRows::run(Executor& on) const {
   const Index n = indices.elements();
   const Index rows = out.dim(0);
   const Index width = out.dim(1);
@@ -104,4 +105,4 @@ std::int64_t scatter_add_rows(Executor& on, const Tensor& values, const Tensor& 
   return on.first_fault(faults);
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <lockstep/kernels/grid/middle_axis.h>
+#include <lockstep/kernels/scan/scan_kernels.h>
 
 // Running sums along the middle axis of (outer, n, inner). A long axis is cut into parts, from the shape alone: their
 // sums are made first, and each part then starts from the sum of those before it.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -83,7 +84,7 @@ struct ColumnPartSums : RunningSums<T> {
 }  // namespace detail
 
 template <class Executor>
-void cumulative_sum(Executor& on, const Tensor& x, bool exclusive, bool reverse, const Tensor& y) {
+void CumulativeSum::run(Executor& on) const {
   if (x.elements() == 0) return;
   const Index outer = x.dim(0);
   const Index n = x.dim(1);
@@ -106,4 +107,4 @@ void cumulative_sum(Executor& on, const Tensor& x, bool exclusive, bool reverse,
   });
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <lockstep/kernels/common/sort_key.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/grid/elementwise.h>
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sorting_kernels.h>
 
 // Order along the middle axis of (outer, n, inner): all of it is sorted at once, by column and in each by number.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -60,7 +63,7 @@ struct SortGradient {
 }  // namespace detail
 
 template <class Executor>
-void sort_middle(Executor& on, const Tensor& x, SortDirection direction, const Tensor& values, const Tensor& indices) {
+void SortMiddle::run(Executor& on) const {
   const Index n = x.dim(1);
   const Index inner = x.dim(2);
   visit_real(x.dtype(), [&]<class T>() {
@@ -79,8 +82,8 @@ void sort_middle(Executor& on, const Tensor& x, SortDirection direction, const T
 }
 
 template <class Executor>
-void sort_middle_gradient(Executor& on, const Tensor& dy, const Tensor& indices, const Tensor& dx) {
-  if (dy.elements() < dx.elements()) fill(on, dx, 0);
+void SortMiddleGradient::run(Executor& on) const {
+  if (dy.elements() < dx.elements()) Fill{dx, 0}.run(on);
   visit_real(dx.dtype(), [&]<class T>() {
     const detail::SortGradient<T> gradient{
         dy.data<T>(), indices.data<std::int64_t>(), dx.data<T>(), dx.dim(1), dy.dim(1), dx.dim(2)};
@@ -88,4 +91,4 @@ void sort_middle_gradient(Executor& on, const Tensor& dy, const Tensor& indices,
   });
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <lockstep/kernels/common/strided_loop.h>
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/runtime/core/host_device.h>
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 /// Where element number i of N tensors of one shape and any strides lies.
 template <int N>
@@ -36,4 +36,4 @@ struct StridedIndex {
   Index strides[N][Shape::max_rank] = {};
 };
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

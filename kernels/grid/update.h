@@ -6,15 +6,16 @@
 
 #include <lockstep/kernels/common/optimizer.h>
 #include <lockstep/kernels/common/reduction.h>
-#include <lockstep/kernels/grid/executor.h>
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/reduce.h>
 #include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Reductions and optimizer steps on flat memory of several replicas.
 
-namespace lockstep::grid {
+namespace lockstep::kernels {
 
 namespace detail {
 
@@ -116,8 +117,6 @@ struct Update {
   }
 };
 
-}  // namespace detail
-
 template <class T, class Executor>
 void reduce(Executor& on, ReduceOp op, const ReduceViews<T>& views) {
   using A = Accumulator<T>;
@@ -128,22 +127,29 @@ void reduce(Executor& on, ReduceOp op, const ReduceViews<T>& views) {
     std::span<const T* const> in = views.in;
     Tensor partial;
     A* start = nullptr;
-    while (in.size() > detail::most_pointers) {
+    while (in.size() > most_pointers) {
       if (!partial.defined()) partial = Tensor::empty(Shape{views.count}, dtype_of<A>);
       A* const sum = partial.data<A>();
-      on.for_each(views.count, detail::PartlyCombined<T, F>{f, detail::take(in), start, sum});
+      on.for_each(views.count, PartlyCombined<T, F>{f, take(in), start, sum});
       start = sum;
     }
     std::span<T* const> out = views.out;
-    const auto last = detail::take(in);
-    const auto first = detail::take(out);
-    on.for_each(views.count, detail::Reduced<T, F>{f, last, start, terms, first});
-    if (!out.empty()) detail::copy_to_rest<T>(on, first.of[0], out, views.count);
+    const auto last = take(in);
+    const auto first = take(out);
+    on.for_each(views.count, Reduced<T, F>{f, last, start, terms, first});
+    if (!out.empty()) copy_to_rest<T>(on, first.of[0], out, views.count);
   });
 }
 
+}  // namespace detail
+
 template <class Executor>
-void update(Executor& on, const OptimizerStep& step, const UpdateViews& views) {
+void Reduce::run(Executor& on) const {
+  std::visit([&](const auto& of) { detail::reduce(on, op, of); }, views);
+}
+
+template <class Executor>
+void Update::run(Executor& on) const {
   check_views(step, views);
   Tensor sum;
   const float* summed = nullptr;
@@ -151,7 +157,7 @@ void update(Executor& on, const OptimizerStep& step, const UpdateViews& views) {
   if (gradients.size() > detail::most_pointers) {
     sum = Tensor::empty(Shape{views.count});
     float* const out = sum.data<float>();
-    reduce<float>(on, ReduceOp::sum, {.in = gradients, .out = {&out, 1}, .count = views.count});
+    detail::reduce<float>(on, ReduceOp::sum, {.in = gradients, .out = {&out, 1}, .count = views.count});
     summed = out;
     gradients = {&summed, 1};
   }
@@ -167,4 +173,4 @@ void update(Executor& on, const OptimizerStep& step, const UpdateViews& views) {
   });
 }
 
-}  // namespace lockstep::grid
+}  // namespace lockstep::kernels

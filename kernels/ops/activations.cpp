@@ -1,5 +1,8 @@
 #include "lockstep/kernels/ops/activations.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
@@ -16,21 +19,19 @@ Tensor as_matrix(const Tensor& x) {
   return x.view({rows, x.dim(-1)});
 }
 
-using Forward = void (Backend::*)(const Tensor& logits, const Tensor& y);
-using Gradient = void (Backend::*)(const Tensor& y, const Tensor& dy, const Tensor& dx);
-
-/// An op on rows of logits whose gradient follows from its result.
-Tensor by_row(const char* op, Forward forward, Gradient gradient, const Tensor& x, bool keeps_origin = false) try {
+/// An op on rows of logits whose gradient follows from its result: by kernels of (logits, y) and of (y, dy, dx).
+template <class Forward, class Gradient>
+Tensor by_row(const char* op, const Tensor& x, bool keeps_origin = false) try {
   require_f32(op, x);
   require(x.rank() >= 1, "{} needs at least one axis, got {}", op, x);
   const Tensor logits = to_current_device(x);
   Tensor y = Tensor::empty(logits.shape());
   if (keeps_origin) y = y.with_origin(op, logits);
-  (current_backend().*forward)(as_matrix(make_dense(logits)), as_matrix(y));
+  launch(Forward{as_matrix(make_dense(logits)), as_matrix(y)});
   if (recording({logits})) {
-    record(op, {logits}, y, [gradient, y](BackwardContext& c) {
+    record(op, {logits}, y, [y](BackwardContext& c) {
       contribute(c, 0, y.shape(), [&](const Tensor& out) {
-        (current_backend().*gradient)(as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out));
+        launch(Gradient{as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out)});
       });
     });
   }
@@ -64,15 +65,15 @@ Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
 Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
 
 Tensor softmax(const Tensor& logits) {
-  return by_row("softmax", &Backend::softmax, &Backend::softmax_gradient, logits, true);
+  return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", logits, true);
 }
 
 Tensor log_softmax(const Tensor& logits) {
-  return by_row("log_softmax", &Backend::log_softmax, &Backend::log_softmax_gradient, logits);
+  return by_row<kernels::LogSoftmax, kernels::LogSoftmaxGradient>("log_softmax", logits);
 }
 
 Tensor activate(const Tensor& x, Activation activation) {
-  if (activation == Activation::softmax) return by_row("softmax", &Backend::softmax, &Backend::softmax_gradient, x);
+  if (activation == Activation::softmax) return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", x);
   if (activation == Activation::log_softmax) return log_softmax(x);
   const std::optional<UnaryFunction> function = function_of(activation);
   return function ? unary(*function, x) : x;
@@ -138,7 +139,7 @@ bool is_fusable(Activation activation) {
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
   if (activation == Activation::linear) return make_dense(dy);
   const Tensor result = Tensor::empty(y.shape(), y.dtype());
-  current_backend().unary_gradient(function_of(activation).value(), y, make_dense(dy), result);
+  launch(kernels::UnaryGradient{function_of(activation).value(), y, make_dense(dy), result});
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
 
@@ -86,7 +87,7 @@ Tensor concat(std::span<const Tensor> operands, int axis) try {
   if (!y.defined()) {
     y = Tensor::empty(shape, parts[0].dtype());
     for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
-      current_backend().convert(parts[static_cast<std::size_t>(i)], y.slice_view(axis, begin, end));
+      launch(kernels::Convert{parts[static_cast<std::size_t>(i)], y.slice_view(axis, begin, end)});
     });
   }
   if (recording(parts)) {
@@ -110,8 +111,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
       contribute(
           c, 0, shape,
           [&](const Tensor& out) {
-            current_backend().fill(out, 0);
-            current_backend().convert(c.gradient(0), out.slice_view(axis, begin, end));
+            launch(kernels::Fill{out, 0});
+            launch(kernels::Convert{c.gradient(0), out.slice_view(axis, begin, end)});
           },
           c.gradient(0).dtype());
     });
@@ -130,10 +131,10 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
   if (recording({x})) {
     record("split", std::span(&x, 1), ys, [shape = x.shape(), dtype = x.dtype(), axis, sizes](BackwardContext& c) {
       const auto write = [&](const Tensor& out) {
-        current_backend().fill(out, 0);
+        launch(kernels::Fill{out, 0});
         for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
           if (const Tensor& gradient = c.gradient(i); gradient.defined())
-            current_backend().convert(gradient, out.slice_view(axis, begin, end));
+            launch(kernels::Convert{gradient, out.slice_view(axis, begin, end)});
         });
       };
       contribute(c, 0, shape, write, dtype);
@@ -154,14 +155,14 @@ Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) try {
   const Tensor y = Tensor::empty({x.dim(0), top + height + bottom, left + width + right, x.dim(3)}, x.dtype());
   const Tensor zero = Tensor::zeros({}, x.dtype());
   const auto clear = [&](const Tensor& border) {
-    current_backend().convert(zero.broadcast_view(border.shape()), border);
+    launch(kernels::Convert{zero.broadcast_view(border.shape()), border});
   };
   const Tensor rows = y.slice_view(1, top, top + height);
   clear(y.slice_view(1, 0, top));
   clear(y.slice_view(1, top + height, y.dim(1)));
   clear(rows.slice_view(2, 0, left));
   clear(rows.slice_view(2, left + width, y.dim(2)));
-  current_backend().convert(x, rows.slice_view(2, left, left + width));
+  launch(kernels::Convert{x, rows.slice_view(2, left, left + width)});
   if (recording({x})) {
     record("zero_pad2d", {x}, y, [top = top, left = left, height, width](BackwardContext& c) {
       pass_on(c, 0, c.gradient(0).slice_view(1, top, top + height).slice_view(2, left, left + width));

@@ -1,8 +1,11 @@
 #include "lockstep/kernels/ops/batch_norm.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -30,7 +33,7 @@ struct Saved {
   GatherRows gather;
 
   void normalize(const Tensor& y) const {
-    current_backend().batch_norm(x, gamma, beta, mean, variance, epsilon, relu, y);
+    launch(kernels::BatchNorm{x, gamma, beta, mean, variance, epsilon, relu, y});
   }
 
   void contribute_gradients(BackwardContext& c) const {
@@ -40,7 +43,7 @@ struct Saved {
     const Tensor dgamma = sums.slice_view(0, 0, channels);
     const Tensor dbeta = sums.slice_view(0, channels, 2 * channels);
     if (count > 0 || c.needs(1) || c.needs(2))
-      current_backend().batch_norm_gradient_sums(x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta);
+      launch(kernels::BatchNormGradientSums{x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta});
     if (c.needs(0)) {
       contribute_gradient_of_x(c, dy, count > 0 && gather ? sums_of_all(sums) : sums);
       if (count > 0 && !gather) c.set_rows_cancel(0);  // adding to a channel changes its mean, and no result
@@ -53,9 +56,9 @@ struct Saved {
   void contribute_gradient_of_x(BackwardContext& c, const Tensor& dy, const Tensor& sums) const {
     const std::int64_t channels = gamma.elements();
     const auto compute = [&](const Tensor& dx) {
-      current_backend().batch_norm_gradient_x(x, gamma, beta, mean, variance, epsilon, relu, dy,
-                                              sums.slice_view(0, 0, channels),
-                                              sums.slice_view(0, channels, 2 * channels), count, dx);
+      launch(kernels::BatchNormGradientX{x, gamma, beta, mean, variance, epsilon, relu, dy,
+                                         sums.slice_view(0, 0, channels), sums.slice_view(0, channels, 2 * channels),
+                                         count, dx});
     };
     if (!x_is_free(c)) return contribute(c, 0, x.shape(), compute, x.dtype());
     compute(x);
@@ -67,7 +70,7 @@ struct Saved {
     const std::int64_t n = own.elements();
     const Tensor parts = gather(own.view({1, n}));
     const Tensor total = Tensor::empty({n});
-    current_backend().sum_middle(parts.view({1, parts.dim(0), n}), total.view({1, n}));
+    launch(kernels::SumMiddle{parts.view({1, parts.dim(0), n}), total.view({1, n})});
     return total;
   }
 
@@ -82,10 +85,10 @@ struct Saved {
 void moments_of_all(Saved& saved) {
   const std::int64_t channels = saved.gamma.elements();
   const Tensor own = Tensor::empty({2 * channels + 1});
-  current_backend().channel_moments(saved.x, own.slice_view(0, 0, channels), own.slice_view(0, channels, 2 * channels));
-  current_backend().fill(own.slice_view(0, 2 * channels, 2 * channels + 1), static_cast<float>(saved.count));
+  launch(kernels::ChannelMoments{saved.x, own.slice_view(0, 0, channels), own.slice_view(0, channels, 2 * channels)});
+  launch(kernels::Fill{own.slice_view(0, 2 * channels, 2 * channels + 1), static_cast<float>(saved.count)});
   const Tensor parts = saved.gather(own.view({1, own.elements()}));
-  current_backend().merge_moments(parts, saved.mean, saved.variance);
+  launch(kernels::MergeMoments{parts, saved.mean, saved.variance});
   saved.count = 0;
   for (const double rows : parts.slice_view(1, 2 * channels, 2 * channels + 1).to_vector<double>())
     saved.count += static_cast<std::int64_t>(rows);
@@ -119,7 +122,7 @@ BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& b
   if (saved.gather)
     moments_of_all(saved);
   else
-    current_backend().channel_moments(saved.x, saved.mean, saved.variance);
+    launch(kernels::ChannelMoments{saved.x, saved.mean, saved.variance});
   return {normalize("batch_norm", saved, options.out), saved.mean, saved.variance, saved.count};
 } catch (Error& error) {
   rethrow_from("batch_norm", error);
@@ -149,7 +152,7 @@ void update_moving_average(const Tensor& average, const Tensor& value, float mom
               value.dtype() == DType::f32,
           "update_moving_average: average and value must be f32 of one shape, got {} and {}", average, value);
   const ContextScope there(context_on(average.device()));
-  current_backend().moving_average(average, reachable_from(average.device(), value), momentum);
+  launch(kernels::MovingAverage{average, reachable_from(average.device(), value), momentum});
 } catch (Error& error) {
   rethrow_from("update_moving_average", error);
 }

@@ -1,11 +1,16 @@
 #include "lockstep/kernels/ops/conv2d.h"
 
+#include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/kept_input.h>
 #include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/window.h>
 
 namespace lockstep {
 namespace {
@@ -26,7 +31,7 @@ void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, s
 /// Sum of dy over all but the last axis.
 void sum_rows(const Tensor& dy, const Tensor& sum) {
   const std::int64_t channels = dy.dim(-1);
-  current_backend().sum_middle(dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels}));
+  launch(kernels::SumMiddle{dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels})});
 }
 
 /// dy: with respect to the sums before the activation; `cancels`: the bias has no effect, as before a batch
@@ -36,11 +41,12 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
   const Shape bias_shape{kernel.dim(3)};
   Tensor dbias;
   if (c.needs(1) && c.needs(2) && !cancels) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
-  contribute(c, 1, kernel.shape(),
-             [&](const Tensor& out) { current_backend().conv2d_gradient_kernel(x.get(), dy, window, out, dbias); });
+  contribute(c, 1, kernel.shape(), [&](const Tensor& out) {
+    launch(kernels::Conv2dGradientKernel{x.get(), dy, window, out, dbias});
+  });
   contribute(c, 2, bias_shape, [&](const Tensor& out) {
     if (cancels)
-      current_backend().fill(out, 0);
+      launch(kernels::Fill{out, 0});
     else if (dbias.defined())
       copy(dbias, out);
     else
@@ -48,7 +54,9 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
   });
   contribute_or_add(
       c, 0, x.shape(),
-      [&](Write write, const Tensor& out) { current_backend().conv2d_gradient_x(dy, kernel, window, write, out); },
+      [&](Write write, const Tensor& out) {
+        launch(kernels::Conv2dGradientX{dy, kernel, window, write, out});
+      },
       dy.dtype());
 }
 
@@ -67,7 +75,7 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
   const Tensor weights = dense_copy(kernel);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
   const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)}, x.dtype());
-  current_backend().conv2d(input, weights, shift, window, options.activation, y);
+  launch(kernels::Conv2d{input, weights, shift, window, options.activation, y});
   if (recording({input, weights, shift})) {
     const Activation activation = options.activation;
     const Tensor kept = activation == Activation::linear ? Tensor() : y;

@@ -1,5 +1,7 @@
 #include "lockstep/kernels/ops/cross_entropy.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
@@ -17,7 +19,7 @@ Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   require(fits, "sparse_softmax_cross_entropy takes labels (n) or (n, 1) for logits (n, classes), got {} for {}",
           labels, logits);
   const Tensor result = Tensor::empty(labels.shape(), DType::i64);
-  current_backend().convert(to_current_device(labels), result);
+  launch(kernels::Convert{to_current_device(labels), result});
   return result.view({labels.elements()});
 }
 
@@ -30,15 +32,15 @@ Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, 
   Tensor target = make_dense(to_current_device(targets));
   if (target.dtype() != DType::f32) {
     const Tensor converted = Tensor::empty(x.shape());
-    current_backend().convert(target, converted);
+    launch(kernels::Convert{target, converted});
     target = converted;
   }
   const Tensor loss = Tensor::empty(x.shape());
-  current_backend().binary_cross_entropy(from_logits, in, target, loss);
+  launch(kernels::BinaryCrossEntropy{from_logits, in, target, loss});
   if (recording({x})) {
     record(op, {x}, loss, [from_logits, in, target](BackwardContext& c) {
       contribute(c, 0, in.shape(), [&](const Tensor& out) {
-        current_backend().binary_cross_entropy_gradient(from_logits, in, target, make_dense(c.gradient(0)), out);
+        launch(kernels::BinaryCrossEntropyGradient{from_logits, in, target, make_dense(c.gradient(0)), out});
       });
     });
   }
@@ -56,15 +58,14 @@ Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
   const Tensor label = class_labels(logits, labels);
   const Tensor loss = Tensor::empty({logits.dim(0)});
   const Tensor probabilities = Tensor::empty(logits.shape());
-  const std::int64_t bad =
-      current_backend().sparse_softmax_cross_entropy(make_dense(logits), label, loss, probabilities);
+  const std::int64_t bad = launch(kernels::SparseSoftmaxCrossEntropy{make_dense(logits), label, loss, probabilities});
   if (bad >= 0)
     fail("label {} in row {} is outside [0, {})", label.to_vector<std::int64_t>().at(static_cast<std::size_t>(bad)),
          bad, logits.dim(1));
   if (recording({logits})) {
     record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label](BackwardContext& c) {
       contribute(c, 0, probabilities.shape(), [&](const Tensor& out) {
-        current_backend().sparse_softmax_cross_entropy_gradient(probabilities, label, make_dense(c.gradient(0)), out);
+        launch(kernels::SparseSoftmaxCrossEntropyGradient{probabilities, label, make_dense(c.gradient(0)), out});
       });
     });
   }

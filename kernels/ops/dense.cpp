@@ -1,10 +1,13 @@
 #include "lockstep/kernels/ops/dense.h"
 
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/fused_activation.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -22,17 +25,19 @@ void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& ker
   const Shape bias_shape{kernel.dim(1)};
   Tensor dbias;
   if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
-  contribute(c, 1, kernel.shape(),
-             [&](const Tensor& out) { current_backend().dense_gradient_kernel(x, dz, out, dbias); });
+  contribute(c, 1, kernel.shape(), [&](const Tensor& out) { launch(kernels::DenseGradientKernel{x, dz, out, dbias}); });
   contribute(c, 2, bias_shape, [&](const Tensor& out) {
     if (dbias.defined())
       copy(dbias, out);
     else
-      current_backend().sum_middle(dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)}));
+      launch(kernels::SumMiddle{dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)})});
   });
   contribute_or_add(
       c, 0, x.shape(),
-      [&](Write write, const Tensor& out) { current_backend().dense_gradient_x(dz, kernel, write, out); }, dz.dtype());
+      [&](Write write, const Tensor& out) {
+        launch(kernels::DenseGradientX{dz, kernel, write, out});
+      },
+      dz.dtype());
 }
 
 }  // namespace
@@ -46,7 +51,7 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
   const Tensor weights = in_dtype(x.dtype(), parameters);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
   const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)}, x.dtype());
-  current_backend().dense(input, weights, shift, activation, y);
+  launch(kernels::Dense{input, weights, shift, activation, y});
   if (recording({input, parameters, shift})) {
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
     record("dense", {input, parameters, shift}, y, [input, weights, activation, kept](BackwardContext& c) {

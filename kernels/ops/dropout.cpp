@@ -5,6 +5,8 @@
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/random/random_kernels.h>
+#include <lockstep/kernels/random_key.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 
 namespace lockstep {
@@ -23,13 +25,13 @@ Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey(
   const auto key = std::make_shared<RandomKey>();  // of the last time
   GpuCapture::each_time([=] {
     *key = next_key();
-    current_backend().dropout(x, rate, *key, y);
+    launch(kernels::Dropout{x, rate, *key, y});
   });
   if (recording({here})) {
     record("dropout", {here}, y, [rate, key](BackwardContext& c) {
       const Tensor dy = make_dense(c.gradient(0));
       const auto drop = [=](const Tensor& out) {
-        GpuCapture::each_time([=] { current_backend().dropout(dy, rate, *key, out); });
+        GpuCapture::each_time([=] { launch(kernels::Dropout{dy, rate, *key, out}); });
       };
       contribute(c, 0, dy.shape(), drop, dy.dtype());
     });

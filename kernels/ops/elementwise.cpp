@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/layout.h>
@@ -38,7 +40,7 @@ Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
 
 /// out = a op b, a and b broadcast to out's shape.
 void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
-  current_backend().binary(op, a.broadcast_view(out.shape()), b.broadcast_view(out.shape()), out);
+  launch(kernels::Binary{op, a.broadcast_view(out.shape()), b.broadcast_view(out.shape()), out});
 }
 
 /// Contributes the gradient of an input of `shape` that was broadcast: compute(out) writes it in the output's shape.
@@ -71,8 +73,9 @@ void add_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
 
 void subtract_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
   pass_on_broadcast(c, 0, a);
-  contribute_broadcast(
-      c, 1, b, [&](const Tensor& out) { current_backend().unary(UnaryOp::negative, make_dense(c.gradient(0)), out); });
+  contribute_broadcast(c, 1, b, [&](const Tensor& out) {
+    launch(kernels::Unary{UnaryOp::negative, make_dense(c.gradient(0)), out});
+  });
 }
 
 void multiply_gradient(BackwardContext& c, const Tensor& a, const Tensor& b) {
@@ -86,7 +89,7 @@ void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const 
   contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) {
     apply(BinaryOp::multiply, c.gradient(0), y, out);
     apply(BinaryOp::divide, out, b, out);
-    current_backend().affine(out, -1, 0, out);
+    launch(kernels::Affine{out, -1, 0, out});
   });
 }
 
@@ -154,7 +157,7 @@ Tensor add(const Tensor& x, double b) try {
   require_real("add", x);
   const Tensor a = to_current_device(x);
   const Tensor y = Tensor::empty(a.shape(), a.dtype());
-  current_backend().affine(make_dense(a), 1, static_cast<float>(b), y);
+  launch(kernels::Affine{make_dense(a), 1, static_cast<float>(b), y});
   if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
   return y;
 } catch (Error& error) {
@@ -166,12 +169,15 @@ Tensor multiply(const Tensor& x, double b) try {
   const Tensor a = to_current_device(x);
   const auto factor = static_cast<float>(b);
   const Tensor y = Tensor::empty(a.shape(), a.dtype());
-  current_backend().affine(make_dense(a), factor, 0, y);
+  launch(kernels::Affine{make_dense(a), factor, 0, y});
   if (recording({a})) {
     record("multiply", {a}, y, [factor](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
       contribute(
-          c, 0, dy.shape(), [&](const Tensor& out) { current_backend().affine(make_dense(dy), factor, 0, out); },
+          c, 0, dy.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::Affine{make_dense(dy), factor, 0, out});
+          },
           dy.dtype());
     });
   }
@@ -198,7 +204,11 @@ Tensor cast(const Tensor& operand, DType dtype) try {
     record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);
       contribute(
-          c, 0, dy.shape(), [&](const Tensor& out) { current_backend().convert(dy, out); }, from);
+          c, 0, dy.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::Convert{dy, out});
+          },
+          from);
     });
   }
   return y;

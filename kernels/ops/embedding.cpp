@@ -1,5 +1,7 @@
 #include "lockstep/kernels/ops/embedding.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/indexing/indexing_kernels.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
@@ -15,7 +17,7 @@ Tensor flat_ids(const Tensor& ids) {
   const Tensor here = to_current_device(ids);
   if (here.dtype() == DType::i64 && here.is_dense()) return here.view({ids.elements()});
   const Tensor flat = Tensor::empty(ids.shape(), DType::i64);
-  current_backend().convert(here, flat);
+  launch(kernels::Convert{here, flat});
   return flat.view({ids.elements()});
 }
 
@@ -36,10 +38,10 @@ Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
   const Tensor y = Tensor::empty(looked_up_shape(table, ids));
   const std::int64_t count = indices.elements();
   const std::int64_t width = count > 0 ? y.elements() / count : 0;
-  const std::int64_t outside = count == 0 || width == 0
-                                   ? -1
-                                   : current_backend().gather_rows(make_dense(rows).view({table.dim(0), width}),
-                                                                   indices, y.view({count, width}));
+  const std::int64_t outside =
+      count == 0 || width == 0
+          ? -1
+          : launch(kernels::GatherRows{make_dense(rows).view({table.dim(0), width}), indices, y.view({count, width})});
   require(outside < 0, "embedding_lookup: id {} at place {} is outside the {} rows of the table",
           outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
           table.dim(0));

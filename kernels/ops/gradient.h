@@ -1,6 +1,7 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/ops/transfer.h>
@@ -13,7 +14,7 @@ namespace lockstep {
 /// to += gradient, where `to` is.
 inline void accumulate(const Tensor& gradient, const Tensor& to) {
   const ContextScope there(context_on(to.device()));
-  current_backend().accumulate(reachable_from(to.device(), gradient), 1, to);
+  launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
 /// Makes `gradient`, which nobody else reads or writes, the first contribution to input `input`, in the caller's
@@ -71,7 +72,10 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
     accumulate(gradient, so_far);
   else
     contribute(
-        c, input, gradient.shape(), [&](const Tensor& out) { current_backend().convert(gradient, out); },
+        c, input, gradient.shape(),
+        [&](const Tensor& out) {
+          launch(kernels::Convert{gradient, out});
+        },
         gradient.dtype());
 }
 
@@ -83,7 +87,7 @@ inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& 
   contribute(
       c, input, rows.dense_shape,
       [&](const Tensor& out) {
-        current_backend().fill(out, 0);
+        launch(kernels::Fill{out, 0});
         scatter_add(rows, out);
       },
       rows.values.dtype());

@@ -1,9 +1,13 @@
 #include "lockstep/kernels/ops/gru.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/recurrence.h>
 #include <lockstep/kernels/ops/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/recurrence_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -37,14 +41,14 @@ Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
                   .gates = Tensor::empty({time, n, 3 * units}),
                   .state_sums = Tensor::empty({time, n, units}),
                   .h = recurrence::states(time + 1, n, units)};
-  current_backend().dense(as_matrix(run.x), kernel, bias_row(bias, 0), Activation::linear, as_matrix(run.gates));
+  launch(kernels::Dense{as_matrix(run.x), kernel, bias_row(bias, 0), Activation::linear, as_matrix(run.gates)});
   const Tensor recurrent = Tensor::empty({n, 3 * units});
-  current_backend().convert(bias_row(bias, 1).broadcast_view(recurrent.shape()), recurrent);
+  launch(kernels::Convert{bias_row(bias, 1).broadcast_view(recurrent.shape()), recurrent});
   for (std::int64_t s = 0; s < time; ++s) {
     if (s > 0)
-      current_backend().dense(step_of(run.h, s), recurrent_kernel, bias_row(bias, 1), Activation::linear, recurrent);
-    current_backend().gru_step(step_of(run.gates, s), recurrent, step_of(run.h, s), step_of(run.state_sums, s),
-                               step_of(run.h, s + 1));
+      launch(kernels::Dense{step_of(run.h, s), recurrent_kernel, bias_row(bias, 1), Activation::linear, recurrent});
+    launch(kernels::GruStep{step_of(run.gates, s), recurrent, step_of(run.h, s), step_of(run.state_sums, s),
+                            step_of(run.h, s + 1)});
   }
   return run;
 }
@@ -57,13 +61,13 @@ struct SumGradients {
 SumGradients gradient_through_time(const Saved& saved, const Tensor& dy) {
   const SumGradients d{Tensor::empty(saved.gates.shape()), Tensor::empty(saved.gates.shape())};
   const Tensor dh = Tensor::empty({saved.h.dim(1), saved.h.dim(2)});
-  current_backend().fill(dh, 0);
+  launch(kernels::Fill{dh, 0});
   for (std::int64_t s = saved.time() - 1; s >= 0; --s) {
     if (s < saved.time() - 1)
-      current_backend().dense_gradient_x(step_of(d.of_state, s + 1), saved.recurrent_kernel, Write::add, dh);
+      launch(kernels::DenseGradientX{step_of(d.of_state, s + 1), saved.recurrent_kernel, Write::add, dh});
     recurrence::add_gradient_of_result(dy, s, saved.time(), dh);
-    current_backend().gru_step_gradient(step_of(saved.gates, s), step_of(saved.state_sums, s), step_of(saved.h, s), dh,
-                                        step_of(d.of_input, s), step_of(d.of_state, s));
+    launch(kernels::GruStepGradient{step_of(saved.gates, s), step_of(saved.state_sums, s), step_of(saved.h, s), dh,
+                                    step_of(d.of_input, s), step_of(d.of_state, s)});
   }
   return d;
 }
@@ -75,11 +79,11 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const Tensor dbias = Tensor::empty({2, of_input.dim(1)});
   // The biases' gradients come with the kernels'.
   contribute(c, 1, saved.kernel.shape(), [&](const Tensor& out) {
-    current_backend().dense_gradient_kernel(as_matrix(saved.x), of_input, out, bias_row(dbias, 0));
+    launch(kernels::DenseGradientKernel{as_matrix(saved.x), of_input, out, bias_row(dbias, 0)});
   });
   contribute(c, 2, saved.recurrent_kernel.shape(), [&](const Tensor& out) {
     const Tensor before = saved.h.slice_view(0, 0, saved.time());
-    current_backend().dense_gradient_kernel(as_matrix(before), of_state, out, bias_row(dbias, 1));
+    launch(kernels::DenseGradientKernel{as_matrix(before), of_state, out, bias_row(dbias, 1)});
   });
   contribute(c, 3, dbias.shape(), [&](const Tensor& out) {
     if (!c.needs(1)) recurrence::sum_rows(of_input, bias_row(dbias, 0));
@@ -89,7 +93,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const Shape& by_time = saved.x.shape();
   contribute(c, 0, {by_time[1], by_time[0], by_time[2]}, [&](const Tensor& out) {
     const Tensor dx = Tensor::empty(by_time);
-    current_backend().dense_gradient_x(of_input, saved.kernel, Write::replace, as_matrix(dx));
+    launch(kernels::DenseGradientX{of_input, saved.kernel, Write::replace, as_matrix(dx)});
     recurrence::write_rows_first(dx, out);
   });
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/indexing/indexing_kernels.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/ops/transfer.h>
@@ -43,7 +43,7 @@ void scatter_add(const IndexedSlices& slices, const Tensor& to) try {
   const ContextScope there(context_on(to.device()));
   const Tensor indices = make_dense(reachable_from(to.device(), slices.indices));
   const Tensor values = make_dense(reachable_from(to.device(), slices.values));
-  const std::int64_t outside = current_backend().scatter_add_rows(as_rows(values), indices, as_rows(to));
+  const std::int64_t outside = launch(kernels::ScatterAddRows{as_rows(values), indices, as_rows(to)});
   require(outside < 0, "index {} at place {} is outside {}",
           outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
           slices.text());

@@ -1,5 +1,6 @@
 #include "lockstep/kernels/ops/layer_norm.h"
 
+#include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 
@@ -22,7 +23,7 @@ struct Saved {
     const Tensor dgamma = Tensor::empty(gamma.shape());
     const Tensor dbeta = Tensor::empty(gamma.shape());
     const auto compute = [&](const Tensor& dx) {
-      current_backend().layer_norm_gradient(x, gamma, mean, inverse, dy, dx, dgamma, dbeta);
+      launch(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, dx, dgamma, dbeta});
     };
     if (c.needs(0))
       contribute(c, 0, shape, [&](const Tensor& out) { compute(out.view(x.shape())); });
@@ -50,7 +51,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, floa
                     .inverse = Tensor::empty({rows}),
                     .shape = x.shape()};
   const Tensor y = Tensor::empty(x.shape());
-  current_backend().layer_norm(saved.x, scale, shift, epsilon, y.view(saved.x.shape()), saved.mean, saved.inverse);
+  launch(kernels::LayerNorm{saved.x, scale, shift, epsilon, y.view(saved.x.shape()), saved.mean, saved.inverse});
   if (recording({input, scale, shift}))
     record("layer_norm", {input, scale, shift}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
   return y;

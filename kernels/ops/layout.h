@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
 // Memory layouts and dtypes that kernels ask for. These helpers record nothing on tapes.
 
@@ -10,15 +10,15 @@ namespace lockstep {
 inline Tensor make_dense(const Tensor& x) {
   if (x.is_dense()) return x;
   Tensor copy = Tensor::empty(x.shape(), x.dtype());
-  current_backend().convert(x, copy);
+  launch(kernels::Convert{x, copy});
   return copy;
 }
 
-/// `x` itself when it is of `dtype`, else a dense copy that is, made by `backend`.
-inline Tensor in_dtype(DType dtype, const Tensor& x, Backend& backend = current_backend()) {
+/// `x` itself when it is of `dtype`, else a dense copy that is.
+inline Tensor in_dtype(DType dtype, const Tensor& x) {
   if (x.dtype() == dtype) return x;
   Tensor copy = Tensor::empty(x.shape(), dtype);
-  backend.convert(x, copy);
+  launch(kernels::Convert{x, copy});
   return copy;
 }
 

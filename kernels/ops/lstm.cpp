@@ -1,9 +1,13 @@
 #include "lockstep/kernels/ops/lstm.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/recurrence.h>
 #include <lockstep/kernels/ops/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/recurrence_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -32,13 +36,13 @@ Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
                   .gates = Tensor::empty({time, n, 4 * units}),
                   .c = states(time + 1, n, units),
                   .h = states(time + 1, n, units)};
-  current_backend().dense(as_matrix(run.x), kernel, bias, Activation::linear, as_matrix(run.gates));
+  launch(kernels::Dense{as_matrix(run.x), kernel, bias, Activation::linear, as_matrix(run.gates)});
   const Tensor recurrent = Tensor::empty({n, 4 * units});
-  current_backend().fill(recurrent, 0);
+  launch(kernels::Fill{recurrent, 0});
   for (std::int64_t s = 0; s < time; ++s) {
-    if (s > 0) current_backend().dense(step_of(run.h, s), recurrent_kernel, {}, Activation::linear, recurrent);
-    current_backend().lstm_step(step_of(run.gates, s), recurrent, step_of(run.c, s), step_of(run.c, s + 1),
-                                step_of(run.h, s + 1));
+    if (s > 0) launch(kernels::Dense{step_of(run.h, s), recurrent_kernel, {}, Activation::linear, recurrent});
+    launch(kernels::LstmStep{step_of(run.gates, s), recurrent, step_of(run.c, s), step_of(run.c, s + 1),
+                             step_of(run.h, s + 1)});
   }
   return run;
 }
@@ -49,14 +53,14 @@ Tensor gradient_through_time(const Saved& saved, const Tensor& dy) {
   const Shape step{saved.c.dim(1), saved.c.dim(2)};
   const Tensor dh = Tensor::empty(step);
   const Tensor dc = Tensor::empty(step);
-  current_backend().fill(dh, 0);
-  current_backend().fill(dc, 0);
+  launch(kernels::Fill{dh, 0});
+  launch(kernels::Fill{dc, 0});
   for (std::int64_t s = saved.time() - 1; s >= 0; --s) {
     if (s < saved.time() - 1)
-      current_backend().dense_gradient_x(step_of(dsums, s + 1), saved.recurrent_kernel, Write::replace, dh);
+      launch(kernels::DenseGradientX{step_of(dsums, s + 1), saved.recurrent_kernel, Write::replace, dh});
     recurrence::add_gradient_of_result(dy, s, saved.time(), dh);
-    current_backend().lstm_step_gradient(step_of(saved.gates, s), step_of(saved.c, s), step_of(saved.c, s + 1), dh, dc,
-                                         step_of(dsums, s));
+    launch(kernels::LstmStepGradient{step_of(saved.gates, s), step_of(saved.c, s), step_of(saved.c, s + 1), dh, dc,
+                                     step_of(dsums, s)});
   }
   return dsums;
 }
@@ -65,7 +69,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const Tensor dsums = as_matrix(gradient_through_time(saved, c.gradient(0)));
   const Tensor dbias = Tensor::empty({dsums.dim(1)});
   const auto kernel_gradient = [&](const Tensor& out) {
-    current_backend().dense_gradient_kernel(as_matrix(saved.x), dsums, out, dbias);
+    launch(kernels::DenseGradientKernel{as_matrix(saved.x), dsums, out, dbias});
   };
   if (c.needs(1))  // the bias' gradient comes with the kernel's
     contribute(c, 1, saved.kernel.shape(), kernel_gradient);
@@ -73,13 +77,13 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
     recurrence::sum_rows(dsums, dbias);
   contribute(c, 2, saved.recurrent_kernel.shape(), [&](const Tensor& out) {
     const Tensor before = saved.h.slice_view(0, 0, saved.time());
-    current_backend().dense_gradient_kernel(as_matrix(before), dsums, out, {});
+    launch(kernels::DenseGradientKernel{as_matrix(before), dsums, out, {}});
   });
   contribute(c, 3, dbias.shape(), [&](const Tensor& out) { copy(dbias, out); });
   const Shape& by_time = saved.x.shape();
   contribute(c, 0, {by_time[1], by_time[0], by_time[2]}, [&](const Tensor& out) {
     const Tensor dx = Tensor::empty(by_time);
-    current_backend().dense_gradient_x(dsums, saved.kernel, Write::replace, as_matrix(dx));
+    launch(kernels::DenseGradientX{dsums, saved.kernel, Write::replace, as_matrix(dx)});
     recurrence::write_rows_first(dx, out);
   });
 }

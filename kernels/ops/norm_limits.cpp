@@ -1,8 +1,8 @@
 #include "lockstep/kernels/ops/norm_limits.h"
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/checks.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 namespace lockstep {
 
@@ -11,7 +11,7 @@ void limit_norms(const Tensor& x, const std::vector<int>& axes, const NormLimits
   require(x.is_dense(), "limit_norms works in place, on dense tensors, got {} with strides {}", x, x.strides());
   const ContextScope there(context_on(x.device()));
   const AxisGroups groups(x.shape(), axis_set(x.shape(), axes));
-  current_backend().limit_norms(x.view(groups.sizes), groups.summed[0] ? 0 : 1, limits);
+  launch(kernels::LimitNorms{x.view(groups.sizes), groups.summed[0] ? 0 : 1, limits});
 } catch (Error& error) {
   rethrow_from("limit_norms", error);
 }

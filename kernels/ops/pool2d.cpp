@@ -3,6 +3,8 @@
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/pooling/pooling_kernels.h>
+#include <lockstep/kernels/window.h>
 
 namespace lockstep {
 namespace {
@@ -37,13 +39,13 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const Tensor input = dense_copy(x);
   const bool recorded = recording({input});
   const Tensor places = recorded ? places_in_windows(window, y) : Tensor();
-  current_backend().max_pool2d(input, window, y, places);
+  launch(kernels::MaxPool2d{input, window, y, places});
   if (recorded)
     record("max_pool2d", {input}, y, [shape = input.shape(), places, window = window](BackwardContext& c) {
       contribute(
           c, 0, shape,
           [&](const Tensor& out) {
-            current_backend().max_pool2d_gradient(places, window, make_rows(c.gradient(0)), out);
+            launch(kernels::MaxPool2dGradient{places, window, make_rows(c.gradient(0)), out});
           },
           c.gradient(0).dtype());
     });
@@ -55,12 +57,14 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
 Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const auto [window, y] = prepare("average_pool2d", x, options);
   const Tensor input = dense_copy(x);
-  current_backend().average_pool2d(input, window, y);
+  launch(kernels::AveragePool2d{input, window, y});
   if (recording({input}))
     record("average_pool2d", {input}, y, [shape = input.shape(), window = window](BackwardContext& c) {
       contribute(
           c, 0, shape,
-          [&](const Tensor& out) { current_backend().average_pool2d_gradient(make_rows(c.gradient(0)), window, out); },
+          [&](const Tensor& out) {
+            launch(kernels::AveragePool2dGradient{make_rows(c.gradient(0)), window, out});
+          },
           c.gradient(0).dtype());
     });
   return y;

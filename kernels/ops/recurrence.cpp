@@ -1,6 +1,7 @@
 #include "lockstep/kernels/ops/recurrence.h"
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep::recurrence {
 namespace {
@@ -32,17 +33,17 @@ Tensor as_matrix(const Tensor& x) { return x.view({x.dim(0) * x.dim(1), x.dim(2)
 
 Tensor time_first(const Tensor& x) {
   const Tensor result = Tensor::empty({x.dim(1), x.dim(0), x.dim(2)});
-  for_each_step(result, x, [](const Tensor& to, const Tensor& from) { current_backend().convert(from, to); });
+  for_each_step(result, x, [](const Tensor& to, const Tensor& from) { launch(kernels::Convert{from, to}); });
   return result;
 }
 
 void write_rows_first(const Tensor& x, const Tensor& out) {
-  for_each_step(x, out, [](const Tensor& from, const Tensor& to) { current_backend().convert(from, to); });
+  for_each_step(x, out, [](const Tensor& from, const Tensor& to) { launch(kernels::Convert{from, to}); });
 }
 
 Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units) {
   const Tensor result = Tensor::empty({steps, n, units});
-  current_backend().fill(step_of(result, 0), 0);
+  launch(kernels::Fill{step_of(result, 0), 0});
   return result;
 }
 
@@ -60,13 +61,13 @@ Tensor result_of(const Tensor& states, bool return_sequences) {
 
 void add_gradient_of_result(const Tensor& dy, std::int64_t s, std::int64_t time, const Tensor& dh) {
   if (dy.rank() == 3)
-    current_backend().accumulate(dy.slice_view(1, s, s + 1), 1, dh.view({dh.dim(0), 1, dh.dim(1)}));
+    launch(kernels::Accumulate{dy.slice_view(1, s, s + 1), 1, dh.view({dh.dim(0), 1, dh.dim(1)})});
   else if (s == time - 1)
-    current_backend().accumulate(dy, 1, dh);
+    launch(kernels::Accumulate{dy, 1, dh});
 }
 
 void sum_rows(const Tensor& dsums, const Tensor& dbias) {
-  current_backend().sum_middle(dsums.view({1, dsums.dim(0), dsums.dim(1)}), dbias.view({1, dsums.dim(1)}));
+  launch(kernels::SumMiddle{dsums.view({1, dsums.dim(0), dsums.dim(1)}), dbias.view({1, dsums.dim(1)})});
 }
 
 }  // namespace lockstep::recurrence

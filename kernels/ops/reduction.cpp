@@ -1,9 +1,12 @@
 #include "lockstep/kernels/ops/reduction.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -37,8 +40,8 @@ std::int64_t summed_count(const Shape& shape, AxisSet axes) {
 /// captured.
 void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
   const Tensor divisor = Tensor::empty({}, x.dtype());
-  current_backend().fill(divisor, static_cast<float>(count));
-  current_backend().binary(BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y);
+  launch(kernels::Fill{divisor, static_cast<float>(count)});
+  launch(kernels::Binary{BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y});
 }
 
 /// Sum over `axes`, divided by the number of elements in each sum if `mean`.
@@ -62,7 +65,7 @@ Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims
               divide(dy, count, quotient);
               dy = quotient;
             }
-            current_backend().convert(dy.broadcast_view(shape), out);
+            launch(kernels::Convert{dy.broadcast_view(shape), out});
           },
           dtype);
     });
@@ -78,7 +81,7 @@ void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
   AxisGroups groups(x.shape(), axes);
   Tensor rest = make_dense(x);
   if (groups.last_summed() < 0) {
-    current_backend().convert(rest.view(y.shape()), y);
+    launch(kernels::Convert{rest.view(y.shape()), y});
     return;
   }
   while (true) {
@@ -90,7 +93,7 @@ void sum_axes(const Tensor& x, AxisSet axes, const Tensor& y) {
     groups.summed[at] = false;
     const bool last = groups.last_summed() < 0;
     rest = last ? y.view({outer, inner}) : Tensor::empty({outer, inner});
-    current_backend().sum_middle(whole, rest);
+    launch(kernels::SumMiddle{whole, rest});
     if (last) return;
   }
 }
@@ -122,7 +125,7 @@ Tensor argmax(const Tensor& x) try {
   for (int axis = 0; axis < x.rank() - 1; ++axis) shape.push_back(x.dim(axis));
   const Tensor y = Tensor::empty(shape, DType::i64);
   require(x.dim(-1) > 0 || y.elements() == 0, "argmax of {}: the last axis has no elements", x);
-  current_backend().argmax(make_dense(to_current_device(x)).view({y.elements(), x.dim(-1)}), y);
+  launch(kernels::Argmax{make_dense(to_current_device(x)).view({y.elements(), x.dim(-1)}), y});
   return y;
 } catch (Error& error) {
   rethrow_from("argmax", error);

@@ -4,6 +4,7 @@
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/scan/scan_kernels.h>
 
 namespace lockstep {
 
@@ -12,14 +13,14 @@ Tensor cumsum(const Tensor& operand, int axis, const CumsumOptions& options) try
   const Tensor x = to_current_device(operand);
   const Shape around = around_axis(x.shape(), x.shape().normalize_axis(axis));
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
-  current_backend().cumulative_sum(make_dense(x).view(around), options.exclusive, options.reverse, y.view(around));
+  launch(kernels::CumulativeSum{make_dense(x).view(around), options.exclusive, options.reverse, y.view(around)});
   if (recording({x})) {
     record("cumsum", {x}, y, [options, around, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
       contribute(
           c, 0, shape,
           [&](const Tensor& out) {
             const Tensor dy = make_dense(c.gradient(0)).view(around);
-            current_backend().cumulative_sum(dy, options.exclusive, !options.reverse, out.view(around));
+            launch(kernels::CumulativeSum{dy, options.exclusive, !options.reverse, out.view(around)});
           },
           dtype);
     });

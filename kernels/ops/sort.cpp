@@ -1,9 +1,11 @@
 #include "lockstep/kernels/ops/sort.h"
 
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/sorting/sorting_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -17,14 +19,14 @@ TopK first_in_order(const char* op, const Tensor& operand, int axis, std::int64_
   const Shape first = around_axis(shape, axis);
   TopK y{Tensor::empty(shape, x.dtype()), Tensor::empty(shape, DType::i64)};
   const Tensor indices = y.indices.view(first);
-  current_backend().sort_middle(make_dense(x).view(all), direction, y.values.view(first), indices);
+  launch(kernels::SortMiddle{make_dense(x).view(all), direction, y.values.view(first), indices});
   if (recording({x})) {
     record(op, {x}, y.values, [indices, all, shape = x.shape(), dtype = x.dtype()](BackwardContext& c) {
       contribute(
           c, 0, shape,
           [&](const Tensor& out) {
             const Tensor dy = make_dense(c.gradient(0)).view(indices.shape());
-            current_backend().sort_middle_gradient(dy, indices, out.view(all));
+            launch(kernels::SortMiddleGradient{dy, indices, out.view(all)});
           },
           dtype);
     });

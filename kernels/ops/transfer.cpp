@@ -1,5 +1,6 @@
 #include "lockstep/kernels/ops/transfer.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/gradient.h>
 
 namespace lockstep {
@@ -37,7 +38,7 @@ void assign(const Tensor& x, const Tensor& y) try {
   const LogicalDevice& to = y.device();
   if (is_reachable(x, to)) {
     const ContextScope there(context_on(to));
-    return current_backend().convert(x, y);
+    return launch(kernels::Convert{x, y});
   }
   // Only dense memory crosses: what is not is packed before and spread out after.
   const ContextScope source(context_on(from));
@@ -46,7 +47,7 @@ void assign(const Tensor& x, const Tensor& y) try {
   const ContextScope destination(context_on(to));
   const Tensor arrived = Tensor::empty(x.shape(), x.dtype());
   copy(dense, arrived);
-  current_backend().convert(arrived, y);
+  launch(kernels::Convert{arrived, y});
 } catch (Error& error) {
   rethrow_from("assign", error);
 }

@@ -1,6 +1,8 @@
 #include "lockstep/kernels/ops/unary.h"
 
 #include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/checks.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/transfer.h>
@@ -30,12 +32,14 @@ Tensor unary(const UnaryFunction& f, const Tensor& operand, bool keeps_origin) t
   const Tensor in = make_dense(x);
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   if (keeps_origin) y = y.with_origin(name_of(f.op), x);
-  current_backend().unary(f, in, y);
+  launch(kernels::Unary{f, in, y});
   if (recording({x})) {
     record(name_of(f.op), {x}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {
       contribute(
           c, 0, kept.shape(),
-          [&](const Tensor& out) { current_backend().unary_gradient(f, kept, make_dense(c.gradient(0)), out); },
+          [&](const Tensor& out) {
+            launch(kernels::UnaryGradient{f, kept, make_dense(c.gradient(0)), out});
+          },
           kept.dtype());
     });
   }

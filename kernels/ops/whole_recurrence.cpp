@@ -1,6 +1,8 @@
 #include "lockstep/kernels/ops/whole_recurrence.h"
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/whole_recurrence.h>
 
 namespace lockstep::recurrence {
 namespace {
@@ -13,7 +15,7 @@ Tensor last_step(const Tensor& y) { return y.slice_view(1, y.dim(1) - 1, y.dim(1
 Tensor result_of(const Tensor& y, bool return_sequences) {
   if (return_sequences) return y;
   const Tensor last = Tensor::empty({y.dim(0), y.dim(2)});
-  current_backend().convert(last_step(y), last.view({y.dim(0), 1, y.dim(2)}));
+  launch(kernels::Convert{last_step(y), last.view({y.dim(0), 1, y.dim(2)})});
   return last;
 }
 
@@ -22,8 +24,8 @@ Tensor gradient_of_steps(const Tensor& of_result, const Tensor& y) {
   const Tensor dense = make_dense(of_result);
   if (dense.rank() == 3) return dense;
   const Tensor dy = Tensor::empty(y.shape());
-  current_backend().fill(dy, 0);
-  current_backend().convert(dense.view({y.dim(0), 1, y.dim(2)}), last_step(dy));
+  launch(kernels::Fill{dy, 0});
+  launch(kernels::Convert{dense.view({y.dim(0), 1, y.dim(2)}), last_step(dy)});
   return dy;
 }
 
@@ -34,7 +36,7 @@ void contribute_gradients(BackwardContext& c, const Ran& ran) {
   const RecurrentWeights d{wanted(1, ran.weights.kernel), wanted(2, ran.weights.recurrent_kernel),
                            wanted(3, ran.weights.bias)};
   const Tensor dy = gradient_of_steps(c.gradient(0), ran.y);
-  const auto run = [&](const Tensor& dx) { current_backend().whole_recurrence()->gradient(ran, dy, dx, d); };
+  const auto run = [&](const Tensor& dx) { whole_recurrence()->gradient(ran, dy, dx, d); };
   if (c.needs(0))  // the weights' gradients come with that of x
     contribute(c, 0, ran.x.shape(), run);
   else
@@ -48,7 +50,7 @@ void contribute_gradients(BackwardContext& c, const Ran& ran) {
 
 Tensor run_whole(const char* op, RecurrentCell cell, const Tensor& x, const RecurrentWeights& weights,
                  bool return_sequences) {
-  WholeRecurrence* const device = current_backend().whole_recurrence();
+  WholeRecurrence* const device = whole_recurrence();
   const RecurrentLayer layer{cell, x.dim(0), x.dim(1), x.dim(2), weights.recurrent_kernel.dim(0)};
   if (device == nullptr || !device->runs(layer)) return {};
   const auto inputs = {x, weights.kernel, weights.recurrent_kernel, weights.bias};

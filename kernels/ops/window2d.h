@@ -1,7 +1,7 @@
 #pragma once
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/window.h>
 
 namespace lockstep {
 

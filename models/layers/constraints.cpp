@@ -1,6 +1,7 @@
 #include "lockstep/models/layers/constraints.h"
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/axis_groups.h>
 #include <lockstep/kernels/ops/norm_limits.h>
 #include <lockstep/runtime/core/error.h>
@@ -25,7 +26,7 @@ void Constraint::check(const std::string& weight, const Shape& shape) const {
 }
 
 void Constraint::operator()(const Tensor& weight) const {
-  if (kind_ == Kind::non_neg) return current_backend().unary({UnaryOp::maximum, 0}, weight, weight);
+  if (kind_ == Kind::non_neg) return launch(kernels::Unary{{UnaryOp::maximum, 0}, weight, weight});
   limit_norms(weight, options_.axis.numbers,
               {.min_value = options_.min_value, .max_value = options_.max_value, .rate = options_.rate});
 }

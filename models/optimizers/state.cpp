@@ -6,8 +6,11 @@
 #include <numeric>
 #include <utility>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/verify/verify.h>
@@ -245,13 +248,13 @@ void Optimizer::State::clip_own(const ReplicaContext& context) const {
   if (options_.clipvalue > 0) {
     const auto limit = static_cast<float>(options_.clipvalue);
     for (const Tensor& gradient : gradients) {
-      current_backend().unary({UnaryOp::maximum, -limit}, gradient, gradient);
-      current_backend().unary({UnaryOp::minimum, limit}, gradient, gradient);
+      launch(kernels::Unary{{UnaryOp::maximum, -limit}, gradient, gradient});
+      launch(kernels::Unary{{UnaryOp::minimum, limit}, gradient, gradient});
     }
   } else if (clips_by_norms()) {
     std::vector<double> squares;
     for (const Tensor& gradient : gradients)
-      squares.push_back(current_backend().squared_norm(gradient.data<float>(), gradient.elements()));
+      squares.push_back(launch(kernels::SquaredNorm{gradient.data<float>(), gradient.elements()}));
     const double global = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
     for (std::size_t i = 0; i < gradients.size(); ++i)
       copy(gradients[i] * clip_factor(options_, std::sqrt(squares[i]), global), gradients[i]);
@@ -292,7 +295,7 @@ void Optimizer::State::update(const ReplicaContext& context, std::int64_t done) 
   for (const Group& group : groups_) {
     OptimizerStep step = next_step(done);
     add_common(step, group, done);
-    group.reducer->apply(context, [&](const UpdateViews& views) { current_backend().update(step, views); });
+    group.reducer->apply(context, [&](const UpdateViews& views) { launch(kernels::Update{step, views}); });
   }
 }
 
@@ -300,7 +303,7 @@ void Optimizer::State::update_own(const ReplicaContext& context, std::int64_t do
   for (const Group& group : groups_) {
     OptimizerStep step = next_step(done);
     add_common(step, group, done);
-    group.reducer->apply_own(context, [&](const UpdateViews& views) { current_backend().update(step, views); });
+    group.reducer->apply_own(context, [&](const UpdateViews& views) { launch(kernels::Update{step, views}); });
   }
 }
 
@@ -345,7 +348,7 @@ void Optimizer::State::update_group_by_norms(const ReplicaContext& context, cons
                                     [&](std::size_t variable, const UpdateViews& views) {
                                       OptimizerStep own = step;
                                       own.gradient_scale = scales[variable];
-                                      current_backend().update(own, views);
+                                      launch(kernels::Update{own, views});
                                     });
 }
 
@@ -357,7 +360,7 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
       context, GradientReducer::Of::gradients, [&](std::size_t variable, const UpdateViews& views) {
         OptimizerStep own = direction;
         own.gradient_scale = scales[variable];
-        current_backend().update(own, {views.gradients, views.parameters, views.state.first(rule_slots), views.count});
+        launch(kernels::Update{own, {views.gradients, views.parameters, views.state.first(rule_slots), views.count}});
       });
 
   OptimizerStep step = SgdStep{};
@@ -371,7 +374,7 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
         OptimizerStep own = step;
         own.rule = SgdStep{.learning_rate = static_cast<float>(learning_rate_.at(done) * ratio)};
         const auto average = views.state.subspan(rule_slots);
-        current_backend().update(own, {views.gradients, views.parameters, average, views.count});
+        launch(kernels::Update{own, {views.gradients, views.parameters, average, views.count}});
       });
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -29,7 +30,7 @@ void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tenso
     std::vector<T*> to;
     for (const Tensor& tensor : in) from.push_back(tensor.data<T>() + range.begin);
     for (const Tensor& tensor : out) to.push_back(tensor.data<T>() + range.begin);
-    current_backend().reduce(op, ReduceViews<T>{from, to, range.end - range.begin, terms});
+    launch(kernels::Reduce{op, ReduceViews<T>{from, to, range.end - range.begin, terms}});
   });
 }
 
@@ -37,7 +38,7 @@ void add_up_range(std::span<float* const> in, float* out, const FlatRange& range
   const std::vector<float*> from = advanced(in, range.begin);
   const std::vector<const float*> read_only(from.begin(), from.end());
   float* const to = out + range.begin;
-  current_backend().reduce(ReduceOp::sum, ReduceViews<float>{read_only, std::span(&to, 1), range.end - range.begin});
+  launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{read_only, std::span(&to, 1), range.end - range.begin}});
 }
 
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range) {

@@ -6,8 +6,9 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/pack_plan.h>
 #include <lockstep/strategy/collective/places.h>
@@ -92,7 +93,7 @@ std::vector<Gathered> HostCollective::all_gather(int replica, std::span<const Te
       if (updates_own_copy())  // kernels may not reach the others' memory
         assign(part, whole.slice_view(along, begin, end));
       else
-        current_backend().convert(part, whole.slice_view(along, begin, end));
+        launch(kernels::Convert{part, whole.slice_view(along, begin, end)});
       begin = end;
     }
     results[i].value = whole;

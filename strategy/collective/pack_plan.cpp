@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep {
@@ -50,8 +50,9 @@ Tensor pack_up(std::span<const Tensor> values, const Pack& pack) {
   std::int64_t elements = 0;
   for (const std::size_t i : pack) elements += values[i].elements();
   const Tensor whole = Tensor::empty({elements}, values[pack.front()].dtype());
-  for_each_place(whole, values, pack,
-                 [&](std::size_t i, const Tensor& place) { current_backend().convert(values[i], place); });
+  for_each_place(whole, values, pack, [&](std::size_t i, const Tensor& place) {
+    launch(kernels::Convert{values[i], place});
+  });
   return whole;
 }
 

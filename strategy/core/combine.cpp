@@ -5,10 +5,11 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 
@@ -32,7 +33,7 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values) {
     std::vector<const T*> in;
     for (const Tensor& value : read) in.push_back(value.data<T>());
     T* const out = result.data<T>();
-    current_backend().reduce(op, ReduceViews<T>{.in = in, .out = std::span(&out, 1), .count = result.elements()});
+    launch(kernels::Reduce{op, ReduceViews<T>{.in = in, .out = std::span(&out, 1), .count = result.elements()}});
   });
   return result;
 }
@@ -98,10 +99,10 @@ IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std
   visit_reducible(op, joined.values.dtype(), [&]<class T>() {
     T* const all = joined.values.data<T>();
     const T* const in = all;
-    current_backend().reduce(
+    launch(kernels::Reduce{
         op,
         ReduceViews<T>{
-            .in = std::span(&in, 1), .out = std::span(&all, 1), .count = joined.values.elements(), .terms = replicas});
+            .in = std::span(&in, 1), .out = std::span(&all, 1), .count = joined.values.elements(), .terms = replicas}});
   });
   return joined;
 }

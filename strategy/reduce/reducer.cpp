@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
@@ -117,10 +120,10 @@ void GradientReducer::require_finite(int replica, std::size_t variable, const De
   if (places_[variable].is_table) values = rows ? rows->values : std::get<Tensor>(gradient);
   if (!values.is_dense()) {
     const Tensor dense = Tensor::empty(values.shape());
-    current_backend().convert(values, dense);
+    launch(kernels::Convert{values, dense});
     values = dense;
   }
-  if (std::isfinite(current_backend().squared_norm(values.data<float>(), values.elements()))) return;
+  if (std::isfinite(launch(kernels::SquaredNorm{values.data<float>(), values.elements()}))) return;
   const std::vector<float> all = values.to_vector<float>();
   const auto bad = std::ranges::find_if(all, [](float value) { return !std::isfinite(value); });
   require<BrokenInvariant>(bad != all.end(), "the norm of finite gradients is not finite");
@@ -229,7 +232,7 @@ void GradientReducer::accumulate(const ReplicaContext& context) {
     const Tensor& gradients = arena_->gradients_of(replica);
     if (!own.accumulated.defined()) own.accumulated = Tensor::empty(gradients.shape());
     if (own.has_accumulated)
-      current_backend().accumulate(gradients, 1, own.accumulated);
+      launch(kernels::Accumulate{gradients, 1, own.accumulated});
     else
       copy(gradients, own.accumulated);
   }
@@ -248,7 +251,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
     const VariableState& variable = variables_[static_cast<std::size_t>(i)].state();
     const Tensor average =
         state(static_cast<std::size_t>(i), slot, static_cast<std::size_t>(own_copies_ ? replica : 0));
-    current_backend().moving_average(average, variable.copy_for(replica), step.momentum);
+    launch(kernels::MovingAverage{average, variable.copy_for(replica), step.momentum});
     if (!step.overwrites) continue;
     std::vector<float*> overwritten;
     if (own_copies_)
@@ -257,7 +260,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
       for (const Tensor& copy : variable.copies()) overwritten.push_back(copy.data<float>());
     // By the stream that has moved the average: copy() would use those of the tensors' devices.
     const float* const moved[] = {average.data<float>()};
-    current_backend().reduce(ReduceOp::sum, ReduceViews<float>{moved, overwritten, average.elements()});
+    launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{moved, overwritten, average.elements()}});
   }
   if (step.overwrites || !own_copies_) context.meet_local("the end of the averages of variables");
 }
@@ -265,7 +268,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
 void GradientReducer::add_accumulated(int replica) {
   Own& own = own_[static_cast<std::size_t>(replica)];
   if (!own.has_accumulated) return;
-  if (arena_) current_backend().accumulate(own.accumulated, 1, arena_->gradients_of(replica));
+  if (arena_) launch(kernels::Accumulate{own.accumulated, 1, arena_->gradients_of(replica)});
   own.has_accumulated = false;
 }
 
@@ -308,7 +311,7 @@ void GradientReducer::sum_gradients(const ReplicaContext& context) {
   const FlatViews views{arena_->gradients(), arena_->gradients(), {}, arena_->gradients_of(replica)};
   context.collective().reduce_and_update(replica, views, buckets_, [&](const UpdateViews& part) {
     check_some_gradient();
-    current_backend().reduce(ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count});
+    launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});
   });
 }
 
@@ -323,7 +326,7 @@ std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context
   for (std::size_t i = static_cast<std::size_t>(replica); i < variables_.size();
        i += static_cast<std::size_t>(context.num_local_replicas())) {
     const FlatRange range = arena_->range_of(static_cast<int>(i));
-    norms[i] = current_backend().squared_norm(values + range.begin, range.end - range.begin);
+    norms[i] = launch(kernels::SquaredNorm{values + range.begin, range.end - range.begin});
   }
   context.meet_local("the norms of all variables");
   return norms;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/indexing/indexing_kernels.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 
 namespace lockstep {
@@ -50,7 +52,7 @@ Tensor gradients_of(const std::vector<Run>& runs, std::int64_t rows, const Index
   std::vector<std::int64_t> places;
   for (const std::int64_t index : slices.indices.to_vector<std::int64_t>()) places.push_back(place_of(index, runs));
   const auto count = static_cast<std::int64_t>(places.size());
-  current_backend().scatter_add_rows(slices.values.view({count, width}), Tensor::from(places, {count}), gradients);
+  launch(kernels::ScatterAddRows{slices.values.view({count, width}), Tensor::from(places, {count}), gradients});
   return gradients;
 }
 
@@ -85,7 +87,7 @@ DenseOrSparse plus(const DenseOrSparse& a, const DenseOrSparse& b) {
     if (const auto* const rows = std::get_if<IndexedSlices>(part))
       scatter_add(*rows, sum);
     else
-      current_backend().accumulate(std::get<Tensor>(*part), 1, sum);
+      launch(kernels::Accumulate{std::get<Tensor>(*part), 1, sum});
   }
   return sum;
 }

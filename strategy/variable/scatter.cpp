@@ -4,8 +4,10 @@
 #include <array>
 #include <type_traits>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {
@@ -41,13 +43,13 @@ void apply_to_row(ScatterOp op, const Tensor& value, const Tensor& row) {
   };
   switch (op) {
     case ScatterOp::add:
-      return current_backend().accumulate(value, 1, row);
+      return launch(kernels::Accumulate{value, 1, row});
     case ScatterOp::sub:
-      return current_backend().accumulate(value, -1, row);
+      return launch(kernels::Accumulate{value, -1, row});
     case ScatterOp::mul:
-      return current_backend().binary(BinaryOp::multiply, row, value, row);
+      return launch(kernels::Binary{BinaryOp::multiply, row, value, row});
     case ScatterOp::div:
-      return current_backend().binary(BinaryOp::divide, row, value, row);
+      return launch(kernels::Binary{BinaryOp::divide, row, value, row});
     case ScatterOp::min:
       return keep(ReduceOp::min);
     case ScatterOp::max:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/variable/creator.h>
@@ -115,7 +115,7 @@ void VariableState::write_copy(int index, AssignOp op, const Tensor& value) {
   const Tensor& own = copies_.at(static_cast<std::size_t>(index));
   if (op == AssignOp::set) return assign(value, own);
   const ContextScope there(context_on(own.device()));
-  current_backend().accumulate(reachable_from(own.device(), value), op == AssignOp::add ? 1 : -1, own);
+  launch(kernels::Accumulate{reachable_from(own.device(), value), op == AssignOp::add ? 1 : -1, own});
 }
 
 const Tensor& VariableState::copy_for(int index) const {

@@ -8,7 +8,7 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/models/data/hdf5_dataset.h>
 #include <lockstep/models/data/idx.h>
 #include <lockstep/models/data/image_directory.h>
@@ -111,7 +111,7 @@ TEST_P(ADataFileUnderARunningEpoch, ThatIsReadAtOnceDoesNoHarm) {
     const Dataset data =
         Dataset::from_tensors(images, Tensor::full({64}, 1, DType::i64)).map([](const Example& example) {
           const Tensor x = Tensor::empty(example.x.shape());
-          current_backend().convert(example.x, x);
+          launch(kernels::Convert{example.x, x});
           return Example{x, example.y};
         });
     Model model = model_of({4, 4});

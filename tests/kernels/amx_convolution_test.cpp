@@ -12,6 +12,7 @@
 #include <support/tensors.h>
 #include <sys/syscall.h>
 
+#include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/cpu/amx_convolution.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/ops/elementwise.h>
@@ -97,7 +98,7 @@ struct Problem {
   /// The library's.
   Tensor gradient_in_f32() const {
     Tensor result = Tensor::empty(kernel);
-    current_backend().conv2d_gradient_kernel(cast(x, DType::f32), cast(dy, DType::f32), window, result, {});
+    launch(kernels::Conv2dGradientKernel{cast(x, DType::f32), cast(dy, DType::f32), window, result, {}});
     return result;
   }
 
@@ -150,10 +151,10 @@ TEST(AmxConvolution, FitsWhatItCanDo) {
   EXPECT_FALSE(other([](Window2d& w) { w.pad_top = w.pad_bottom = 3; })) << "results above those of x";
 }
 
-/// The op table's gradient.
+/// The kernel's gradient.
 Tensor gradient_by_table(const Problem& problem) {
   Tensor result = Tensor::full(problem.kernel, std::nanf(""));
-  current_backend().conv2d_gradient_kernel(problem.x, problem.dy, problem.window, result, {});
+  launch(kernels::Conv2dGradientKernel{problem.x, problem.dy, problem.window, result, {}});
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/conv2d.h>
@@ -240,10 +241,10 @@ TEST(Conv2d, GradientOfXReplacesOrIsAddedToWhatIsThere) {
       const Tensor kernel = random_tensor(c.kernel, 2);
       const Tensor dy = cast(random_tensor({c.x[0], size.height, size.width, c.kernel[3]}, 4), dtype);
       const Tensor alone = cast(Tensor::full(c.x, std::nanf("")), dtype);
-      current_backend().conv2d_gradient_x(dy, kernel, window, Write::replace, alone);
+      launch(kernels::Conv2dGradientX{dy, kernel, window, Write::replace, alone});
       const Tensor sum = cast(random_tensor(c.x, 5), dtype);
       std::vector<double> expected = sum.to_vector<double>();
-      current_backend().conv2d_gradient_x(dy, kernel, window, Write::add, sum);
+      launch(kernels::Conv2dGradientX{dy, kernel, window, Write::add, sum});
       std::ranges::transform(expected, alone.to_vector<double>(), expected.begin(), std::plus<>());
       expect_close(sum, expected, c.kernel[0] * c.kernel[1] * c.kernel[3]);
     }

@@ -8,7 +8,8 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/dense.h>
 #include <lockstep/runtime/thread/parallel.h>
 
@@ -149,10 +150,10 @@ TEST(Dense, GradientOfXReplacesOrIsAddedToWhatIsThere) {
       const Tensor kernel = cast(random_tensor({48, 20}, 2), dtype);
       const Tensor dy = cast(random_tensor({rows, 20}, 4), dtype);
       const Tensor alone = cast(Tensor::full({rows, 48}, std::nanf("")), dtype);
-      current_backend().dense_gradient_x(dy, kernel, Write::replace, alone);
+      launch(kernels::DenseGradientX{dy, kernel, Write::replace, alone});
       const Tensor sum = cast(random_tensor({rows, 48}, 5), dtype);
       std::vector<double> expected = sum.to_vector<double>();
-      current_backend().dense_gradient_x(dy, kernel, Write::add, sum);
+      launch(kernels::DenseGradientX{dy, kernel, Write::add, sum});
       std::ranges::transform(expected, alone.to_vector<double>(), expected.begin(), std::plus<>());
       expect_close(sum, expected, 20);
     }

@@ -5,6 +5,7 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
@@ -134,7 +135,7 @@ TEST(Gradient, IsComputedForWantedInputsOnly) {
   record("probe", {a, b}, y, [&](BackwardContext& c) {
     const auto compute = [&](const Tensor& out) {
       ++computed;
-      current_backend().fill(out, 1);
+      launch(kernels::Fill{out, 1});
     };
     contribute(c, 0, {3}, compute);
     contribute(c, 1, {3}, compute);
@@ -145,7 +146,7 @@ TEST(Gradient, IsComputedForWantedInputsOnly) {
 }
 
 void add_three_times(const Tensor& x, const Tensor& out) {
-  for (int i = 0; i < 3; ++i) current_backend().accumulate(x, 1, out);
+  for (int i = 0; i < 3; ++i) launch(kernels::Accumulate{x, 1, out});
 }
 
 /// 3 x, by an op that can add its gradient to what is there; `writes` gets what it was asked for.
@@ -155,7 +156,7 @@ Tensor three_times(const Tensor& x, std::vector<Write>& writes) {
   record("three_times", {x}, result, [&writes](BackwardContext& c) {
     contribute_or_add(c, 0, c.gradient(0).shape(), [&](Write write, const Tensor& out) {
       writes.push_back(write);
-      if (write == Write::replace) current_backend().fill(out, 0);
+      if (write == Write::replace) launch(kernels::Fill{out, 0});
       add_three_times(c.gradient(0), out);
     });
   });

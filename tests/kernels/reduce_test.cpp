@@ -7,8 +7,9 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 namespace lockstep::test {
 namespace {
@@ -26,7 +27,7 @@ void reduce(ReduceOp op, const Vectors<T>& in, Vectors<T>& out, std::int64_t ter
   for (const auto& v : in) from.push_back(v.data());
   for (auto& v : out) to.push_back(v.data());
   const auto count = static_cast<std::int64_t>(in.empty() ? 0 : in[0].size());
-  backend(DeviceKind::cpu).reduce(op, ReduceViews<T>{from, to, count, terms});
+  kernels::run_on_cpu(kernels::Reduce{op, ReduceViews<T>{from, to, count, terms}});
 }
 
 template <class T>
@@ -107,7 +108,7 @@ void expect_sum_of_large_ranges() {
   Vectors<T> out(2, std::vector<T>(in[0].size() + 64, around));
   const std::vector<const T*> from{in[0].data(), in[1].data()};
   const std::vector<T*> to{out[0].data() + 1, out[1].data() + 37};
-  backend(DeviceKind::cpu).reduce(ReduceOp::sum, ReduceViews<T>{from, to, n});
+  kernels::run_on_cpu(kernels::Reduce{ReduceOp::sum, ReduceViews<T>{from, to, n}});
   for (std::size_t k = 0; k < 2; ++k) {
     const std::int64_t begin = to[k] - out[k].data();
     for (std::int64_t i = 0; i < std::ssize(out[k]); ++i) {
@@ -164,7 +165,7 @@ TEST(Reduce, RefusesWhatHasNoResult) {
   EXPECT_ERROR(InvalidArgument, "the mean of i32 values need not be a whole number",
                reduce(ReduceOp::mean, integers, integers));
   EXPECT_ERROR(InvalidArgument, "at least one replica",
-               backend(DeviceKind::cpu).reduce(ReduceOp::sum, ReduceViews<float>{}));
+               kernels::run_on_cpu(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{}}));
   EXPECT_ERROR(InvalidArgument, "got u8", check_reducible(ReduceOp::sum, DType::u8));
 }
 

@@ -10,8 +10,8 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
@@ -49,7 +49,7 @@ struct Problem {
     const auto g = pointers<const float>(std::as_const(gradients), begin);
     const auto w = pointers<float>(parameters, begin);
     const auto s = pointers<float>(state, begin);
-    backend(DeviceKind::cpu).update(step, UpdateViews{g, w, s, end - begin});
+    kernels::run_on_cpu(kernels::Update{step, UpdateViews{g, w, s, end - begin}});
   }
 };
 
@@ -206,10 +206,10 @@ TEST(SquaredNorm, IsTheSameOnAnyNumberOfThreads) {
     const std::vector<float> x = random_tensor({n}, 3).to_vector<float>();
     double expected = 0;
     for (const float value : x) expected += static_cast<double>(value) * static_cast<double>(value);
-    const double once = backend(DeviceKind::cpu).squared_norm(x.data(), n);
+    const double once = kernels::run_on_cpu(kernels::SquaredNorm{x.data(), n});
     EXPECT_NEAR(once, expected, 1e-15 * static_cast<double>(n) * expected + 1e-300);
     const ComputeThreadsScope three(3);
-    EXPECT_EQ(backend(DeviceKind::cpu).squared_norm(x.data(), n), once);
+    EXPECT_EQ(kernels::run_on_cpu(kernels::SquaredNorm{x.data(), n}), once);
   }
 }
 

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <kernels/grid/host_grid_backend.h>
 #include <support/devices.h>
-#include <support/pretend_gpu/backend.h>
-#if defined(LOCKSTEP_HAVE_CUDA)
+#if LOCKSTEP_HAVE_CUDA
 #include <support/pretend_gpu/cuda/computing.h>
 #endif
+#include <support/pretend_gpu/kernels.h>
 #include <support/pretend_gpu/platform.h>
 
 #include <lockstep/runtime/device/registry.h>
@@ -32,7 +31,7 @@ class Devices : public testing::Environment {
   void SetUp() override {
     if (wanted() == "pretend_gpu") install_pretended_gpus(1);
     if (wanted() == "pretend_gpus") install_pretended_gpus(8);
-#if defined(LOCKSTEP_HAVE_CUDA)
+#if LOCKSTEP_HAVE_CUDA
     if (wanted() == "pretend_cuda") install_pretended_cuda(3);
 #endif
     if (wanted() == "gpu" && !why_no_gpu().empty()) {
@@ -55,10 +54,9 @@ PretendGpuPlatform& install_pretended_gpus(int count) {
   // There until the program's end, as tensors in static storage may be.
   static auto& kept = *new std::vector<std::shared_ptr<void>>;
   auto& platform = *new PretendGpuPlatform(std::move(peers));
-  auto& kernels = *new HostGridBackend;
+  auto& stand_in = *new PretendGpuKernels(platform);
   kept.push_back(std::make_shared<GpuPlatformScope>(platform));
-  kept.push_back(
-      std::make_shared<GpuBackendScope>(*new PretendGpuBackend(platform, kernels, backend(DeviceKind::cpu))));
+  kept.push_back(std::make_shared<kernels::GpuStandInScope>(stand_in));
   return platform;
 }
 

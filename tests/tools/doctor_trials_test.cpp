@@ -8,9 +8,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <kernels/grid/host_grid_backend.h>
-#include <support/pretend_gpu/backend.h>
 #include <support/pretend_gpu/communicators.h>
+#include <support/pretend_gpu/kernels.h>
 #include <tools/cli/doctor_trials.h>
 
 #include <lockstep/runtime/device/registry.h>
@@ -73,11 +72,10 @@ class DoctorsTrials : public testing::Test {
   static void SetUpTestSuite() {
     // There until the program's end, as tensors in static storage may be.
     static auto& kept = *new std::vector<std::shared_ptr<void>>;
-    const auto kernels = std::make_shared<test::HostGridBackend>();
     const auto platform = std::make_shared<Gpus>();
-    const auto ops = std::make_shared<test::PretendGpuBackend>(*platform, *kernels, backend(DeviceKind::cpu));
-    kept = {platform, kernels, ops, std::make_shared<GpuPlatformScope>(*platform),
-            std::make_shared<GpuBackendScope>(*ops)};
+    const auto kernels = std::make_shared<test::PretendGpuKernels>(*platform);
+    kept = {platform, kernels, std::make_shared<GpuPlatformScope>(*platform),
+            std::make_shared<kernels::GpuStandInScope>(*kernels)};
     platform_ = platform.get();
   }
   void TearDown() override {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/places.h>
@@ -31,7 +32,7 @@ void HierarchicalCopyCollective::combine(int replica, ReduceOp op, std::span<con
   if (std::none_of(packs.begin(), packs.end(), [](const PackViews& pack) { return is_bf16(pack.in.front()); })) return;
   group().meet(replica, "the end of hierarchical copy");
   for (std::size_t pack = 0; pack < packs.size(); ++pack)
-    if (is_bf16(packs[pack].out[replica])) current_backend().convert(wide[pack].out[replica], packs[pack].out[replica]);
+    if (is_bf16(packs[pack].out[replica])) launch(kernels::Convert{wide[pack].out[replica], packs[pack].out[replica]});
 }
 
 void HierarchicalCopyCollective::post_wide(int replica, std::span<const PackViews> packs) {
@@ -43,7 +44,7 @@ void HierarchicalCopyCollective::post_wide(int replica, std::span<const PackView
     if (!is_bf16(pack.in[replica])) continue;
     own.in.back() = Tensor::empty(pack.in[replica].shape());
     own.out.back() = Tensor::empty(pack.out[replica].shape());
-    current_backend().convert(pack.in[replica], own.in.back());
+    launch(kernels::Convert{pack.in[replica], own.in.back()});
   }
   const Members members = group_of(replica);
   if (replica != members.begin) return;

@@ -1,6 +1,6 @@
 #include "lockstep/strategy/collective/nccl/gradient_wire.h"
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
 namespace lockstep {
 namespace {
@@ -20,7 +20,7 @@ GpuPart GradientWire::part_of(int replica, const FlatViews& views, std::span<con
     const std::int64_t length = ranges.back().end;
     if (!copies.defined() || copies.elements() < length) copies = Tensor::empty({length}, dtype_);
     const Tensor part = view_of(copies, elements);
-    current_backend().convert(view_of(views.own, elements), part);
+    launch(kernels::Convert{view_of(views.own, elements), part});
     place = part.raw_data();
   }
   return {
@@ -32,7 +32,7 @@ void GradientWire::finish(int replica, const FlatViews& views, std::span<const F
   const auto own = static_cast<std::size_t>(replica);
   const ContextScope there(context_on(gpus_[own]));
   for (const FlatRange& range : ranges)
-    current_backend().convert(view_of(copies_[own], range), view_of(views.own, range));
+    launch(kernels::Convert{view_of(copies_[own], range), view_of(views.own, range)});
 }
 
 }  // namespace lockstep

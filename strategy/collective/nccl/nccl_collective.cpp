@@ -12,7 +12,8 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
@@ -123,7 +124,7 @@ struct Transfer {
 Transfer transfer_of(ReduceOp op, const Tensor& value, int replicas, const Tensor& result) {
   Transfer transfer{.kind = kind_of(op, replicas), .in = value, .out = result};
   if (value.dtype() == DType::bf16) transfer.in = transfer.out = Tensor::empty(value.shape());
-  if (value.dtype() == DType::bf16) current_backend().convert(value, transfer.in);
+  if (value.dtype() == DType::bf16) launch(kernels::Convert{value, transfer.in});
   if (transfer.kind == GpuPart::Kind::gather)
     transfer.out = Tensor::empty({replicas, value.elements()}, transfer.in.dtype());
   return transfer;
@@ -148,7 +149,7 @@ void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& r
   } else if (op == ReduceOp::mean && transfer.kind == GpuPart::Kind::sum) {
     reduce_range(op, std::span(&combined, 1), std::span(&combined, 1), {0, combined.elements()}, replicas);
   }
-  if (combined.dtype() != result.dtype()) current_backend().convert(combined, result);
+  if (combined.dtype() != result.dtype()) launch(kernels::Convert{combined, result});
 }
 
 void NcclCollective::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {

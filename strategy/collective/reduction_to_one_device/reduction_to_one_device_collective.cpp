@@ -1,6 +1,7 @@
 #include "lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h"
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/places.h>
@@ -16,7 +17,7 @@ Tensor copied_here(const Tensor& value) {
 
 /// From a device whose memory kernels of this one reach.
 void copy_floats(const float* from, std::int64_t count, float* to) {
-  current_backend().reduce(ReduceOp::sum, ReduceViews<float>{std::span(&from, 1), std::span(&to, 1), count});
+  launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{std::span(&from, 1), std::span(&to, 1), count}});
 }
 
 /// One step on a range of the first replica's parameters, with all replicas' gradients brought to it.

@@ -5,8 +5,10 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/core/combine.h>
 
@@ -44,7 +46,7 @@ void add_part(ReduceOp op, std::span<std::byte> own, const std::vector<std::span
   T* const out = reinterpret_cast<T*>(own.data());
   in[static_cast<std::size_t>(rank)] = out;
   const auto count = static_cast<std::int64_t>(own.size() / sizeof(T));
-  if (count > 0) current_backend().reduce(op, ReduceViews<T>{in, std::span(&out, 1), count, terms});
+  if (count > 0) launch(kernels::Reduce{op, ReduceViews<T>{in, std::span(&out, 1), count, terms}});
 }
 
 /// A tensor's form as a message, and read back.
@@ -111,13 +113,13 @@ Tensor all_reduce_over(Cluster& cluster, std::string_view place, ReduceOp op, co
   cluster.agree(place, "the value to combine is", fmt::format("{} of {}", name(op), own));
   const bool wide = own.dtype() == DType::bf16;
   const Tensor result = Tensor::empty(own.shape(), wide ? DType::f32 : own.dtype());
-  current_backend().convert(own, result);
+  launch(kernels::Convert{own, result});
   Tensor scratch;
   const WorkerRange range{result.raw_data(), result.elements()};
   all_reduce_ranges(cluster, place, op, result.dtype(), std::span(&range, 1), terms, scratch);
   if (!wide) return result;
   const Tensor rounded = Tensor::empty(own.shape(), own.dtype());
-  current_backend().convert(result, rounded);
+  launch(kernels::Convert{result, rounded});
   return rounded;
 }
 

@@ -1,6 +1,7 @@
 #include "lockstep/strategy/collective/workers/workers_collective.h"
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/places.h>
@@ -26,7 +27,7 @@ void WorkersCollective::combine(int replica, ReduceOp op, std::span<const PackVi
         continue;
       }
       in.push_back(Tensor::empty(value.shape()));  // bf16 is added in f32 from end to end
-      current_backend().convert(value, in.back());
+      launch(kernels::Convert{value, in.back()});
     }
     reduce_range(op == ReduceOp::mean ? ReduceOp::sum : op, in, std::span(&sums_[pack], 1), share);
   }
@@ -35,7 +36,7 @@ void WorkersCollective::combine(int replica, ReduceOp op, std::span<const PackVi
     for (Tensor& sum : sums_) sum = all_reduce_over(cluster_, reduce_place, op, sum, replicas_in_sync());
   group().meet(replica, "the sums of all workers");
   for (std::size_t pack = 0; pack < packs.size(); ++pack)
-    current_backend().convert(sums_[pack], packs[pack].out[static_cast<std::size_t>(replica)]);
+    launch(kernels::Convert{sums_[pack], packs[pack].out[static_cast<std::size_t>(replica)]});
 }
 
 std::vector<Gathered> WorkersCollective::all_gather(int replica, std::span<const Tensor> values, int axis) {

@@ -3,8 +3,10 @@
 #include <kernels/cuda/convolution_cases.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/window.h>
 
 namespace lockstep::test {
 namespace {
@@ -116,7 +118,7 @@ TEST_P(ConvolutionMapping, GivesTheCpusResult) {
     expected[at_y] += images[at_x] * filters[at_kernel];
   });
   const Tensor y = Tensor::empty(result_shape(c_), dtype_);
-  current_backend().conv2d(x, kernel, {}, sliding(c_).window, Activation::linear, y);
+  launch(kernels::Conv2d{x, kernel, {}, sliding(c_).window, Activation::linear, y});
   expect_sums(c, y, expected);
 }
 
@@ -131,7 +133,7 @@ TEST_P(ConvolutionMapping, GivesTheCpusGradientOfX) {
     expected[at_x] += gradient[at_y] * filters[at_kernel];
   });
   const Tensor dx = Tensor::empty(c_.x, dtype_);
-  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, Write::replace, dx);
+  launch(kernels::Conv2dGradientX{dy, kernel, sliding(c_).window, Write::replace, dx});
   expect_sums(c, dx, expected);
 }
 
@@ -150,7 +152,7 @@ TEST_P(ConvolutionMapping, GivesTheCpusGradientOfTheKernel) {
   const Tensor expected = Tensor::empty(c_.kernel);
   cudnn::filters_last(filters, expected);
   const Tensor dkernel = Tensor::empty(c_.kernel);
-  current_backend().conv2d_gradient_kernel(x, dy, sliding(c_).window, dkernel, {});
+  launch(kernels::Conv2dGradientKernel{x, dy, sliding(c_).window, dkernel, {}});
   expect_sums(c, dkernel, expected.to_vector<double>());
 }
 

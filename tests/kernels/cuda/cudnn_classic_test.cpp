@@ -9,8 +9,10 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/cuda/convolution_descriptors.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/ops/layout.h>
 #include <lockstep/runtime/memory/contracts.h>
 
@@ -172,7 +174,7 @@ TEST_P(ClassicCudnnOf, GivesTheCpusResult) {
   for (const bool has_bias : {false, true}) {
     c.bias = has_bias;
     const Tensor expected = Tensor::empty(result_shape(c_), dtype_);
-    current_backend().conv2d(x, kernel, has_bias ? bias : Tensor(), sliding(c_).window, Activation::linear, expected);
+    launch(kernels::Conv2d{x, kernel, has_bias ? bias : Tensor(), sliding(c_).window, Activation::linear, expected});
     const Tensor filters = cudnn::filters_first(kernel, dtype_);
     const Tensor y = Tensor::full(expected.shape(), std::nan(""), dtype_);
     const Tensor images = cudnn::padded(c, x);
@@ -187,13 +189,13 @@ TEST_P(ClassicCudnnOf, GivesTheCpusGradientOfX) {
   const Tensor dy = numbers(result_shape(c_), 1);
   const Tensor kernel = random_tensor(c_.kernel, 2);
   const Tensor expected = Tensor::empty(c_.x, dtype_);
-  current_backend().conv2d_gradient_x(dy, kernel, sliding(c_).window, Write::replace, expected);
+  launch(kernels::Conv2dGradientX{dy, kernel, sliding(c_).window, Write::replace, expected});
   const Convolution even = cudnn::with_even_padding(c);
   const Tensor whole = Tensor::full(even.x_shape(), std::nan(""), dtype_);
   const Tensor filters = cudnn::filters_first(kernel, dtype_);
   run(even, {whole.raw_data(), filters.raw_data(), dy.raw_data()});
   const Tensor dx = Tensor::empty(c_.x, dtype_);
-  current_backend().convert(cudnn::unpadded_view(c, whole), dx);
+  launch(kernels::Convert{cudnn::unpadded_view(c, whole), dx});
   expect_sums(c, dx, expected.to_vector<double>());
 }
 
@@ -202,7 +204,7 @@ TEST_P(ClassicCudnnOf, GivesTheCpusGradientOfTheKernel) {
   const Tensor x = numbers(c_.x, 1);
   const Tensor dy = numbers(result_shape(c_), 2);
   const Tensor expected = Tensor::empty(c_.kernel);
-  current_backend().conv2d_gradient_kernel(x, dy, sliding(c_).window, expected, {});
+  launch(kernels::Conv2dGradientKernel{x, dy, sliding(c_).window, expected, {}});
   const Tensor images = cudnn::padded(c, x);
   const Tensor filters = cudnn::empty_filters_first(c_.kernel, dtype_);
   run(cudnn::with_even_padding(c), {images.raw_data(), filters.raw_data(), dy.raw_data()});

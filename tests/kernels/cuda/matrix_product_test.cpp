@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/cuda/matrix_product.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep::test {
@@ -80,7 +81,7 @@ TEST_P(MatrixProducts, GiveTheCpusDense) {
   for (const Case& c : {Case{Epilogue::none, Activation::linear}, Case{Epilogue::bias, Activation::linear, bias},
                         Case{Epilogue::relu, Activation::relu}, Case{Epilogue::relu_bias, Activation::relu, bias}}) {
     const Tensor y = Tensor::empty({n, out}, dtype);
-    current_backend().dense(x, kernel, c.bias, c.activation, y);
+    launch(kernels::Dense{x, kernel, c.bias, c.activation, y});
     expect_sums(y, multiply(cublas::dense_product(n, in, out, c.epilogue, dtype), kernel, x, c.bias).d, in + 1);
   }
 }
@@ -88,7 +89,7 @@ TEST_P(MatrixProducts, GiveTheCpusDense) {
 TEST_P(MatrixProducts, GiveTheCpusGradientOfX) {
   const auto [n, in, out] = sizes();
   const Tensor dx = Tensor::empty({n, in}, dtype);
-  current_backend().dense_gradient_x(dy, kernel, Write::replace, dx);
+  launch(kernels::DenseGradientX{dy, kernel, Write::replace, dx});
   expect_sums(dx, multiply(cublas::dense_gradient_x_product(n, in, out, dtype), kernel, dy).d, out);
 }
 
@@ -96,7 +97,7 @@ TEST_P(MatrixProducts, GiveTheCpusGradientsOfTheParameters) {
   const auto [n, in, out] = sizes();
   const Tensor dkernel = Tensor::empty({in, out});
   const Tensor dbias = Tensor::empty({out});
-  current_backend().dense_gradient_kernel(x, dy, dkernel, dbias);
+  launch(kernels::DenseGradientKernel{x, dy, dkernel, dbias});
   for (const Epilogue epilogue : {Epilogue::none, Epilogue::bgrada}) {
     const Product product = multiply(cublas::dense_gradient_kernel_product(n, in, out, epilogue, dtype), dy, x);
     expect_sums(dkernel, product.d, n);

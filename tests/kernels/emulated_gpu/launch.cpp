@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include <lockstep/kernels/cuda/launch.cuh>
+#include <lockstep/kernels/executor/launch.cuh>
 
 EmulatedIndex threadIdx;
 EmulatedIndex blockIdx;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/normalization/normalization_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -10,7 +12,7 @@ constexpr float epsilon = 1e-3F;
 /// Rows of channels and what normalizes them, by the CPU's table.
 struct Case {
   explicit Case(const Tensor& rows) : x(rows), shape(rows.shape()), channels(rows.dim(-1)) {
-    CpuBackend().channel_moments(x, mean, variance);
+    kernels::run_on_cpu(kernels::ChannelMoments{x, mean, variance});
   }
   std::int64_t row_count() const { return x.elements() / channels; }
 
@@ -49,24 +51,27 @@ INSTANTIATE_TEST_SUITE_P(Real, GridBatchNormOf, testing::ValuesIn(real_dtypes),
 TEST_P(GridBatchNormOf, Moments) {
   for (const Case& c : cases(dtype_)) {
     SCOPED_TRACE(c.x.text());
-    expect_near({{c.channels}, {c.channels}}, c.row_count(),
-                [&](Backend& b, const Results& out) { b.channel_moments(c.x, out[0], out[1]); });
+    expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](const Runner& run, const Results& out) {
+      run(kernels::ChannelMoments{c.x, out[0], out[1]});
+    });
   }
 }
 
 TEST(GridBatchNorm, MomentsOfNoRows) {
   const Tensor x = Tensor::empty({0, 3});
-  expect_same_results({{3}, {3}}, [&](Backend& b, const Results& out) { b.channel_moments(x, out[0], out[1]); });
+  expect_same_results({{3}, {3}}, [&](const Runner& run, const Results& out) {
+    run(kernels::ChannelMoments{x, out[0], out[1]});
+  });
 }
 
 // The mean is 10,000 standard deviations away from 0: a sum of squares in f32 would know nothing of the variance.
 TEST(GridBatchNorm, MomentsOfALargeMean) {
   const std::int64_t rows = 5000;
   const Tensor x = random_tensor({rows, 2}, 1, 9999, 10001);
-  Backend& grid = grid_table();
+  const Runner grid(Source::shared);
   const Tensor mean = Tensor::empty({2});
   const Tensor variance = Tensor::empty({2});
-  grid.channel_moments(x, mean, variance);
+  grid(kernels::ChannelMoments{x, mean, variance});
   for (std::int64_t k = 0; k < 2; ++k) {
     double sum = 0;
     double squares = 0;
@@ -82,38 +87,39 @@ TEST(GridBatchNorm, MergedMoments) {
   const Tensor parts = random_tensor({3, 2 * channels + 1}, 1, 0.5, 1.5);
   const float counts[] = {10, 0, 3};
   for (std::int64_t part = 0; part < 3; ++part) parts.data<float>()[part * parts.dim(1) + 2 * channels] = counts[part];
-  expect_same_results({{channels}, {channels}},
-                      [&](Backend& b, const Results& out) { b.merge_moments(parts, out[0], out[1]); });
+  expect_same_results({{channels}, {channels}}, [&](const Runner& run, const Results& out) {
+    run(kernels::MergeMoments{parts, out[0], out[1]});
+  });
 }
 
 TEST_P(GridBatchNormOf, Normalization) {
   for (const Case& c : cases(dtype_))
     for (const bool relu : {false, true}) {
       SCOPED_TRACE(c.x.text());
-      expect_same_results(dtype_, {c.shape}, [&](Backend& b, const Results& out) {
-        b.batch_norm(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, out[0]);
+      expect_same_results(dtype_, {c.shape}, [&](const Runner& run, const Results& out) {
+        run(kernels::BatchNorm{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, out[0]});
       });
     }
 }
 
 TEST_P(GridBatchNormOf, WritesToASlice) {
   const Case c(numbers({6, 8}, 1));
-  expect_same_results(dtype_, {{6, 20}}, [&](Backend& b, const Results& out) {
-    b.batch_norm(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, true, out[0].slice_view(1, 4, 12));
+  expect_same_results(dtype_, {{6, 20}}, [&](const Runner& run, const Results& out) {
+    run(kernels::BatchNorm{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, true, out[0].slice_view(1, 4, 12)});
   });
 }
 
 /// Both gradients from dy, with statistics that do and that do not depend on x.
 void expect_same_gradients(const Case& c, bool relu, const Tensor& dy) {
-  expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](Backend& b, const Results& out) {
-    b.batch_norm_gradient_sums(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, out[0], out[1]);
+  expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](const Runner& run, const Results& out) {
+    run(kernels::BatchNormGradientSums{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, out[0], out[1]});
   });
   const Tensor dgamma = random_tensor({c.channels}, 5);
   const Tensor dbeta = random_tensor({c.channels}, 6);
   for (const std::int64_t count : {std::int64_t{0}, c.row_count()})
-    expect_same_results(c.x.dtype(), {c.shape}, [&](Backend& b, const Results& out) {
-      b.batch_norm_gradient_x(c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, dgamma, dbeta, count,
-                              out[0]);
+    expect_same_results(c.x.dtype(), {c.shape}, [&](const Runner& run, const Results& out) {
+      run(kernels::BatchNormGradientX{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, dgamma, dbeta, count,
+                                      out[0]});
     });
 }
 
@@ -136,8 +142,8 @@ TEST_P(GridBatchNormOf, GradientSumsMissNoRow) {
       const Tensor dy = in_dtype(dtype_, whole_numbers(shape, 2));
       const Tensor zero = Tensor::zeros({shape[1]});
       const Tensor one = Tensor::full({shape[1]}, 1);
-      expect_same_results({{shape[1]}, {shape[1]}}, [&](Backend& b, const Results& out) {
-        b.batch_norm_gradient_sums(x, one, zero, zero, one, epsilon, relu, dy, out[0], out[1]);
+      expect_same_results({{shape[1]}, {shape[1]}}, [&](const Runner& run, const Results& out) {
+        run(kernels::BatchNormGradientSums{x, one, zero, zero, one, epsilon, relu, dy, out[0], out[1]});
       });
     }
 }
@@ -145,8 +151,9 @@ TEST_P(GridBatchNormOf, GradientSumsMissNoRow) {
 TEST_P(GridBatchNormOf, GradientInPlaceOfX) {
   const Case c(numbers({6, 8}, 1));
   const Tensor dy = numbers({6, 8}, 2);
-  expect_same(Results{c.x}, [&](Backend& b, const Results& out) {
-    b.batch_norm_gradient_x(out[0], c.gamma, c.beta, c.mean, c.variance, epsilon, true, dy, c.gamma, c.beta, 6, out[0]);
+  expect_same(Results{c.x}, [&](const Runner& run, const Results& out) {
+    run(kernels::BatchNormGradientX{out[0], c.gamma, c.beta, c.mean, c.variance, epsilon, true, dy, c.gamma, c.beta, 6,
+                                    out[0]});
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/losses/losses_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -12,7 +14,7 @@ const std::vector<Shape> shapes{{1, 1}, {5, 10}, {3, 33}, {2, 1024}, {2, 1025}, 
 
 Tensor probabilities_of(const Tensor& logits) {
   const Tensor y = Tensor::empty(logits.shape());
-  CpuBackend().softmax(logits, y);
+  kernels::run_on_cpu(kernels::Softmax{logits, y});
   return y;
 }
 
@@ -22,28 +24,34 @@ TEST(GridCrossEntropy, Softmax) {
     const Tensor logits = random_tensor(shape, 1, -20, 20);
     const Tensor dy = random_tensor(shape, 2);
     const Tensor y = probabilities_of(logits);
-    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.softmax(logits, out[0]); });
-    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.softmax_gradient(y, dy, out[0]); });
-    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.log_softmax(logits, out[0]); });
+    expect_near({shape}, 1, [&](const Runner& run, const Results& out) { run(kernels::Softmax{logits, out[0]}); });
+    expect_near({shape}, 1, [&](const Runner& run, const Results& out) {
+      run(kernels::SoftmaxGradient{y, dy, out[0]});
+    });
+    expect_near({shape}, 1, [&](const Runner& run, const Results& out) { run(kernels::LogSoftmax{logits, out[0]}); });
     const Tensor log_y = Tensor::empty(shape);
-    CpuBackend().log_softmax(logits, log_y);
-    expect_near({shape}, 1, [&](Backend& b, const Results& out) { b.log_softmax_gradient(log_y, dy, out[0]); });
+    kernels::run_on_cpu(kernels::LogSoftmax{logits, log_y});
+    expect_near({shape}, 1, [&](const Runner& run, const Results& out) {
+      run(kernels::LogSoftmaxGradient{log_y, dy, out[0]});
+    });
   }
 }
 
 TEST(GridCrossEntropy, SoftmaxOfNothing) {
   const Tensor logits = Tensor::empty({3, 0});
-  expect_same_results({{3, 0}}, [&](Backend& b, const Results& out) { b.softmax(logits, out[0]); });
-  expect_same_results({{3, 0}}, [&](Backend& b, const Results& out) { b.log_softmax(logits, out[0]); });
+  expect_same_results({{3, 0}}, [&](const Runner& run, const Results& out) { run(kernels::Softmax{logits, out[0]}); });
+  expect_same_results({{3, 0}}, [&](const Runner& run, const Results& out) {
+    run(kernels::LogSoftmax{logits, out[0]});
+  });
 }
 
 TEST(GridCrossEntropy, SoftmaxOfExtremeLogits) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Tensor logits = Tensor::from(std::vector<float>{-infinity, 0, 3, 1e30F, -1e30F, 5}, {2, 3});
-  expect_near({{2, 3}}, 1, [&](Backend& b, const Results& out) { b.softmax(logits, out[0]); });
-  Backend& grid = grid_table();
+  expect_near({{2, 3}}, 1, [&](const Runner& run, const Results& out) { run(kernels::Softmax{logits, out[0]}); });
+  const Runner grid(Source::shared);
   const Tensor y = Tensor::empty({1, 3});
-  grid.softmax(Tensor::from(std::vector<float>{1, std::nanf(""), 2}, {1, 3}), y);
+  grid(kernels::Softmax{Tensor::from(std::vector<float>{1, std::nanf(""), 2}, {1, 3}), y});
   for (const float value : y.span<float>()) EXPECT_TRUE(std::isnan(value));
 }
 
@@ -53,12 +61,12 @@ TEST(GridCrossEntropy, SparseSoftmaxCrossEntropy) {
     const Tensor logits = random_tensor(shape, 1, -5, 5);
     const Tensor labels = random_indices(shape[0], shape[1], 2);
     const Tensor dloss = random_tensor({shape[0]}, 3);
-    expect_near({{shape[0]}, shape}, 1, [&](Backend& b, const Results& out) {
-      EXPECT_EQ(b.sparse_softmax_cross_entropy(logits, labels, out[0], out[1]), -1);
+    expect_near({{shape[0]}, shape}, 1, [&](const Runner& run, const Results& out) {
+      EXPECT_EQ(run(kernels::SparseSoftmaxCrossEntropy{logits, labels, out[0], out[1]}), -1);
     });
     const Tensor y = probabilities_of(logits);
-    expect_same_results({shape}, [&](Backend& b, const Results& out) {
-      b.sparse_softmax_cross_entropy_gradient(y, labels, dloss, out[0]);
+    expect_same_results({shape}, [&](const Runner& run, const Results& out) {
+      run(kernels::SparseSoftmaxCrossEntropyGradient{y, labels, dloss, out[0]});
     });
   }
 }
@@ -66,9 +74,9 @@ TEST(GridCrossEntropy, SparseSoftmaxCrossEntropy) {
 TEST(GridCrossEntropy, LabelsOutsideAreFoundAndNotRead) {
   const Tensor logits = random_tensor({4, 3}, 1);
   const Tensor labels = Tensor::from(std::vector<std::int64_t>{2, 0, -1, 3}, {4});
-  Backend& grid = grid_table();
+  const Runner grid(Source::shared);
   const Results out = unwritten({{4}, {4, 3}});
-  EXPECT_EQ(first_fault(grid.sparse_softmax_cross_entropy(logits, labels, out[0], out[1]),
+  EXPECT_EQ(first_fault(grid(kernels::SparseSoftmaxCrossEntropy{logits, labels, out[0], out[1]}),
                         "labels of sparse_softmax_cross_entropy"),
             2);
   EXPECT_FALSE(std::isnan(out[0].data<float>()[1]));

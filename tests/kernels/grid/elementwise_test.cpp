@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/random/random_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -43,18 +47,24 @@ TEST_P(GridElementwiseOf, UnaryFunctionsAndGradients) {
       SCOPED_TRACE(fmt::format("op {} of {} elements", static_cast<int>(f.op), n));
       const Tensor x = numbers({n}, 1, 0.1, 3);
       const Tensor dy = numbers({n}, 2);
-      expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.unary(f, x, out[0]); });
-      expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.unary_gradient(f, x, dy, out[0]); });
+      expect_same_results(dtype_, {{n}}, [&](const Runner& run, const Results& out) {
+        run(kernels::Unary{f, x, out[0]});
+      });
+      expect_same_results(dtype_, {{n}}, [&](const Runner& run, const Results& out) {
+        run(kernels::UnaryGradient{f, x, dy, out[0]});
+      });
     }
 }
 
 TEST_P(GridElementwiseOf, OperandsThatAreNotAligned) {
   const Tensor a = off_by_one(numbers({131}, 1));
   const Tensor b = numbers({131}, 2);
-  expect_same_results(dtype_, {{131}},
-                      [&](Backend& table, const Results& out) { table.unary(UnaryOp::exp, a, out[0]); });
-  expect_same_results(dtype_, {{131}},
-                      [&](Backend& table, const Results& out) { table.binary(BinaryOp::subtract, b, a, out[0]); });
+  expect_same_results(dtype_, {{131}}, [&](const Runner& run, const Results& out) {
+    run(kernels::Unary{UnaryOp::exp, a, out[0]});
+  });
+  expect_same_results(dtype_, {{131}}, [&](const Runner& run, const Results& out) {
+    run(kernels::Binary{BinaryOp::subtract, b, a, out[0]});
+  });
 }
 
 TEST_P(GridElementwiseOf, BinaryOfAnyStrides) {
@@ -68,19 +78,24 @@ TEST_P(GridElementwiseOf, BinaryOfAnyStrides) {
   for (int op = 0; op <= static_cast<int>(BinaryOp::divide); ++op)
     for (const Tensor& a : operands)
       for (const Tensor& b : operands)
-        expect_same_results(dtype_, {shape}, [&](Backend& table, const Results& out) {
-          table.binary(static_cast<BinaryOp>(op), a, b, out[0]);
+        expect_same_results(dtype_, {shape}, [&](const Runner& run, const Results& out) {
+          run(kernels::Binary{static_cast<BinaryOp>(op), a, b, out[0]});
         });
   for (const Tensor& x : {Tensor::empty({3, 0}, dtype_), Tensor::full({}, 2, dtype_)})
-    expect_same_results(dtype_, {x.shape()},
-                        [&](Backend& table, const Results& out) { table.binary(BinaryOp::add, x, x, out[0]); });
+    expect_same_results(dtype_, {x.shape()}, [&](const Runner& run, const Results& out) {
+      run(kernels::Binary{BinaryOp::add, x, x, out[0]});
+    });
 }
 
 TEST_P(GridElementwiseOf, AffineAndFill) {
   for (const std::int64_t n : sizes) {
     const Tensor x = numbers({n}, 1);
-    expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.affine(x, 1.7F, -0.3F, out[0]); });
-    expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.fill(out[0], 4.7F); });
+    expect_same_results(dtype_, {{n}}, [&](const Runner& run, const Results& out) {
+      run(kernels::Affine{x, 1.7F, -0.3F, out[0]});
+    });
+    expect_same_results(dtype_, {{n}}, [&](const Runner& run, const Results& out) {
+      run(kernels::Fill{out[0], 4.7F});
+    });
   }
 }
 
@@ -88,15 +103,18 @@ TEST_P(GridElementwiseOf, Dropout) {
   for (const std::int64_t n : sizes) {
     const Tensor x = numbers({n}, 1, 1, 2);
     const RandomKey key{.seed = 3, .stream = 5, .replica = 1, .step = 7};
-    expect_same_results(dtype_, {{n}}, [&](Backend& b, const Results& out) { b.dropout(x, 0.4F, key, out[0]); });
+    expect_same_results(dtype_, {{n}}, [&](const Runner& run, const Results& out) {
+      run(kernels::Dropout{x, 0.4F, key, out[0]});
+    });
   }
 }
 
 TEST(GridElementwise, MovingAverage) {
   for (const std::int64_t n : sizes) {
     const Tensor x = random_tensor({n}, 1);
-    expect_same(Results{random_tensor({n}, 2)},
-                [&](Backend& b, const Results& out) { b.moving_average(out[0], x, 0.9F); });
+    expect_same(Results{random_tensor({n}, 2)}, [&](const Runner& run, const Results& out) {
+      run(kernels::MovingAverage{out[0], x, 0.9F});
+    });
   }
 }
 
@@ -110,9 +128,13 @@ TEST(GridElementwise, ConvertsAllTypesAtAnyStrides) {
       const Tensor source = in_dtype(from, x);
       const Results before{Tensor::full({6, 3}, 1, to)};
       for (const Tensor& view : {source.slice_view(1, 1, 4), source.slice_view(0, 2, 3).slice_view(1, 0, 3)})
-        expect_same(before, [&](Backend& b, const Results& out) { b.convert(view.broadcast_view({6, 3}), out[0]); });
+        expect_same(before, [&](const Runner& run, const Results& out) {
+          run(kernels::Convert{view.broadcast_view({6, 3}), out[0]});
+        });
       const Results wide{Tensor::full({6, 9}, 1, to)};
-      expect_same(wide, [&](Backend& b, const Results& out) { b.convert(source, out[0].slice_view(1, 2, 7)); });
+      expect_same(wide, [&](const Runner& run, const Results& out) {
+        run(kernels::Convert{source, out[0].slice_view(1, 2, 7)});
+      });
     }
 }
 
@@ -123,8 +145,9 @@ TEST(GridElementwise, ConvertsAllTypesWhereAllIsDense) {
         SCOPED_TRACE(fmt::format("{} {} to {}", n, name(from), name(to)));
         const Tensor x = in_dtype(from, random_tensor({n}, 1, 0, 200));
         for (const Tensor& source : {x, off_by_one(x)})
-          expect_same(Results{Tensor::full({n}, 1, to)},
-                      [&](Backend& b, const Results& out) { b.convert(source, out[0]); });
+          expect_same(Results{Tensor::full({n}, 1, to)}, [&](const Runner& run, const Results& out) {
+            run(kernels::Convert{source, out[0]});
+          });
       }
 }
 
@@ -133,9 +156,9 @@ TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
   const float most = std::numeric_limits<float>::max();
   const Tensor x = Tensor::from(std::vector<float>{most, -most, std::nanf(""), 1.00390625F, 1.01171875F, 1e-40F}, {6});
   const Results before{Tensor::full({6}, 1, DType::bf16)};
-  expect_same(before, [&](Backend& b, const Results& out) { b.convert(x, out[0]); });
+  expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Convert{x, out[0]}); });
   const Tensor y = Tensor::empty({6}, DType::bf16);
-  grid_table().convert(x, y);
+  Runner(Source::shared)(kernels::Convert{x, y});
   const std::vector<float> rounded = y.to_vector<float>();
   EXPECT_EQ(rounded[0], std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(rounded[2]));
@@ -150,9 +173,11 @@ TEST(GridElementwise, AccumulatesTypesThatCanBeSummed) {
       SCOPED_TRACE(fmt::format("{} {}", sign, name(dtype)));
       const Tensor terms = in_dtype(dtype, x);
       const Results before{in_dtype(dtype, random_tensor({6, 5}, 2, -100, 100))};
-      expect_same(before, [&](Backend& b, const Results& out) { b.accumulate(terms, sign, out[0]); });
+      expect_same(before, [&](const Runner& run, const Results& out) {
+        run(kernels::Accumulate{terms, sign, out[0]});
+      });
       const Tensor row = terms.slice_view(0, 3, 4).broadcast_view({6, 5});
-      expect_same(before, [&](Backend& b, const Results& out) { b.accumulate(row, sign, out[0]); });
+      expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Accumulate{row, sign, out[0]}); });
     }
 }
 
@@ -162,10 +187,11 @@ TEST(GridElementwise, BinaryCrossEntropy) {
       const Tensor x = from_logits ? random_tensor({n}, 1, -5, 5) : random_tensor({n}, 1, -0.1, 1.1);
       const Tensor targets = random_tensor({n}, 2, 0, 1);
       const Tensor dloss = random_tensor({n}, 3);
-      expect_same_results(
-          {{n}}, [&](Backend& b, const Results& out) { b.binary_cross_entropy(from_logits, x, targets, out[0]); });
-      expect_same_results({{n}}, [&](Backend& b, const Results& out) {
-        b.binary_cross_entropy_gradient(from_logits, x, targets, dloss, out[0]);
+      expect_same_results({{n}}, [&](const Runner& run, const Results& out) {
+        run(kernels::BinaryCrossEntropy{from_logits, x, targets, out[0]});
+      });
+      expect_same_results({{n}}, [&](const Runner& run, const Results& out) {
+        run(kernels::BinaryCrossEntropyGradient{from_logits, x, targets, dloss, out[0]});
       });
     }
 }

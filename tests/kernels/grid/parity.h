@@ -7,18 +7,37 @@
 
 #include <support/tensors.h>
 
-#include <lockstep/kernels/cpu/cpu_backend.h>
 #include <lockstep/kernels/ops/layout.h>
 
-// A function of the op table gives on both tables what it should: the CPU's own tests have its results right.
+// A kernel's shared source gives what the CPU's own kernel gives, which has tests of its own: on the host or, in a
+// program with LOCKSTEP_EMULATED_GPU, on a GPU that the CPU emulates (../emulated_gpu).
 
 namespace lockstep::test {
 
-/// The op table of kernels/grid, for tensors of the CPU. It is linked with each test program: the one that HostExecutor
-/// runs (host_grid_table.cpp), or CudaBackend on a GPU that the CPU emulates (../emulated_gpu/backend.cpp).
-Backend& grid_table();
-/// The first place of an index outside its range, or -1: what an op of either table has returned or, as GPUs do, taken
-/// down under the name of the indices.
+/// Which source of a kernel is run.
+enum class Source { cpu, shared };
+
+/// Runs kernels on tensors of the CPU.
+class Runner {
+ public:
+  explicit Runner(Source source) : source_(source) {}
+
+  template <class Kernel>
+  auto operator()(const Kernel& kernel) const {
+    if (source_ == Source::cpu) return kernels::run_on_cpu(kernel);
+#if defined(LOCKSTEP_EMULATED_GPU)
+    return kernel.on_gpu();
+#else
+    return kernel.on_host();
+#endif
+  }
+
+ private:
+  Source source_;
+};
+
+/// The first place of an index outside its range, or -1: what a kernel has returned or, as on GPUs, left for the
+/// next wait under the name of the indices. Linked with each program.
 std::int64_t first_fault(std::int64_t returned, const std::string& what);
 
 /// What an op writes to, filled before it runs.
@@ -34,7 +53,7 @@ inline Results copies(const Results& of) {
   return result;
 }
 
-/// Of the data of the families that backend.h marks "real".
+/// Of the data of kernels that are marked "real".
 inline constexpr DType real_dtypes[] = {DType::f32, DType::bf16};
 
 /// Of these shapes, NaN, so that what is not written shows.
@@ -44,13 +63,12 @@ inline Results unwritten(const std::vector<Shape>& shapes, DType dtype = DType::
   return result;
 }
 
-/// The results of the CPU's table and of kernels/grid, of an op that is given what it writes to.
-struct BothTables {
+/// The results of both sources of a kernel that is given what it writes to.
+struct BothSources {
   template <class Op>
-  BothTables(const Results& before, const Op& op) : cpu(copies(before)), grid(copies(before)) {
-    CpuBackend cpu_table;
-    op(static_cast<Backend&>(cpu_table), cpu);
-    op(grid_table(), grid);
+  BothSources(const Results& before, const Op& op) : cpu(copies(before)), grid(copies(before)) {
+    op(Runner(Source::cpu), cpu);
+    op(Runner(Source::shared), grid);
   }
 
   Results cpu;
@@ -60,7 +78,7 @@ struct BothTables {
 /// The formulas are the same functions of kernels/common: so are all bits, where no order of addition differs.
 template <class Op>
 void expect_same(const Results& before, const Op& op) {
-  const BothTables both(before, op);
+  const BothSources both(before, op);
   for (std::size_t i = 0; i < both.cpu.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
     expect_same_bits(both.grid[i], both.cpu[i]);
@@ -79,10 +97,10 @@ void expect_same_results(const std::vector<Shape>& shapes, const Op& op) {
 }
 ///@}
 
-/// Equal up to the rounding of sums of `length` terms; 1 where both tables add in f64. Results of `dtype`.
+/// Equal up to the rounding of sums of `length` terms; 1 where both sources add in f64. Results of `dtype`.
 template <class Op>
 void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
-  const BothTables both(unwritten(shapes, dtype), op);
+  const BothSources both(unwritten(shapes, dtype), op);
   for (std::size_t i = 0; i < both.cpu.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
     expect_close(both.grid[i], both.cpu[i].to_vector<double>(), length);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/kernels/common/window.h>
+#include <lockstep/kernels/pooling/pooling_kernels.h>
 
 #include "parity.h"
 
@@ -58,15 +59,16 @@ INSTANTIATE_TEST_SUITE_P(Real, GridPool2dOf, testing::ValuesIn(real_dtypes),
 
 /// Results, places in the windows and, from these, gradients.
 void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
-  expect_same_results(x.dtype(), {c.y()},
-                      [&](Backend& b, const Results& out) { b.max_pool2d(x, c.window, out[0], Tensor()); });
+  expect_same_results(x.dtype(), {c.y()}, [&](const Runner& run, const Results& out) {
+    run(kernels::MaxPool2d{x, c.window, out[0], Tensor()});
+  });
   const DType dtype = c.window.height * c.window.width <= 256 ? DType::u8 : DType::i32;
   Results before = unwritten({c.y(), c.y(), c.x()}, x.dtype());
   before[1] = Tensor::full(c.y(), -1);
-  expect_same(before, [&](Backend& b, const Results& out) {
+  expect_same(before, [&](const Runner& run, const Results& out) {
     const Tensor places = Tensor::empty(c.y(), dtype);
-    b.max_pool2d(x, c.window, out[0], places);
-    b.max_pool2d_gradient(places, c.window, dy, out[2]);
+    run(kernels::MaxPool2d{x, c.window, out[0], places});
+    run(kernels::MaxPool2dGradient{places, c.window, dy, out[2]});
     copy(Tensor::from(places.to_vector<float>(), c.y()), out[1]);
   });
 }
@@ -93,11 +95,13 @@ TEST_P(GridPool2dOf, AveragePool) {
     SCOPED_TRACE(c.x().text());
     const Tensor x = numbers(c.x(), 1);
     const Tensor dy = numbers(c.y(), 2);
-    expect_same_results(dtype_, {c.y()},
-                        [&](Backend& b, const Results& out) { b.average_pool2d(x, c.window, out[0]); });
+    expect_same_results(dtype_, {c.y()}, [&](const Runner& run, const Results& out) {
+      run(kernels::AveragePool2d{x, c.window, out[0]});
+    });
     for (const Tensor& upper : {dy, strided_copy(dy)})
-      expect_same_results(dtype_, {c.x()},
-                          [&](Backend& b, const Results& out) { b.average_pool2d_gradient(upper, c.window, out[0]); });
+      expect_same_results(dtype_, {c.x()}, [&](const Runner& run, const Results& out) {
+        run(kernels::AveragePool2dGradient{upper, c.window, out[0]});
+      });
   }
 }
 
@@ -106,11 +110,11 @@ TEST_P(GridPool2dOf, WritesToAChannelSlice) {
   const Tensor x = numbers(c.x(), 1);
   Shape wide = c.y();
   wide[3] += 5;
-  expect_same_results(dtype_, {wide}, [&](Backend& b, const Results& out) {
-    b.max_pool2d(x, c.window, out[0].slice_view(3, 2, 2 + c.channels), Tensor());
+  expect_same_results(dtype_, {wide}, [&](const Runner& run, const Results& out) {
+    run(kernels::MaxPool2d{x, c.window, out[0].slice_view(3, 2, 2 + c.channels), Tensor()});
   });
-  expect_same_results(dtype_, {wide}, [&](Backend& b, const Results& out) {
-    b.average_pool2d(x, c.window, out[0].slice_view(3, 2, 2 + c.channels));
+  expect_same_results(dtype_, {wide}, [&](const Runner& run, const Results& out) {
+    run(kernels::AveragePool2d{x, c.window, out[0].slice_view(3, 2, 2 + c.channels)});
   });
 }
 

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/kernels/grid/middle_axis.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 #include "parity.h"
 
@@ -9,13 +12,13 @@ namespace {
 
 // The cut into parts decides the order of addition: it must know nothing but the shape, and leave parts with work.
 TEST(GridReduction, LongMiddleAxesAreCut) {
-  EXPECT_EQ(grid::middle_parts(1, 8191, 1), 1);
-  EXPECT_EQ(grid::middle_parts(1, 8192, 1), 2);
-  EXPECT_EQ(grid::middle_parts(1, 100'000'000, 1), 1024);
-  EXPECT_EQ(grid::middle_parts(2000, 100'000, 1), 1);
-  EXPECT_EQ(grid::middle_parts(1, 255, 64), 1);
-  EXPECT_EQ(grid::middle_parts(1, 256, 64), 2);
-  EXPECT_EQ(grid::middle_parts(1, 1'000'000, 64), 512);
+  EXPECT_EQ(kernels::middle_parts(1, 8191, 1), 1);
+  EXPECT_EQ(kernels::middle_parts(1, 8192, 1), 2);
+  EXPECT_EQ(kernels::middle_parts(1, 100'000'000, 1), 1024);
+  EXPECT_EQ(kernels::middle_parts(2000, 100'000, 1), 1);
+  EXPECT_EQ(kernels::middle_parts(1, 255, 64), 1);
+  EXPECT_EQ(kernels::middle_parts(1, 256, 64), 2);
+  EXPECT_EQ(kernels::middle_parts(1, 1'000'000, 64), 512);
 }
 
 TEST(GridReduction, SumMiddle) {
@@ -28,7 +31,11 @@ TEST(GridReduction, SumMiddle) {
         SCOPED_TRACE(fmt::format("{} {} to {}", shape, name(from), name(to)));
         const Tensor x = in_dtype(from, random_tensor(shape, 1, -1, 2));
         expect_near(
-            {{shape[0], shape[2]}}, 1, [&](Backend& b, const Results& out) { b.sum_middle(x, out[0]); }, to);
+            {{shape[0], shape[2]}}, 1,
+            [&](const Runner& run, const Results& out) {
+              run(kernels::SumMiddle{x, out[0]});
+            },
+            to);
       }
   }
 }
@@ -37,7 +44,7 @@ void expect_same_argmax(const Tensor& values) {
   for (const DType dtype : real_dtypes) {
     const Tensor x = in_dtype(dtype, values);
     const Results before{Tensor::full({x.dim(0)}, -1, DType::i64)};
-    expect_same(before, [&](Backend& b, const Results& out) { b.argmax(x, out[0]); });
+    expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Argmax{x, out[0]}); });
   }
 }
 
@@ -58,12 +65,11 @@ TEST(GridReduction, ArgmaxTakesTheFirstOfEquals) {
 TEST(GridReduction, SquaredNorm) {
   for (const std::int64_t n : {0, 1, 1000, 5000, 300'001}) {
     const Tensor x = random_tensor({n}, 1);
-    Backend& grid = grid_table();
-    CpuBackend cpu;
-    const double expected = cpu.squared_norm(x.data<float>(), n);
+    const Runner grid(Source::shared);
+    const double expected = kernels::run_on_cpu(kernels::SquaredNorm{x.data<float>(), n});
     // Both add in f64.
     const double allowed = expected * static_cast<double>(n) * std::ldexp(1.0, -52);
-    EXPECT_NEAR(grid.squared_norm(x.data<float>(), n), expected, allowed) << n;
+    EXPECT_NEAR(grid(kernels::SquaredNorm{x.data<float>(), n}), expected, allowed) << n;
   }
 }
 
@@ -74,7 +80,9 @@ TEST(GridReduction, LimitNorms) {
     for (const int first : {0, 1}) {
       SCOPED_TRACE(fmt::format("{} from axis {}", shape, first));
       const Results before{random_tensor(shape, 1)};
-      const BothTables both(before, [&](Backend& b, const Results& out) { b.limit_norms(out[0], first, limits); });
+      const BothSources both(before, [&](const Runner& run, const Results& out) {
+        run(kernels::LimitNorms{out[0], first, limits});
+      });
       expect_close(both.grid[0], both.cpu[0].to_vector<double>());
     }
 }
@@ -88,19 +96,19 @@ TEST(GridReduction, LayerNorm) {
     const Tensor gamma = random_tensor({n}, 2, 0.5, 1.5);
     const Tensor beta = random_tensor({n}, 3);
     const Tensor dy = random_tensor(shape, 4);
-    const auto normalize = [&](Backend& b, const Results& out) {
-      b.layer_norm(x, gamma, beta, 1e-3F, out[0], out[1], out[2]);
+    const auto normalize = [&](const Runner& run, const Results& out) {
+      run(kernels::LayerNorm{x, gamma, beta, 1e-3F, out[0], out[1], out[2]});
     };
     expect_near({shape, {rows}, {rows}}, n, normalize);
     const Tensor y = Tensor::empty(shape);
     const Tensor mean = Tensor::empty({rows});
     const Tensor inverse = Tensor::empty({rows});
-    CpuBackend().layer_norm(x, gamma, beta, 1e-3F, y, mean, inverse);
-    expect_near({shape, {n}, {n}}, std::max(rows, n), [&](Backend& b, const Results& out) {
-      b.layer_norm_gradient(x, gamma, mean, inverse, dy, out[0], out[1], out[2]);
+    kernels::run_on_cpu(kernels::LayerNorm{x, gamma, beta, 1e-3F, y, mean, inverse});
+    expect_near({shape, {n}, {n}}, std::max(rows, n), [&](const Runner& run, const Results& out) {
+      run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, out[0], out[1], out[2]});
     });
-    expect_near({{n}, {n}}, rows, [&](Backend& b, const Results& out) {
-      b.layer_norm_gradient(x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]);
+    expect_near({{n}, {n}}, rows, [&](const Runner& run, const Results& out) {
+      run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]});
     });
   }
 }
@@ -114,8 +122,8 @@ TEST(GridReduction, LayerNormGradientSumsMissNoRow) {
     const Tensor gamma = Tensor::full({shape[1]}, 1);
     const Tensor mean = Tensor::zeros({shape[0]});
     const Tensor inverse = Tensor::full({shape[0]}, 1);
-    expect_same_results({{shape[1]}, {shape[1]}}, [&](Backend& b, const Results& out) {
-      b.layer_norm_gradient(x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]);
+    expect_same_results({{shape[1]}, {shape[1]}}, [&](const Runner& run, const Results& out) {
+      run(kernels::LayerNormGradient{x, gamma, mean, inverse, dy, Tensor(), out[0], out[1]});
     });
   }
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/indexing/indexing_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -10,8 +12,9 @@ TEST(GridRows, Gather) {
            {1, 1, 1}, {7, 5, 20}, {100, 33, 3}, {4, 3, 0}, {4, 0, 3}}) {
     const Tensor x = random_tensor({rows, width}, 1);
     const Tensor indices = random_indices(n, rows, 2);
-    expect_same_results({{n, width}},
-                        [&](Backend& b, const Results& out) { EXPECT_EQ(b.gather_rows(x, indices, out[0]), -1); });
+    expect_same_results({{n, width}}, [&](const Runner& run, const Results& out) {
+      EXPECT_EQ(run(kernels::GatherRows{x, indices, out[0]}), -1);
+    });
   }
 }
 
@@ -23,8 +26,9 @@ TEST(GridRows, ScatterAddsInTheOrderOfPlaces) {
       const Tensor values = in_dtype(dtype, random_tensor({n, width}, 1));
       const Tensor before = in_dtype(dtype, random_tensor({rows, width}, 2));
       const Tensor indices = random_indices(n, rows, 3);
-      expect_same(Results{before},
-                  [&](Backend& b, const Results& out) { EXPECT_EQ(b.scatter_add_rows(values, indices, out[0]), -1); });
+      expect_same(Results{before}, [&](const Runner& run, const Results& out) {
+        EXPECT_EQ(run(kernels::ScatterAddRows{values, indices, out[0]}), -1);
+      });
     }
 }
 
@@ -32,18 +36,18 @@ TEST(GridRows, IndicesOutsideAreFoundAndLeftOut) {
   const std::vector<std::int64_t> places{1, 0, 3, 2, -1, 1};
   const Tensor indices = Tensor::from(places, {6});
   const Tensor x = random_tensor({3, 2}, 1);
-  Backend& grid = grid_table();
+  const Runner grid(Source::shared);
   const Tensor y = unwritten({{6, 2}})[0];
-  EXPECT_EQ(first_fault(grid.gather_rows(x, indices, y), "ids of gather_rows"), 2);
+  EXPECT_EQ(first_fault(grid(kernels::GatherRows{x, indices, y}), "ids of gather_rows"), 2);
   EXPECT_EQ(y.data<float>()[6], x.data<float>()[4]);
   EXPECT_TRUE(std::isnan(y.data<float>()[4]));
   const Tensor values = random_tensor({6, 2}, 2);
-  expect_same(Results{x}, [&](Backend& b, const Results& out) {
-    EXPECT_EQ(first_fault(b.scatter_add_rows(values, indices, out[0]), "indices of scatter_add_rows"), 2);
+  expect_same(Results{x}, [&](const Runner& run, const Results& out) {
+    EXPECT_EQ(first_fault(run(kernels::ScatterAddRows{values, indices, out[0]}), "indices of scatter_add_rows"), 2);
   });
   const Tensor without = Tensor::from(std::vector<std::int64_t>{1, 0, no_row, 2, no_row, 1}, {6});
-  expect_same(Results{x}, [&](Backend& b, const Results& out) {
-    EXPECT_EQ(first_fault(b.scatter_add_rows(values, without, out[0]), "indices of scatter_add_rows"), -1);
+  expect_same(Results{x}, [&](const Runner& run, const Results& out) {
+    EXPECT_EQ(first_fault(run(kernels::ScatterAddRows{values, without, out[0]}), "indices of scatter_add_rows"), -1);
   });
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/scan/scan_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -25,15 +27,18 @@ void for_each_case(const Check& check) {
 TEST(GridScan, SumsOfWholeNumbersMissNothing) {
   for_each_case([](const Shape& shape, DType dtype, bool exclusive, bool reverse) {
     const Tensor x = in_dtype(dtype, whole_numbers(shape, 1));
-    expect_same_results(dtype, {shape},
-                        [&](Backend& b, const Results& out) { b.cumulative_sum(x, exclusive, reverse, out[0]); });
+    expect_same_results(dtype, {shape}, [&](const Runner& run, const Results& out) {
+      run(kernels::CumulativeSum{x, exclusive, reverse, out[0]});
+    });
   });
 }
 
 TEST(GridScan, SumsAreThoseOfTheCpuRounded) {
   for_each_case([](const Shape& shape, DType dtype, bool exclusive, bool reverse) {
     const Tensor x = in_dtype(dtype, random_tensor(shape, 1, -1, 2));
-    const auto sum = [&](Backend& b, const Results& out) { b.cumulative_sum(x, exclusive, reverse, out[0]); };
+    const auto sum = [&](const Runner& run, const Results& out) {
+      run(kernels::CumulativeSum{x, exclusive, reverse, out[0]});
+    };
     expect_near({shape}, shape[1], sum, dtype);
   });
 }

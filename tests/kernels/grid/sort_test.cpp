@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <kernels/many_equals.h>
 
+#include <lockstep/kernels/sorting/sorting_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -17,7 +19,9 @@ TEST(GridSort, ByColumnAndStable) {
             const Tensor x = in_dtype(dtype, values);
             const Shape first{shape[0], count, shape[2]};
             const Results before{Tensor::full(first, -7, dtype), Tensor::full(first, -7, DType::i64)};
-            expect_same(before, [&](Backend& b, const Results& out) { b.sort_middle(x, direction, out[0], out[1]); });
+            expect_same(before, [&](const Runner& run, const Results& out) {
+              run(kernels::SortMiddle{x, direction, out[0], out[1]});
+            });
           }
 }
 
@@ -28,10 +32,12 @@ TEST(GridSort, GradientIsZeroButAtTheIndices) {
         SCOPED_TRACE(fmt::format("{} of {} {}", count, shape, name(dtype)));
         const Shape first{shape[0], count, shape[2]};
         const Tensor indices = Tensor::empty(first, DType::i64);
-        CpuBackend().sort_middle(random_tensor(shape, 1), SortDirection::ascending, Tensor::empty(first), indices);
+        kernels::run_on_cpu(
+            kernels::SortMiddle{random_tensor(shape, 1), SortDirection::ascending, Tensor::empty(first), indices});
         const Tensor dy = in_dtype(dtype, random_tensor(first, 2));
-        expect_same_results(dtype, {shape},
-                            [&](Backend& b, const Results& out) { b.sort_middle_gradient(dy, indices, out[0]); });
+        expect_same_results(dtype, {shape}, [&](const Runner& run, const Results& out) {
+          run(kernels::SortMiddleGradient{dy, indices, out[0]});
+        });
       }
 }
 

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/update/update_kernels.h>
+
 #include "parity.h"
 
 namespace lockstep::test {
@@ -24,7 +27,7 @@ Results of_replicas(std::size_t count, std::int64_t n, DType dtype, unsigned see
     const Tensor values = whole ? random_tensor({n}, seed + static_cast<unsigned>(r), -100, 100)
                                 : random_tensor({n}, seed + static_cast<unsigned>(r), 0.9, 1.1);
     result.push_back(Tensor::empty({n}, dtype));
-    CpuBackend().convert(values, result.back());
+    kernels::run_on_cpu(kernels::Convert{values, result.back()});
   }
   return result;
 }
@@ -35,10 +38,10 @@ void check_reduce(ReduceOp op, std::size_t replicas, std::int64_t terms) {
   for (const std::int64_t n : {0, 1, 37}) {
     const Results values = of_replicas(replicas, n, dtype_of<T>, 1);
     // In place, as the strategies do.
-    expect_same(values, [&](Backend& b, const Results& out) {
+    expect_same(values, [&](const Runner& run, const Results& out) {
       const auto in = pointers<T, const T*>(out);
       const auto to = pointers<T, T*>(out);
-      b.reduce(op, ReduceViews<T>{.in = in, .out = to, .count = n, .terms = terms});
+      run(kernels::Reduce{op, ReduceViews<T>{.in = in, .out = to, .count = n, .terms = terms}});
     });
   }
 }
@@ -55,14 +58,15 @@ TEST(GridUpdate, ReducesReplicas) {
 }
 
 TEST(GridUpdate, RefusesWhatTheCpuRefuses) {
-  Backend& grid = grid_table();
+  const Runner grid(Source::shared);
   std::int32_t value = 1;
   const std::int32_t* const in = &value;
   std::int32_t* const out = &value;
-  EXPECT_THROW(grid.reduce(ReduceOp::mean, ReduceViews<std::int32_t>{.in = {&in, 1}, .out = {&out, 1}, .count = 1}),
-               InvalidArgument);
-  EXPECT_THROW(grid.reduce(ReduceOp::sum, ReduceViews<std::int32_t>{}), InvalidArgument);
-  EXPECT_THROW(grid.update(SgdStep{}, UpdateViews{}), InvalidArgument);
+  EXPECT_THROW(
+      grid(kernels::Reduce{ReduceOp::mean, ReduceViews<std::int32_t>{.in = {&in, 1}, .out = {&out, 1}, .count = 1}}),
+      InvalidArgument);
+  EXPECT_THROW(grid(kernels::Reduce{ReduceOp::sum, ReduceViews<std::int32_t>{}}), InvalidArgument);
+  EXPECT_THROW(grid(kernels::Update{SgdStep{}, UpdateViews{}}), InvalidArgument);
 }
 
 std::vector<OptimizerStep> steps() {
@@ -97,14 +101,14 @@ TEST(GridUpdate, AppliesEveryRuleToEveryCopy) {
       Results before(replicas, random_tensor({n}, 500));
       // State as steps before would have left it: second moments that are larger than the squared first ones.
       for (int slot = 0; slot < state_slots(step); ++slot) before.push_back(random_tensor({n}, 600U + slot, 0.1, 0.2));
-      expect_same(before, [&](Backend& b, const Results& out) {
+      expect_same(before, [&](const Runner& run, const Results& out) {
         const auto in = pointers<float, const float*>(gradients);
         const auto all = pointers<float, float*>(out);
         const std::span<float* const> memory(all);
-        b.update(
+        run(kernels::Update{
             step,
             UpdateViews{
-                .gradients = in, .parameters = memory.first(replicas), .state = memory.subspan(replicas), .count = n});
+                .gradients = in, .parameters = memory.first(replicas), .state = memory.subspan(replicas), .count = n}});
       });
     }
 }

@@ -4,7 +4,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/reduce/reducer.h>
@@ -77,7 +78,7 @@ TEST_P(CentralStorage, TrainsLikeMirrored) {
     const Variable v = strategy.scope([] { return test::variable_of("v", test::random_tensor({37}, 3)); });
     GradientReducer reducer({v}, strategy.devices());
     const UpdateFn update = [](const UpdateViews& views) {
-      current_backend().update(SgdStep{.learning_rate = 0.5F}, views);
+      launch(kernels::Update{SgdStep{.learning_rate = 0.5F}, views});
     };
     strategy.run([&] {
       const ReplicaContext context = get_replica_context();

@@ -3,9 +3,11 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 
 #include "replicas_and_ops.h"
 
@@ -70,7 +72,7 @@ TEST_P(CollectiveOf, ReduceAndUpdateGivesEveryCopyTheStepOfTheSummedGradients) {
     context.collective().reduce_and_update(
         context.replica_id_in_sync_group(), {gradient_pointers, parameter_pointers, state}, ranges,
         [](const UpdateViews& views) {
-          current_backend().update(SgdStep{.learning_rate = 1, .momentum = 0.5F}, views);
+          launch(kernels::Update{SgdStep{.learning_rate = 1, .momentum = 0.5F}, views});
         });
   });
   const std::vector<float> before = test::random_tensor({size}, 7).to_vector<float>();

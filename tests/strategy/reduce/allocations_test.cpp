@@ -2,10 +2,11 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/cross_entropy.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {
@@ -34,7 +35,7 @@ class TrainingByHand : public testing::TestWithParam<CrossDeviceOps> {
       const Tensor loss = sum(sigmoid_cross_entropy(logits, targets.slice_view(0, first, first + 32))) / 64.0;
       reducer_.backward(context, tape, loss);
       reducer_.apply(context, [](const UpdateViews& views) {
-        current_backend().update(SgdStep{.learning_rate = 0.1F, .momentum = 0.9F}, views);
+        launch(kernels::Update{SgdStep{.learning_rate = 0.1F, .momentum = 0.9F}, views});
       });
     });
   }

@@ -3,10 +3,11 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/reduction.h>
 #include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
 namespace lockstep {
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr SgdStep plain_step{.learning_rate = 1};
-void take_plain_step(const UpdateViews& views) { current_backend().update(plain_step, views); }
+void take_plain_step(const UpdateViews& views) { launch(kernels::Update{plain_step, views}); }
 
 class GradientReducerOf : public testing::TestWithParam<int> {
  protected:
@@ -212,7 +213,7 @@ TEST_P(GradientReducerOf, GivesTheNormsOfWholeVariablesAndUpdatesByVariable) {
                                 [](std::size_t variable, const UpdateViews& views) {
                                   OptimizerStep step(plain_step);
                                   step.gradient_scale = variable == 0 ? 0.5F : 0;
-                                  current_backend().update(step, views);
+                                  launch(kernels::Update{step, views});
                                 });
   });
   for (const Tensor& copy : used_.state().copies())
@@ -231,7 +232,7 @@ TEST_P(GradientReducerOf, ReplicasUpdateTheirOwnCopiesToTheSameBits) {
     reducer.sum_gradients(context);
     reducer.update_by_variable(context, GradientReducer::Of::parameters, [&](std::size_t, const UpdateViews& views) {
       EXPECT_EQ(views.parameters.size(), 1U);
-      current_backend().update(with_momentum, views);
+      launch(kernels::Update{with_momentum, views});
     });
   });
   test::expect_same_bits(reducer.state(0, 0), Tensor::full({20}, 1 - replicas_));

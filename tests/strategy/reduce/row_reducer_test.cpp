@@ -3,11 +3,12 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/embedding.h>
 #include <lockstep/kernels/ops/indexed_slices.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/reduce/reducer.h>
 #include <lockstep/strategy/verify/verify.h>
@@ -59,7 +60,7 @@ class Tables : public testing::TestWithParam<int> {
         const IndexedSlices slices = slices_of(this_replica(), count(this_replica()), 100 * number);
         const DenseOrSparse gradient = by_rows ? DenseOrSparse(slices) : DenseOrSparse(to_dense(slices));
         reducer.load(context, std::vector{gradient, DenseOrSparse(Tensor::full({3}, 1))});
-        reducer.apply(context, [&](const UpdateViews& views) { current_backend().update(step, views); });
+        reducer.apply(context, [&](const UpdateViews& views) { launch(kernels::Update{step, views}); });
       });
     }
     verify_mirrored(std::vector{v, b});
@@ -122,7 +123,7 @@ TEST_P(Tables, TakeWhateverGradientAReplicaHas) {
                         : kind == 1 ? sum(v.value())
                                     : sum(other);
     reducer.backward(context, tape, loss);
-    reducer.apply(context, [](const UpdateViews& views) { current_backend().update(plain_step, views); });
+    reducer.apply(context, [](const UpdateViews& views) { launch(kernels::Update{plain_step, views}); });
   });
   const int looked_up = (replicas_ + 2) / 3;
   const int whole = (replicas_ + 1) / 3;

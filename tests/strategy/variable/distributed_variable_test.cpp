@@ -3,7 +3,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {
@@ -74,7 +74,7 @@ TEST_P(DistributedVariable, OneCombinedOnReadingHasAValueForEachReplica) {
   const Variable apart = make(Synchronization::on_read, Aggregation::none);
   strategy_.run([&] {
     for (const Variable& v : {total, average, first, apart})
-      current_backend().fill(v.value(), static_cast<float>(test::this_replica() + 1));
+      launch(kernels::Fill{v.value(), static_cast<float>(test::this_replica() + 1)});
   });
   const int sum = replicas_ * (replicas_ + 1) / 2;
   test::expect_same_bits(total.value(), Tensor::full({3}, sum));

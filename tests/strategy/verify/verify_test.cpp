@@ -7,7 +7,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {
@@ -64,7 +64,7 @@ TEST_P(VerifyMirrored, PassesOverVariablesCombinedOnReading) {
                      .synchronization = Synchronization::on_read,
                      .aggregation = Aggregation::mean});
   });
-  strategy_.run([&] { current_backend().fill(apart.value(), static_cast<float>(test::this_replica())); });
+  strategy_.run([&] { launch(kernels::Fill{apart.value(), static_cast<float>(test::this_replica())}); });
   EXPECT_NO_THROW(verify_mirrored(std::vector{apart}));
 }
 

@@ -5,6 +5,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/not_capturable.h>
+#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {
@@ -70,5 +71,13 @@ void DeviceMemory::close() {
 DeviceMemory::Access::Access(DeviceMemory& memory) : memory_(memory), turn_(memory.turns_) { memory_.open(); }
 
 DeviceMemory::Access::~Access() { memory_.close(); }
+
+void check_memory(const char* kernel, const DeviceMemory& memory, std::span<const kernels::Operand> operands) {
+  for (const kernels::Operand& operand : operands) {
+    const contracts::Use use = kernels::memory_of(operand);
+    require<BrokenInvariant>(use.bytes == 0 || memory.contains(use.begin), "{} on {} is given {} bytes of the host",
+                             kernel, current_context().device.name(), use.bytes);
+  }
+}
 
 }  // namespace lockstep::test

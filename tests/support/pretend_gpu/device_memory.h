@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include <lockstep/kernels/operand.h>
 #include <lockstep/runtime/memory/memory_resource.h>
 
 namespace lockstep::test {
@@ -46,5 +48,8 @@ class DeviceMemory final : public MemoryResource {
   std::byte* end_;                                  ///< of what has been handed out
   std::map<std::size_t, std::vector<void*>> free_;  ///< by size
 };
+
+/// Throws BrokenInvariant for operands of `kernel` that are not in the memory.
+void check_memory(const char* kernel, const DeviceMemory& memory, std::span<const kernels::Operand> operands);
 
 }  // namespace lockstep::test

@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/common/gru.h>
 #include <lockstep/kernels/common/lstm.h>
+#include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep::test {
 namespace {
@@ -164,16 +165,26 @@ class Row {
 
 }  // namespace
 
-Tensor PretendGpuRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights,
-                                 bool keep, const Tensor& y) {
+Tensor PretendGpuRecurrence::forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights,
+                                     bool keep, const Tensor& y) {
+  refuse_capture("a whole recurrent layer");
+  gpus_.launch();
+  const DeviceMemory::Access access(gpus_.memory());
+  check_memory("a recurrent layer", gpus_.memory(),
+               kernels::operands(x, weights.kernel, weights.recurrent_kernel, weights.bias, y));
   const Tensor kept = Tensor::empty({y.elements() * kept_of_unit * std::int64_t{sizeof(float)}}, DType::u8);
   const Ran ran{layer, x, weights, y, kept};
   for (std::int64_t row = 0; row < layer.n; ++row) Row(ran, row).forward();
   return keep ? kept : Tensor();
 }
 
-void PretendGpuRecurrence::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx,
+void PretendGpuRecurrence::backward(const Ran& ran, const Tensor& dy, const Tensor& dx,
                                     const RecurrentWeights& dweights) {
+  gpus_.launch();
+  const DeviceMemory::Access access(gpus_.memory());
+  check_memory("a recurrent layer's gradient", gpus_.memory(),
+               kernels::operands(ran.x, ran.weights.kernel, ran.weights.recurrent_kernel, ran.weights.bias, ran.y,
+                                 ran.kept, dy, dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias));
   for (const Tensor& d : {dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias}) zero(d);
   for (std::int64_t row = 0; row < ran.layer.n; ++row) Row(ran, row).backward(dy, dx, dweights);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <support/pretend_gpu/computing.h>
+
 #include <lockstep/kernels/whole_recurrence.h>
 
 namespace lockstep::test {
@@ -8,10 +10,16 @@ namespace lockstep::test {
 /// so that tests see both ways.
 class PretendGpuRecurrence final : public WholeRecurrence {
  public:
+  explicit PretendGpuRecurrence(PretendGpuComputing& gpus) : gpus_(gpus) {}
   bool runs(const RecurrentLayer& layer) const override { return layer.n > 0 && layer.time > 1; }
-  Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
-             const Tensor& y) override;
-  void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+
+ protected:
+  Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                 const Tensor& y) override;
+  void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+
+ private:
+  PretendGpuComputing& gpus_;
 };
 
 }  // namespace lockstep::test

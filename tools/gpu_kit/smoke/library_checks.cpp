@@ -1,6 +1,8 @@
 // What takes the library itself: its own fallbacks, and the order in which a program's end takes its parts down.
 
-#include <lockstep/kernels/backend.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduce.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/context.h>
@@ -20,7 +22,7 @@ std::vector<double> dense(std::int64_t in, std::int64_t units, Activation activa
   const Tensor kernel = Tensor::from(eighths<T>(in * units, 2), {in, units});
   const Tensor bias = Tensor::from(eighths<float>(units, 3), {units});
   const Tensor y = Tensor::empty({32, units}, x.dtype());
-  current_backend().dense(x, kernel, bias, activation, y);
+  launch(kernels::Dense{x, kernel, bias, activation, y});
   return y.to_vector<double>();
 }
 

@@ -12,12 +12,14 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/backend.h>
 #include <lockstep/kernels/ops/activations.h>
 #include <lockstep/kernels/ops/array.h>
 #include <lockstep/kernels/ops/elementwise.h>
 #include <lockstep/kernels/ops/gradient.h>
 #include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
 // Replicas on GPUs of their own. NCCL's part is pretended.
@@ -75,7 +77,7 @@ class Training {
       if (step.uses_last(this_replica())) loss = loss + sum(square(slice(last_.value(), 0, 7, 1007) * factor));
       reducer_.backward(context, tape, loss, step.then);
       reducer_.apply(context, [](const UpdateViews& views) {
-        current_backend().update(SgdStep{.learning_rate = 0.01F, .momentum = 0.9F}, views);
+        launch(kernels::Update{SgdStep{.learning_rate = 0.01F, .momentum = 0.9F}, views});
       });
     });
   }
@@ -189,8 +191,9 @@ TEST(NcclCollective, SumsInBf16StayWithinItsRounding) {
         const Tensor own = test::random_tensor({elements}, static_cast<unsigned>(8 * number + this_replica()));
         const Tensor loss = lockstep::sum(variable.value() * own);
         reducer.backward(get_replica_context(), tape, loss, Then::apply);
-        reducer.apply(get_replica_context(),
-                      [](const UpdateViews& views) { current_backend().update(SgdStep{.learning_rate = 1}, views); });
+        reducer.apply(get_replica_context(), [](const UpdateViews& views) {
+          launch(kernels::Update{SgdStep{.learning_rate = 1}, views});
+        });
       });
       const std::vector<float> values = variable.state().copies().front().to_vector<float>();
       bool differs = false;
@@ -250,8 +253,9 @@ TEST(NcclCollective, KeepsTheOrderOfBucketsAndOtherCollectivesInBackward) {
       Tensor loss = sum(context.all_reduce(ReduceOp::sum, small.value())) + early;
       if (this_replica() == 0) loss = loss + sum(large.value());
       reducer.backward(context, tape, loss, Then::apply);
-      reducer.apply(context,
-                    [](const UpdateViews& views) { current_backend().update(SgdStep{.learning_rate = 1}, views); });
+      reducer.apply(context, [](const UpdateViews& views) {
+        launch(kernels::Update{SgdStep{.learning_rate = 1}, views});
+      });
     });
   const std::vector<float> start = test::random_tensor({16}, 3).to_vector<float>();
   for (const Tensor& copy : small.state().copies())

@@ -1,9 +1,8 @@
 #include <dlfcn.h>
-#include <kernels/grid/host_grid_backend.h>
-#include <support/pretend_gpu/backend.h>
 #include <support/pretend_gpu/computing.h>
 #include <support/pretend_gpu/cuda/computing.h>
 #include <support/pretend_gpu/cuda/pretend_cuda.h>
+#include <support/pretend_gpu/kernels.h>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
@@ -70,8 +69,7 @@ void install_pretended_cuda(int gpus) {
   // There until the program's end, as tensors in static storage may be.
   auto& computing = *new CudaComputing(*cuda);
   cuda->start(gpus, memory_of(computing.memory()));
-  auto& table = *new PretendGpuBackend(computing, *new HostGridBackend, backend(DeviceKind::cpu));
-  new GpuBackendScope(table);
+  new kernels::GpuStandInScope(*new PretendGpuKernels(computing));
 }
 
 }  // namespace lockstep::test

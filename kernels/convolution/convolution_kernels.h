@@ -1,0 +1,53 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/window.h>
+
+namespace lockstep::kernels {
+
+///@{
+/// Convolution, cpu/conv2d.cpp, real, in as many groups as the kernel's third axis fits into x's channels: y from x
+/// (n, h, w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one
+/// that is_fusable (ops/fused_activation.h). What is in dx is replaced or added to.
+struct Conv2d {
+  Tensor x;
+  Tensor kernel;
+  Tensor bias;
+  Window2d window;
+  Activation activation;
+  Tensor y;
+
+  static constexpr const char* name = "conv2d";
+  auto operands() const { return kernels::operands(x, kernel, bias, y); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct Conv2dGradientX {
+  Tensor dy;
+  Tensor kernel;
+  Window2d window;
+  Write write;
+  Tensor dx;
+
+  static constexpr const char* name = "conv2d_gradient_x";
+  auto operands() const { return kernels::operands(dy, kernel, dx); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct Conv2dGradientKernel {
+  Tensor x;
+  Tensor dy;
+  Window2d window;
+  Tensor dkernel;
+  Tensor dbias;
+
+  static constexpr const char* name = "conv2d_gradient_kernel";
+  auto operands() const { return kernels::operands(x, dy, dkernel, dbias); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

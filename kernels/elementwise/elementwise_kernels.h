@@ -1,0 +1,129 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/op_kinds.h>
+
+namespace lockstep::kernels {
+
+/// y = f(x).
+struct Unary {
+  UnaryFunction function;
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "unary";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (ops/unary.h) says.
+struct UnaryGradient {
+  UnaryFunction function;
+  Tensor kept;
+  Tensor dy;
+  Tensor dx;
+
+  static constexpr const char* name = "unary_gradient";
+  auto operands() const { return kernels::operands(kept, dy, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// out = a op b; a and b have out's rank, any strides (0 on broadcast axes).
+struct Binary {
+  BinaryOp op;
+  Tensor a;
+  Tensor b;
+  Tensor out;
+
+  static constexpr const char* name = "binary";
+  auto operands() const { return kernels::operands(a, b, out); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// y = x * scale + shift.
+struct Affine {
+  Tensor x;
+  float scale;
+  float shift;
+  Tensor y;
+
+  static constexpr const char* name = "affine";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// out += sign * x, sign 1 or -1; x of any strides; i32 or i64, too.
+struct Accumulate {
+  Tensor x;
+  int sign;
+  Tensor out;
+
+  static constexpr const char* name = "accumulate";
+  auto operands() const { return kernels::operands(x, out); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// Copies any strides and dtype to any strides and dtype of the same shape.
+struct Convert {
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "convert";
+  auto operands() const { return kernels::operands(of_any_gpu(x), y); }  // replicas gather each other's
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// Every element of x = value.
+struct Fill {
+  Tensor x;
+  float value;
+
+  static constexpr const char* name = "fill";
+  auto operands() const { return kernels::operands(x); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// average = average * momentum + value * (1 - momentum).
+struct MovingAverage {
+  Tensor average;
+  Tensor value;
+  float momentum;
+
+  static constexpr const char* name = "moving_average";
+  auto operands() const { return kernels::operands(of_any_gpu(average), value); }  // averages may be shared
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,46 @@
+#include <bit>
+#include <limits>
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include <lockstep/kernels/executor/cuda_executor.cuh>
+#include <lockstep/runtime/device/not_capturable.h>
+#include <lockstep/runtime/memory/contracts.h>
+
+namespace lockstep::cuda {
+
+double CudaExecutor::value_at(const double* pointer) {
+  refuse_capture("a value read by the host");
+  if constexpr (contracts::checked)
+    contracts::check("value_at", gpu_.device(), GpuQueue::compute, {{pointer, sizeof(double), alignof(double)}});
+  double value = 0;
+  check_cuda(cudaMemcpyAsync(&value, pointer, sizeof value, cudaMemcpyDeviceToHost, gpu_.stream()), "cudaMemcpyAsync");
+  gpu_.synchronize();
+  return value;
+}
+
+kernels::SortedKeys CudaExecutor::sort(const Tensor& keys, Index bound) {
+  const Index n = keys.elements();
+  require<Unsupported>(n <= std::numeric_limits<int>::max(), "at most {} elements can be sorted on a GPU, got {}",
+                       std::numeric_limits<int>::max(), n);
+  kernels::SortedKeys sorted{Tensor::empty({n}, DType::i64), Tensor::empty({n}, DType::i64)};
+  if (n == 0) return sorted;
+  const Tensor places = Tensor::empty({n}, DType::i64);
+  auto* const place = places.data<std::int64_t>();
+  for_each(n, [=] LOCKSTEP_HOST_DEVICE(Index i) { place[i] = i; });
+  // A radix sort is stable. It looks at the bits that keys below `bound` have; the sign is not among them.
+  const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bound - 1))));
+  std::size_t bytes = 0;
+  const auto sort = [&](void* scratch) {
+    check_cuda(cub::DeviceRadixSort::SortPairs(
+                   scratch, bytes, keys.data<std::int64_t>(), sorted.keys.data<std::int64_t>(), place,
+                   sorted.places.data<std::int64_t>(), static_cast<int>(n), 0, bits, gpu_.stream()),
+               "cub::DeviceRadixSort::SortPairs");
+  };
+  sort(nullptr);  // asks for the size
+  const Tensor scratch = Tensor::empty({static_cast<Index>(bytes)}, DType::u8);
+  sort(scratch.raw_data());
+  return sorted;
+}
+
+}  // namespace lockstep::cuda

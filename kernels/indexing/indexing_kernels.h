@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include <lockstep/kernels/kernel.h>
+
+namespace lockstep {
+
+/// An index of a row that ScatterAddRows leaves out.
+inline constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::min();
+
+}  // namespace lockstep
+
+namespace lockstep::kernels {
+
+/// y (n, inner) = rows indices (n) of x (rows, inner). Returns the first place of an index outside, or -1.
+struct GatherRows {
+  Tensor x;
+  Tensor indices;
+  Tensor y;
+
+  static constexpr const char* name = "gather_rows";
+  auto operands() const { return kernels::operands(x, indices, y); }
+  template <class Executor>
+  std::int64_t run(Executor& on) const;
+  std::int64_t on_host() const;
+  std::int64_t on_cpu() const;
+  std::int64_t on_gpu() const;
+};
+
+/// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Returns as
+/// gather_rows; what is outside is left out, and where the index is no_row nobody is told.
+struct ScatterAddRows {
+  Tensor values;
+  Tensor indices;
+  Tensor out;
+
+  static constexpr const char* name = "scatter_add_rows";
+  auto operands() const { return kernels::operands(values, indices, out); }
+  template <class Executor>
+  std::int64_t run(Executor& on) const;
+  std::int64_t on_host() const;
+  std::int64_t on_cpu() const;
+  std::int64_t on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+
+namespace lockstep::kernels {
+
+/// Of each row: logits and y (rows, n).
+struct Softmax {
+  Tensor logits;
+  Tensor y;
+
+  static constexpr const char* name = "softmax";
+  auto operands() const { return kernels::operands(logits, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// dx = y * (dy - sum(dy * y)) by row.
+struct SoftmaxGradient {
+  Tensor y;
+  Tensor dy;
+  Tensor dx;
+
+  static constexpr const char* name = "softmax_gradient";
+  auto operands() const { return kernels::operands(y, dy, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// The logarithm of the softmax of each row: logits and y (rows, n).
+struct LogSoftmax {
+  Tensor logits;
+  Tensor y;
+
+  static constexpr const char* name = "log_softmax";
+  auto operands() const { return kernels::operands(logits, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// dx = dy - exp(y) * sum(dy) by row.
+struct LogSoftmaxGradient {
+  Tensor y;
+  Tensor dy;
+  Tensor dx;
+
+  static constexpr const char* name = "log_softmax_gradient";
+  auto operands() const { return kernels::operands(y, dy, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// loss (rows) and probabilities (rows, n) from logits (rows, n) and i64 labels (rows). Returns the first row whose
+/// label is outside [0, n), or -1.
+struct SparseSoftmaxCrossEntropy {
+  Tensor logits;
+  Tensor labels;
+  Tensor loss;
+  Tensor probabilities;
+
+  static constexpr const char* name = "sparse_softmax_cross_entropy";
+  auto operands() const { return kernels::operands(logits, labels, loss, probabilities); }
+  template <class Executor>
+  std::int64_t run(Executor& on) const;
+  std::int64_t on_host() const;
+  std::int64_t on_cpu() const;
+  std::int64_t on_gpu() const;
+};
+
+/// dx = dloss (rows) * (probabilities - one_hot(labels)).
+struct SparseSoftmaxCrossEntropyGradient {
+  Tensor probabilities;
+  Tensor labels;
+  Tensor dloss;
+  Tensor dx;
+
+  static constexpr const char* name = "sparse_softmax_cross_entropy_gradient";
+  auto operands() const { return kernels::operands(probabilities, labels, dloss, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+///@{
+/// Binary cross-entropy by element of logits or of probabilities, and its gradient with respect to x.
+struct BinaryCrossEntropy {
+  bool from_logits;
+  Tensor x;
+  Tensor targets;
+  Tensor loss;
+
+  static constexpr const char* name = "binary_cross_entropy";
+  auto operands() const { return kernels::operands(x, targets, loss); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct BinaryCrossEntropyGradient {
+  bool from_logits;
+  Tensor x;
+  Tensor targets;
+  Tensor dloss;
+  Tensor dx;
+
+  static constexpr const char* name = "binary_cross_entropy_gradient";
+  auto operands() const { return kernels::operands(x, targets, dloss, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/op_kinds.h>
+
+namespace lockstep::kernels {
+
+///@{
+/// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out),
+/// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable. What is in dx
+/// is replaced or added to.
+struct Dense {
+  Tensor x;
+  Tensor kernel;
+  Tensor bias;
+  Activation activation;
+  Tensor y;
+
+  static constexpr const char* name = "dense";
+  auto operands() const { return kernels::operands(x, kernel, bias, y); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct DenseGradientX {
+  Tensor dy;
+  Tensor kernel;
+  Write write;
+  Tensor dx;
+
+  static constexpr const char* name = "dense_gradient_x";
+  auto operands() const { return kernels::operands(dy, kernel, dx); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct DenseGradientKernel {
+  Tensor x;
+  Tensor dy;
+  Tensor dkernel;
+  Tensor dbias;
+
+  static constexpr const char* name = "dense_gradient_kernel";
+  auto operands() const { return kernels::operands(x, dy, dkernel, dbias); }
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

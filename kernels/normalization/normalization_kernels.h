@@ -1,0 +1,145 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+
+namespace lockstep::kernels {
+
+/// mean and variance (c) of the rows of x; the variance is divided by their number.
+struct ChannelMoments {
+  Tensor x;
+  Tensor mean;
+  Tensor variance;
+
+  static constexpr const char* name = "channel_moments";
+  auto operands() const { return kernels::operands(x, mean, variance); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta).
+struct BatchNorm {
+  Tensor x;
+  Tensor gamma;
+  Tensor beta;
+  Tensor mean;
+  Tensor variance;
+  float epsilon;
+  bool relu;
+  Tensor y;
+
+  static constexpr const char* name = "batch_norm";
+  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// Mean and variance of the rows of several parts: each of `parts` (m, 2 c + 1) holds a mean, a variance and a number
+/// of rows.
+struct MergeMoments {
+  Tensor parts;
+  Tensor mean;
+  Tensor variance;
+
+  static constexpr const char* name = "merge_moments";
+  auto operands() const { return kernels::operands(parts, mean, variance); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// dgamma and dbeta from dy (rows).
+struct BatchNormGradientSums {
+  Tensor x;
+  Tensor gamma;
+  Tensor beta;
+  Tensor mean;
+  Tensor variance;
+  float epsilon;
+  bool relu;
+  Tensor dy;
+  Tensor dgamma;
+  Tensor dbeta;
+
+  static constexpr const char* name = "batch_norm_gradient_sums";
+  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, dy, dgamma, dbeta); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// dx from dy (rows); dx may be x itself. `count`: the number of rows that mean and variance, and dgamma and dbeta,
+/// are of; 0 when they do not depend on x: then dgamma and dbeta are not read.
+struct BatchNormGradientX {
+  Tensor x;
+  Tensor gamma;
+  Tensor beta;
+  Tensor mean;
+  Tensor variance;
+  float epsilon;
+  bool relu;
+  Tensor dy;
+  Tensor dgamma;
+  Tensor dbeta;
+  std::int64_t count;
+  Tensor dx;
+
+  static constexpr const char* name = "batch_norm_gradient_x";
+  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, dy, dgamma, dbeta, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+///@{
+/// Layer normalization of rows (n, features), cpu/layer_norm.cpp; mean and inverse, 1 / sqrt(variance + epsilon),
+/// (n).
+struct LayerNorm {
+  Tensor x;
+  Tensor gamma;
+  Tensor beta;
+  float epsilon;
+  Tensor y;
+  Tensor mean;
+  Tensor inverse;
+
+  static constexpr const char* name = "layer_norm";
+  auto operands() const { return kernels::operands(x, gamma, beta, y, mean, inverse); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct LayerNormGradient {
+  Tensor x;
+  Tensor gamma;
+  Tensor mean;
+  Tensor inverse;
+  Tensor dy;
+  Tensor dx;
+  Tensor dgamma;
+  Tensor dbeta;
+
+  static constexpr const char* name = "layer_norm_gradient";
+  auto operands() const { return kernels::operands(x, gamma, mean, inverse, dy, dx, dgamma, dbeta); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

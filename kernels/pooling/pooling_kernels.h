@@ -1,0 +1,70 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/window.h>
+
+namespace lockstep::kernels {
+
+///@{
+/// Pooling of x (n, h, w, c), cpu/pool2d.cpp, real, as ops/pool2d.h says. y and dy are rows. places: undefined, or of
+/// y's shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was
+/// found.
+struct MaxPool2d {
+  Tensor x;
+  Window2d window;
+  Tensor y;
+  Tensor places;
+
+  static constexpr const char* name = "max_pool2d";
+  auto operands() const { return kernels::operands(x, y, places); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct MaxPool2dGradient {
+  Tensor places;
+  Window2d window;
+  Tensor dy;
+  Tensor dx;
+
+  static constexpr const char* name = "max_pool2d_gradient";
+  auto operands() const { return kernels::operands(places, dy, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct AveragePool2d {
+  Tensor x;
+  Window2d window;
+  Tensor y;
+
+  static constexpr const char* name = "average_pool2d";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+struct AveragePool2dGradient {
+  Tensor dy;
+  Window2d window;
+  Tensor dx;
+
+  static constexpr const char* name = "average_pool2d_gradient";
+  auto operands() const { return kernels::operands(dy, dx); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

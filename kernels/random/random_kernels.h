@@ -1,0 +1,24 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+#include <lockstep/kernels/random_key.h>
+
+namespace lockstep::kernels {
+
+/// As lockstep::dropout (ops/dropout.h).
+struct Dropout {
+  Tensor x;
+  float rate;
+  RandomKey key;
+  Tensor y;
+
+  static constexpr const char* name = "dropout";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <lockstep/kernels/kernel.h>
+
+namespace lockstep::kernels {
+
+/// y (outer, inner) = sum over the middle axis of x (outer, n, inner).
+struct SumMiddle {
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "sum_middle";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+/// y (rows) i64 = index of the first largest of x (rows, n).
+struct Argmax {
+  Tensor x;
+  Tensor y;
+
+  static constexpr const char* name = "argmax";
+  auto operands() const { return kernels::operands(x, y); }
+  template <class Executor>
+  void run(Executor& on) const;
+  void on_host() const;
+  void on_cpu() const;
+  void on_gpu() const;
+};
+
+}  // namespace lockstep::kernels

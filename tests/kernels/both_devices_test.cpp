@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kernels/differentiable_ops.h>
+#include <support/devices.h>
+#include <support/tensors.h>
+
+#include <lockstep/kernels/ops/activations.h>
+#include <lockstep/kernels/ops/batch_norm.h>
+#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/kernels/ops/norm_limits.h>
+#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/ops/sort.h>
+#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/runtime/thread/context.h>
+
+// What CPUs take and give, GPUs do: all ops, their gradients, and what strategies and optimizers call, tried on a
+// pretended GPU. What cuDNN and cuBLASLt do on a real one, the CPU's kernels do there.
+
+namespace lockstep::test {
+namespace {
+
+using In = std::span<const Tensor>;
+
+/// The first two rows of x, twice, in the place of rows 1 and 3 of five.
+IndexedSlices slices_of(const Tensor& x) {
+  return {x, Tensor::from(std::vector<std::int64_t>{3, 1, 3, 1}, {4}), {5, x.dim(1)}};
+}
+
+/// A copy that may be written to.
+Tensor own_copy(const Tensor& x) { return x * 1; }
+
+/// Of the kind of the one that computes.
+LogicalDevice another_device() { return {.kind = current_context().device.kind, .index = 1}; }
+
+template <class T>
+Tensor reduced(In in) {
+  const Tensor a = cast(cast(in[0], DType::f32) * 50, dtype_of<T>);
+  const Tensor b = cast(cast(in[1], DType::f32) * 50, dtype_of<T>);
+  const Tensor out = Tensor::empty(a.shape(), dtype_of<T>);
+  const T* const from[] = {a.data<T>(), b.data<T>()};
+  T* const to[] = {out.data<T>()};
+  launch(kernels::Reduce{ReduceOp::sum, ReduceViews<T>{.in = from, .out = to, .count = a.elements()}});
+  return out;
+}
+
+Tensor updated(In in) {
+  const Tensor gradient = cast(in[0], DType::f32) * 1;
+  const Tensor parameter = cast(in[1], DType::f32) * 1;
+  const float* const from[] = {gradient.data<float>()};
+  float* const to[] = {parameter.data<float>()};
+  launch(kernels::Update{SgdStep{.learning_rate = 0.5F}, UpdateViews{from, to, {}, gradient.elements()}});
+  return parameter;
+}
+
+Tensor norm_of(In in) {
+  const Tensor x = cast(in[0], DType::f32);
+  return Tensor::scalar(static_cast<float>(launch(kernels::SquaredNorm{x.data<float>(), x.elements()})));
+}
+
+/// What has no gradient or, as activate, another op's name; and what strategies and optimizers call.
+std::vector<Op> other_calls() {
+  const Tensor x = random_tensor({4, 6}, 1, 0.2, 0.8);
+  const Tensor y = random_tensor({4, 6}, 2, 0.2, 0.8);
+  return {{"activate", {x}, [](In in) { return activate(in[0], Activation::tanh); }},
+          {"argmax", {x}, [](In in) { return argmax(in[0]); }},
+          {"argsort", {x}, [](In in) { return argsort(in[0]); }},
+          {"top_k indices", {x}, [](In in) { return top_k(in[0], 3).indices; }},
+          {"update_moving_average",
+           {x, y},
+           [](In in) {
+             const Tensor average = own_copy(in[0]);
+             update_moving_average(average, in[1], 0.5F);
+             return average;
+           }},
+          {"limit_norms",
+           {x},
+           [](In in) {
+             const Tensor limited = own_copy(in[0]);
+             limit_norms(limited, {0}, {.max_value = 0.1});
+             return limited;
+           }},
+          {"to_dense", {x}, [](In in) { return to_dense(slices_of(in[0])); }},
+          {"scatter_add",
+           {x},
+           [](In in) {
+             const Tensor sum = Tensor::full({5, 6}, 1, in[0].dtype());
+             scatter_add(slices_of(in[0]), sum);
+             return sum;
+           }},
+          {"sum_duplicates", {x}, [](In in) { return sum_duplicates(slices_of(in[0])).values; }},
+          {"joined", {x, y}, [](In in) { return joined(slices_of(in[0]), slices_of(in[1])).values; }},
+          {"to_device", {x}, [](In in) { return to_device(in[0], another_device()); }},
+          {"reachable_from", {x}, [](In in) { return reachable_from(another_device(), in[0]); }},
+          {"assign",
+           {x},
+           [](In in) {
+             const Tensor to = Tensor::empty({4, 6}, DType::i64);
+             assign(in[0] * 100.0, to);
+             return to;
+           }},
+          {"reduce f32", {x, y}, reduced<float>},
+          {"reduce bf16", {x, y}, reduced<bfloat16>},
+          {"reduce i32", {x, y}, reduced<std::int32_t>},
+          {"reduce i64", {x, y}, reduced<std::int64_t>},
+          {"update", {x, y}, updated},
+          {"squared_norm", {x}, norm_of}};
+}
+
+/// Which of an op's inputs are bf16 instead of f32.
+enum class Bf16 { none, first, all };
+
+/// By call: the result, then the gradients of the inputs; nothing of a call that is refused.
+using Results = std::map<std::string, std::vector<Tensor>>;
+
+std::vector<Tensor> results_of(const Op& op, Bf16 bf16, bool differentiate) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& input : op.inputs) {
+    const bool narrow = bf16 == Bf16::all || (bf16 == Bf16::first && inputs.empty());
+    inputs.push_back(cast(to_device(input, current_context().device), narrow ? DType::bf16 : DType::f32));
+  }
+  GradientTape tape;
+  for (const Tensor& input : inputs) tape.watch(input);
+  std::vector<Tensor> results{op.run(inputs)};
+  if (!differentiate) return results;
+  const Tensor& y = results.front();
+  const Tensor weights = cast(to_device(random_tensor(y.shape(), 99), y.device()), y.dtype());
+  std::ranges::move(tape.gradient(sum(y * weights), inputs), std::back_inserter(results));
+  return results;
+}
+
+void add_results(const Op& op, bool differentiate, Results& results) {
+  for (const auto& [bf16, name] : {std::pair(Bf16::none, op.name), std::pair(Bf16::first, op.name + ", first of bf16"),
+                                   std::pair(Bf16::all, op.name + ", all of bf16")}) {
+    try {
+      results[name] = results_of(op, bf16, differentiate);
+    } catch (const Error& error) {
+      results.erase(name);
+      EXPECT_TRUE(bf16 != Bf16::none) << op.name << ": " << error.what();
+    }
+  }
+}
+
+Results results_on(const LogicalDevice& device) {
+  const std::vector<Op> differentiable = differentiable_ops();
+  const std::vector<Op> others = other_calls();
+  const ContextScope there({.device = device});
+  Results results;
+  for (const Op& op : differentiable) add_results(op, true, results);
+  for (const Op& op : others) add_results(op, false, results);
+  return results;
+}
+
+const Results& results_on_gpu() {
+  static const auto& results = *new Results([] {
+    install_pretended_gpus(1);
+    Results found = results_on(logical_gpus(1).front());
+    for (auto& [call, tensors] : found)
+      for (Tensor& tensor : tensors)
+        if (tensor.defined()) tensor = tensor.on_host();
+    return found;
+  }());
+  return results;
+}
+
+/// Sums are added in another order. CPUs do recurrent layers a step at a time.
+TEST(BothKindsOfDevice, TakeAndGiveTheSame) {
+  const Results cpu = results_on(logical_cpus(1).front());
+  for (const auto& [call, expected] : cpu) {
+    SCOPED_TRACE(call);
+    const auto found = results_on_gpu().find(call);
+    if (found == results_on_gpu().end()) {
+      ADD_FAILURE() << "CPUs take it, GPUs do not";
+      continue;
+    }
+    ASSERT_EQ(found->second.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      SCOPED_TRACE(i == 0 ? "the result" : fmt::format("the gradient of input {}", i - 1));
+      const Tensor& actual = found->second[i];
+      ASSERT_EQ(actual.defined(), expected[i].defined());
+      if (!actual.defined()) continue;
+      ASSERT_EQ(actual.shape(), expected[i].shape());
+      ASSERT_EQ(actual.dtype(), expected[i].dtype());
+      if (is_real(actual.dtype()))
+        expect_close(actual, expected[i].to_vector<double>(), 64);
+      else
+        EXPECT_EQ(actual.to_vector<double>(), expected[i].to_vector<double>());
+    }
+  }
+  for (const auto& [call, results] : results_on_gpu())
+    EXPECT_TRUE(cpu.contains(call)) << "GPUs take it, CPUs do not: " << call;
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <support/pretend_gpu/computing.h>
+#include <support/pretend_gpu/recurrence.h>
+
+#include <lockstep/kernels/gpu_stand_in.h>
+
+namespace lockstep::test {
+
+/// The kernels of pretended GPUs: shared sources on the host, with the GPUs' memory open while they run.
+class PretendGpuKernels final : public kernels::GpuStandIn {
+ public:
+  explicit PretendGpuKernels(PretendGpuComputing& gpus) : gpus_(gpus), recurrence_(gpus) {}
+
+  void run(const char* kernel, std::span<const kernels::Operand> operands, std::function<void()> work) override;
+  void run_now(const char* kernel, std::span<const kernels::Operand> operands,
+               const std::function<void()>& work) override;
+  void report_out_of_range(const char* kernel, std::int64_t place) override { gpus_.take_down_fault(kernel, place); }
+  WholeRecurrence* whole_recurrence() override { return &recurrence_; }
+
+ protected:
+  Tensor deferred_tensor(const Tensor& tensor) override;
+
+ private:
+  PretendGpuComputing& gpus_;
+  PretendGpuRecurrence recurrence_;
+};
+
+}  // namespace lockstep::test
