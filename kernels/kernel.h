@@ -15,7 +15,7 @@
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/context.h>
 
-// A kernel is a struct of its arguments, which the ops (kernels/ops) have checked, results allocated. Tensors are dense
+// A kernel is a struct of its arguments, which the ops have checked, results allocated. Tensors are dense
 // f32 unless a kernel says otherwise; "rows" means that all axes but the last are dense among themselves and only the
 // row stride may be wider than the last axis, as in a channel slice. Kernels marked "real" also take bf16 for
 // everything but parameters, statistics and their gradients, all of one dtype; they compute in f32 and round results.

@@ -2,15 +2,15 @@
 
 // Everything that a program which trains or uses models needs.
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/embedding.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/scan.h>
-#include <lockstep/kernels/ops/sort.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/models/compat/estimator.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/data/cifar.h>

@@ -13,7 +13,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>

@@ -9,7 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/window/window2d.h>
 
 // What the benchmarks of single kernels share. Times are the processor's, of one thread.
 

@@ -12,7 +12,7 @@
 #include <lockstep/bench/benchmark_program.h>
 #include <lockstep/bench/simulator/simulator.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/op/gradient.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/error.h>

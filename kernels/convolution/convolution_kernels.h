@@ -2,14 +2,14 @@
 
 #include <lockstep/kernels/kernel.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/window.h>
+#include <lockstep/kernels/window/window.h>
 
 namespace lockstep::kernels {
 
 ///@{
-/// Convolution, cpu/conv2d.cpp, real, in as many groups as the kernel's third axis fits into x's channels: y from x
+/// Convolution, real, in as many groups as the kernel's third axis fits into x's channels: y from x
 /// (n, h, w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one
-/// that is_fusable (ops/fused_activation.h). What is in dx is replaced or added to.
+/// that is_fusable (fused_activation.h). What is in dx is replaced or added to.
 struct Conv2d {
   Tensor x;
   Tensor kernel;

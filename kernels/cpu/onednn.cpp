@@ -7,7 +7,7 @@
 #include <unistd.h>
 #endif
 
-#include <lockstep/kernels/common/activations.h>
+#include <lockstep/kernels/elementwise/activation_functions.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::onednn {

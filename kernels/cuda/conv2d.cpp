@@ -15,8 +15,8 @@
 #include <lockstep/kernels/cuda/plan_timer.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/logging.h>

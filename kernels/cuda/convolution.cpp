@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/window.h>
+#include <lockstep/kernels/window/window.h>
 
 namespace lockstep::cudnn {
 namespace {

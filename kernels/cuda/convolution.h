@@ -6,7 +6,7 @@
 #include <string>
 
 #include <lockstep/kernels/convolution/convolution_kernels.h>
-#include <lockstep/kernels/window.h>
+#include <lockstep/kernels/window/window.h>
 
 // A convolution as cuDNN wants to be told of it. Nothing here needs a GPU or one of its libraries.
 

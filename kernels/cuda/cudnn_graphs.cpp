@@ -182,7 +182,7 @@ std::int64_t ConvolutionPlan::prepare() {
   std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
                             Note::FFT, Note::WINOGRAD};
   if (convolution.dtype == DType::f32) refused.push_back(Note::TENSOR_CORE);  // where f32 would be rounded first
-  // NaN stays NaN, as in relu of ops/activations.h.
+  // NaN stays NaN, as in relu of activations.h.
   if (convolution.relu) graph.select_numeric_notes({Note::STRICT_NAN_PROP});
   graph.deselect_numeric_notes(refused)
       .deselect_behavior_notes({frontend::BehaviorNote_t::RUNTIME_COMPILATION})

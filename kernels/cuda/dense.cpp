@@ -1,5 +1,5 @@
 // Matrix products on cuBLASLt, which does in the same pass what matrix_product.h has as an epilogue, where it has an
-// algorithm for that: what it does not take is left to the backend's own kernels. NVIDIA promises the same bits at
+// algorithm for that: what it does not take is left to the project's own kernels. NVIDIA promises the same bits at
 // every run of all that it computes, when it is given a workspace as here.
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/layout.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
@@ -74,7 +74,7 @@ bool is_done(ProductPlan& plan, const ProductPlan::Operands& operands) try {
   return false;
 }
 
-/// Whether a plan's relu gives NaN for NaN, as relu of ops/activations.h does; of the library's nothing is said. It is
+/// Whether a plan's relu gives NaN for NaN, as relu of activations.h does; of the library's nothing is said. It is
 /// tried: leaves something else where the result, y, is to be. Waits for it.
 bool keeps_nan(ProductPlan& plan, ProductPlan::Operands operands, const Tensor& y) {
   operands.alpha = std::numeric_limits<float>::quiet_NaN();

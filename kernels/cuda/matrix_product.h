@@ -7,7 +7,7 @@
 
 namespace lockstep::cublas {
 
-/// What is done in the pass of a product, by cuBLASLt's names. The library has others that ops/dense.h has no use for:
+/// What is done in the pass of a product, by cuBLASLt's names. The library has others that dense.h has no use for:
 /// its gelu is the approximation, whose gradient does not follow from its result; what comes before an activation's
 /// gradient (DRELU) is the product of another op, which would have to know the bits that this one has kept.
 enum class Epilogue {

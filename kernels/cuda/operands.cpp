@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/fused_activation.h>
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 namespace lockstep::cudnn {
 namespace {

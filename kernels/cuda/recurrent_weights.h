@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <lockstep/kernels/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 // Weights of recurrent layers as cuDNN keeps them: all in one piece of memory, the weight space. Nothing here needs a
 // GPU or one of its libraries.

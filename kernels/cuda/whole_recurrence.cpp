@@ -9,7 +9,8 @@
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/cuda/recurrence_plan.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/cudnn_recurrence.h>
+#include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 namespace lockstep {
 namespace {

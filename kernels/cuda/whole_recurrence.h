@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 namespace lockstep {
 
@@ -14,8 +14,5 @@ class CudnnRecurrence final : public WholeRecurrence {
                  const Tensor& y) override;
   void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
 };
-
-/// For all threads.
-WholeRecurrence& cudnn_recurrence();
 
 }  // namespace lockstep

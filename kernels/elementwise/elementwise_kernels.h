@@ -20,7 +20,7 @@ struct Unary {
   void on_gpu() const;
 };
 
-/// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (ops/unary.h) says.
+/// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (unary.h) says.
 struct UnaryGradient {
   UnaryFunction function;
   Tensor kept;

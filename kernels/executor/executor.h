@@ -4,9 +4,9 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The kernels of this folder are grids of independent pieces of work, written once against an executor: CudaExecutor
-// (kernels/executor/cuda_executor.cuh) runs them on a GPU, in a test on one that the CPU emulates
-// (tests/kernels/emulated_gpu); HostExecutor (tests/kernels/executor/host_executor.h) runs them on the CPU. What an
+// Shared kernels are grids of independent pieces of work, written once against an executor: CudaExecutor
+// (cuda_executor.cuh) runs them on a GPU, in a test on one that the CPU emulates
+// (tests/kernels/emulated_gpu); HostExecutor (host_executor.h) runs them on the CPU. What an
 // executor `on` can do:
 //
 //   on.for_each(n, f)              f(i) for each i in [0, n), in any order or at once.

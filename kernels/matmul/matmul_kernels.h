@@ -6,7 +6,7 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Matrix products, cpu/dense.cpp, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out),
+/// Matrix products, real, and the kernel of x's dtype: y (n, out) from x (n, in) and kernel (in, out),
 /// and the gradients from dy. bias and dbias may be undefined; the activation is one that is_fusable. What is in dx
 /// is replaced or added to.
 struct Dense {

@@ -103,7 +103,7 @@ struct BatchNormGradientX {
 };
 
 ///@{
-/// Layer normalization of rows (n, features), cpu/layer_norm.cpp; mean and inverse, 1 / sqrt(variance + epsilon),
+/// Layer normalization of rows (n, features); mean and inverse, 1 / sqrt(variance + epsilon),
 /// (n).
 struct LayerNorm {
   Tensor x;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <lockstep/kernels/kernel.h>
-#include <lockstep/kernels/window.h>
+#include <lockstep/kernels/window/window.h>
 
 namespace lockstep::kernels {
 
 ///@{
-/// Pooling of x (n, h, w, c), cpu/pool2d.cpp, real, as ops/pool2d.h says. y and dy are rows. places: undefined, or of
+/// Pooling of x (n, h, w, c), real, as pool2d.h says. y and dy are rows. places: undefined, or of
 /// y's shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was
 /// found.
 struct MaxPool2d {

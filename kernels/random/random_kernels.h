@@ -1,11 +1,11 @@
 #pragma once
 
 #include <lockstep/kernels/kernel.h>
-#include <lockstep/kernels/random_key.h>
+#include <lockstep/kernels/random/random_key.h>
 
 namespace lockstep::kernels {
 
-/// As lockstep::dropout (ops/dropout.h).
+/// As lockstep::dropout (dropout.h).
 struct Dropout {
   Tensor x;
   float rate;

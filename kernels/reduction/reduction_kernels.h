@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <lockstep/kernels/kernel.h>
 
 namespace lockstep::kernels {
@@ -30,6 +32,21 @@ struct Argmax {
   void on_host() const;
   void on_cpu() const;
   void on_gpu() const;
+};
+
+/// Returns the sum of squares, in f64; `count` alone decides the order of addition. The host waits for it.
+struct SquaredNorm {
+  const float* x;
+  std::int64_t count;
+
+  static constexpr const char* name = "squared_norm";
+  static constexpr bool capturable = false;
+  std::vector<Operand> operands() const { return {Operand(x, count)}; }
+  template <class Executor>
+  double run(Executor& on) const;
+  double on_host() const;
+  double on_cpu() const;
+  double on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

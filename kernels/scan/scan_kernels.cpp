@@ -1,9 +1,111 @@
 #include "lockstep/kernels/scan/scan_kernels.h"
 
+#include <lockstep/kernels/executor/middle_axis.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
-#include <lockstep/kernels/grid/scan.h>
+
+// Running sums along the middle axis of (outer, n, inner). A long axis is cut into parts, from the shape alone: their
+// sums are made first, and each part then starts from the sum of those before it.
 
 namespace lockstep::kernels {
+
+namespace detail {
+
+/// Elements in the order in which they are added.
+template <class T>
+struct OrderedElements : SumOf<float> {
+  const T* x;
+  Index n, inner;
+  bool reverse;
+
+  LOCKSTEP_HOST_DEVICE Index place(Index o, Index i, Index k) const {
+    return (o * n + (reverse ? n - 1 - i : i)) * inner + k;
+  }
+  LOCKSTEP_HOST_DEVICE float load(Index o, Index i, Index k) const { return static_cast<float>(x[place(o, i, k)]); }
+};
+
+/// How running sums are cut and written. `sums` (outer, parts, inner) is read where there are several parts.
+template <class T>
+struct RunningSums {
+  OrderedElements<T> elements;
+  T* y;
+  bool exclusive;
+  Index parts, chunk;
+  const float* sums;
+
+  /// One past the last element of a part.
+  LOCKSTEP_HOST_DEVICE Index end(Index part) const {
+    const Index all = (part + 1) * chunk;
+    return all < elements.n ? all : elements.n;
+  }
+  LOCKSTEP_HOST_DEVICE void store(Index o, Index i, Index k, float before, float through) const {
+    y[elements.place(o, i, k)] = static_cast<T>(exclusive ? before : through);
+  }
+};
+
+/// A part of a row to a team, where inner is 1.
+template <class T>
+struct RowPartSums : RunningSums<T> {
+  template <class Team>
+  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index row_part) const {
+    const auto add = [](float a, float b) { return a + b; };
+    const Index row = row_part / this->parts;
+    const Index part = row_part - row * this->parts;
+    const Index first = part * this->chunk;
+    const float* const sums = this->sums + row * this->parts;
+    const float earlier = team.reduce(
+        part, 0.0F, [=](Index i) { return sums[i]; }, add);
+    team.scan(
+        this->end(part) - first, 0.0F, [&](Index i) { return this->elements.load(row, first + i, 0); }, add,
+        [&](Index i, float before, float through) {
+          this->store(row, first + i, 0, earlier + before, earlier + through);
+        });
+  }
+};
+
+/// A part of a column to a thread; neighbors along inner are read together.
+template <class T>
+struct ColumnPartSums : RunningSums<T> {
+  LOCKSTEP_HOST_DEVICE void operator()(Index at) const {
+    const Index inner = this->elements.inner;
+    const Index outer_part = at / inner;
+    const Index k = at - outer_part * inner;
+    const Index o = outer_part / this->parts;
+    const Index part = outer_part - o * this->parts;
+    float sum = 0;
+    for (Index i = 0; i < part; ++i) sum += this->sums[(o * this->parts + i) * inner + k];
+    for (Index i = part * this->chunk; i < this->end(part); ++i) {
+      const float before = sum;
+      sum += this->elements.load(o, i, k);
+      this->store(o, i, k, before, sum);
+    }
+  }
+};
+
+}  // namespace detail
+
+template <class Executor>
+void CumulativeSum::run(Executor& on) const {
+  if (x.elements() == 0) return;
+  const Index outer = x.dim(0);
+  const Index n = x.dim(1);
+  const Index inner = x.dim(2);
+  const Index parts = middle_parts(outer, n, inner);
+  const Index chunk = (n + parts - 1) / parts;
+  const Tensor sums = Tensor::empty({parts == 1 ? 0 : outer * parts * inner});
+  visit_real(x.dtype(), [&]<class T>() {
+    const detail::OrderedElements<T> elements{{}, x.data<T>(), n, inner, reverse};
+    const detail::RunningSums<T> running{elements, y.data<T>(), exclusive, parts, chunk, sums.data<float>()};
+    if (parts > 1) {
+      using PartSums = detail::PartReduction<detail::OrderedElements<T>>;
+      detail::reduce_whole(on, outer * parts, chunk, inner,
+                           PartSums{elements, n, inner, parts, chunk, sums.data<float>()});
+    }
+    if (inner == 1)
+      on.teams(outer * parts, chunk, detail::RowPartSums<T>{running});
+    else
+      on.for_each(outer * parts * inner, detail::ColumnPartSums<T>{running});
+  });
+}
 
 LOCKSTEP_SHARED_KERNEL(CumulativeSum)
 

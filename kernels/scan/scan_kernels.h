@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-/// As lockstep::cumsum (ops/scan.h) along the middle axis of x (outer, n, inner); x's shape alone decides the order
+/// As lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner); x's shape alone decides the order
 /// of addition.
 struct CumulativeSum {
   Tensor x;

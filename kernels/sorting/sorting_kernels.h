@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// The first k of n elements along the middle axis of x (outer, n, inner), in the order that ops/sort.h describes,
+/// The first k of n elements along the middle axis of x (outer, n, inner), in the order that sort.h describes,
 /// and the index that each had there: values and indices (outer, k, inner).
 struct SortMiddle {
   Tensor x;

@@ -1,15 +1,179 @@
 #include "lockstep/kernels/update/update_kernels.h"
 
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
-#include <lockstep/kernels/grid/norm_limits.h>
-#include <lockstep/kernels/grid/reduction.h>
-#include <lockstep/kernels/grid/update.h>
+#include <lockstep/kernels/reduction/reduce_functions.h>
+#include <lockstep/kernels/update/optimizer_rules.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update.h>
+#include <lockstep/runtime/core/host_device.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// Reductions and optimizer steps on flat memory of several replicas.
 
 namespace lockstep::kernels {
 
-LOCKSTEP_SHARED_KERNEL(LimitNorms)
+namespace detail {
+
+/// Pointers of this many replicas go to the device with a kernel's arguments; more are worked through in turns.
+constexpr int most_pointers = 64;
+
+template <class T>
+struct Pointers {
+  explicit Pointers(std::span<T* const> all) : count(static_cast<int>(all.size())) {
+    std::copy(all.begin(), all.end(), of);
+  }
+
+  T* of[most_pointers] = {};
+  int count;
+};
+
+/// The first `most_pointers` of a list; the list loses them.
+template <class T>
+Pointers<T> take(std::span<T* const>& list) {
+  const auto taken = list.first(std::min<std::size_t>(list.size(), most_pointers));
+  list = list.subspan(taken.size());
+  return Pointers<T>(taken);
+}
+
+/// Values of element i combined in their order, from `start` on if there is one.
+template <class T, class F>
+LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>& in, const Accumulator<T>* start,
+                                             Index i) {
+  using A = Accumulator<T>;
+  A value = static_cast<A>(in.of[0][i]);
+  if (start != nullptr) value = f.combine(start[i], value);
+  for (int r = 1; r < in.count; ++r) value = f.combine(value, static_cast<A>(in.of[r][i]));
+  return value;
+}
+
+/// All but the last replicas of a long list.
+template <class T, class F>
+struct PartlyCombined {
+  F f;
+  Pointers<const T> in;
+  const Accumulator<T>* start;
+  Accumulator<T>* out;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { out[i] = combined<T>(f, in, start, i); }
+};
+
+template <class T, class F>
+struct Reduced {
+  F f;
+  Pointers<const T> in;
+  const Accumulator<T>* start;
+  Accumulator<T> terms;
+  Pointers<T> out;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    const T result = static_cast<T>(f.finish(combined<T>(f, in, start, i), terms));
+    for (int k = 0; k < out.count; ++k) out.of[k][i] = result;
+  }
+};
+
+template <class T>
+struct Copied {
+  const T* from;
+  Pointers<T> to;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
+    for (int k = 0; k < to.count; ++k) to.of[k][i] = from[i];
+  }
+};
+
+/// What did not fit into the first kernel's arguments.
+template <class T, class Executor>
+void copy_to_rest(Executor& on, const T* from, std::span<T* const> rest, Index count) {
+  while (!rest.empty()) on.for_each(count, Copied<T>{from, take(rest)});
+}
+
+template <class Rule>
+struct Update {
+  Rule rule;
+  OptimizerStep step;
+  Pointers<const float> gradients;
+  Pointers<float> parameters;
+  float* state[Rule::slots + 1];  ///< the average last
+  bool averages, overwrites;
+
+  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(i, std::make_index_sequence<Rule::slots>()); }
+
+  template <std::size_t... Slot>
+  LOCKSTEP_HOST_DEVICE void run(Index i, std::index_sequence<Slot...>) const {
+    const float sum = combined<float>(SumOfReplicas{}, gradients, nullptr, i);
+    float w = decayed(step, parameters.of[0][i]);
+    w = rule(w, scaled_and_clipped(step, sum), state[Slot][i]...);
+    if (averages) {
+      float& average = state[Rule::slots][i];
+      average = averaged(step, average, w);
+      if (overwrites) w = average;
+    }
+    for (int k = 0; k < parameters.count; ++k) parameters.of[k][i] = w;
+  }
+};
+
+template <class T, class Executor>
+void reduce(Executor& on, ReduceOp op, const ReduceViews<T>& views) {
+  using A = Accumulator<T>;
+  check_views(op, views);
+  const auto terms = static_cast<A>(mean_terms(views));
+  visit_reduce(op, [&](auto f) {
+    using F = decltype(f);
+    std::span<const T* const> in = views.in;
+    Tensor partial;
+    A* start = nullptr;
+    while (in.size() > most_pointers) {
+      if (!partial.defined()) partial = Tensor::empty(Shape{views.count}, dtype_of<A>);
+      A* const sum = partial.data<A>();
+      on.for_each(views.count, PartlyCombined<T, F>{f, take(in), start, sum});
+      start = sum;
+    }
+    std::span<T* const> out = views.out;
+    const auto last = take(in);
+    const auto first = take(out);
+    on.for_each(views.count, Reduced<T, F>{f, last, start, terms, first});
+    if (!out.empty()) copy_to_rest<T>(on, first.of[0], out, views.count);
+  });
+}
+
+}  // namespace detail
+
+template <class Executor>
+void Reduce::run(Executor& on) const {
+  std::visit([&](const auto& of) { detail::reduce(on, op, of); }, views);
+}
+
+template <class Executor>
+void Update::run(Executor& on) const {
+  check_views(step, views);
+  Tensor sum;
+  const float* summed = nullptr;
+  std::span<const float* const> gradients = views.gradients;
+  if (gradients.size() > detail::most_pointers) {
+    sum = Tensor::empty(Shape{views.count});
+    float* const out = sum.data<float>();
+    detail::reduce<float>(on, ReduceOp::sum, {.in = gradients, .out = {&out, 1}, .count = views.count});
+    summed = out;
+    gradients = {&summed, 1};
+  }
+  visit_rule(step.rule, [&](const auto& rule) {
+    using Rule = std::remove_cvref_t<decltype(rule)>;
+    std::span<float* const> parameters = views.parameters;
+    const bool averages = step.average != OptimizerStep::Average::none;
+    const bool overwrites = step.average == OptimizerStep::Average::overwrite;
+    detail::Update<Rule> f{rule, step, detail::take(gradients), detail::take(parameters), {}, averages, overwrites};
+    std::copy(views.state.begin(), views.state.end(), f.state);
+    on.for_each(views.count, f);
+    detail::copy_to_rest<float>(on, f.parameters.of[0], parameters, views.count);
+  });
+}
+
 LOCKSTEP_SHARED_KERNEL(Reduce)
 LOCKSTEP_SHARED_KERNEL(Update)
-LOCKSTEP_SHARED_KERNEL(SquaredNorm)
 
 }  // namespace lockstep::kernels

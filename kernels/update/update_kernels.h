@@ -4,13 +4,13 @@
 #include <vector>
 
 #include <lockstep/kernels/kernel.h>
-#include <lockstep/kernels/norm_limits.h>
-#include <lockstep/kernels/reduce.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/norm_limit_options.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update.h>
 
 namespace lockstep::kernels {
 
-/// As lockstep::limit_norms (ops/norm_limits.h), of dense x whose axes first, first + 2, ... the vectors lie along.
+/// As lockstep::limit_norms (norm_limits.h), of dense x whose axes first, first + 2, ... the vectors lie along.
 /// `first` is 0 or 1; x's shape alone decides the order of addition.
 struct LimitNorms {
   Tensor x;
@@ -54,21 +54,6 @@ struct Update {
   void on_host() const;
   void on_cpu() const;
   void on_gpu() const;
-};
-
-/// Returns the sum of squares, in f64; `count` alone decides the order of addition. The host waits for it.
-struct SquaredNorm {
-  const float* x;
-  std::int64_t count;
-
-  static constexpr const char* name = "squared_norm";
-  static constexpr bool capturable = false;
-  std::vector<Operand> operands() const { return {Operand(x, count)}; }
-  template <class Executor>
-  double run(Executor& on) const;
-  double on_host() const;
-  double on_cpu() const;
-  double on_gpu() const;
 };
 
 }  // namespace lockstep::kernels

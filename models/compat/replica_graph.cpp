@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/input/batch_split.h>
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <lockstep/kernels/common/philox.h>
+#include <lockstep/kernels/random/philox.h>
 #include <lockstep/runtime/data/dataset.h>
 
 namespace lockstep {

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/graph/naming.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/runtime/cluster/cluster.h>

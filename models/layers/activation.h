@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 

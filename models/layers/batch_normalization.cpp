@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>

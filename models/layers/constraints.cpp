@@ -2,8 +2,8 @@
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/axis_groups.h>
-#include <lockstep/kernels/ops/norm_limits.h>
+#include <lockstep/kernels/reduction/axis_groups.h>
+#include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

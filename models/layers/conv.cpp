@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/window/window2d.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

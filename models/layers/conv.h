@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 

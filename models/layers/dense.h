@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/kernels/random/dropout.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/strategy/core/strategy.h>

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

@@ -1,6 +1,6 @@
 #include "lockstep/models/layers/gru.h"
 
-#include <lockstep/kernels/ops/gru.h>
+#include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/models/layers/recurrent.h>
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include <lockstep/kernels/common/philox.h>
+#include <lockstep/kernels/random/philox.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include <lockstep/kernels/random_key.h>
+#include <lockstep/kernels/random/random_key.h>
 #include <lockstep/strategy/variable/variable.h>
 
 // Initial values of variables: equal for equal keys, whatever the number of threads, replicas or machines.

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 
 namespace lockstep {
 

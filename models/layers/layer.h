@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <lockstep/kernels/random_key.h>
+#include <lockstep/kernels/random/random_key.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/regularizers.h>

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/initializers.h>

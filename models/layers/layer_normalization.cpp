@@ -1,6 +1,6 @@
 #include "lockstep/models/layers/layer_normalization.h"
 
-#include <lockstep/kernels/ops/layer_norm.h>
+#include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/ops/lstm.h>
+#include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/models/layers/recurrent.h>
 
 namespace lockstep {

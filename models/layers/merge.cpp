@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

@@ -1,8 +1,8 @@
 #include "lockstep/models/layers/pooling.h"
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/pool2d.h>
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/kernels/window/window2d.h>
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <lockstep/kernels/ops/conv2d.h>
+#include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <lockstep/kernels/ops/composed_recurrence.h>
+#include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/models/layers/layer_checks.h>

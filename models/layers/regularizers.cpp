@@ -1,7 +1,7 @@
 #include "lockstep/models/layers/regularizers.h"
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

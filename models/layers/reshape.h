@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/defaults.h>
 

@@ -1,7 +1,7 @@
 #include "lockstep/models/losses/average_loss.h"
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/core/replica_context.h>
 
 namespace lockstep {

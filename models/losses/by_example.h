@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 
 // What the losses have in common.
 

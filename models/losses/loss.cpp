@@ -1,10 +1,10 @@
 #include "lockstep/models/losses/loss.h"
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/runtime/autograd/tape.h>
 

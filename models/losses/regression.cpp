@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/losses/by_example.h>
 
 namespace lockstep {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/metrics/rows.h>
 
 namespace lockstep {

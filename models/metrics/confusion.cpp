@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/object_config.h>
 

@@ -6,10 +6,11 @@
 #include <numeric>
 #include <utility>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/runtime/trace/step_clock.h>

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>

@@ -1,6 +1,6 @@
 #include "lockstep/models/training/step_compute.h"
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/runtime/trace/step_clock.h>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/thread/context.h>
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/by_example.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>

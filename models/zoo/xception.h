@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep::zoo {

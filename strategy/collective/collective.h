@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <lockstep/kernels/reduce.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/collective/cross_device_ops.h>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 
 namespace lockstep {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/strategy/collective/collective.h>
 
 // Work on a range of flat memory, which the host's ways of combining values are made of.

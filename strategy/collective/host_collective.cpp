@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/pack_plan.h>
 #include <lockstep/strategy/collective/places.h>

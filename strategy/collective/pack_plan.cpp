@@ -3,7 +3,7 @@
 #include <map>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/layout.h>
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/flat_range.h>
 

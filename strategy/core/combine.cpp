@@ -5,10 +5,10 @@
 
 #include <fmt/ranges.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/runtime/tensor/tensor.h>

@@ -1,6 +1,6 @@
 #include <atomic>
 
-#include <lockstep/kernels/ops/gradient.h>
+#include <lockstep/kernels/op/gradient.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/core/replica_context.h>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/cluster/cluster_spec.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/device/device.h>

@@ -2,9 +2,9 @@
 #include <array>
 #include <type_traits>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/replica_group.h>
 #include <lockstep/strategy/input/batch_split.h>

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/memory/uploads.h>
 #include <lockstep/runtime/thread/context.h>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 
 namespace lockstep {
 namespace {

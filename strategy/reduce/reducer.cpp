@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/indexing/indexing_kernels.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/op/rows_kernels.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 
 namespace lockstep {

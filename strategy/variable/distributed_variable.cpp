@@ -4,8 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 #include <lockstep/strategy/core/combine.h>
 #include <lockstep/strategy/core/replica_context.h>

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {

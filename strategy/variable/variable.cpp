@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/variable/creator.h>
 

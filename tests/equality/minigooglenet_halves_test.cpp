@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/runtime/autograd/tape.h>

@@ -7,8 +7,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/dense.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>

@@ -6,9 +6,9 @@
 #include <support/errors.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/input/distributed_dataset.h>

@@ -14,9 +14,9 @@
 #include <fmt/core.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/optimizers/adam.h>

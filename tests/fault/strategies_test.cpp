@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 
 #include "process_state.h"

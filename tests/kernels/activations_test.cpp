@@ -7,10 +7,10 @@
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/conv2d.h>
-#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

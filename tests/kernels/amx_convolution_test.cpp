@@ -12,11 +12,11 @@
 #include <support/tensors.h>
 #include <sys/syscall.h>
 
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/convolution/amx_convolution.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
-#include <lockstep/kernels/cpu/amx_convolution.h>
 #include <lockstep/kernels/cpu/onednn.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/window/window2d.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/thread/parallel.h>
 

@@ -6,10 +6,10 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/conv2d.h>
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

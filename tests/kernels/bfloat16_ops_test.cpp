@@ -12,18 +12,18 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/conv2d.h>
-#include <lockstep/kernels/ops/dense.h>
-#include <lockstep/kernels/ops/dropout.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/pool2d.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/scan.h>
-#include <lockstep/kernels/ops/sort.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/scan/scan.h>
+#include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
 

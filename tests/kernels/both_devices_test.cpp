@@ -8,15 +8,16 @@
 #include <support/devices.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/dropout.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/norm_limits.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/sort.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/sorting/sort.h>
+#include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>

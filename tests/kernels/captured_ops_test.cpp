@@ -8,9 +8,9 @@
 #include <support/devices.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/runtime/device/registry.h>

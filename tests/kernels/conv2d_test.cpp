@@ -9,11 +9,11 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/conv2d.h>
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/window/window2d.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

@@ -4,8 +4,8 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

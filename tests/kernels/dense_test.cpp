@@ -8,9 +8,9 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
+#include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/dense.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

@@ -6,10 +6,10 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/embedding.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/device_scope.h>

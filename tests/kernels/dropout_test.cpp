@@ -4,10 +4,10 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/common/philox.h>
-#include <lockstep/kernels/ops/dropout.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/random/philox.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
 

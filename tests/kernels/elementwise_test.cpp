@@ -7,8 +7,8 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

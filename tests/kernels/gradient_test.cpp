@@ -5,11 +5,11 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/reduction/reduction.h>
 
 // How ops and the tape put gradients together.
 

@@ -2,8 +2,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/indexed_slices.h>
 
 namespace lockstep::test {
 namespace {

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/conv2d.h>
-#include <lockstep/kernels/ops/kept_input.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/op/kept_input.h>
+#include <lockstep/kernels/reduction/reduction.h>
 
 namespace lockstep::test {
 namespace {

@@ -8,13 +8,14 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/recurrence/whole_recurrence.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
-#include <lockstep/kernels/whole_recurrence.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/runtime/memory/uploads.h>

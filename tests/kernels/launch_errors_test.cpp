@@ -4,7 +4,7 @@
 #include <support/devices.h>
 #include <support/pretend_gpu/platform.h>
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/thread/context.h>

@@ -5,8 +5,8 @@
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/layer_norm.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

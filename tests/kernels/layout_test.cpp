@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/layout.h>
 
 namespace lockstep::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/norm_limits.h>
+#include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

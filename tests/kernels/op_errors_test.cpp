@@ -3,7 +3,7 @@
 #include <kernels/differentiable_ops.h>
 #include <support/devices.h>
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/thread/context.h>

@@ -6,11 +6,11 @@
 #include <support/devices.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/norm_limits.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/device_scope.h>
 

@@ -6,8 +6,8 @@
 #include <support/errors.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include <lockstep/kernels/common/philox.h>
+#include <lockstep/kernels/random/philox.h>
 
 namespace lockstep::test {
 namespace {

@@ -8,10 +8,10 @@
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/composed_recurrence.h>
-#include <lockstep/kernels/ops/gru.h>
-#include <lockstep/kernels/ops/lstm.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/recurrence/composed_recurrence.h>
+#include <lockstep/kernels/recurrence/gru.h>
+#include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 // The recurrent ops: what every one of them has to do, and its own formula and errors.

@@ -7,8 +7,8 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/common/elementwise.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/elementwise/elementwise_functions.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 
 namespace lockstep::test {

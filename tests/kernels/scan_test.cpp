@@ -4,7 +4,7 @@
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/scan.h>
+#include <lockstep/kernels/scan/scan.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

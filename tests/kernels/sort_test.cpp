@@ -8,9 +8,9 @@
 #include <support/expect_error.h>
 #include <support/gradient_check.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/ops/sort.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/sorting/sort.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {

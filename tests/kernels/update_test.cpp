@@ -10,7 +10,8 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <support/errors.h>
 
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/window/window2d.h>
 
 namespace lockstep::test {
 namespace {

@@ -1,11 +1,11 @@
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/conv2d.h>
-#include <lockstep/kernels/ops/dense.h>
-#include <lockstep/kernels/ops/dropout.h>
-#include <lockstep/kernels/ops/gru.h>
-#include <lockstep/kernels/ops/layer_norm.h>
-#include <lockstep/kernels/ops/lstm.h>
-#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/normalization/layer_norm.h>
+#include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/kernels/random/dropout.h>
+#include <lockstep/kernels/recurrence/gru.h>
+#include <lockstep/kernels/recurrence/lstm.h>
 
 #include "rows.h"
 

@@ -59,7 +59,7 @@ class Checkers(unittest.TestCase):
         self.assert_finds("top_level", "notes.txt: does not belong", "utils: does not belong", "LICENSE: is missing")
 
     def test_layers(self):
-        self.write("kernels/ops/good.cpp", "#include <vector>\n#include <lockstep/runtime/core/error.h>\n")
+        self.write("kernels/scan/good.cpp", "#include <vector>\n#include <lockstep/runtime/core/error.h>\n")
         self.write("models/lockstep.h", "#include <lockstep/lockstep.h>\n")
         self.write("tools/cli/plot.h", "")
         self.write("tools/cli/plot.cpp", '#include "plot.h"\n')
@@ -67,7 +67,7 @@ class Checkers(unittest.TestCase):
         self.write("models/own.h", "")
         self.write("models/own.cpp", '#include "lockstep/models/own.h"\n\n#include <vector>\n')
         self.assert_finds("layers")
-        self.write("runtime/bad.h", "\n#  include <lockstep/kernels/update.h>\n")
+        self.write("runtime/bad.h", "\n#  include <lockstep/kernels/update/update.h>\n")
         self.write("kernels/bad.cu", '#include "update.h"\n')
         self.write("strategy/bad.cpp", "#include <lockstep/lockstep.h>\n#include <support/x.h>\n")
         self.write("tools/cli/bad.cpp", '#include <lockstep/bench/x.h>\n#include "../cli/plot.h"\n')
@@ -75,6 +75,14 @@ class Checkers(unittest.TestCase):
             "layers", "runtime/bad.h:2", "kernels/bad.cu:1", "strategy/bad.cpp:1", "strategy/bad.cpp:2",
             "tools/cli/bad.cpp:1", "tools/cli/bad.cpp:2",
         )
+
+    def test_circles(self):
+        self.write("kernels/scan/a.h", "#include <lockstep/kernels/executor/a.h>\n#include <lockstep/kernels/kernel.h>\n")
+        self.write("kernels/executor/a.h", "#include <lockstep/runtime/core/error.h>\n")
+        self.assert_finds("layers")
+        self.write("kernels/op/a.h", "#include <lockstep/kernels/scan/a.h>\n")
+        self.write("kernels/executor/b.h", "#include <lockstep/kernels/op/a.h>\n")
+        self.assert_finds("layers", "kernels/executor: includes from", "kernels/op: includes from", "kernels/scan: ")
 
     def test_own_headers(self):
         for name in ("late", "angled", "none"):

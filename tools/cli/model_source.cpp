@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <future>
 
-#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/core/logging.h>

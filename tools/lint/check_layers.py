@@ -4,6 +4,8 @@
 The library's files name each other as <lockstep/folder/...>; a program (tools, bench, tests) names its own headers, which lie
 beside its sources, as "header.h". A source of the library that has a header of its own includes it first, and in quotes, which
 keep it there when includes are sorted: so every build shows that the header needs nothing before it.
+
+The folders within a library folder have an order, too: none includes from one that includes from it, by whatever way.
 """
 
 import re
@@ -19,6 +21,43 @@ def visible_from(folder):
     if folder in tree.LIBRARY_FOLDERS:
         return tree.LIBRARY_FOLDERS[: tree.LIBRARY_FOLDERS.index(folder) + 1]
     return tree.CODE_FOLDERS if folder == "tests" else (*tree.LIBRARY_FOLDERS, folder)
+
+
+# Folders that still include from each other; every one that leaves this list stays out of it.
+STILL_IN_CIRCLES = {
+    "runtime/device", "runtime/memory", "runtime/thread",
+    "strategy/collective", "strategy/core", "strategy/input", "strategy/variable",
+    "models/data", "models/graph", "models/layers", "models/losses", "models/metrics", "models/optimizers",
+    "models/serialization", "models/training",
+}
+
+
+def subfolder(name):
+    """The first two folders of a file's name, or None for a file of the first one."""
+    parts = name.split("/")
+    return "/".join(parts[:2]) if len(parts) > 2 else None
+
+
+def reachable(included_by, start):
+    found, waiting = set(), [start]
+    while waiting:
+        for folder in included_by.get(waiting.pop(), ()):
+            if folder not in found:
+                found.add(folder)
+                waiting.append(folder)
+    return found
+
+
+def circles(includes):
+    """`includes`: pairs of a file's name and what it includes, both from the root or from lockstep/."""
+    included_by = {}
+    for file, included in includes:
+        ends = subfolder(file), subfolder(included)
+        if None not in ends and ends[0] != ends[1]:
+            included_by.setdefault(ends[0], set()).add(ends[1])
+    for folder in sorted(included_by):
+        if folder in reachable(included_by, folder) and folder not in STILL_IN_CIRCLES:
+            yield f"{folder}: includes from a folder that includes from it: {', '.join(sorted(included_by[folder]))}"
 
 
 def own_header(path, relative):
@@ -43,6 +82,7 @@ def problem_of(path, folder, quote, included):
 
 
 def check(root):
+    includes = []
     for path in tree.files(root, tree.CODE_FOLDERS, tree.HEADERS + tree.SOURCES):
         relative = path.relative_to(root)
         awaited = own_header(path, relative)
@@ -55,11 +95,14 @@ def check(root):
                 if match.groups() == ('"', first):
                     continue
                 yield f'{relative}:{number}: the first include is not its own header; write #include "{first}"'
+            if match[2].startswith("lockstep/"):
+                includes.append((relative.as_posix(), match[2].removeprefix("lockstep/")))
             problem = problem_of(path, relative.parts[0], *match.groups())
             if problem:
                 yield f"{relative}:{number}: {problem}"
         if awaited:
             yield f'{relative}: does not include its own header; write #include "{awaited}"'
+    yield from circles(includes)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #include "lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h"
 
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>

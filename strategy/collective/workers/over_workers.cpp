@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/core/combine.h>

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/strategy/collective/collective.h>
 

@@ -1,6 +1,6 @@
 #include "lockstep/strategy/collective/workers/worker_gather.h"
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/strategy/collective/places.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
 

@@ -1,7 +1,7 @@
 #include "lockstep/strategy/collective/workers/workers_collective.h"
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/places.h>

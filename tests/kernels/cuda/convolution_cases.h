@@ -6,8 +6,9 @@
 #include <gmock/gmock.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/cuda/convolution.h>
-#include <lockstep/kernels/ops/window2d.h>
+#include <lockstep/kernels/window/window2d.h>
 
 // Convolutions to plan and to compute, and what cuDNN is told of them.
 

@@ -4,9 +4,9 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/layout.h>
-#include <lockstep/kernels/window.h>
+#include <lockstep/kernels/window/window.h>
 
 namespace lockstep::test {
 namespace {

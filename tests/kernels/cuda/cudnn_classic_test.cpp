@@ -13,7 +13,7 @@
 #include <lockstep/kernels/cuda/convolution_descriptors.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/runtime/memory/contracts.h>
 
 namespace lockstep::test {

@@ -5,8 +5,8 @@
 
 #include <lockstep/kernels/cuda/matrix_product.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/ops/layout.h>
 
 namespace lockstep::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/kernels/cuda/operands.h>
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/layout.h>
 
 namespace lockstep::test {
 namespace {

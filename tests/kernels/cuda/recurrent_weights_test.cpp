@@ -6,8 +6,8 @@
 #include <support/gradient_check.h>
 
 #include <lockstep/kernels/cuda/recurrent_weights.h>
-#include <lockstep/kernels/ops/gru.h>
-#include <lockstep/kernels/ops/lstm.h>
+#include <lockstep/kernels/recurrence/gru.h>
+#include <lockstep/kernels/recurrence/lstm.h>
 
 namespace lockstep::test {
 namespace {

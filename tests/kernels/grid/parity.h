@@ -7,7 +7,7 @@
 
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/layout.h>
+#include <lockstep/kernels/op/layout.h>
 
 // A kernel's shared source gives what the CPU's own kernel gives, which has tests of its own: on the host or, in a
 // program with LOCKSTEP_EMULATED_GPU, on a GPU that the CPU emulates (../emulated_gpu).

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <lockstep/kernels/common/window.h>
 #include <lockstep/kernels/pooling/pooling_kernels.h>
+#include <lockstep/kernels/window/window_range.h>
 
 #include "parity.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <lockstep/kernels/grid/middle_axis.h>
+#include <lockstep/kernels/executor/middle_axis.h>
 #include <lockstep/kernels/normalization/normalization_kernels.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/update/update_kernels.h>

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <lockstep/kernels/indexing/indexing_kernels.h>
+#include <lockstep/kernels/op/rows_kernels.h>
 
 #include "parity.h"
 

@@ -5,7 +5,7 @@
 #include <support/small_problem.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/serialization/configured_model.h>

@@ -5,9 +5,9 @@
 #include <support/devices.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>

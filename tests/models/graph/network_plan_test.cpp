@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/pool2d.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/pooling/pool2d.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>

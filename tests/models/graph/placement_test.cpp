@@ -5,10 +5,10 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/lstm.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/recurrence/lstm.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>

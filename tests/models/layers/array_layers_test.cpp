@@ -1,5 +1,5 @@
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/graph/symbol.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/flatten.h>

@@ -3,9 +3,9 @@
 
 #include <support/replicas.h>
 
-#include <lockstep/kernels/ops/batch_norm.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/optimizers/sgd.h>

@@ -1,6 +1,6 @@
 #include <support/replicas.h>
 
-#include <lockstep/kernels/ops/dropout.h>
+#include <lockstep/kernels/random/dropout.h>
 #include <lockstep/models/layers/dropout.h>
 
 #include "layer_test.h"

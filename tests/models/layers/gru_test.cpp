@@ -1,4 +1,4 @@
-#include <lockstep/kernels/ops/gru.h>
+#include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/models/layers/gru.h>
 
 #include "layer_test.h"

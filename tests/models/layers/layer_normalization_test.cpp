@@ -1,4 +1,4 @@
-#include <lockstep/kernels/ops/layer_norm.h>
+#include <lockstep/kernels/normalization/layer_norm.h>
 #include <lockstep/models/layers/layer_normalization.h>
 
 #include "layer_test.h"

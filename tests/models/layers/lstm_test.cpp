@@ -1,4 +1,4 @@
-#include <lockstep/kernels/ops/lstm.h>
+#include <lockstep/kernels/recurrence/lstm.h>
 #include <lockstep/models/layers/lstm.h>
 
 #include "layer_test.h"

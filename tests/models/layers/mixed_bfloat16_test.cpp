@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>

@@ -1,4 +1,4 @@
-#include <lockstep/kernels/ops/pool2d.h>
+#include <lockstep/kernels/pooling/pool2d.h>
 #include <lockstep/models/layers/pooling.h>
 
 #include "layer_test.h"

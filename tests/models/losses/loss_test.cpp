@@ -6,8 +6,8 @@
 #include <support/gradient_check.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/cross_entropy.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/losses/cross_entropy.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/autograd/tape.h>
 

@@ -6,9 +6,9 @@
 #include <support/expect_error.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/embedding.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/runtime/memory/allocator.h>

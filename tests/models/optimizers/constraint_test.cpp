@@ -6,10 +6,10 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/dense.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/embedding.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>

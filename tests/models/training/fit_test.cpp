@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/ops/array.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/strategy/verify/verify.h>

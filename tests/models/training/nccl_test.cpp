@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <support/small_problem.h>
 
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/verify/verify.h>
 

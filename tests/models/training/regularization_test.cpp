@@ -4,8 +4,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/losses/regression.h>

@@ -8,7 +8,7 @@
 #include <support/small_problem.h>
 #include <support/workers.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/models/data/element_draws.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dropout.h>

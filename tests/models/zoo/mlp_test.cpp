@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/dense.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/models/zoo/mlp.h>
 
 namespace lockstep::test {

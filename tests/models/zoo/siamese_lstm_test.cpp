@@ -5,11 +5,11 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/dense.h>
-#include <lockstep/kernels/ops/lstm.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/recurrence/lstm.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/strategy/verify/verify.h>

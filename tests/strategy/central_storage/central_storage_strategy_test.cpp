@@ -4,7 +4,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>

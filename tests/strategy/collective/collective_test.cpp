@@ -3,10 +3,10 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/transfer.h>
-#include <lockstep/kernels/reduce.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 
 #include "replicas_and_ops.h"

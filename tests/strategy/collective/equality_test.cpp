@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include <lockstep/kernels/common/elementwise.h>
+#include <lockstep/kernels/elementwise/elementwise_functions.h>
 
 #include "replicas_and_ops.h"
 

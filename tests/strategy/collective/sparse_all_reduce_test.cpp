@@ -2,7 +2,7 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/indexed_slices.h>
+#include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 #include "replicas_and_ops.h"

@@ -8,7 +8,7 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/core/strategy.h>
 
 // reduce with an axis, gather, local results, values from a function.

@@ -7,8 +7,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/transfer.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/transfer.h>
 #include <lockstep/strategy/input/uploaded_batch.h>
 
 #include "input_testing.h"

@@ -9,10 +9,10 @@
 #include <support/tensors.h>
 #include <support/workers.h>
 
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/core/extended.h>
 #include <lockstep/strategy/core/replica_context.h>

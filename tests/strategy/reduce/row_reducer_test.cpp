@@ -3,11 +3,11 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/embedding.h>
-#include <lockstep/kernels/ops/indexed_slices.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/indexing/embedding.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/reduce/reducer.h>

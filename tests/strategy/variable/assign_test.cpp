@@ -3,7 +3,7 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/strategy/variable/variable.h>
 
 // What assigning does, for each synchronization and aggregation, in and outside replicas, and any number of these.

@@ -3,8 +3,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/variable/variable.h>
 

@@ -6,8 +6,8 @@
 #include <support/replicas.h>
 #include <support/tolerance.h>
 
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/reduction.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
 // A metric that a user writes: its state is variables that each replica adds to on its own, and that are read as their

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <support/pretend_gpu/communicators.h>
 
-#include <lockstep/kernels/common/reduction.h>
+#include <lockstep/kernels/reduction/reduce_functions.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::test {

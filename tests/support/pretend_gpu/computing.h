@@ -8,7 +8,7 @@
 
 namespace lockstep::test {
 
-/// Where PretendGpuBackend has its work done: by GPUs that are pretended whole (PretendGpuPlatform), or by the
+/// Where PretendGpuKernels has its work done: by GPUs that are pretended whole (PretendGpuPlatform), or by the
 /// library's own ones over a pretended CUDA (cuda/).
 class PretendGpuComputing {
  public:

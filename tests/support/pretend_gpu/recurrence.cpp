@@ -4,8 +4,8 @@
 
 #include <support/pretend_gpu/recurrence.h>
 
-#include <lockstep/kernels/common/gru.h>
-#include <lockstep/kernels/common/lstm.h>
+#include <lockstep/kernels/recurrence/gru_math.h>
+#include <lockstep/kernels/recurrence/lstm_math.h>
 #include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep::test {

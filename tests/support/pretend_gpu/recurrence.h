@@ -2,7 +2,7 @@
 
 #include <support/pretend_gpu/computing.h>
 
-#include <lockstep/kernels/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 namespace lockstep::test {
 

@@ -8,7 +8,7 @@ import results
 from course import Item, missing, on_path, report_of
 
 PEERS = ("pytorch", "pytorch-compile", "pytorch-reduce-overhead")
-# Kernels of batch normalization, by their functions in kernels/grid/batch_norm.h and moments.h.
+# Kernels of batch normalization, by their functions in kernels/normalization/batch_norm_grid.h and moments.h.
 BATCH_NORM = "regex:Normalize|GradientX|ChannelMoments|GradientSums"
 SANITIZER_LIMIT_S = 240
 WORK = [("resnet50", 256, "mixed_bfloat16"), ("resnet50", 256, "float32"),

@@ -2,7 +2,7 @@
 
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op_kinds.h>
-#include <lockstep/kernels/reduce.h>
+#include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/context.h>

@@ -12,13 +12,13 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/ops/activations.h>
-#include <lockstep/kernels/ops/array.h>
-#include <lockstep/kernels/ops/elementwise.h>
-#include <lockstep/kernels/ops/gradient.h>
-#include <lockstep/kernels/ops/reduction.h>
-#include <lockstep/kernels/reduce.h>
-#include <lockstep/kernels/update.h>
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/strategy/reduce/reducer.h>
 

@@ -10,7 +10,7 @@
 // A library with the functions of CUDA and NCCL that the sources in folders named cuda/ call, for machines without a
 // GPU: loaded before CUDA's own (LD_PRELOAD), it lets test programs run these sources as they are. What a stream is
 // given is done by a thread of the stream's, after a while; kernels are not run, their work comes from the test program
-// (PretendGpuBackend).
+// (PretendGpuKernels).
 
 namespace lockstep::test {
 

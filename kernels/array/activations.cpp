@@ -1,0 +1,146 @@
+#include "lockstep/kernels/array/activations.h"
+
+#include <lockstep/kernels/array/fused_activation.h>
+#include <lockstep/kernels/array/unary.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/op_kinds.h>
+
+namespace lockstep {
+namespace {
+
+/// A dense tensor as (rows, last axis).
+Tensor as_matrix(const Tensor& x) {
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < x.rank() - 1; ++axis) rows *= x.dim(axis);
+  return x.view({rows, x.dim(-1)});
+}
+
+/// An op on rows of logits whose gradient follows from its result: by kernels of (logits, y) and of (y, dy, dx).
+template <class Forward, class Gradient>
+Tensor by_row(const char* op, const Tensor& x, bool keeps_origin = false) try {
+  require_f32(op, x);
+  require(x.rank() >= 1, "{} needs at least one axis, got {}", op, x);
+  const Tensor logits = to_current_device(x);
+  Tensor y = Tensor::empty(logits.shape());
+  if (keeps_origin) y = y.with_origin(op, logits);
+  launch(Forward{as_matrix(make_dense(logits)), as_matrix(y)});
+  if (recording({logits})) {
+    record(op, {logits}, y, [y](BackwardContext& c) {
+      contribute(c, 0, y.shape(), [&](const Tensor& out) {
+        launch(Gradient{as_matrix(y), as_matrix(make_dense(c.gradient(0))), as_matrix(out)});
+      });
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+}  // namespace
+
+Tensor relu(const Tensor& x) { return unary(UnaryOp::relu, x); }
+Tensor relu6(const Tensor& x) { return unary(UnaryOp::relu6, x); }
+
+Tensor leaky_relu(const Tensor& x, double negative_slope) {
+  require(negative_slope >= 0, "leaky_relu takes a negative_slope of at least 0, got {}", negative_slope);
+  return unary({UnaryOp::leaky_relu, static_cast<float>(negative_slope)}, x);
+}
+
+Tensor elu(const Tensor& x, double alpha) {
+  require(alpha >= 0, "elu takes an alpha of at least 0, got {}", alpha);
+  return unary({UnaryOp::elu, static_cast<float>(alpha)}, x);
+}
+
+Tensor selu(const Tensor& x) { return unary(UnaryOp::selu, x); }
+Tensor gelu(const Tensor& x, bool approximate) { return unary(approximate ? UnaryOp::gelu_tanh : UnaryOp::gelu, x); }
+Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, x, true); }
+Tensor hard_sigmoid(const Tensor& x) { return activate(x, Activation::hard_sigmoid); }
+Tensor silu(const Tensor& x) { return unary(UnaryOp::silu, x); }
+Tensor softplus(const Tensor& x) { return unary(UnaryOp::softplus, x); }
+Tensor softsign(const Tensor& x) { return unary(UnaryOp::softsign, x); }
+Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, x); }
+
+Tensor softmax(const Tensor& logits) {
+  return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", logits, true);
+}
+
+Tensor log_softmax(const Tensor& logits) {
+  return by_row<kernels::LogSoftmax, kernels::LogSoftmaxGradient>("log_softmax", logits);
+}
+
+Tensor activate(const Tensor& x, Activation activation) {
+  if (activation == Activation::softmax) return by_row<kernels::Softmax, kernels::SoftmaxGradient>("softmax", x);
+  if (activation == Activation::log_softmax) return log_softmax(x);
+  const std::optional<UnaryFunction> function = function_of(activation);
+  return function ? unary(*function, x) : x;
+}
+
+std::optional<UnaryFunction> function_of(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return UnaryOp::relu;
+    case Activation::relu6:
+      return UnaryOp::relu6;
+    case Activation::leaky_relu:
+      return UnaryFunction(UnaryOp::leaky_relu, 0.2F);
+    case Activation::elu:
+      return UnaryFunction(UnaryOp::elu, 1.0F);
+    case Activation::selu:
+      return UnaryOp::selu;
+    case Activation::gelu:
+      return UnaryOp::gelu;
+    case Activation::gelu_tanh:
+      return UnaryOp::gelu_tanh;
+    case Activation::sigmoid:
+      return UnaryOp::sigmoid;
+    case Activation::hard_sigmoid:
+      return UnaryFunction(UnaryOp::hard_sigmoid, 1.0F / 6.0F);
+    case Activation::keras_2_hard_sigmoid:
+      return UnaryFunction(UnaryOp::hard_sigmoid, 0.2F);
+    case Activation::silu:
+      return UnaryOp::silu;
+    case Activation::softplus:
+      return UnaryOp::softplus;
+    case Activation::softsign:
+      return UnaryOp::softsign;
+    case Activation::tanh:
+      return UnaryOp::tanh;
+    case Activation::exponential:
+      return UnaryOp::exp;
+    case Activation::linear:
+    case Activation::softmax:
+    case Activation::log_softmax:
+      return {};
+  }
+  fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
+}
+
+bool is_fusable(Activation activation) {
+  switch (activation) {
+    case Activation::linear:
+    case Activation::relu:
+    case Activation::relu6:
+    case Activation::leaky_relu:
+    case Activation::elu:
+    case Activation::selu:
+    case Activation::sigmoid:
+    case Activation::tanh:
+    case Activation::exponential:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy) {
+  if (activation == Activation::linear) return make_dense(dy);
+  const Tensor result = Tensor::empty(y.shape(), y.dtype());
+  launch(kernels::UnaryGradient{function_of(activation).value(), y, make_dense(dy), result});
+  return result;
+}
+
+}  // namespace lockstep

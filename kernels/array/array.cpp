@@ -1,0 +1,186 @@
+#include "lockstep/kernels/array/array.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/transfer.h>
+
+namespace lockstep {
+namespace {
+
+/// The shape of the parts joined along `axis`, which counts from the front.
+Shape joined_shape(std::span<const Tensor> parts, int axis) {
+  Shape shape = parts[0].shape();
+  shape[axis] = 0;
+  for (const Tensor& part : parts) {
+    Shape expected = parts[0].shape();
+    require(part.rank() == expected.rank() && part.dtype() == parts[0].dtype(),
+            "concat of {} and {}: rank or dtype differ", parts[0], part);
+    expected[axis] = part.shape()[axis];
+    require(part.shape() == expected, "concat along axis {} of {} and {}: the other sizes must agree", axis, parts[0],
+            part);
+    shape[axis] += part.shape()[axis];
+  }
+  return shape;
+}
+
+/// Calls visit(i, begin, end) for the range of `axis` that part i takes in the whole.
+template <class Visit>
+void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    visit(static_cast<int>(i), begin, begin + sizes[i]);
+    begin += sizes[i];
+  }
+}
+
+/// The whole is made again where all its parts are, into channel slices of it.
+void record_remake_of_parts(std::span<const Tensor> parts, const Tensor& whole, int axis,
+                            const std::vector<std::int64_t>& sizes) {
+  if (axis != whole.rank() - 1) return;
+  std::vector<RemakeFn> remakes;
+  for (const Tensor& part : parts) remakes.push_back(remake_of(part));
+  if (!std::ranges::all_of(remakes, [](const RemakeFn& remake) { return static_cast<bool>(remake); })) return;
+  record_remake(whole, [remakes, axis, sizes](const Tensor& again) {
+    for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+      remakes[static_cast<std::size_t>(i)](again.slice_view(axis, begin, end));
+    });
+  });
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Shape& shape) try {
+  require(x.defined(), "reshape takes a tensor, got an undefined one");
+  const ContextScope there(context_on(x.device()));
+  const Tensor y = make_dense(x).view(shape);
+  if (recording({x})) {
+    record("reshape", {x}, y,
+           [from = x.shape()](BackwardContext& c) { pass_on(c, 0, make_dense(c.gradient(0)).view(from)); });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("reshape", error);
+}
+
+Tensor flatten(const Tensor& x) {
+  require(x.defined() && x.rank() >= 1, "flatten needs at least one axis, got {}", x);
+  std::int64_t rest = 1;
+  for (int axis = 1; axis < x.rank(); ++axis) rest *= x.dim(axis);
+  return reshape(x, {x.dim(0), rest});
+}
+
+Tensor concat(std::span<const Tensor> operands, int axis) try {
+  require(!operands.empty(), "concat needs at least one tensor");
+  for (const Tensor& part : operands) require(part.defined(), "concat takes tensors, got an undefined one");
+  std::vector<Tensor> parts;
+  for (const Tensor& part : operands) parts.push_back(to_current_device(part));
+  axis = parts[0].shape().normalize_axis(axis);
+  const Shape shape = joined_shape(parts, axis);
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& part : parts) sizes.push_back(part.shape()[axis]);
+
+  Tensor y = Tensor::joined(parts, axis);
+  if (!y.defined()) {
+    y = Tensor::empty(shape, parts[0].dtype());
+    for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+      launch(kernels::Convert{parts[static_cast<std::size_t>(i)], y.slice_view(axis, begin, end)});
+    });
+  }
+  if (recording(parts)) {
+    record("concat", parts, std::span(&y, 1), [axis, sizes](BackwardContext& c) {
+      for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+        pass_on(c, i, c.gradient(0).slice_view(axis, begin, end));
+      });
+    });
+    record_remake_of_parts(parts, y, axis, sizes);
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("concat", error);
+}
+
+Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
+  require(x.defined(), "slice takes a tensor, got an undefined one");
+  const Tensor y = x.slice_view(axis, begin, end);
+  if (recording({x})) {
+    record("slice", {x}, y, [shape = x.shape(), axis, begin, end](BackwardContext& c) {
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) {
+            launch(kernels::Fill{out, 0});
+            launch(kernels::Convert{c.gradient(0), out.slice_view(axis, begin, end)});
+          },
+          c.gradient(0).dtype());
+    });
+  }
+  return y;
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) {
+  require(x.defined(), "split takes a tensor, got an undefined one");
+  axis = x.shape().normalize_axis(axis);
+  require(parts >= 1 && x.dim(axis) % parts == 0, "split: axis {} of {} has no {} equal parts", axis, x, parts);
+  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), x.dim(axis) / parts);
+  std::vector<Tensor> ys;
+  for_each_part(sizes,
+                [&](int, std::int64_t begin, std::int64_t end) { ys.push_back(x.slice_view(axis, begin, end)); });
+  if (recording({x})) {
+    record("split", std::span(&x, 1), ys, [shape = x.shape(), dtype = x.dtype(), axis, sizes](BackwardContext& c) {
+      const auto write = [&](const Tensor& out) {
+        launch(kernels::Fill{out, 0});
+        for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
+          if (const Tensor& gradient = c.gradient(i); gradient.defined())
+            launch(kernels::Convert{gradient, out.slice_view(axis, begin, end)});
+        });
+      };
+      contribute(c, 0, shape, write, dtype);
+    });
+  }
+  return ys;
+}
+
+Tensor zero_pad2d(const Tensor& operand, const Borders2d& borders) try {
+  require(operand.defined() && operand.rank() == 4 && is_real(operand.dtype()),
+          "zero_pad2d: x must be f32 or bf16 (n, height, width, channels), got {}", operand);
+  const auto [top, bottom, left, right] = borders;
+  require(top >= 0 && bottom >= 0 && left >= 0 && right >= 0,
+          "zero_pad2d takes borders of at least 0, got {}, {}, {} and {}", top, bottom, left, right);
+  const Tensor x = to_current_device(operand);
+  const std::int64_t height = x.dim(1);
+  const std::int64_t width = x.dim(2);
+  const Tensor y = Tensor::empty({x.dim(0), top + height + bottom, left + width + right, x.dim(3)}, x.dtype());
+  const Tensor zero = Tensor::zeros({}, x.dtype());
+  const auto clear = [&](const Tensor& border) {
+    launch(kernels::Convert{zero.broadcast_view(border.shape()), border});
+  };
+  const Tensor rows = y.slice_view(1, top, top + height);
+  clear(y.slice_view(1, 0, top));
+  clear(y.slice_view(1, top + height, y.dim(1)));
+  clear(rows.slice_view(2, 0, left));
+  clear(rows.slice_view(2, left + width, y.dim(2)));
+  launch(kernels::Convert{x, rows.slice_view(2, left, left + width)});
+  if (recording({x})) {
+    record("zero_pad2d", {x}, y, [top = top, left = left, height, width](BackwardContext& c) {
+      pass_on(c, 0, c.gradient(0).slice_view(1, top, top + height).slice_view(2, left, left + width));
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("zero_pad2d", error);
+}
+
+Tensor dense_copy(const Tensor& operand) try {
+  const Tensor x = to_current_device(operand);
+  if (x.is_dense()) return x;
+  const Tensor y = make_dense(x);
+  if (recording({x})) record("dense_copy", {x}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
+  return y;
+} catch (Error& error) {
+  rethrow_from("dense_copy", error);
+}
+
+}  // namespace lockstep

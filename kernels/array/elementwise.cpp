@@ -1,0 +1,219 @@
+#include "lockstep/kernels/array/elementwise.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <lockstep/kernels/array/unary.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduction/sum_axes.h>
+
+namespace lockstep {
+namespace {
+
+const char* name_of(BinaryOp op) {
+  constexpr const char* names[] = {"add", "subtract", "multiply", "divide"};
+  return names[static_cast<int>(op)];
+}
+
+/// The shape that both broadcast to.
+Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  const auto size = [rank](const Tensor& t, int axis) {
+    const int own = axis - (rank - t.rank());
+    return own < 0 ? 1 : t.shape()[own];
+  };
+  Shape shape;
+  for (int axis = 0; axis < rank; ++axis) {
+    const std::int64_t left = size(a, axis);
+    const std::int64_t right = size(b, axis);
+    require(left == right || left == 1 || right == 1, "{}: shapes {} and {} do not broadcast", op, a.shape(),
+            b.shape());
+    shape.push_back(left == 1 ? right : left);
+  }
+  return shape;
+}
+
+/// out = a op b, a and b broadcast to out's shape.
+void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
+  launch(kernels::Binary{op, a.broadcast_view(out.shape()), b.broadcast_view(out.shape()), out});
+}
+
+/// Contributes the gradient of an input of `shape` that was broadcast: compute(out) writes it in the output's shape.
+template <class Compute>
+void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
+  const Shape& full = c.gradient(0).shape();
+  if (shape == full) return contribute(c, input, shape, compute, c.gradient(0).dtype());
+  contribute(
+      c, input, shape,
+      [&](const Tensor& out) {
+        const Tensor unreduced = Tensor::empty(full, out.dtype());
+        compute(unreduced);
+        sum_to_shape(unreduced, out);
+      },
+      c.gradient(0).dtype());
+}
+
+/// Contributes the output's own gradient to an input of `shape` that was broadcast.
+void pass_on_broadcast(BackwardContext& c, int input, const Shape& shape) {
+  const Tensor& dy = c.gradient(0);
+  if (shape == dy.shape()) return pass_on(c, input, dy);
+  contribute(
+      c, input, shape, [&](const Tensor& out) { sum_to_shape(dy, out); }, dy.dtype());
+}
+
+void add_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
+  pass_on_broadcast(c, 0, a);
+  pass_on_broadcast(c, 1, b);
+}
+
+void subtract_gradient(BackwardContext& c, const Shape& a, const Shape& b) {
+  pass_on_broadcast(c, 0, a);
+  contribute_broadcast(c, 1, b, [&](const Tensor& out) {
+    launch(kernels::Unary{UnaryOp::negative, make_dense(c.gradient(0)), out});
+  });
+}
+
+void multiply_gradient(BackwardContext& c, const Tensor& a, const Tensor& b) {
+  contribute_broadcast(c, 0, a.shape(), [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), b, out); });
+  contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) { apply(BinaryOp::multiply, c.gradient(0), a, out); });
+}
+
+/// y = a / b: da = dy / b, db = -dy y / b.
+void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const Tensor& y) {
+  contribute_broadcast(c, 0, a, [&](const Tensor& out) { apply(BinaryOp::divide, c.gradient(0), b, out); });
+  contribute_broadcast(c, 1, b.shape(), [&](const Tensor& out) {
+    apply(BinaryOp::multiply, c.gradient(0), y, out);
+    apply(BinaryOp::divide, out, b, out);
+    launch(kernels::Affine{out, -1, 0, out});
+  });
+}
+
+/// The backward function of an op; keeps the tensors that it reads and no others.
+BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& y) {
+  switch (op) {
+    case BinaryOp::add:
+      return [a = a.shape(), b = b.shape()](BackwardContext& c) { add_gradient(c, a, b); };
+    case BinaryOp::subtract:
+      return [a = a.shape(), b = b.shape()](BackwardContext& c) { subtract_gradient(c, a, b); };
+    case BinaryOp::multiply:
+      return [a, b](BackwardContext& c) { multiply_gradient(c, a, b); };
+    case BinaryOp::divide:
+      return [a = a.shape(), b, y](BackwardContext& c) { divide_gradient(c, a, b, y); };
+  }
+  fail<BrokenInvariant>("binary op {} has no gradient", static_cast<int>(op));
+}
+
+Tensor binary(BinaryOp op, const Tensor& left, const Tensor& right) try {
+  require_real(name_of(op), left);
+  require_real(name_of(op), right);
+  require(left.dtype() == right.dtype(), "{} takes tensors of one dtype, got {} and {}; cast one of them", name_of(op),
+          left, right);
+  const Tensor a = to_current_device(left);
+  const Tensor b = to_current_device(right);
+  const Tensor y = Tensor::empty(broadcast_shape(name_of(op), a, b), a.dtype());
+  apply(op, a, b, y);
+  if (recording({a, b})) record(name_of(op), {a, b}, y, binary_gradient(op, a, b, y));
+  return y;
+} catch (Error& error) {
+  rethrow_from(name_of(op), error);
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) { return binary(BinaryOp::add, a, b); }
+Tensor subtract(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subtract, a, b); }
+Tensor multiply(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
+Tensor divide(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
+
+Tensor add_n(std::span<const Tensor> operands) try {
+  require(!operands.empty(), "add_n needs at least one tensor");
+  std::vector<Tensor> parts;
+  for (const Tensor& part : operands) {
+    require_real("add_n", part);
+    require(part.shape() == operands[0].shape() && part.dtype() == operands[0].dtype(),
+            "add_n takes tensors of one shape and dtype, got {} and {}", operands[0], part);
+    parts.push_back(to_current_device(part));
+  }
+  if (parts.size() == 1) return parts[0];
+  const Tensor y = Tensor::empty(parts[0].shape(), parts[0].dtype());
+  apply(BinaryOp::add, parts[0], parts[1], y);
+  for (std::size_t i = 2; i < parts.size(); ++i) apply(BinaryOp::add, y, parts[i], y);
+  if (recording(parts)) {
+    record("add_n", parts, std::span(&y, 1), [count = static_cast<int>(parts.size())](BackwardContext& c) {
+      for (int i = 0; i < count; ++i) pass_on(c, i, c.gradient(0));
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("add_n", error);
+}
+
+Tensor add(const Tensor& x, double b) try {
+  require_real("add", x);
+  const Tensor a = to_current_device(x);
+  const Tensor y = Tensor::empty(a.shape(), a.dtype());
+  launch(kernels::Affine{make_dense(a), 1, static_cast<float>(b), y});
+  if (recording({a})) record("add", {a}, y, [](BackwardContext& c) { pass_on(c, 0, c.gradient(0)); });
+  return y;
+} catch (Error& error) {
+  rethrow_from("add", error);
+}
+
+Tensor multiply(const Tensor& x, double b) try {
+  require_real("multiply", x);
+  const Tensor a = to_current_device(x);
+  const auto factor = static_cast<float>(b);
+  const Tensor y = Tensor::empty(a.shape(), a.dtype());
+  launch(kernels::Affine{make_dense(a), factor, 0, y});
+  if (recording({a})) {
+    record("multiply", {a}, y, [factor](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      contribute(
+          c, 0, dy.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::Affine{make_dense(dy), factor, 0, out});
+          },
+          dy.dtype());
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("multiply", error);
+}
+
+Tensor negative(const Tensor& x) { return unary(UnaryOp::negative, x); }
+Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, x); }
+Tensor log(const Tensor& x) { return unary(UnaryOp::log, x); }
+Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, x); }
+Tensor square(const Tensor& x) { return unary(UnaryOp::square, x); }
+Tensor abs(const Tensor& x) { return unary(UnaryOp::abs, x); }
+Tensor maximum(const Tensor& x, double lowest) { return unary({UnaryOp::maximum, static_cast<float>(lowest)}, x); }
+Tensor minimum(const Tensor& x, double highest) { return unary({UnaryOp::minimum, static_cast<float>(highest)}, x); }
+
+Tensor cast(const Tensor& operand, DType dtype) try {
+  require(operand.defined(), "cast takes a tensor, got an undefined one");
+  if (operand.dtype() == dtype) return operand;
+  const Tensor x = to_current_device(operand);
+  const Tensor y = in_dtype(dtype, x);
+  if (is_real(x.dtype()) && is_real(dtype) && recording({x})) {
+    record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
+      const Tensor& dy = c.gradient(0);
+      contribute(
+          c, 0, dy.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::Convert{dy, out});
+          },
+          from);
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("cast", error);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+#include "lockstep/kernels/array/unary.h"
+
+#include <lockstep/kernels/elementwise/elementwise_functions.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/op_kinds.h>
+
+namespace lockstep {
+namespace {
+
+const char* name_of(UnaryOp op) {
+  constexpr const char* names[] = {"negative", "exp",      "log",       "sqrt",    "square",       "abs",
+                                   "maximum",  "minimum",  "relu",      "relu6",   "leaky_relu",   "elu",
+                                   "selu",     "gelu",     "gelu_tanh", "sigmoid", "hard_sigmoid", "silu",
+                                   "softplus", "softsign", "tanh"};
+  return names[static_cast<int>(op)];
+}
+
+}  // namespace
+
+bool gradient_from_result(const UnaryFunction& f) {
+  bool from_result = false;
+  visit_unary(f, [&]<class F>(const F&) { from_result = F::from_result; });
+  return from_result;
+}
+
+Tensor unary(const UnaryFunction& f, const Tensor& operand, bool keeps_origin) try {
+  require_real(name_of(f.op), operand);
+  const Tensor x = to_current_device(operand);
+  const Tensor in = make_dense(x);
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  if (keeps_origin) y = y.with_origin(name_of(f.op), x);
+  launch(kernels::Unary{f, in, y});
+  if (recording({x})) {
+    record(name_of(f.op), {x}, y, [f, kept = gradient_from_result(f) ? y : in](BackwardContext& c) {
+      contribute(
+          c, 0, kept.shape(),
+          [&](const Tensor& out) {
+            launch(kernels::UnaryGradient{f, kept, make_dense(c.gradient(0)), out});
+          },
+          kept.dtype());
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from(name_of(f.op), error);
+}
+
+}  // namespace lockstep

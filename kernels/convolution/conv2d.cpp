@@ -1,0 +1,105 @@
+#include "lockstep/kernels/convolution/conv2d.h"
+
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/fused_activation.h>
+#include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/kept_input.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/window/window2d.h>
+
+namespace lockstep {
+namespace {
+
+void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, std::int64_t groups) {
+  require(x.defined() && x.rank() == 4 && is_real(x.dtype()) && x.dim(3) >= 1,
+          "conv2d: x must be f32 or bf16 (n, height, width, channels), got {}", x);
+  require(groups >= 1 && x.dim(3) % groups == 0, "conv2d: the {} channels of x {} do not make {} groups", x.dim(3),
+          x.shape(), groups);
+  require(kernel.defined() && kernel.rank() == 4 && kernel.dtype() == DType::f32 &&
+              kernel.dim(2) == x.dim(3) / groups && kernel.dim(3) >= 1 && kernel.dim(3) % groups == 0,
+          "conv2d: the kernel for x {} must be f32 (height, width, {}, filters), filters a multiple of {}, got {}",
+          x.shape(), x.dim(3) / groups, groups, kernel);
+  require(!bias.defined() || (bias.shape() == Shape{kernel.dim(3)} && bias.dtype() == DType::f32),
+          "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(3), bias);
+}
+
+/// Sum of dy over all but the last axis.
+void sum_rows(const Tensor& dy, const Tensor& sum) {
+  const std::int64_t channels = dy.dim(-1);
+  launch(kernels::SumMiddle{dy.view({1, dy.elements() / channels, channels}), sum.view({1, channels})});
+}
+
+/// dy: with respect to the sums before the activation; `cancels`: the bias has no effect, as before a batch
+/// normalization.
+void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& kernel, const Window2d& window,
+                          const Tensor& dy, bool cancels) {
+  const Shape bias_shape{kernel.dim(3)};
+  Tensor dbias;
+  if (c.needs(1) && c.needs(2) && !cancels) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
+  contribute(c, 1, kernel.shape(), [&](const Tensor& out) {
+    launch(kernels::Conv2dGradientKernel{x.get(), dy, window, out, dbias});
+  });
+  contribute(c, 2, bias_shape, [&](const Tensor& out) {
+    if (cancels)
+      launch(kernels::Fill{out, 0});
+    else if (dbias.defined())
+      copy(dbias, out);
+    else
+      sum_rows(dy, out);
+  });
+  contribute_or_add(
+      c, 0, x.shape(),
+      [&](Write write, const Tensor& out) {
+        launch(kernels::Conv2dGradientX{dy, kernel, window, write, out});
+      },
+      dy.dtype());
+}
+
+}  // namespace
+
+Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options) try {
+  check_operands(x, kernel, bias, options.groups);
+  if (!is_fusable(options.activation)) {
+    Conv2dOptions plain = options;
+    plain.activation = Activation::linear;
+    return activate(conv2d(x, kernel, bias, plain), options.activation);
+  }
+  const auto [window, size] = slide_window("conv2d", x.shape(), {kernel.dim(0), kernel.dim(1)}, options.strides,
+                                           options.padding, options.dilation);
+  const Tensor input = dense_copy(x);
+  const Tensor weights = dense_copy(kernel);
+  const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
+  const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)}, x.dtype());
+  launch(kernels::Conv2d{input, weights, shift, window, options.activation, y});
+  if (recording({input, weights, shift})) {
+    const Activation activation = options.activation;
+    const Tensor kept = activation == Activation::linear ? Tensor() : y;
+    record("conv2d", {input, weights, shift}, y,
+           [x = KeptInput(input), weights, window = window, activation, kept](BackwardContext& c) {
+             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)),
+                                  activation == Activation::linear && c.rows_cancel(0));
+           });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("conv2d", error);
+}
+
+Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) try {
+  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be f32 or bf16 (n, height, width, channels), got {}",
+          x);
+  require(kernel.defined() && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
+          "depthwise_conv2d: the kernel for x {} must be f32 (height, width, {}, multiplier), got {}", x.shape(),
+          x.dim(3), kernel);
+  options.groups = x.dim(3);
+  return conv2d(x, reshape(kernel, {kernel.dim(0), kernel.dim(1), 1, kernel.dim(2) * kernel.dim(3)}), bias, options);
+} catch (Error& error) {
+  rethrow_from("depthwise_conv2d", error);
+}
+
+}  // namespace lockstep

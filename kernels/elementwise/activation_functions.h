@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cmath>
+
+#include <lockstep/kernels/elementwise/math.h>
+
+// Activation functions of one element; see elementwise.h.
+
+namespace lockstep::functor {
+
+/// NaN stays NaN. The gradient at 0 is 0, as in TensorFlow.
+struct Relu {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < 0.0F ? 0.0F : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : 0.0F; }
+};
+struct Relu6 {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x < 0.0F ? 0.0F : x > 6.0F ? 6.0F : x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F && y < 6.0F ? dy : 0.0F; }
+};
+struct LeakyRelu {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 0.0F ? x : slope * x; }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : slope * dy; }
+  float slope;  ///< not negative: the sign of y is that of x
+};
+struct Elu {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x > 0.0F ? x : alpha * expm1_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : dy * (y + alpha); }
+  float alpha;  ///< not negative
+};
+/// Klambauer et al. 2017.
+struct Selu {
+  static constexpr bool from_result = true;
+  static constexpr float alpha = 1.67326324F;
+  static constexpr float scale = 1.05070099F;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return scale * (x > 0.0F ? x : alpha * expm1_f32(x)); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (y > 0.0F ? scale : y + scale * alpha); }
+};
+struct Sigmoid {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return sigmoid_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * y * (1.0F - y); }
+};
+/// A straight line through (0, 0.5), from 0 to 1. NaN stays NaN.
+struct HardSigmoid {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    const float y = slope * x + 0.5F;
+    return y < 0.0F ? 0.0F : y > 1.0F ? 1.0F : y;
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F && y < 1.0F ? slope * dy : 0.0F; }
+  float slope;
+};
+struct Tanh {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return tanh_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (1.0F - y * y); }
+};
+/// x / (1 + |x|), whose slope is (1 - |y|)^2.
+struct Softsign {
+  static constexpr bool from_result = true;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x / (1.0F + std::fabs(x)); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const {
+    const float rest = 1.0F - std::fabs(y);
+    return dy * rest * rest;
+  }
+};
+/// log(1 + e^x), in a form that no x overflows.
+struct Softplus {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    return (x < 0.0F ? 0.0F : x) + log1p_f32(exp_f32(-std::fabs(x)));
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return dy * sigmoid_f32(x); }
+};
+/// x sigmoid(x) (Elfwing et al. 2017), also called swish.
+struct Silu {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * sigmoid_f32(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    // sigmoid(x) and 1 - sigmoid(x), neither of them by a difference, which would lose digits of the second.
+    const float e = exp_f32(-std::fabs(x));
+    const float larger = 1.0F / (1.0F + e);
+    const float s = x < 0.0F ? e * larger : larger;
+    const float rest = x < 0.0F ? larger : e * larger;
+    return dy * (s * (1.0F + x * rest));
+  }
+};
+/// x times the normal distribution function (Hendrycks and Gimpel 2016).
+struct Gelu {
+  static constexpr bool from_result = false;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * share(x); }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    const float density = 0.398942280F * exp_f32(-0.5F * x * x);
+    return dy * (share(x) + x * density);
+  }
+  LOCKSTEP_HOST_DEVICE static float share(float x) { return 0.5F + 0.5F * erf_f32(x * 0.707106781F); }
+};
+/// The same paper's approximation: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+struct GeluTanh {
+  static constexpr bool from_result = false;
+  static constexpr float factor = 0.797884561F;
+  static constexpr float cubic = 0.044715F;
+  LOCKSTEP_HOST_DEVICE float operator()(float x) const {
+    return 0.5F * x * (1.0F + tanh_f32(factor * (x + cubic * x * x * x)));
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
+    const float t = tanh_f32(factor * (x + cubic * x * x * x));
+    const float slope = factor * (1.0F + 3.0F * cubic * x * x);
+    return dy * 0.5F * (1.0F + t + x * (1.0F - t * t) * slope);
+  }
+};
+
+}  // namespace lockstep::functor

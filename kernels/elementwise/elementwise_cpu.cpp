@@ -1,0 +1,144 @@
+#include <algorithm>
+
+#include <lockstep/kernels/elementwise/elementwise_functions.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/executor/parallel_strided.h>
+#include <lockstep/kernels/executor/real.h>
+#include <lockstep/kernels/op_kinds.h>
+
+namespace lockstep {
+
+using cpu::for_each_run;
+using cpu::grain;
+using cpu::store;
+using cpu::value_of;
+
+namespace {
+
+/// y = f(x), dense, computed in f32.
+template <class F>
+void map(F f, const Tensor& x, const Tensor& y) {
+  visit_real(y.dtype(), [&]<class T>() {
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    parallel_for(y.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) store(to[i], f(value_of(from[i])));
+    });
+  });
+}
+
+/// out[i] = f(a[i * a_stride], b[i * b_stride]); the strides that occur most get loops that can be vectorized.
+template <class F, class T>
+void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out, std::int64_t n) {
+  if (a_stride == 1 && b_stride == 1) {
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value_of(b[i])));
+  } else if (a_stride == 1 && b_stride == 0) {
+    const float value = value_of(*b);
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i]), value));
+  } else if (a_stride == 0 && b_stride == 1) {
+    const float value = value_of(*a);
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value, value_of(b[i])));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) store(out[i], f(value_of(a[i * a_stride]), value_of(b[i * b_stride])));
+  }
+}
+
+}  // namespace
+
+void kernels::Unary::on_cpu() const {
+  visit_unary(function, [&](auto f) { map(f, x, y); });
+}
+
+void kernels::UnaryGradient::on_cpu() const {
+  visit_real(dx.dtype(), [&]<class T>() {
+    const T* at = kept.data<T>();
+    const T* upper = dy.data<T>();
+    T* to = dx.data<T>();
+    visit_unary(function, [&](auto f) {
+      parallel_for(dx.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) store(to[i], f.gradient(value_of(at[i]), value_of(upper[i])));
+      });
+    });
+  });
+}
+
+void kernels::Binary::on_cpu() const {
+  const StridedLoop<3> loop(out.shape(), {a.strides(), b.strides(), out.strides()});
+  visit_real(out.dtype(), [&]<class T>() {
+    const T* left = a.data<T>();
+    const T* right = b.data<T>();
+    T* to = out.data<T>();
+    visit_binary(op, [&](auto f) {
+      for_each_run(loop, [&, f](const std::array<std::int64_t, 3>& at, std::int64_t n) {
+        binary_run(f, left + at[0], loop.inner_stride(0), right + at[1], loop.inner_stride(1), to + at[2], n);
+      });
+    });
+  });
+}
+
+void kernels::Affine::on_cpu() const { map(functor::Affine{.scale = scale, .shift = shift}, x, y); }
+
+namespace {
+
+template <class T>
+void accumulate_elements(const Tensor& x, int sign, const Tensor& out) {
+  const functor::Accumulate<T> add{.subtract = sign < 0};
+  const StridedLoop<2> loop(out.shape(), {x.strides(), out.strides()});
+  const T* from = x.data<T>();
+  T* to = out.data<T>();
+  for_each_run(loop, [&](const std::array<std::int64_t, 2>& at, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      T& sum = to[at[1] + i * loop.inner_stride(1)];
+      sum = add(sum, from[at[0] + i * loop.inner_stride(0)]);
+    }
+  });
+}
+
+}  // namespace
+
+void kernels::Accumulate::on_cpu() const {
+  if (is_real(out.dtype())) return kernels::Binary{sign > 0 ? BinaryOp::add : BinaryOp::subtract, out, x, out}.on_cpu();
+  visit_dtype(out.dtype(), [&]<class T>() { accumulate_elements<T>(x, sign, out); });
+}
+
+void kernels::Convert::on_cpu() const {
+  const StridedLoop<2> loop(y.shape(), {x.strides(), y.strides()});
+  const std::int64_t from_stride = loop.inner_stride(0);
+  const std::int64_t to_stride = loop.inner_stride(1);
+  visit_dtype(x.dtype(), [&]<class From>() {
+    const From* from = x.data<From>();
+    visit_dtype(y.dtype(), [&]<class To>() {
+      To* to = y.data<To>();
+      for_each_run(loop, [=](const std::array<std::int64_t, 2>& at, std::int64_t n) {
+        const From* first = from + at[0];
+        To* result = to + at[1];
+        if (from_stride == 1 && to_stride == 1)
+          for (std::int64_t i = 0; i < n; ++i) result[i] = convert_element<To>(first[i]);
+        else if (from_stride == 0 && to_stride == 1)
+          std::fill_n(result, n, convert_element<To>(*first));
+        else
+          for (std::int64_t i = 0; i < n; ++i) result[i * to_stride] = convert_element<To>(first[i * from_stride]);
+      });
+    });
+  });
+}
+
+void kernels::Fill::on_cpu() const {
+  visit_real(x.dtype(), [&]<class T>() {
+    T* to = x.data<T>();
+    parallel_for(x.elements(), grain, [to, filled = T(value)](std::int64_t begin, std::int64_t end) {
+      std::fill(to + begin, to + end, filled);
+    });
+  });
+}
+
+void kernels::MovingAverage::on_cpu() const {
+  const float* now = value.data<float>();
+  float* kept = average.data<float>();
+  const functor::MovingAverage f{.momentum = momentum};
+  parallel_for(average.elements(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) kept[i] = f(kept[i], now[i]);
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#include "lockstep/kernels/indexing/embedding.h"
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/rows_kernels.h>
+#include <lockstep/kernels/op/transfer.h>
+
+namespace lockstep {
+namespace {
+
+/// Dense i64 ids of one axis. Throws InvalidArgument for other than integers.
+Tensor flat_ids(const Tensor& ids) {
+  const bool integers =
+      ids.defined() && (ids.dtype() == DType::i64 || ids.dtype() == DType::i32 || ids.dtype() == DType::u8);
+  require(integers, "embedding_lookup takes ids of i64, i32 or u8, got {}", ids);
+  const Tensor here = to_current_device(ids);
+  if (here.dtype() == DType::i64 && here.is_dense()) return here.view({ids.elements()});
+  const Tensor flat = Tensor::empty(ids.shape(), DType::i64);
+  launch(kernels::Convert{here, flat});
+  return flat.view({ids.elements()});
+}
+
+/// The shape of `ids` followed by that of a row of `table`.
+Shape looked_up_shape(const Tensor& table, const Tensor& ids) {
+  Shape shape = ids.shape();
+  for (int axis = 1; axis < table.rank(); ++axis) shape.push_back(table.dim(axis));
+  return shape;
+}
+
+}  // namespace
+
+Tensor embedding_lookup(const Tensor& table, const Tensor& ids) try {
+  require_f32("embedding_lookup", table);
+  require(table.rank() >= 1, "embedding_lookup takes a table of rows, got {}", table);
+  const Tensor rows = to_current_device(table);
+  const Tensor indices = flat_ids(ids);
+  const Tensor y = Tensor::empty(looked_up_shape(table, ids));
+  const std::int64_t count = indices.elements();
+  const std::int64_t width = count > 0 ? y.elements() / count : 0;
+  const std::int64_t outside =
+      count == 0 || width == 0
+          ? -1
+          : launch(kernels::GatherRows{make_dense(rows).view({table.dim(0), width}), indices, y.view({count, width})});
+  require(outside < 0, "embedding_lookup: id {} at place {} is outside the {} rows of the table",
+          outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
+          table.dim(0));
+  if (recording({rows})) {
+    record(
+        "embedding_lookup", {rows}, y,
+        [indices, shape = table.shape()](BackwardContext& c) {
+          Shape values = shape;
+          values[0] = indices.elements();
+          contribute_rows(c, 0, {make_dense(c.gradient(0)).view(values), indices, shape});
+        },
+        Reads::rows);
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("embedding_lookup", error);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#include "lockstep/kernels/losses/cross_entropy.h"
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/losses/losses_kernels.h>
+#include <lockstep/kernels/op/checks.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/transfer.h>
+
+namespace lockstep {
+namespace {
+
+/// Labels (n) or (n, 1) of integers as dense i64 (n). Throws InvalidArgument for others.
+Tensor class_labels(const Tensor& logits, const Tensor& labels) {
+  const bool integers =
+      labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::i64 || labels.dtype() == DType::u8);
+  require(integers, "sparse_softmax_cross_entropy takes labels of i32, i64 or u8, got {}", labels);
+  const bool fits =
+      labels.elements() == logits.dim(0) && (labels.rank() == 1 || (labels.rank() == 2 && labels.dim(1) == 1));
+  require(fits, "sparse_softmax_cross_entropy takes labels (n) or (n, 1) for logits (n, classes), got {} for {}",
+          labels, logits);
+  const Tensor result = Tensor::empty(labels.shape(), DType::i64);
+  launch(kernels::Convert{to_current_device(labels), result});
+  return result.view({labels.elements()});
+}
+
+Tensor binary_loss(const char* op, bool from_logits, const Tensor& predictions, const Tensor& targets) try {
+  require_f32(op, predictions);
+  require(targets.defined() && targets.shape() == predictions.shape(), "{} takes targets of the shape of {}, got {}",
+          op, predictions, targets);
+  const Tensor x = to_current_device(predictions);
+  const Tensor in = make_dense(x);
+  Tensor target = make_dense(to_current_device(targets));
+  if (target.dtype() != DType::f32) {
+    const Tensor converted = Tensor::empty(x.shape());
+    launch(kernels::Convert{target, converted});
+    target = converted;
+  }
+  const Tensor loss = Tensor::empty(x.shape());
+  launch(kernels::BinaryCrossEntropy{from_logits, in, target, loss});
+  if (recording({x})) {
+    record(op, {x}, loss, [from_logits, in, target](BackwardContext& c) {
+      contribute(c, 0, in.shape(), [&](const Tensor& out) {
+        launch(kernels::BinaryCrossEntropyGradient{from_logits, in, target, make_dense(c.gradient(0)), out});
+      });
+    });
+  }
+  return loss;
+} catch (Error& error) {
+  rethrow_from(op, error);
+}
+
+}  // namespace
+
+Tensor sparse_softmax_cross_entropy(const Tensor& x, const Tensor& labels) try {
+  require_f32("sparse_softmax_cross_entropy", x);
+  require(x.rank() == 2, "sparse_softmax_cross_entropy takes logits (n, classes), got {}", x);
+  const Tensor logits = to_current_device(x);
+  const Tensor label = class_labels(logits, labels);
+  const Tensor loss = Tensor::empty({logits.dim(0)});
+  const Tensor probabilities = Tensor::empty(logits.shape());
+  const std::int64_t bad = launch(kernels::SparseSoftmaxCrossEntropy{make_dense(logits), label, loss, probabilities});
+  if (bad >= 0)
+    fail("label {} in row {} is outside [0, {})", label.to_vector<std::int64_t>().at(static_cast<std::size_t>(bad)),
+         bad, logits.dim(1));
+  if (recording({logits})) {
+    record("sparse_softmax_cross_entropy", {logits}, loss, [probabilities, label](BackwardContext& c) {
+      contribute(c, 0, probabilities.shape(), [&](const Tensor& out) {
+        launch(kernels::SparseSoftmaxCrossEntropyGradient{probabilities, label, make_dense(c.gradient(0)), out});
+      });
+    });
+  }
+  return loss;
+} catch (Error& error) {
+  rethrow_from("sparse_softmax_cross_entropy", error);
+}
+
+Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets) {
+  return binary_loss("sigmoid_cross_entropy", true, logits, targets);
+}
+
+Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets) {
+  return binary_loss("binary_cross_entropy", false, probabilities, targets);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cmath>
+
+#include <lockstep/kernels/elementwise/math.h>
+
+// Softmax of one element of a row, binary cross-entropy of one element, and their gradients.
+
+namespace lockstep {
+
+/// What the softmax of a row needs to know of all of it.
+struct RowSoftmax {
+  float largest = 0;
+  double sum = 0;  ///< of exp(x - largest)
+
+  LOCKSTEP_HOST_DEVICE float exponential(float x) const { return exp_f32(x - largest); }
+  /// What makes the exponentials probabilities.
+  LOCKSTEP_HOST_DEVICE float scale() const { return static_cast<float>(1.0 / sum); }
+  LOCKSTEP_HOST_DEVICE float log_sum() const { return static_cast<float>(std::log(sum)); }
+  LOCKSTEP_HOST_DEVICE float log_probability(float x, float log_of_sum) const { return (x - largest) - log_of_sum; }
+  /// The cross-entropy of the row from the logit of its label.
+  LOCKSTEP_HOST_DEVICE float loss(float x) const {
+    return static_cast<float>(std::log(sum) - (static_cast<double>(x) - static_cast<double>(largest)));
+  }
+};
+
+/// `dot` is the sum of dy * y over the row.
+LOCKSTEP_HOST_DEVICE inline float softmax_gradient_of(float y, float dy, float dot) { return y * (dy - dot); }
+/// `sum` is that of dy over the row.
+LOCKSTEP_HOST_DEVICE inline float log_softmax_gradient_of(float y, float dy, float sum) {
+  return dy - exp_f32(y) * sum;
+}
+/// Of the cross-entropy of a row with respect to one of its logits.
+LOCKSTEP_HOST_DEVICE inline float cross_entropy_gradient(float probability, bool is_label, float dloss) {
+  return dloss * (is_label ? probability - 1.0F : probability);
+}
+
+struct BinaryCrossEntropyFromLogits {
+  /// max(x, 0) - x t + log(1 + exp(-|x|)), which no x overflows.
+  LOCKSTEP_HOST_DEVICE float operator()(float x, float target) const {
+    return (x > 0.0F ? x : 0.0F) - x * target + std::log1p(exp_f32(-std::fabs(x)));
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float target, float dloss) const {
+    return dloss * (sigmoid_f32(x) - target);
+  }
+};
+
+/// As Keras 3: probabilities are clipped to [1e-7, 1 - 1e-7], and clipped ones have no gradient.
+struct BinaryCrossEntropyFromProbabilities {
+  static constexpr float lowest = 1e-7F;
+  static constexpr float highest = 1.0F - 1e-7F;
+
+  LOCKSTEP_HOST_DEVICE float operator()(float x, float target) const {
+    const float p = x < lowest ? lowest : x > highest ? highest : x;
+    return -(target * std::log(p) + (1.0F - target) * std::log(1.0F - p));
+  }
+  LOCKSTEP_HOST_DEVICE float gradient(float x, float target, float dloss) const {
+    const bool clipped = x < lowest || x > highest;
+    return clipped ? 0.0F : dloss * (x - target) / (x * (1.0F - x));
+  }
+};
+
+}  // namespace lockstep

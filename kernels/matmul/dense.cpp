@@ -1,0 +1,66 @@
+#include "lockstep/kernels/matmul/dense.h"
+
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/fused_activation.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+
+namespace lockstep {
+namespace {
+
+void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
+  require(x.defined() && x.rank() == 2 && is_real(x.dtype()), "dense: x must be f32 or bf16 (n, inputs), got {}", x);
+  require(kernel.defined() && kernel.rank() == 2 && kernel.dtype() == DType::f32 && kernel.dim(0) == x.dim(1) &&
+              kernel.dim(0) >= 1 && kernel.dim(1) >= 1,
+          "dense: the kernel for x {} must be f32 ({}, units), got {}", x.shape(), x.dim(1), kernel);
+  require(!bias.defined() || (bias.shape() == Shape{kernel.dim(1)} && bias.dtype() == DType::f32),
+          "dense: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(1), bias);
+}
+
+void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
+  const Shape bias_shape{kernel.dim(1)};
+  Tensor dbias;
+  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
+  contribute(c, 1, kernel.shape(), [&](const Tensor& out) { launch(kernels::DenseGradientKernel{x, dz, out, dbias}); });
+  contribute(c, 2, bias_shape, [&](const Tensor& out) {
+    if (dbias.defined())
+      copy(dbias, out);
+    else
+      launch(kernels::SumMiddle{dz.view({1, dz.dim(0), dz.dim(1)}), out.view({1, dz.dim(1)})});
+  });
+  contribute_or_add(
+      c, 0, x.shape(),
+      [&](Write write, const Tensor& out) {
+        launch(kernels::DenseGradientX{dz, kernel, write, out});
+      },
+      dz.dtype());
+}
+
+}  // namespace
+
+Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activation activation) try {
+  check_operands(x, kernel, bias);
+  if (!is_fusable(activation)) return activate(dense(x, kernel, bias), activation);
+  const Tensor input = dense_copy(x);
+  const Tensor parameters = dense_copy(kernel);
+  // What training learns is f32, products of bf16 take both as bf16.
+  const Tensor weights = in_dtype(x.dtype(), parameters);
+  const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
+  const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)}, x.dtype());
+  launch(kernels::Dense{input, weights, shift, activation, y});
+  if (recording({input, parameters, shift})) {
+    const Tensor kept = activation == Activation::linear ? Tensor() : y;
+    record("dense", {input, parameters, shift}, y, [input, weights, activation, kept](BackwardContext& c) {
+      contribute_gradients(c, input, weights, before_activation(activation, kept, c.gradient(0)));
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("dense", error);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,202 @@
+#include <lockstep/kernels/executor/channels.h>
+#include <lockstep/kernels/executor/packs.h>
+#include <lockstep/kernels/executor/shared_kernel.h>
+#include <lockstep/kernels/normalization/batch_norm_math.h>
+#include <lockstep/kernels/normalization/channel_sums.h>
+#include <lockstep/kernels/normalization/normalization_kernels.h>
+
+// Batch normalization over rows of channels.
+
+namespace lockstep::kernels {
+
+namespace detail {
+
+/// What is known of the channels.
+struct ChannelStatistics {
+  const float* gamma;
+  const float* beta;
+  const float* mean;
+  const float* variance;
+  float epsilon;
+
+  ChannelStatistics(const Tensor& gamma_of, const Tensor& beta_of, const Tensor& mean_of, const Tensor& variance_of,
+                    float epsilon_of)
+      : gamma(gamma_of.data<float>()),
+        beta(beta_of.data<float>()),
+        mean(mean_of.data<float>()),
+        variance(variance_of.data<float>()),
+        epsilon(epsilon_of) {}
+
+  LOCKSTEP_HOST_DEVICE double inverse(Index k) const { return inverse_deviation(variance[k], epsilon); }
+};
+
+/// What normalizes a pack of channels.
+template <int pack>
+struct NormalizingTerms {
+  float mean[pack], scale[pack], beta[pack];
+
+  LOCKSTEP_HOST_DEVICE NormalizingTerms(const ChannelStatistics& of, Index k) {
+    for (int c = 0; c < pack; ++c) {
+      mean[c] = of.mean[k + c];
+      scale[c] = channel_scale(of.gamma[k + c], of.inverse(k + c));
+      beta[c] = of.beta[k + c];
+    }
+  }
+};
+
+/// Elements of neighboring channels of a row, in f32.
+template <int pack>
+struct Pack {
+  float of[pack];
+};
+
+template <class T, bool relu, int pack>
+struct Normalize {
+  ChannelStatistics statistics;
+  Rows<T> x, y;
+
+  LOCKSTEP_HOST_DEVICE NormalizingTerms<pack> keep(Index k) const { return {statistics, k * pack}; }
+  LOCKSTEP_HOST_DEVICE Pack<pack> load(Index row, Index k) const {
+    Pack<pack> values;
+    load_pack(x.at(row, k * pack), values.of);
+    return values;
+  }
+  LOCKSTEP_HOST_DEVICE void store(const NormalizingTerms<pack>& terms, Pack<pack> values, Index row, Index k) const {
+    for (int c = 0; c < pack; ++c)
+      values.of[c] = normalized<relu>(values.of[c] - terms.mean[c], terms.scale[c], terms.beta[c]);
+    store_pack(values.of, y.at(row, k * pack));
+  }
+};
+
+/// Sums over rows of g and of g * (x - mean), where g is dy, or 0 where the ReLU was not active.
+template <class T, bool relu, int pack_size>
+struct GradientSums {
+  static constexpr int pack = pack_size;
+  ChannelStatistics statistics;
+  Rows<T> x, dy;
+  float* dgamma;
+  float* dbeta;
+
+  LOCKSTEP_HOST_DEVICE NormalizingTerms<pack> keep(Index k) const { return {statistics, k}; }
+  LOCKSTEP_HOST_DEVICE void add(const NormalizingTerms<pack>& terms, Index row, Index k, float (&first)[pack],
+                                float (&second)[pack]) const {
+    float from[pack];
+    float upper[pack];
+    load_pack(x.at(row, k), from);
+    load_pack(dy.at(row, k), upper);
+    for (int c = 0; c < pack; ++c) {
+      const float deviation = from[c] - terms.mean[c];
+      const float g = active<relu>(deviation, terms.scale[c], terms.beta[c], upper[c]);
+      first[c] += g;
+      second[c] += g * deviation;
+    }
+  }
+  LOCKSTEP_HOST_DEVICE void finish(Index k, const TwoSums& sums) const {
+    dgamma[k] = static_cast<float>(sums.second * statistics.inverse(k));
+    dbeta[k] = static_cast<float>(sums.first);
+  }
+};
+
+template <int pack>
+struct GradientTerms {
+  NormalizingTerms<pack> normalizing;
+  float offset[pack], slope[pack];  ///< of MomentsGradient
+};
+
+template <class T, bool relu, int pack>
+struct GradientX {
+  struct Loaded {
+    float x[pack], dy[pack];
+  };
+  ChannelStatistics statistics;
+  Rows<T> x, dy, dx;
+  const float* dgamma;  ///< not read where count is 0, nor dbeta
+  const float* dbeta;
+  Index count;
+
+  LOCKSTEP_HOST_DEVICE GradientTerms<pack> keep(Index k) const {
+    GradientTerms<pack> terms{{statistics, k * pack}, {}, {}};
+    for (int c = 0; count > 0 && c < pack; ++c) {
+      const Index channel = k * pack + c;
+      const MomentsGradient gradient(terms.normalizing.scale[c], statistics.inverse(channel), dgamma[channel],
+                                     dbeta[channel], count);
+      terms.offset[c] = gradient.offset;
+      terms.slope[c] = gradient.slope;
+    }
+    return terms;
+  }
+  LOCKSTEP_HOST_DEVICE Loaded load(Index row, Index k) const {
+    Loaded values;
+    load_pack(x.at(row, k * pack), values.x);
+    load_pack(dy.at(row, k * pack), values.dy);
+    return values;
+  }
+  LOCKSTEP_HOST_DEVICE void store(const GradientTerms<pack>& terms, Loaded values, Index row, Index k) const {
+    for (int c = 0; c < pack; ++c) {
+      const float scale = terms.normalizing.scale[c];
+      const float deviation = values.x[c] - terms.normalizing.mean[c];
+      const float g = active<relu>(deviation, scale, terms.normalizing.beta[c], values.dy[c]);
+      values.x[c] = MomentsGradient(terms.offset[c], terms.slope[c])(scale, g, deviation);
+    }
+    store_pack(values.x, dx.at(row, k * pack));
+  }
+};
+
+/// Calls run.operator()<T, relu>() for the type of x's elements.
+template <class Run>
+void visit_activated(const Tensor& x, bool relu, const Run& run) {
+  visit_real(x.dtype(),
+             [&]<class T>() { relu ? run.template operator()<T, true>() : run.template operator()<T, false>(); });
+}
+
+}  // namespace detail
+
+template <class Executor>
+void BatchNorm::run(Executor& on) const {
+  const Index channels = gamma.elements();
+  detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
+    const detail::Rows<T> from(x);
+    const detail::Rows<T> to(y);
+    visit_packs<T>(channels, {from, to}, [&]<int pack>() {
+      const detail::Normalize<T, with_relu, pack> f{{gamma, beta, mean, variance, epsilon}, from, to};
+      on.rows(detail::row_count(x), channels / pack, f);
+    });
+  });
+}
+
+template <class Executor>
+void BatchNormGradientSums::run(Executor& on) const {
+  const Index channels = gamma.elements();
+  detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
+    const detail::Rows<T> from(x);
+    const detail::Rows<T> upper(dy);
+    visit_packs<T>(channels, {from, upper}, [&]<int pack>() {
+      const detail::GradientSums<T, with_relu, pack> f{
+          {gamma, beta, mean, variance, epsilon}, from, upper, dgamma.data<float>(), dbeta.data<float>()};
+      sum_channels(on, detail::row_count(x), channels, f);
+    });
+  });
+}
+
+template <class Executor>
+void BatchNormGradientX::run(Executor& on) const {
+  const Index channels = gamma.elements();
+  detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
+    const detail::Rows<T> from(x);
+    const detail::Rows<T> upper(dy);
+    const detail::Rows<T> to(dx);
+    visit_packs<T>(channels, {from, upper, to}, [&]<int pack>() {
+      const float* const of_gamma = count > 0 ? dgamma.data<float>() : nullptr;
+      const float* const of_beta = count > 0 ? dbeta.data<float>() : nullptr;
+      const detail::GradientX<T, with_relu, pack> f{
+          {gamma, beta, mean, variance, epsilon}, from, upper, to, of_gamma, of_beta, count};
+      on.rows(detail::row_count(x), channels / pack, f);
+    });
+  });
+}
+
+LOCKSTEP_SHARED_KERNEL(BatchNorm)
+LOCKSTEP_SHARED_KERNEL(BatchNormGradientSums)
+LOCKSTEP_SHARED_KERNEL(BatchNormGradientX)
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/indexed_slices.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/autograd/tape.h>
+
+// How an op's backward function hands gradients to the tape.
+
+namespace lockstep {
+
+/// to += gradient, where `to` is.
+inline void accumulate(const Tensor& gradient, const Tensor& to) {
+  const ContextScope there(context_on(to.device()));
+  launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
+}
+
+/// Makes `gradient`, which nobody else reads or writes, the first contribution to input `input`, in the caller's
+/// destination if there is one.
+inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
+  const Tensor destination = c.destination(input);
+  const bool elsewhere = destination.defined() && destination.raw_data() != gradient.raw_data();
+  if (elsewhere) assign(gradient, destination);
+  const Tensor& first = elsewhere ? destination : gradient;
+  if (const IndexedSlices& rows = c.rows(input); rows.values.defined()) {
+    scatter_add(rows, first);
+    c.set_rows(input, {});
+  }
+  c.set(input, first, true);
+}
+
+/// Gives input `input` a gradient of `shape` that compute(out) writes into the dense tensor `out`, on the device of the
+/// op's result; calls nothing when it is not wanted. The first contribution is written straight to the caller's
+/// destination, if there is one that can be reached from there.
+template <class Compute>
+void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
+  if (!c.needs(input)) return;
+  const Tensor so_far = c.contributed(input);
+  const Tensor destination = so_far.defined() ? Tensor() : c.destination(input);
+  const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
+  const Tensor gradient = in_place ? destination : Tensor::empty(shape, dtype);
+  compute(gradient);
+  if (!so_far.defined()) return set_first(c, input, gradient);
+  if (c.owns_contributed(input)) return accumulate(gradient, so_far);
+  accumulate(so_far, gradient);
+  c.set(input, gradient, true);
+}
+
+/// The same for a compute(write, out) that can add to what is in `out`, too: what other ops have contributed then needs
+/// no pass of its own.
+template <class Compute>
+void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
+  if (!c.needs(input)) return;
+  const Tensor so_far = c.contributed(input);
+  const bool can_add = so_far.defined() && c.owns_contributed(input) && so_far.is_dense() && so_far.dtype() == dtype &&
+                       is_reachable(so_far, current_context().device);
+  if (can_add) return compute(Write::add, so_far);
+  contribute(
+      c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
+}
+
+/// Hands over a tensor that others may read too, such as the output's gradient or a view of it. It has the input's
+/// shape and any strides. Copied only when the caller of backward wants it elsewhere.
+inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
+  if (!c.needs(input)) return;
+  const Tensor so_far = c.contributed(input);
+  if (!so_far.defined() && !c.destination(input).defined() && !c.rows(input).values.defined())
+    c.set(input, gradient, false);
+  else if (so_far.defined() && c.owns_contributed(input))
+    accumulate(gradient, so_far);
+  else
+    contribute(
+        c, input, gradient.shape(),
+        [&](const Tensor& out) {
+          launch(kernels::Convert{gradient, out});
+        },
+        gradient.dtype());
+}
+
+/// Gives input `input` a gradient that is 0 outside of these rows.
+inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& rows) {
+  if (!c.needs(input)) return;
+  if (c.takes_rows(input)) return c.set_rows(input, joined(c.rows(input), rows));
+  if (c.contributed(input).defined() && c.owns_contributed(input)) return scatter_add(rows, c.contributed(input));
+  contribute(
+      c, input, rows.dense_shape,
+      [&](const Tensor& out) {
+        launch(kernels::Fill{out, 0});
+        scatter_add(rows, out);
+      },
+      rows.values.dtype());
+}
+
+}  // namespace lockstep

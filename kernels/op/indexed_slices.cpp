@@ -1,0 +1,93 @@
+#include "lockstep/kernels/op/indexed_slices.h"
+
+#include <algorithm>
+
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/rows_kernels.h>
+#include <lockstep/kernels/op/transfer.h>
+
+namespace lockstep {
+namespace {
+
+/// A dense tensor as (rows, the rest).
+Tensor as_rows(const Tensor& x) {
+  const std::int64_t rows = x.dim(0);
+  std::int64_t width = 1;
+  for (int axis = 1; axis < x.rank(); ++axis) width *= x.dim(axis);
+  return x.view({rows, width});
+}
+
+void check_addable(const IndexedSlices& slices) {
+  check_shapes(slices);
+  const DType dtype = slices.values.dtype();
+  require(is_real(dtype), "only rows of f32 and bf16 add up, got {}", slices.values);
+}
+
+/// The distinct indices in increasing order.
+std::vector<std::int64_t> distinct(std::vector<std::int64_t> indices) {
+  std::ranges::sort(indices);
+  const auto rest = std::ranges::unique(indices);
+  indices.erase(rest.begin(), rest.end());
+  return indices;
+}
+
+/// The rows of `a`, then those of `b`, on the calling thread's device.
+Tensor one_behind_the_other(const Tensor& a, const Tensor& b) {
+  Shape shape = a.shape();
+  shape[0] += b.dim(0);
+  const Tensor both = Tensor::empty(shape, a.dtype());
+  assign(a, both.slice_view(0, 0, a.dim(0)));
+  assign(b, both.slice_view(0, a.dim(0), shape[0]));
+  return both;
+}
+
+}  // namespace
+
+void scatter_add(const IndexedSlices& slices, const Tensor& to) try {
+  check_addable(slices);
+  require(to.shape() == slices.dense_shape && to.dtype() == slices.values.dtype(), "{} cannot be added to {}",
+          slices.text(), to);
+  const ContextScope there(context_on(to.device()));
+  const Tensor indices = make_dense(reachable_from(to.device(), slices.indices));
+  const Tensor values = make_dense(reachable_from(to.device(), slices.values));
+  const std::int64_t outside = launch(kernels::ScatterAddRows{as_rows(values), indices, as_rows(to)});
+  require(outside < 0, "index {} at place {} is outside {}",
+          outside < 0 ? 0 : indices.to_vector<std::int64_t>()[static_cast<std::size_t>(outside)], outside,
+          slices.text());
+} catch (Error& error) {
+  rethrow_from("scatter_add", error);
+}
+
+Tensor to_dense(const IndexedSlices& slices) try {
+  check_addable(slices);
+  const Tensor dense = Tensor::zeros(slices.dense_shape, slices.values.dtype());
+  scatter_add(slices, dense);
+  return dense;
+} catch (Error& error) {
+  rethrow_from("to_dense", error);
+}
+
+IndexedSlices sum_duplicates(const IndexedSlices& slices) try {
+  check_addable(slices);
+  const std::vector<std::int64_t> indices = slices.indices.to_vector<std::int64_t>();
+  if (std::ranges::adjacent_find(indices, std::ranges::greater_equal{}) == indices.end()) return slices;
+  const std::vector<std::int64_t> rows = distinct(indices);
+  std::vector<std::int64_t> places;
+  for (const std::int64_t index : indices) places.push_back(std::ranges::lower_bound(rows, index) - rows.begin());
+  const auto count = static_cast<std::int64_t>(rows.size());
+  Shape shape = slices.dense_shape;
+  shape[0] = count;
+  const IndexedSlices at_places{slices.values, Tensor::from(places, {slices.indices.elements()}), shape};
+  return {to_dense(at_places), Tensor::from(rows, {count}), slices.dense_shape};
+} catch (Error& error) {
+  rethrow_from("sum_duplicates", error);
+}
+
+IndexedSlices joined(const IndexedSlices& a, const IndexedSlices& b) {
+  if (!a.values.defined()) return b;
+  require(a.dense_shape == b.dense_shape && a.values.dtype() == b.values.dtype(), "{} and {} are not of one tensor",
+          a.text(), b.text());
+  return {one_behind_the_other(a.values, b.values), one_behind_the_other(a.indices, b.indices), a.dense_shape};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+#include "lockstep/kernels/op/transfer.h"
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/op/gradient.h>
+
+namespace lockstep {
+
+Tensor to_device(const Tensor& x, const LogicalDevice& device) try {
+  require(x.defined(), "to_device takes a tensor, got an undefined one");
+  if (x.device() == device) return x;
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), device);
+  assign(x, y);
+  if (recording({x})) {
+    record("to_device", {x}, y, [source = x.device()](BackwardContext& c) {
+      // Straight to where it is added, or wanted.
+      const Tensor to = c.contributed(0).defined() ? c.contributed(0) : c.destination(0);
+      const ContextScope back(context_on(to.defined() ? to.device() : source));
+      const Tensor& dy = c.gradient(0);
+      contribute(
+          c, 0, dy.shape(), [&](const Tensor& out) { assign(dy, out); }, dy.dtype());
+    });
+  }
+  return y;
+} catch (Error& error) {
+  rethrow_from("to_device", error);
+}
+
+Tensor reachable_from(const LogicalDevice& device, const Tensor& x) {
+  if (is_reachable(x, device)) return x;
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), device);
+  assign(x, y);
+  return y;
+}
+
+void assign(const Tensor& x, const Tensor& y) try {
+  require(x.defined() && y.defined() && x.shape() == y.shape(), "cannot assign {} to {}", x, y);
+  const LogicalDevice& from = x.device();
+  const LogicalDevice& to = y.device();
+  if (is_reachable(x, to)) {
+    const ContextScope there(context_on(to));
+    return launch(kernels::Convert{x, y});
+  }
+  // Only dense memory crosses: what is not is packed before and spread out after.
+  const ContextScope source(context_on(from));
+  const Tensor dense = make_dense(x);
+  if (y.is_dense() && y.dtype() == x.dtype()) return copy(dense, y);
+  const ContextScope destination(context_on(to));
+  const Tensor arrived = Tensor::empty(x.shape(), x.dtype());
+  copy(dense, arrived);
+  launch(kernels::Convert{arrived, y});
+} catch (Error& error) {
+  rethrow_from("assign", error);
+}
+
+}  // namespace lockstep

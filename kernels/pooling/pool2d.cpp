@@ -1,0 +1,75 @@
+#include "lockstep/kernels/pooling/pool2d.h"
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/pooling/pooling_kernels.h>
+#include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/window/window2d.h>
+
+namespace lockstep {
+namespace {
+
+/// A checked pooling: its window, and where its result goes.
+struct Pooling {
+  Window2d window;
+  Tensor y;
+};
+
+Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
+  require(x.defined() && x.rank() == 4 && is_real(x.dtype()),
+          "{}: x must be f32 or bf16 (n, height, width, channels), got {}", op, x);
+  const Size2d strides = options.strides.value_or(options.window);
+  const auto [window, size] = slide_window(op, x.shape(), options.window, strides, options.padding);
+  const Shape shape{x.dim(0), size.height, size.width, x.dim(3)};
+  const Tensor& out = options.out;
+  require(!out.defined() || (out.shape() == shape && out.dtype() == x.dtype() && is_rows(out)),
+          "{}: the output must be {} {}, dense or a channel slice, got {}", op, name(x.dtype()), shape, out);
+  return {window, out.defined() ? out : Tensor::empty(shape, x.dtype())};
+}
+
+/// For where the elements of `y` are found in their windows: the gradient needs no more of the input, which can go.
+Tensor places_in_windows(const Window2d& window, const Tensor& y) {
+  return Tensor::empty(y.shape(), window.height * window.width <= 256 ? DType::u8 : DType::i32);
+}
+
+}  // namespace
+
+Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
+  const auto [window, y] = prepare("max_pool2d", x, options);
+  const Tensor input = dense_copy(x);
+  const bool recorded = recording({input});
+  const Tensor places = recorded ? places_in_windows(window, y) : Tensor();
+  launch(kernels::MaxPool2d{input, window, y, places});
+  if (recorded)
+    record("max_pool2d", {input}, y, [shape = input.shape(), places, window = window](BackwardContext& c) {
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) {
+            launch(kernels::MaxPool2dGradient{places, window, make_rows(c.gradient(0)), out});
+          },
+          c.gradient(0).dtype());
+    });
+  return y;
+} catch (Error& error) {
+  rethrow_from("max_pool2d", error);
+}
+
+Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options) try {
+  const auto [window, y] = prepare("average_pool2d", x, options);
+  const Tensor input = dense_copy(x);
+  launch(kernels::AveragePool2d{input, window, y});
+  if (recording({input}))
+    record("average_pool2d", {input}, y, [shape = input.shape(), window = window](BackwardContext& c) {
+      contribute(
+          c, 0, shape,
+          [&](const Tensor& out) {
+            launch(kernels::AveragePool2dGradient{make_rows(c.gradient(0)), window, out});
+          },
+          c.gradient(0).dtype());
+    });
+  return y;
+} catch (Error& error) {
+  rethrow_from("average_pool2d", error);
+}
+
+}  // namespace lockstep

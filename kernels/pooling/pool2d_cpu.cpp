@@ -1,0 +1,298 @@
+// Pooling over NHWC images: each window is walked tap by tap with the channels in the inner, vectorized loop.
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <vector>
+
+#include <lockstep/kernels/executor/real.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/pooling/pooling_kernels.h>
+#include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/window/window_range.h>
+#include <lockstep/runtime/thread/parallel.h>
+
+namespace lockstep {
+namespace {
+
+using cpu::store;
+using cpu::value_of;
+using Index = std::int64_t;
+
+constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
+
+/// The images that a pooling reads, its result, and the window between them.
+struct Geometry {
+  Index images, height, width, channels, out_height, out_width;
+  Window2d window;
+
+  Geometry(const Tensor& x, const Window2d& w, const Tensor& y)
+      : images(x.dim(0)),
+        height(x.dim(1)),
+        width(x.dim(2)),
+        channels(x.dim(3)),
+        out_height(y.dim(1)),
+        out_width(y.dim(2)),
+        window(w) {}
+
+  Index image_elements() const { return height * width * channels; }
+  WindowAxis rows() const { return {height, out_height, window.height, window.stride_h, window.pad_top}; }
+  WindowAxis columns() const { return {width, out_width, window.width, window.stride_w, window.pad_left}; }
+  /// Rows of results that make a chunk worth a thread.
+  Index line_grain() const {
+    return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * window.height * window.width));
+  }
+  Index image_grain() const { return std::max<Index>(1, chunk_elements / std::max<Index>(1, image_elements())); }
+};
+
+/// The taps of one window that lie inside the image.
+struct Taps {
+  Index top, bottom, left, right;
+
+  Taps(const Geometry& g, Index out_row, Index out_column) {
+    const IndexRange covered_rows = g.rows().covered(out_row);
+    const IndexRange covered_columns = g.columns().covered(out_column);
+    top = covered_rows.begin;
+    bottom = covered_rows.end;
+    left = covered_columns.begin;
+    right = covered_columns.end;
+  }
+
+  Index count() const { return (bottom - top) * (right - left); }
+};
+
+/// visit(first element of a tap's channels) for each tap in row-major order.
+template <class T, class Visit>
+void for_each_tap(const Geometry& g, const Taps& taps, T* image, Visit&& visit) {
+  for (Index row = taps.top; row < taps.bottom; ++row)
+    for (Index column = taps.left; column < taps.right; ++column) visit(image + (row * g.width + column) * g.channels);
+}
+
+/// visit(taps, pixel) for every result of rows [begin, end) of all images' results.
+template <class Visit>
+void for_each_window(const Geometry& g, Index begin, Index end, Visit&& visit) {
+  for (Index line = begin; line < end; ++line)
+    for (Index column = 0; column < g.out_width; ++column)
+      visit(Taps(g, line % g.out_height, column), line * g.out_width + column);
+}
+
+/// The first elements of a window's taps in row-major order, as distances from the image's first.
+class TapOffsets {
+ public:
+  explicit TapOffsets(const Window2d& window) : offsets_(window.height * window.width) {}
+
+  void set(const Geometry& g, const Taps& taps) {
+    count_ = 0;
+    for (Index row = taps.top; row < taps.bottom; ++row)
+      for (Index column = taps.left; column < taps.right; ++column)
+        offsets_[count_++] = (row * g.width + column) * g.channels;
+  }
+
+  Index first() const { return offsets_[0]; }
+  /// step.operator()<4>(offsets, number of the first) for each four taps from `begin` on, then <1> for each one left:
+  /// four at a time need a quarter of the loads and stores of what is kept by channel.
+  template <class Step>
+  void by_fours(int begin, Step&& step) const {
+    int tap = begin;
+    for (; tap + 4 <= count_; tap += 4) step.template operator()<4>(offsets_.data() + tap, tap);
+    for (; tap < count_; ++tap) step.template operator()<1>(offsets_.data() + tap, tap);
+  }
+
+ private:
+  std::vector<Index> offsets_;
+  int count_ = 0;
+};
+
+/// With `placed`, also at which tap each channel's first largest element is.
+template <bool placed, class T>
+void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* places) {
+  std::copy_n(image + taps.first(), g.channels, largest);
+  if constexpr (placed) std::fill_n(places, g.channels, 0);
+  taps.by_fours(1, [&]<int count>(const Index* offsets, int number) {
+    std::array<const T*, count> tap;
+    for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
+#pragma omp simd
+    for (Index k = 0; k < g.channels; ++k) {
+      float m = value_of(largest[k]);
+      std::int32_t place = 0;
+      if constexpr (placed) place = places[k];
+      for (int t = 0; t < count; ++t) {
+        const float value = value_of(tap[t][k]);
+        const bool larger = m < value;
+        m = larger ? value : m;
+        place = larger ? number + t : place;
+      }
+      store(largest[k], m);
+      if constexpr (placed) places[k] = place;
+    }
+  });
+}
+
+/// visit(offsets of the taps, first element of the image, number of the result's pixel, an integer for each channel)
+/// for all windows.
+template <class T, class Visit>
+void for_all_windows(const Geometry& g, const T* images, Visit&& visit) {
+  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    TapOffsets offsets(g.window);
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
+    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
+      offsets.set(g, taps);
+      visit(offsets, images + pixel / (g.out_height * g.out_width) * g.image_elements(), pixel, numbers.data());
+    });
+  });
+}
+
+template <class T, class Place>
+void max_pool(const Geometry& g, const T* images, T* results, Index stride, Place* places) {
+  for_all_windows(g, images, [&](const TapOffsets& taps, const T* image, Index pixel, std::int32_t* found) {
+    largest_of_window<true>(g, taps, image, results + pixel * stride, found);
+    std::copy_n(found, g.channels, places + pixel * g.channels);
+  });
+}
+
+/// Where the gradient of an image adds up in f32: in the image itself, or, of bf16, in a buffer beside it.
+template <class T>
+class ImageSums {
+ public:
+  explicit ImageSums(const Geometry& g) : elements_(g.image_elements()) {
+    if constexpr (!in_place) buffer_.resize(static_cast<std::size_t>(elements_));
+  }
+
+  /// Zeros.
+  float* start(T* image) {
+    if constexpr (in_place)
+      return zeros(image);
+    else
+      return zeros(buffer_.data());
+  }
+  void finish(T* image) const {
+    if constexpr (!in_place) std::ranges::transform(buffer_, image, [](float sum) { return T(sum); });
+  }
+
+ private:
+  static constexpr bool in_place = std::is_same_v<T, float>;
+  float* zeros(float* sums) const {
+    std::fill_n(sums, elements_, 0.0F);
+    return sums;
+  }
+
+  Index elements_;
+  std::vector<float> buffer_{};
+};
+
+/// Adds each channel's gradient to the tap that `places` says.
+template <class T>
+void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* places, const T* gradient,
+                    float* to) {
+  taps.by_fours(0, [&]<int count>(const Index* offsets, int number) {
+    std::array<float*, count> tap;
+    for (int t = 0; t < count; ++t) tap[t] = to + offsets[t];
+#pragma omp simd
+    for (Index k = 0; k < g.channels; ++k)
+      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? value_of(gradient[k]) : 0;
+  });
+}
+
+template <class T, class Place>
+void max_pool_gradient(const Geometry& g, const Place* places, const T* gradients, Index stride, T* to) {
+  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    TapOffsets offsets(g.window);
+    ImageSums<T> sums(g);
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(g.channels));
+    for (Index image = begin; image < end; ++image) {
+      T* const image_gradient = to + image * g.image_elements();
+      float* const sum = sums.start(image_gradient);
+      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
+        offsets.set(g, taps);
+        std::copy_n(places + pixel * g.channels, g.channels, numbers.begin());
+        add_to_largest(g, offsets, numbers.data(), gradients + pixel * stride, sum);
+      });
+      sums.finish(image_gradient);
+    }
+  });
+}
+
+template <class T>
+void average_pool(const Geometry& g, const T* images, T* results, Index stride) {
+  parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
+    std::vector<float> sums(static_cast<std::size_t>(g.channels));
+    float* const sum = sums.data();
+    for_each_window(g, begin, end, [&](const Taps& taps, Index pixel) {
+      std::ranges::fill(sums, 0.0F);
+      const Index image = pixel / (g.out_height * g.out_width);
+      for_each_tap(g, taps, images + image * g.image_elements(), [&](const T* tap) {
+#pragma omp simd
+        for (Index k = 0; k < g.channels; ++k) sum[k] += value_of(tap[k]);
+      });
+      T* const mean = results + pixel * stride;
+      const float count = static_cast<float>(taps.count());
+#pragma omp simd
+      for (Index k = 0; k < g.channels; ++k) store(mean[k], sum[k] / count);
+    });
+  });
+}
+
+template <class T>
+void average_pool_gradient(const Geometry& g, const T* gradients, Index stride, T* to) {
+  parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
+    ImageSums<T> sums(g);
+    for (Index image = begin; image < end; ++image) {
+      T* const image_gradient = to + image * g.image_elements();
+      float* const sum = sums.start(image_gradient);
+      for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
+        const T* const gradient = gradients + pixel * stride;
+        const float count = static_cast<float>(taps.count());
+        for_each_tap(g, taps, sum, [&](float* tap) {
+#pragma omp simd
+          for (Index k = 0; k < g.channels; ++k) tap[k] += value_of(gradient[k]) / count;
+        });
+      });
+      sums.finish(image_gradient);
+    }
+  });
+}
+
+/// visit(places' first element), which are u8 or i32.
+template <class Visit>
+void visit_places(const Tensor& places, Visit&& visit) {
+  if (places.dtype() == DType::u8)
+    visit(places.data<std::uint8_t>());
+  else
+    visit(places.data<std::int32_t>());
+}
+
+}  // namespace
+
+void kernels::MaxPool2d::on_cpu() const {
+  const Geometry g(x, window, y);
+  const Index stride = row_stride(y);
+  visit_real(x.dtype(), [&]<class T>() {
+    T* const results = y.data<T>();
+    if (places.defined())
+      return visit_places(places, [&](auto* first) { max_pool(g, x.data<T>(), results, stride, first); });
+    for_all_windows(g, x.data<T>(), [&](const TapOffsets& taps, const T* image, Index pixel, std::int32_t*) {
+      largest_of_window<false>(g, taps, image, results + pixel * stride, nullptr);
+    });
+  });
+}
+
+void kernels::MaxPool2dGradient::on_cpu() const {
+  const Geometry g(dx, window, dy);
+  visit_real(dx.dtype(), [&]<class T>() {
+    visit_places(places,
+                 [&](const auto* first) { max_pool_gradient(g, first, dy.data<T>(), row_stride(dy), dx.data<T>()); });
+  });
+}
+
+void kernels::AveragePool2d::on_cpu() const {
+  visit_real(x.dtype(),
+             [&]<class T>() { average_pool(Geometry(x, window, y), x.data<T>(), y.data<T>(), row_stride(y)); });
+}
+
+void kernels::AveragePool2dGradient::on_cpu() const {
+  visit_real(dx.dtype(), [&]<class T>() {
+    average_pool_gradient(Geometry(dx, window, dy), dy.data<T>(), row_stride(dy), dx.data<T>());
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <lockstep/kernels/elementwise/math.h>
+#include <lockstep/runtime/core/host_device.h>
+
+// One unit of a GRU at one time step (Cho et al. 2014), in Keras' terms and with its reset_after: gates z (update), r
+// (reset) and h (the candidate), the reset applied to the state's part of the candidate's sum.
+
+namespace lockstep {
+
+struct GruUnit {
+  float update, reset, candidate;  ///< the gates after their activations
+  float h;                         ///< the unit's new state
+};
+
+/// From the sums' parts that come from the input (x) and from the state (s), and the state before.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnit gru_unit(float x_z, float x_r, float x_h, float s_z,
+                                                                    float s_r, float s_h, float h_before) {
+  GruUnit unit{};
+  unit.update = sigmoid_f32(x_z + s_z);
+  unit.reset = sigmoid_f32(x_r + s_r);
+  unit.candidate = tanh_f32(x_h + unit.reset * s_h);
+  unit.h = unit.update * h_before + (1.0F - unit.update) * unit.candidate;
+  return unit;
+}
+
+/// With respect to both parts of the sums, which differ for the candidate alone, and, directly, to the state before.
+struct GruUnitGradient {
+  float sum_z, sum_r, x_h, s_h, h_before;
+};
+
+/// From the gradient of h; `unit.h` is not read.
+[[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnitGradient gru_unit_gradient(const GruUnit& unit, float s_h,
+                                                                                     float h_before, float dh) {
+  GruUnitGradient gradient{};
+  gradient.x_h = dh * (1.0F - unit.update) * (1.0F - unit.candidate * unit.candidate);
+  gradient.s_h = gradient.x_h * unit.reset;
+  gradient.sum_z = dh * (h_before - unit.candidate) * unit.update * (1.0F - unit.update);
+  gradient.sum_r = gradient.x_h * s_h * unit.reset * (1.0F - unit.reset);
+  gradient.h_before = dh * unit.update;
+  return gradient;
+}
+
+}  // namespace lockstep

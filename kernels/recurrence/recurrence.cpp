@@ -1,0 +1,73 @@
+#include "lockstep/kernels/recurrence/recurrence.h"
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/reduction/reduction_kernels.h>
+
+namespace lockstep::recurrence {
+namespace {
+
+/// Calls visit(step of `by_time` (time, n, k), the same step of `by_row` (n, time, k)) for each step, both (n, 1, k).
+template <class Visit>
+void for_each_step(const Tensor& by_time, const Tensor& by_row, const Visit& visit) {
+  const Shape step{by_row.dim(0), 1, by_row.dim(2)};
+  for (std::int64_t s = 0; s < by_row.dim(1); ++s)
+    visit(by_time.slice_view(0, s, s + 1).view(step), by_row.slice_view(1, s, s + 1));
+}
+
+}  // namespace
+
+void check_operands(const char* op, int gates, const Tensor& x, const Tensor& kernel, const Tensor& recurrent) {
+  require(x.defined() && x.rank() == 3 && x.dtype() == DType::f32 && x.dim(1) >= 1 && x.dim(2) >= 1,
+          "{}: x must be f32 (n, time, features), got {}", op, x);
+  require(recurrent.defined() && recurrent.rank() == 2 && recurrent.dtype() == DType::f32 && recurrent.dim(0) >= 1 &&
+              recurrent.dim(1) == gates * recurrent.dim(0),
+          "{}: the recurrent kernel must be f32 (units, {} units), got {}", op, gates, recurrent);
+  require(kernel.defined() && kernel.dtype() == DType::f32 && kernel.shape() == Shape{x.dim(2), recurrent.dim(1)},
+          "{}: the kernel for x {} and recurrent kernel {} must be f32 ({}, {}), got {}", op, x.shape(),
+          recurrent.shape(), x.dim(2), recurrent.dim(1), kernel);
+}
+
+Tensor step_of(const Tensor& x, std::int64_t s) { return x.slice_view(0, s, s + 1).view({x.dim(1), x.dim(2)}); }
+
+Tensor as_matrix(const Tensor& x) { return x.view({x.dim(0) * x.dim(1), x.dim(2)}); }
+
+Tensor time_first(const Tensor& x) {
+  const Tensor result = Tensor::empty({x.dim(1), x.dim(0), x.dim(2)});
+  for_each_step(result, x, [](const Tensor& to, const Tensor& from) { launch(kernels::Convert{from, to}); });
+  return result;
+}
+
+void write_rows_first(const Tensor& x, const Tensor& out) {
+  for_each_step(x, out, [](const Tensor& from, const Tensor& to) { launch(kernels::Convert{from, to}); });
+}
+
+Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units) {
+  const Tensor result = Tensor::empty({steps, n, units});
+  launch(kernels::Fill{step_of(result, 0), 0});
+  return result;
+}
+
+Tensor result_of(const Tensor& states, bool return_sequences) {
+  const std::int64_t time = states.dim(0) - 1;
+  const std::int64_t n = states.dim(1);
+  const std::int64_t units = states.dim(2);
+  const Tensor y = Tensor::empty(return_sequences ? Shape{n, time, units} : Shape{n, units});
+  if (return_sequences)
+    write_rows_first(states.slice_view(0, 1, time + 1), y);
+  else
+    copy(step_of(states, time), y);
+  return y;
+}
+
+void add_gradient_of_result(const Tensor& dy, std::int64_t s, std::int64_t time, const Tensor& dh) {
+  if (dy.rank() == 3)
+    launch(kernels::Accumulate{dy.slice_view(1, s, s + 1), 1, dh.view({dh.dim(0), 1, dh.dim(1)})});
+  else if (s == time - 1)
+    launch(kernels::Accumulate{dy, 1, dh});
+}
+
+void sum_rows(const Tensor& dsums, const Tensor& dbias) {
+  launch(kernels::SumMiddle{dsums.view({1, dsums.dim(0), dsums.dim(1)}), dbias.view({1, dsums.dim(1)})});
+}
+
+}  // namespace lockstep::recurrence

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include <lockstep/kernels/executor/parallel_strided.h>
+#include <lockstep/kernels/executor/real.h>
+#include <lockstep/kernels/scan/scan_kernels.h>
+
+namespace lockstep {
+namespace {
+
+constexpr std::int64_t tile = 512;  // columns that are summed side by side: 2 KiB of sums
+
+/// Of up to `tile` columns side by side, each from its first element on. `stride`: elements from one row to the next,
+/// negative from the last row to the first.
+template <class T>
+void sum_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, bool exclusive, T* y) {
+  float sums[tile];
+  std::fill_n(sums, columns, 0.0F);
+  for (std::int64_t r = 0; r < rows; ++r, x += stride, y += stride)
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const float before = sums[c];
+      sums[c] = before + cpu::value_of(x[c]);
+      cpu::store(y[c], exclusive ? before : sums[c]);
+    }
+}
+
+}  // namespace
+
+void kernels::CumulativeSum::on_cpu() const {
+  if (x.elements() == 0) return;
+  const std::int64_t n = x.dim(1);
+  const std::int64_t inner = x.dim(2);
+  const std::int64_t tiles = (inner + tile - 1) / tile;
+  const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / (n * std::min(inner, tile)));
+  visit_real(x.dtype(), [&]<class T>() {
+    parallel_for(x.dim(0) * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = begin; part < end; ++part) {
+        const std::int64_t column = part % tiles * tile;
+        const std::int64_t first = part / tiles * n * inner + column + (reverse ? (n - 1) * inner : 0);
+        sum_rows(x.data<T>() + first, n, reverse ? -inner : inner, std::min(tile, inner - column), exclusive,
+                 y.data<T>() + first);
+      }
+    });
+  });
+}
+
+}  // namespace lockstep

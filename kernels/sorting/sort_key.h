@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include <lockstep/kernels/elementwise/math.h>
+#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/runtime/core/host_device.h>
+
+// Numbers as unsigned keys: what is sorted by them has one order on every device.
+
+namespace lockstep {
+
+/// How many of a key's low bits tell numbers of T apart; the others are 0.
+template <class T>
+inline constexpr int sort_key_bits = 8 * static_cast<int>(sizeof(T));
+
+namespace detail {
+/// In the order of the numbers: 0 and -0 have one key, and so have all NaN, the largest.
+LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
+  if (x != x) return 0xffffffffU;
+  if (x == 0) return 0x80000000U;
+  const std::uint32_t bits = bits_of(x);
+  return bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
+}
+}  // namespace detail
+
+/// Of f32 or bf16, smaller for what comes first.
+template <class T>
+LOCKSTEP_HOST_DEVICE std::uint32_t sort_key(const T& x, SortDirection direction) {
+  constexpr int unused_bits = 32 - sort_key_bits<T>;
+  const std::uint32_t key = detail::ascending_key(static_cast<float>(x));
+  return (direction == SortDirection::ascending ? key : ~key) >> unused_bits;
+}
+
+}  // namespace lockstep

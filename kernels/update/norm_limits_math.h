@@ -1,0 +1,15 @@
+#pragma once
+
+#include <lockstep/kernels/update/norm_limit_options.h>
+#include <lockstep/runtime/core/host_device.h>
+
+namespace lockstep {
+
+/// What a vector of this norm is multiplied by; as MinMaxNorm of keras.constraints in Keras 3 has it. NaN stays NaN.
+LOCKSTEP_HOST_DEVICE inline double norm_factor(const NormLimits& limits, double norm) {
+  const double large = norm < limits.min_value ? limits.min_value : norm;
+  const double within = large > limits.max_value ? limits.max_value : large;
+  return (limits.rate * within + (1 - limits.rate) * norm) / (limits.epsilon + norm);
+}
+
+}  // namespace lockstep

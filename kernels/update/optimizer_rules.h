@@ -1,0 +1,214 @@
+#pragma once
+
+#include <cmath>
+
+#include <lockstep/kernels/update/update.h>
+#include <lockstep/runtime/core/host_device.h>
+
+// One element of an optimizer's step: the new parameter from the old one and the reduced gradient; state in place. A
+// rule is an object for one number of slots, so that loops over elements have no branches on options that change the
+// memory that they touch. Formulas and order of operations of keras.optimizers in Keras 3.
+
+namespace lockstep {
+
+/// The gradient that a rule sees. NaN stays NaN.
+LOCKSTEP_HOST_DEVICE inline float scaled_and_clipped(const OptimizerStep& step, float gradient) {
+  gradient *= step.gradient_scale;
+  const float above = gradient < -step.clip_value ? -step.clip_value : gradient;
+  return above > step.clip_value ? step.clip_value : above;
+}
+
+LOCKSTEP_HOST_DEVICE inline float decayed(const OptimizerStep& step, float w) { return w - w * step.decay; }
+
+LOCKSTEP_HOST_DEVICE inline float averaged(const OptimizerStep& step, float average, float w) {
+  return step.average_momentum * average + (1 - step.average_momentum) * w;
+}
+
+struct SgdRule {
+  static constexpr int slots = 0;
+  explicit SgdRule(const SgdStep& step) : learning_rate(step.learning_rate) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient) const { return w - learning_rate * gradient; }
+
+  float learning_rate;
+};
+
+struct MomentumRule {
+  static constexpr int slots = 1;
+  explicit MomentumRule(const SgdStep& step) : s(step) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& velocity) const {
+    const float step = gradient * s.learning_rate;
+    velocity = velocity * s.momentum - step;
+    return w + (s.nesterov ? velocity * s.momentum - step : velocity);
+  }
+
+  SgdStep s;
+};
+
+/// What Adam and its kin keep of the gradients.
+struct Moments {
+  Moments(double beta_1, double beta_2)
+      : rest_1(static_cast<float>(1 - beta_1)), rest_2(static_cast<float>(1 - beta_2)) {}
+
+  LOCKSTEP_HOST_DEVICE void add(float gradient, float& m, float& v) const {
+    m = m + (gradient - m) * rest_1;
+    v = v + (gradient * gradient - v) * rest_2;
+  }
+
+  float rest_1;  ///< 1 - beta_1
+  float rest_2;  ///< 1 - beta_2
+};
+
+struct AdamRule {
+  static constexpr int slots = 2;
+  explicit AdamRule(const AdamStep& step)
+      : alpha(static_cast<float>(step.learning_rate * std::sqrt(1.0 - std::pow(step.beta_2, step.t)) /
+                                 (1.0 - std::pow(step.beta_1, step.t)))),
+        epsilon(step.epsilon),
+        moments(step.beta_1, step.beta_2) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& m, float& v) const {
+    moments.add(gradient, m, v);
+    return w - m * alpha / (std::sqrt(v) + epsilon);
+  }
+
+  float alpha;  ///< the learning rate with the bias correction
+  float epsilon;
+  Moments moments;
+};
+
+struct AmsgradRule {
+  static constexpr int slots = 3;
+  explicit AmsgradRule(const AdamStep& step) : adam(step) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& m, float& v, float& largest) const {
+    adam.moments.add(gradient, m, v);
+    largest = largest > v ? largest : v;
+    return w - m * adam.alpha / (std::sqrt(largest) + adam.epsilon);
+  }
+
+  AdamRule adam;
+};
+
+/// The direction, whatever the parameter.
+struct LambDirectionRule {
+  static constexpr int slots = 2;
+  explicit LambDirectionRule(const LambDirectionStep& step)
+      : correction_1(static_cast<float>(1.0 - std::pow(step.beta_1, step.t))),
+        correction_2(static_cast<float>(1.0 - std::pow(step.beta_2, step.t))),
+        epsilon(step.epsilon),
+        moments(step.beta_1, step.beta_2) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float, float gradient, float& m, float& v) const {
+    moments.add(gradient, m, v);
+    return m / correction_1 / (std::sqrt(v / correction_2) + epsilon);
+  }
+
+  float correction_1;
+  float correction_2;
+  float epsilon;
+  Moments moments;
+};
+
+/// What all kinds of RMSprop share.
+struct RmspropScale {
+  explicit RmspropScale(const RmspropStep& step)
+      : learning_rate(step.learning_rate),
+        rho(static_cast<float>(step.rho)),
+        rest(static_cast<float>(1 - step.rho)),
+        epsilon(step.epsilon) {}
+
+  LOCKSTEP_HOST_DEVICE float plain(float gradient, float& v) const {
+    v = rho * v + rest * (gradient * gradient);
+    return learning_rate * gradient / std::sqrt(v + epsilon);
+  }
+  LOCKSTEP_HOST_DEVICE float centered(float gradient, float& v, float& average) const {
+    v = rho * v + rest * (gradient * gradient);
+    average = rho * average + rest * gradient;
+    return learning_rate * gradient / std::sqrt(v - average * average + epsilon);
+  }
+
+  float learning_rate;
+  float rho;
+  float rest;  ///< 1 - rho
+  float epsilon;
+};
+
+struct RmspropRule {
+  static constexpr int slots = 1;
+  explicit RmspropRule(const RmspropStep& step) : scale(step) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& v) const {
+    return w - scale.plain(gradient, v);
+  }
+
+  RmspropScale scale;
+};
+
+struct CenteredRmspropRule {
+  static constexpr int slots = 2;
+  explicit CenteredRmspropRule(const RmspropStep& step) : scale(step) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& v, float& average) const {
+    return w - scale.centered(gradient, v, average);
+  }
+
+  RmspropScale scale;
+};
+
+struct RmspropMomentumRule {
+  static constexpr int slots = 2;
+  explicit RmspropMomentumRule(const RmspropStep& step) : scale(step), momentum(step.momentum) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& v, float& moved) const {
+    moved = momentum * moved + scale.plain(gradient, v);
+    return w - moved;
+  }
+
+  RmspropScale scale;
+  float momentum;
+};
+
+struct CenteredRmspropMomentumRule {
+  static constexpr int slots = 3;
+  explicit CenteredRmspropMomentumRule(const RmspropStep& step) : scale(step), momentum(step.momentum) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& v, float& moved, float& average) const {
+    moved = momentum * moved + scale.centered(gradient, v, average);
+    return w - moved;
+  }
+
+  RmspropScale scale;
+  float momentum;
+};
+
+struct AdagradRule {
+  static constexpr int slots = 1;
+  explicit AdagradRule(const AdagradStep& step) : s(step) {}
+
+  LOCKSTEP_HOST_DEVICE float operator()(float w, float gradient, float& accumulated) const {
+    accumulated = accumulated + gradient * gradient;
+    return w - s.learning_rate * gradient / std::sqrt(accumulated + s.epsilon);
+  }
+
+  AdagradStep s;
+};
+
+/// Calls f with the rule of a step.
+template <class F>
+auto visit_rule(const OptimizerStep::Rule& rule, F&& f) {
+  if (const auto* const sgd = std::get_if<SgdStep>(&rule))
+    return sgd->momentum == 0.0F ? f(SgdRule(*sgd)) : f(MomentumRule(*sgd));
+  if (const auto* const adam = std::get_if<AdamStep>(&rule))
+    return adam->amsgrad ? f(AmsgradRule(*adam)) : f(AdamRule(*adam));
+  if (const auto* const rmsprop = std::get_if<RmspropStep>(&rule)) {
+    if (rmsprop->momentum == 0.0F)
+      return rmsprop->centered ? f(CenteredRmspropRule(*rmsprop)) : f(RmspropRule(*rmsprop));
+    return rmsprop->centered ? f(CenteredRmspropMomentumRule(*rmsprop)) : f(RmspropMomentumRule(*rmsprop));
+  }
+  if (const auto* const adagrad = std::get_if<AdagradStep>(&rule)) return f(AdagradRule(*adagrad));
+  return f(LambDirectionRule(std::get<LambDirectionStep>(rule)));
+}
+
+}  // namespace lockstep

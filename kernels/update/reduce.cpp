@@ -1,0 +1,24 @@
+#include "lockstep/kernels/update/reduce.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+namespace lockstep {
+
+ReduceOp parse_reduce_op(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod})
+    if (lower == name(op)) return op;
+  fail("'{}' is no reduction; choose sum, mean, max, min or prod", text);
+}
+
+void check_reducible(ReduceOp op, DType dtype) {
+  require(dtype != DType::u8, "{} combines f32, bf16, i32 and i64 values, got {}", name(op), name(dtype));
+  const bool whole = dtype == DType::i32 || dtype == DType::i64;
+  require(!whole || op != ReduceOp::mean,
+          "the mean of {} values need not be a whole number: convert them to f32, or take their sum", name(dtype));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep {
+
+/// Size, strides, explicit padding and, of a convolution, the distance of taps of a window.
+struct Window2d {
+  ///@{
+  /// In rows and columns of x.
+  std::int64_t height = 1, width = 1;
+  std::int64_t stride_h = 1, stride_w = 1;
+  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::int64_t dilation_h = 1, dilation_w = 1;
+  ///@}
+};
+
+/// Keras' padding: `same` pads so that output = ceil(input / stride), the odd row or column at the end.
+enum class Padding { valid, same };
+
+/// One size per spatial axis.
+struct Size2d {
+  /// None: 0 x 0.
+  constexpr Size2d() = default;
+  /// One number means both, as in Keras.
+  constexpr Size2d(std::int64_t both) : height(both), width(both) {}  // NOLINT: implicit
+  /// One for each axis.
+  constexpr Size2d(std::int64_t height, std::int64_t width) : height(height), width(width) {}
+
+  std::int64_t height = 0;  ///< along axis 1 of (n, h, w, c)
+  std::int64_t width = 0;   ///< along axis 2
+};
+
+}  // namespace lockstep
