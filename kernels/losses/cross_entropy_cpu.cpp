@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <lockstep/kernels/losses/cross_entropy_math.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
@@ -43,6 +44,18 @@ RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
   return row;
 }
 
+/// term(begin) + ... + term(end - 1), in lanes so that it can be vectorized.
+template <class Term>
+double sum_in_lanes(std::int64_t begin, std::int64_t end, const Term& term) {
+  constexpr std::int64_t lanes = 8;
+  double lane[lanes] = {};
+  std::int64_t i = begin;
+  for (; i + lanes <= end; i += lanes)
+    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += term(i + l);
+  for (std::int64_t l = 0; i + l < end; ++l) lane[l] += term(i + l);
+  return std::accumulate(lane, lane + lanes, 0.0);
+}
+
 }  // namespace
 
 void kernels::Softmax::on_cpu() const {
@@ -59,10 +72,9 @@ void kernels::SoftmaxGradient::on_cpu() const {
   float* to = dx.data<float>();
   const std::int64_t n = y.dim(1);
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
-    double dot = 0;
-#pragma omp simd reduction(+ : dot)
-    for (std::int64_t i = at; i < at + n; ++i) dot += static_cast<double>(upper[i]) * static_cast<double>(out[i]);
-    for (std::int64_t i = at; i < at + n; ++i) to[i] = softmax_gradient_of(out[i], upper[i], static_cast<float>(dot));
+    const auto product = [=](std::int64_t i) { return static_cast<double>(upper[i]) * static_cast<double>(out[i]); };
+    const auto dot = static_cast<float>(sum_in_lanes(at, at + n, product));
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = softmax_gradient_of(out[i], upper[i], dot);
   });
 }
 
@@ -84,11 +96,8 @@ void kernels::LogSoftmaxGradient::on_cpu() const {
   float* to = dx.data<float>();
   const std::int64_t n = y.dim(1);
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = at; i < at + n; ++i) sum += static_cast<double>(upper[i]);
-    for (std::int64_t i = at; i < at + n; ++i)
-      to[i] = log_softmax_gradient_of(out[i], upper[i], static_cast<float>(sum));
+    const auto sum = static_cast<float>(sum_in_lanes(at, at + n, [=](std::int64_t i) { return double{upper[i]}; }));
+    for (std::int64_t i = at; i < at + n; ++i) to[i] = log_softmax_gradient_of(out[i], upper[i], sum);
   });
 }
 
