@@ -1,6 +1,8 @@
 #include "lockstep/runtime/memory/allocator.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <new>
 #include <utility>
@@ -174,16 +176,39 @@ void CachingAllocator::set_memory_limit(std::size_t bytes) {
   stats_.memory_limit = bytes;
 }
 
+namespace {
+
+/// The allocators of all devices, made by their first use. Those of usual numbers are found without a lock, since every
+/// tensor asks.
+class Allocators {
+ public:
+  CachingAllocator& of(const LogicalDevice& device) {
+    const auto index = static_cast<std::size_t>(device.index);
+    auto& quick = quick_[device.kind == DeviceKind::gpu ? 1 : 0];
+    if (index < quick.size())
+      if (CachingAllocator* const found = quick[index].load(std::memory_order_acquire)) return *found;
+    const std::lock_guard lock(mutex_);
+    auto& found = all_[{device.kind, device.index}];
+    if (!found) found = std::make_shared<CachingAllocator>(device, memory_resource(device));
+    if (index < quick.size()) quick[index].store(found.get(), std::memory_order_release);
+    return *found;
+  }
+
+ private:
+  std::array<std::array<std::atomic<CachingAllocator*>, 64>, 2> quick_{};  ///< by kind and index
+  std::mutex mutex_;                                                       ///< of what follows
+  std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>> all_;
+};
+
+}  // namespace
+
 CachingAllocator& allocator(const LogicalDevice& device) {
   if (CachingAllocator* const of_pool = MemoryPoolScope::allocator_of(device)) return *of_pool;
   // Never destroyed: at the program's end a GPU's driver may be gone before the memory.
-  static auto& mutex = *new std::mutex;
-  static auto& allocators = *new std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>>;
-  const std::lock_guard lock(mutex);
-  auto& found = allocators[{device.kind, device.index}];
-  if (!found) found = std::make_shared<CachingAllocator>(device, memory_resource(device));
-  if (device.memory_limit > 0) found->set_memory_limit(device.memory_limit);
-  return *found;
+  static auto& allocators = *new Allocators;
+  CachingAllocator& found = allocators.of(device);
+  if (device.memory_limit > 0) found.set_memory_limit(device.memory_limit);
+  return found;
 }
 
 }  // namespace lockstep
