@@ -19,9 +19,9 @@ struct Operand {
   Operand(const T* begin, std::int64_t count)
       : flat{begin, static_cast<std::size_t>(count) * sizeof(T), alignof(T)}, reach(contracts::Reach::all) {}
 
-  const Tensor* tensor = nullptr;  ///< null: flat memory
-  contracts::Use flat;             ///< of flat memory
-  contracts::Reach reach = contracts::Reach::own;
+  const Tensor* tensor = nullptr;                  ///< null: flat memory
+  contracts::Use flat;                             ///< of flat memory
+  contracts::Reach reach = contracts::Reach::own;  ///< whose memory it may be
 };
 
 /// A tensor that any GPU may own.

@@ -158,7 +158,8 @@ TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
   const Results before{Tensor::full({6}, 1, DType::bf16)};
   expect_same(before, [&](const Runner& run, const Results& out) { run(kernels::Convert{x, out[0]}); });
   const Tensor y = Tensor::empty({6}, DType::bf16);
-  Runner(Source::shared)(kernels::Convert{x, y});
+  const Runner shared(Source::shared);
+  shared(kernels::Convert{x, y});
   const std::vector<float> rounded = y.to_vector<float>();
   EXPECT_EQ(rounded[0], std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(rounded[2]));
