@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <type_traits>
 
@@ -82,13 +83,15 @@ Turn::~Turn() {
 }
 
 bool is_hdf5(const std::string& path) {
+  std::array<char, 2> first{};
+  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
   const Turn turn;
-  return H5Fis_hdf5(path.c_str()) > 0;
+  return first != std::array{'P', 'K'} && H5Fis_hdf5(path.c_str()) > 0;
 }
 
 Reader::Reader(std::string path) : path_(std::move(path)) {
   check_readable(path_);
-  require<InputError>(H5Fis_hdf5(path_.c_str()) > 0, "{}: this is not an HDF5 file", path_);
+  require<InputError>(is_hdf5(path_), "{}: this is not an HDF5 file", path_);
   file_ = Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   require<InputError>(file_.valid(), "{}: cannot be opened as an HDF5 file: {}", path_, last_error());
 }

@@ -64,7 +64,8 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Whether there is a file of this format; false for one that cannot be read.
+/// Whether there is a file of this format; false for one that cannot be read, and for a zip archive: HDF5 also finds
+/// what begins at byte 512, 1024, 2048, ..., such as a file that lies there in an archive.
 bool is_hdf5(const std::string& path);
 
 /// A file for reading. Only what is stored in the file itself is read: links that lead elsewhere are refused.

@@ -148,6 +148,22 @@ TEST_F(Hdf5File, NamesFilesThatCannotBeRead) {
   }
 }
 
+// HDF5 looks for the beginning of a file at byte 512, too, where one in a .keras archive may lie by chance.
+TEST_F(Hdf5File, IsNotAFileInAZipArchive) {
+  write_example();
+  const std::string whole = contents_of(file_);
+  const auto begin = [&](std::string first) {
+    first.resize(512);
+    write_text(file_, first + whole);
+  };
+  begin("MATLAB 7.3 MAT-file");
+  EXPECT_TRUE(hdf5::is_hdf5(file_));
+  EXPECT_EQ(Reader(file_).shape_of("a/b/values"), Shape({2, 3}));
+  begin("PK\3\4");
+  EXPECT_FALSE(hdf5::is_hdf5(file_));
+  EXPECT_EQ(failure(), file_ + ": this is not an HDF5 file");
+}
+
 TEST_F(Hdf5File, RefusesEveryFileThatIsCutShort) {
   write_example();
   const std::string whole = contents_of(file_);
