@@ -26,18 +26,29 @@ const char* const format_version = "3.15.1";  // of Keras, whose layout this is
 
 /// Layers whose weights one group of a file has.
 struct Holder {
+  struct Part {
+    Layer layer;
+    bool frozen = false;  ///< by the outermost model alone
+  };
   std::string group;
   std::string name;
-  std::vector<Layer> layers{};
+  std::vector<Part> parts{};
+  bool trains = true;  ///< the model that the layers are of, as a whole
 
-  /// In the file's order: those that train, then the others, each with its layer.
+  /// In the file's order, each with its layer: those that train, then the others, but all in their layers' order if the
+  /// whole does not train. What the outermost model says counts for neither.
   std::vector<std::pair<Layer, Variable>> weights() const {
-    std::vector<std::pair<Layer, Variable>> all;
-    for (const bool trained : {true, false})
-      for (const Layer& layer : layers)
-        for (const Variable& variable : layer.impl().variables())
-          if (variable.trainable() == trained) all.emplace_back(layer, variable);
-    return all;
+    std::vector<std::pair<Layer, Variable>> trained;
+    std::vector<std::pair<Layer, Variable>> others;
+    for (const auto& [layer, frozen] : parts) {
+      for (const Variable& variable : layer.impl().variables()) {
+        const bool is_statistic = variable.synchronization() == Synchronization::on_read;
+        const bool is_trained = trains && (variable.trainable() || (frozen && !is_statistic));
+        (is_trained ? trained : others).emplace_back(layer, variable);
+      }
+    }
+    trained.insert(trained.end(), others.begin(), others.end());
+    return trained;
   }
 
   std::vector<Variable> variables() const {
@@ -48,6 +59,14 @@ struct Holder {
 };
 
 std::string root_of_weights(const hdf5::Reader& file) { return file.has_group(weights_group) ? weights_group : ""; }
+
+std::string first_of(const std::vector<std::string>& texts) { return texts.empty() ? "" : texts.front(); }
+
+/// Nothing when there is no such attribute.
+std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attribute) {
+  if (!file.has_attribute("/", attribute)) return {};
+  return parse_json(first_of(file.attribute("/", attribute)), fmt::format("{}: {:?}", file.path(), attribute));
+}
 
 using Values = std::vector<std::pair<Variable, Tensor>>;
 
@@ -71,9 +90,27 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values)
   }
 }
 
-void read_holders(const hdf5::Reader& file, const std::vector<Holder>& holders) {
+/// The groups of models that are layers of the file's one and do not train as a whole, if the file says what it is.
+std::set<std::string> groups_of_frozen_models(const hdf5::Reader& file) {
+  std::set<std::string> groups;
+  const Json model = read_json(file, "model_config").value_or(Json::object());
+  const Json config = model.is_object() ? model.value("config", Json::object()) : Json::object();
+  for (const Json& layer : config.is_object() ? config.value("layers", Json::array()) : Json::array()) {
+    const Json options = layer.is_object() ? layer.value("config", Json::object()) : Json::object();
+    if (!options.is_object() || !options.contains("layers") || options.value("trainable", Json()) != false) continue;
+    if (const Json name = options.value("name", Json()); name.is_string())
+      groups.insert(fmt::format("{}/{}", weights_group, name.get<std::string>()));
+  }
+  return groups;
+}
+
+void read_holders(const hdf5::Reader& file, std::vector<Holder> holders) {
+  const std::set<std::string> frozen = groups_of_frozen_models(file);
   Values values;
-  for (const Holder& holder : holders) read_holder(file, holder, values);
+  for (Holder& holder : holders) {
+    holder.trains = !frozen.contains(holder.group);
+    read_holder(file, holder, values);
+  }
   for (const auto& [variable, value] : values) variable.assign(value);
 }
 
@@ -94,7 +131,7 @@ std::vector<Holder> holders_of(const NestedModel& model) {
   for (const ModelPart& part : model.layers) {
     Holder holder{.group = {}, .name = part.layer ? part.layer->name() : part.model->name};
     for (const Layer& layer : part.layer ? std::vector{*part.layer} : layers_of(*part.model))
-      if (seen.insert(&layer.impl()).second) holder.layers.push_back(layer);
+      if (seen.insert(&layer.impl()).second) holder.parts.push_back({.layer = layer});
     holders.push_back(std::move(holder));
   }
   return holders;
@@ -119,7 +156,7 @@ bool are_named(const std::vector<std::string>& groups, const std::vector<Holder>
 std::vector<Holder> joined_if_nested(const hdf5::Reader& file, const std::string& group,
                                      const std::vector<Holder>& holders) {
   Holder all{.group = group, .name = group};
-  for (const Holder& holder : holders) all.layers.insert(all.layers.end(), holder.layers.begin(), holder.layers.end());
+  for (const Holder& holder : holders) all.parts.insert(all.parts.end(), holder.parts.begin(), holder.parts.end());
   if (file.attribute(group, "weight_names").size() != all.variables().size()) return holders;
   return {all};
 }
@@ -164,14 +201,6 @@ OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
     found.order = names.front().ends_with("iteration:0") ? tensorflow_2_11 : keras_2;
   found.counts_first = !names.empty() && names.front().ends_with("/iterations:0");
   return found;
-}
-
-std::string first_of(const std::vector<std::string>& texts) { return texts.empty() ? "" : texts.front(); }
-
-/// Nothing when there is no such attribute.
-std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attribute) {
-  if (!file.has_attribute("/", attribute)) return {};
-  return parse_json(first_of(file.attribute("/", attribute)), fmt::format("{}: {:?}", file.path(), attribute));
 }
 
 }  // namespace
@@ -225,7 +254,7 @@ void read_legacy_weights(const std::string& path, const std::vector<ConfiguredMo
     const auto [holder, is_new] = holder_of.try_emplace(saved.top_level, holders.size());
     if (is_new)
       holders.push_back({.group = fmt::format("{}/{}", weights_group, saved.top_level), .name = saved.top_level});
-    holders[holder->second].layers.push_back(saved.layer);
+    holders[holder->second].parts.push_back({.layer = saved.layer, .frozen = saved.frozen});
   }
   read_holders(file, holders);
   if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);

@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/temporary_folder.h>
+
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/serialization/legacy_file.h>
+#include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/serialization/weights_h5.h>
+#include <lockstep/models/training/model.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ElementsAre;
+
+/// x -> "pair": "first", which does not train, -> "second".
+Network network_of_pair() {
+  const Symbol x = Input({1}, "x");
+  const Dense first({.units = 1, .use_bias = false, .name = "first"});
+  first.impl().set_trainable(false);
+  const Symbol y = Input({1}, "y");
+  const Model pair(y, Dense({.units = 1, .use_bias = false, .name = "second"})(first(y)), {.name = "pair"});
+  return {x, pair(x), 0};
+}
+
+/// A file in which the weight of "first" is 1 and that of "second" 2.
+void write_file(const std::string& path, const Json& config, const std::vector<std::string>& layers) {
+  hdf5::Writer file(0);
+  file.add_attribute("/", "model_config", config.dump());
+  std::vector<std::string> names;
+  for (const std::string& layer : layers) {
+    names.push_back(layer + "/kernel");
+    file.add_dataset("model_weights/pair/" + names.back(), std::vector<float>{layer == "first" ? 1.0F : 2.0F}, {1, 1});
+  }
+  file.add_attribute("model_weights/pair", "weight_names", names);
+  file.add_attribute("model_weights", "layer_names", std::vector<std::string>{"pair"});
+  file.write_to(path);
+}
+
+std::vector<float> weights_of(const Network& network) {
+  std::vector<float> weights;
+  for (const Variable& variable : network.variables()) weights.push_back(variable.value().to_vector<float>().front());
+  return weights;
+}
+
+// As Keras lists them: `trainable_weights` of a model that does not train is empty, whatever its layers say.
+TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "model.h5";
+  for (const bool outer : {true, false}) {
+    for (const bool inner : {true, false}) {
+      const Network own = network_of_pair();
+      Json config = network_config(keras_model(own, "outer"), ConfigForm::legacy_h5);
+      config["config"]["trainable"] = outer;
+      config["config"]["layers"][1]["config"]["trainable"] = inner;
+      write_file(path, config,
+                 inner ? std::vector<std::string>{"second", "first"} : std::vector<std::string>{"first", "second"});
+      load_weights(own, path);
+      EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << outer << inner;
+      const ConfiguredModel opened = model_from_config(read_legacy_config(path));
+      const Network network(opened.inputs, opened.outputs, 0);
+      std::optional<Training> none;
+      read_legacy_weights(path, opened.layers, none);
+      EXPECT_THAT(weights_of(network), ElementsAre(1, 2)) << outer << inner;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
