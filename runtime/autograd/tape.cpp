@@ -121,9 +121,11 @@ void GradientTape::backward(const Tensor& target, std::span<const Slot> slots, c
 void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final) {
   require<LogicError>(!used_, "this tape has been used: a tape gives one set of gradients");
   require_its_thread();
-  require<LogicError>(tracks(target),
-                      "the target was not computed from watched tensors while this tape was open; what another tape "
-                      "gave as a gradient is not recorded, so that there are no gradients of gradients");
+  require<LogicError>(
+      tracks(target),
+      "the target depends on no variable that trains, nor on another tensor that this tape watched while "
+      "it was open; what another tape gave as a gradient is not recorded, so that there are no gradients "
+      "of gradients");
   used_ = true;
   stop();
   const NoGradientScope no_recording;
