@@ -26,7 +26,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
   std::vector<Symbol> outputs;
   for (const int output : outputs_) outputs.push_back(results[static_cast<std::size_t>(output)]);
   made->results = numbers_of(outputs);
-  return outputs;
+  return with_what_is_beside(outputs, results);
 }
 
 }  // namespace lockstep

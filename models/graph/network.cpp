@@ -19,16 +19,20 @@
 namespace lockstep {
 namespace {
 
-/// Every symbol that `outputs` are computed from, themselves included, in the order in which they were made: what a
-/// symbol is computed from comes before it.
+/// Every symbol that `outputs` are computed from, themselves and what is beside them included, in the order in which
+/// they were made: what a symbol is computed from comes before it.
 std::vector<const Symbol::Node*> ancestors(const std::vector<Symbol>& outputs) {
-  std::set<const Symbol::Node*> seen;
+  std::set<std::uint64_t> seen;
   std::vector<const Symbol::Node*> nodes;
-  for (const Symbol& output : outputs)
-    if (seen.insert(&output.node()).second) nodes.push_back(&output.node());
-  for (std::size_t next = 0; next < nodes.size(); ++next)
-    for (const Symbol& input : nodes[next]->inputs)
-      if (seen.insert(&input.node()).second) nodes.push_back(&input.node());
+  const auto add = [&](const std::vector<Symbol>& symbols) {
+    for (const Symbol& symbol : symbols)
+      if (seen.insert(symbol.node().number).second) nodes.push_back(&symbol.node());
+  };
+  add(outputs);
+  for (std::size_t next = 0; next < nodes.size(); ++next) {
+    add(nodes[next]->inputs);
+    add(nodes[next]->beside);
+  }
   std::ranges::sort(nodes, {}, &Symbol::Node::number);
   return nodes;
 }
@@ -97,9 +101,8 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
 
 std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
   require(!outputs.empty(), "a model needs at least one output");
-  std::unordered_map<const Symbol::Node*, int> call_of;
+  std::unordered_map<std::uint64_t, int> call_of;  // by the nodes' numbers
   std::unordered_map<const LayerImpl*, int> layer_of;
-  std::unordered_map<std::uint64_t, int> made_by;  // the same by the nodes' numbers
   std::unordered_map<const ModelCall*, int> number_of;
   std::vector<const ModelCall*> called;  // by that number
   std::vector<std::string> models;
@@ -108,12 +111,11 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     const Symbol::Node* input = &inputs[i].node();
     require(std::ranges::find(nodes, input) != nodes.end(), "the model's output does not depend on its input '{}'",
             inputs_[i].name);
-    require(call_of.emplace(input, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
+    require(call_of.emplace(input->number, -1 - static_cast<int>(i)).second, "the model's input '{}' is given twice",
             inputs_[i].name);
-    made_by.emplace(input->number, -1 - static_cast<int>(i));
   }
   for (const Symbol::Node* node : nodes) {
-    if (call_of.contains(node)) continue;
+    if (call_of.contains(node->number)) continue;
     require(node->layer != nullptr, "the model's output depends on '{}' besides its input {}: give that, too",
             node->name, names_of(inputs_));
     const auto [layer, added] = layer_of.try_emplace(node->layer.get(), static_cast<int>(layers_.size()));
@@ -123,29 +125,23 @@ std::vector<std::string> Network::add_calls(const std::vector<Symbol>& inputs, c
     }
     GraphCall call{
         .layer = layer->second, .inputs = {}, .shape = node->shape, .device = node->device, .mode = node->mode};
-    for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(&from.node()));
+    for (const Symbol& from : node->inputs) call.inputs.push_back(call_of.at(from.node().number));
     if (const ModelCall* const part_of = node->part_of.get()) {
       const auto [number, is_new] = number_of.try_emplace(part_of, static_cast<int>(model_calls_.size()));
       if (is_new) {
         model_calls_.push_back({.model = part_of->model, .mode = part_of->mode});
         called.push_back(part_of);
-        for (const std::uint64_t from : part_of->inputs)
-          if (const auto read = made_by.find(from); read != made_by.end())
-            model_calls_.back().inputs.push_back(read->second);
+        for (const std::uint64_t from : part_of->inputs) model_calls_.back().inputs.push_back(call_of.at(from));
       }
       call.model_call = number->second;
     }
-    call_of[node] = made_by[node->number] = static_cast<int>(calls_.size());
+    call_of[node->number] = static_cast<int>(calls_.size());
     calls_.push_back(std::move(call));
   }
-  for (std::size_t i = 0; i < called.size(); ++i) {
-    for (const std::uint64_t result : called[i]->results) {
-      const auto made = made_by.find(result);
-      model_calls_[i].results.push_back(made == made_by.end() ? -1 : made->second);
-    }
-  }
+  for (std::size_t i = 0; i < called.size(); ++i)
+    for (const std::uint64_t result : called[i]->results) model_calls_[i].results.push_back(call_of.at(result));
   for (const Symbol& output : outputs) {
-    outputs_.push_back(call_of.at(&output.node()));
+    outputs_.push_back(call_of.at(output.node().number));
     require(outputs_.back() >= 0, "the model's output does not depend on its input '{}', which it is",
             output.node().name);
   }

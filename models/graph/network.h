@@ -14,7 +14,8 @@ namespace lockstep {
 /// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the
 /// same seed gives the same initial weights. Layers run in the order in which they were called on symbols.
 ///
-/// A network that is called on symbols becomes part of another one, layer by layer.
+/// A network that is called on symbols becomes part of another one, layer by layer and as a whole: as in Keras, layers
+/// run, and have weights, that lead to none but results which nothing reads.
 ///
 /// Each layer computes in the dtype of its policy (DTypePolicy): what it reads is cast there, once for all its readers
 /// in that dtype; integers, such as ids, are left as they are.

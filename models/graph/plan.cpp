@@ -74,6 +74,7 @@ void note_last_reads(Plan& plan) {
   std::vector<bool> read_later(steps.size(), false);
   for (const int output : plan.outputs) read_later[output] = true;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (const int own = static_cast<int>(steps.rend() - step) - 1; !read_later[own]) step->last_reads.push_back(own);
     for (const int input : step->inputs) {
       if (input < 0 || read_later[input]) continue;
       read_later[input] = true;

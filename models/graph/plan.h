@@ -25,8 +25,8 @@ struct GraphCall {
 /// A call of a model whose layers' calls are the network's own.
 struct GraphModelCall {
   std::shared_ptr<const NestedModel> model;  ///< the one that is called
-  std::vector<int> inputs{};                 ///< as GraphCall's; those left out that nothing in the network reads
-  std::vector<int> results{};                ///< by result the call that gives it; -1 where nothing reads it
+  std::vector<int> inputs{};                 ///< as GraphCall's
+  std::vector<int> results{};                ///< by result the call that gives it
   std::optional<Mode> mode{};                ///< what the call was given
 };
 
@@ -44,7 +44,7 @@ struct PlanStep {
   int concat = -1;                ///< the step whose result this one writes its slice of
   std::int64_t concat_begin = 0;  ///< where that slice begins in the last axis
   bool is_output = false;         ///< the result is one of the network's
-  std::vector<int> last_reads{};  ///< earlier steps whose results nobody reads after this one
+  std::vector<int> last_reads{};  ///< steps whose results nobody reads after this one, perhaps its own
 };
 
 /// What a network does when it is run.

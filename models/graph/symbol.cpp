@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <utility>
 
 namespace lockstep {
@@ -16,13 +17,17 @@ std::uint64_t next_number() {
 
 Symbol::Node::~Node() {
   std::vector<Symbol> left = std::move(inputs);
+  left.insert(left.end(), beside.begin(), beside.end());
+  beside.clear();
   while (!left.empty()) {
     const Symbol last = std::move(left.back());
     left.pop_back();
     if (!last.node_ || last.node_.shared().use_count() > 1) continue;
-    std::vector<Symbol>& more = const_cast<Node&>(*last.node_).inputs;  // nobody else has it, and none was made const
-    left.insert(left.end(), more.begin(), more.end());
-    more.clear();
+    Node& node = const_cast<Node&>(*last.node_);  // nobody else has it, and none was made const
+    for (std::vector<Symbol>* more : {&node.inputs, &node.beside}) {
+      left.insert(left.end(), more->begin(), more->end());
+      more->clear();
+    }
   }
 }
 
@@ -37,6 +42,23 @@ std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols) {
   std::vector<std::uint64_t> numbers;
   for (const Symbol& symbol : symbols) numbers.push_back(symbol.node().number);
   return numbers;
+}
+
+std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made) {
+  std::set<std::uint64_t> read;
+  for (const Symbol& symbol : made)
+    for (const Symbol& input : symbol.node().inputs) read.insert(input.node().number);
+  std::vector<Symbol> ends;
+  for (const Symbol& symbol : made)
+    if (!read.contains(symbol.node().number)) ends.push_back(symbol);
+  std::vector<Symbol> all;
+  for (const Symbol& result : results) {
+    all.push_back(edited(result, [&](Symbol::Node& node) {
+      for (const Symbol& end : ends)
+        if (end.node().number != node.number) node.beside.push_back(end);
+    }));
+  }
+  return all;
 }
 
 Symbol Layer::operator()(const Symbol& input) const { return (*this)(std::vector{input}); }

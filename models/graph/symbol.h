@@ -30,6 +30,9 @@ class Symbol {
     /// for a call of its own.
     std::shared_ptr<const ModelCall> part_of{};
     std::optional<Mode> mode{};  ///< what the call computes in whatever the network's mode is: Keras 2's `training`
+    /// Of a model's result: what else the model's call has made and does not read itself, such as its other results.
+    /// Models around it have all of it, whichever of its results they read.
+    std::vector<Symbol> beside{};
 
     /// Ends what only this one was computed from without calling itself for each: chains of calls can be long.
     ~Node();
@@ -48,7 +51,9 @@ class Symbol {
 
 /// Symbol::Node::number of each.
 std::vector<std::uint64_t> numbers_of(const std::vector<Symbol>& symbols);
-/// The same symbol but for what edit(node) changes.
+/// The results of a model's call, each with what of all that the call has `made` is beside it.
+std::vector<Symbol> with_what_is_beside(const std::vector<Symbol>& results, const std::vector<Symbol>& made);
+/// The same symbol, of the same number, but for what edit(node) changes.
 template <class Edit>
 Symbol edited(const Symbol& symbol, const Edit& edit) {
   Symbol::Node node = symbol.node();

@@ -54,6 +54,7 @@ struct Place {
 /// What a call lies in, as a model's call, or is.
 struct Within {
   std::shared_ptr<const ModelCall> part_of{};  ///< the outermost model's that is part of the network; null for none
+  std::vector<Symbol>* made = nullptr;         ///< gets what that call makes
   std::optional<bool> training{};              ///< the argument that counts, if one was given
 };
 
@@ -239,20 +240,23 @@ std::vector<Symbol> ModelGraph::find(const std::vector<ConfigReference>& referen
 std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const {
   count_call();
   if (member.model) {
-    std::shared_ptr<ModelCall> outermost;
-    if (!within.part_of) {
-      outermost = std::make_shared<ModelCall>(ModelCall{.model = member.model->nested_, .inputs = numbers_of(inputs)});
-      if (within.training) outermost->mode = mode_of(*within.training);
-      within.part_of = outermost;
-    }
-    std::vector<Symbol> results = member.model->call(inputs, within);
-    if (outermost) outermost->results = numbers_of(results);
-    return results;
+    if (within.part_of) return member.model->call(inputs, within);
+    const auto outermost =
+        std::make_shared<ModelCall>(ModelCall{.model = member.model->nested_, .inputs = numbers_of(inputs)});
+    if (within.training) outermost->mode = mode_of(*within.training);
+    std::vector<Symbol> made;
+    within.part_of = outermost;
+    within.made = &made;
+    const std::vector<Symbol> results = member.model->call(inputs, within);
+    outermost->results = numbers_of(results);
+    return with_what_is_beside(results, made);
   }
-  return {edited(call_layer(member, inputs), [&](Symbol::Node& node) {
+  const Symbol result = edited(call_layer(member, inputs), [&](Symbol::Node& node) {
     node.part_of = within.part_of;
     if (within.training) node.mode = mode_of(*within.training);
-  })};
+  });
+  if (within.made) within.made->push_back(result);
+  return {result};
 }
 
 void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& results) const {
@@ -318,7 +322,8 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
           break;
         }
         // Of a model's argument and that of a layer in it, the layer's counts.
-        const Within inside{.part_of = within.part_of, .training = call.training ? call.training : within.training};
+        Within inside = within;
+        if (call.training) inside.training = call.training;
         done.push_back(call_member(*members_[i], find(call.inputs, results), inside));
       }
       if (done.size() == before) continue;

@@ -41,14 +41,27 @@ Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<in
   return walk;
 }
 
+/// By call of the network: whether an output depends on it.
+std::vector<bool> lead_to_outputs(const Network& network) {
+  std::vector<bool> leads(network.calls().size(), false);
+  for (const int output : network.outputs()) leads[static_cast<std::size_t>(output)] = true;
+  for (std::size_t i = leads.size(); i-- > 0;)
+    for (const int input : network.calls()[i].inputs)
+      if (leads[i] && input >= 0) leads[static_cast<std::size_t>(input)] = true;
+  return leads;
+}
+
 /// The parts of a network, and the calls of them.
 class Parts {
  public:
   /// Of layers alone if `nested` is false.
-  Parts(const Network& network, bool nested) : network_(network), nested_(nested) {
-    for (const GraphCall& call : network.calls()) {
-      own_.push_back(is_own(call) ? static_cast<int>(calls_.size()) : -1);
-      if (is_own(call)) calls_.push_back({.shape = call.shape, .mode = call.mode});
+  Parts(const Network& network, bool nested) : network_(network) {
+    const std::vector<bool> leads = lead_to_outputs(network);
+    for (std::size_t i = 0; i < network.calls().size(); ++i) {
+      const GraphCall& call = network.calls()[i];
+      const bool is_own = nested ? call.model_call < 0 : leads[i];
+      own_.push_back(is_own ? static_cast<int>(calls_.size()) : -1);
+      if (is_own) calls_.push_back({.shape = call.shape, .mode = call.mode});
     }
     first_of_models_ = static_cast<int>(calls_.size());
     for (std::size_t i = 0; i < own_.size(); ++i)
@@ -81,8 +94,6 @@ class Parts {
   }
 
  private:
-  bool is_own(const GraphCall& call) const { return !nested_ || call.model_call < 0; }
-
   int part_of(const void* identity, const ModelPart& part) {
     const auto [number, is_new] = number_of_.try_emplace(identity, static_cast<int>(parts_.size()));
     if (is_new) parts_.push_back(part);
@@ -115,8 +126,7 @@ class Parts {
   }
 
   const Network& network_;
-  bool nested_;
-  std::vector<int> own_;  ///< by the network's call its number here; -1 for one in a model
+  std::vector<int> own_;  ///< by the network's call its number here; -1 for one in a model, or that is left out
   int first_of_models_ = 0;
   std::vector<ModelPart> parts_;
   std::map<const void*, int> number_of_;  ///< by layer or model: which part it is
@@ -141,14 +151,6 @@ void add_layers(const NestedModel& model, std::set<const void*>& seen, std::vect
     else
       add_layers(*part.model, seen, layers);
   }
-}
-
-/// Whether the models are in the network as a whole, in each of their calls.
-bool is_part_of(const NestedModel& nested, const Network& network) {
-  const auto is_whole = [](const GraphModelCall& call) {
-    return call.inputs.size() == call.model->inputs.size() && std::ranges::find(call.results, -1) == call.results.end();
-  };
-  return std::ranges::all_of(network.model_calls(), is_whole) && layers_of(nested).size() == network.layers().size();
 }
 
 bool has_no_shared_parts(const NestedModel& model) {
@@ -192,7 +194,7 @@ NestedModel flat_keras_model(const Network& network, const std::string& name) {
 
 NestedModel saved_keras_model(const Network& network, const std::string& name) {
   NestedModel nested = keras_model(network, name);
-  return is_part_of(nested, network) && has_no_shared_parts(nested) ? nested : flat_keras_model(network, name);
+  return has_no_shared_parts(nested) ? nested : flat_keras_model(network, name);
 }
 
 std::vector<Layer> layers_of(const NestedModel& model) {

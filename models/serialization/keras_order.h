@@ -17,12 +17,11 @@ std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const st
 /// The network as Keras has it, as a model of this name: its layers and the models that are part of it.
 NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name = "Functional");
 
-/// The same with the models that are part of it taken apart: of layers alone.
+/// The same with the models that are part of it taken apart: of layers alone, those left out that no output depends on.
 NestedModel flat_keras_model(const Network& network, const std::string& name);
 
-/// The one of the two that files of whole models hold. Models are taken apart where a file could not say what they are
-/// in this network: where not all of a model is part of it, since nothing reads one of its inputs or results; and where
-/// a layer belongs to several models, whose weights Keras does not find again.
+/// The one of the two that files of whole models hold: models are taken apart where a layer belongs to several of them,
+/// whose weights Keras does not find again.
 NestedModel saved_keras_model(const Network& network, const std::string& name);
 
 /// The layers of a model and of the models in it, each once, in Keras' order.

@@ -6,7 +6,9 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/hdf5_file.h>
@@ -80,6 +82,30 @@ TEST(ModelInAModel, OfSeveralInputsAndOutputsIsConnectedByRun) {
   const std::vector<Tensor> expected = inner.run({batch, batch});
   const std::vector<Tensor> outputs = model.run({batch});
   for (std::size_t i = 0; i < 2; ++i) expect_same_bits(outputs[i], expected[i]);
+}
+
+// As in Keras: what nothing reads has its weights, its penalties and its statistics all the same.
+TEST(ModelInAModel, IsThereAsAWholeWhicheverResultsAreRead) {
+  const Symbol a = Input({8}, "a");
+  const Symbol b = Input({8}, "b");
+  const Symbol unread = Dense({.units = 3, .kernel_regularizer = L2(0.5), .name = "unread"})(
+      BatchNormalization({.momentum = 0.5, .name = "norm"})(b));
+  const Model inner({a, b}, {Dense({.units = 4, .name = "read"})(a), unread}, {.name = "inner"});
+  const Symbol middle = Input({8}, "middle");
+  const Model around(middle, inner.run({middle, middle})[0], {.name = "around"});
+  const Symbol x = Input({8}, "x");
+  Model model(x, Dense({.units = 3, .name = "last"})(around(x)));
+  EXPECT_THAT(layer_names(model), testing::UnorderedElementsAre("read", "norm", "unread", "last"));
+  const SmallProblem problem(12);
+  model.compile(SGD({.learning_rate = 0.1}), SparseCategoricalCrossentropy({.from_logits = true}));
+  const auto before = weights_of(inner);
+  model.fit(problem.dataset().batch(12));
+  const auto after = weights_of(inner);
+  for (std::size_t i = 0; i < inner.variables().size(); ++i) {
+    const bool moves = inner.variables()[i].name() != "norm/gamma" && inner.variables()[i].name() != "norm/beta" &&
+                       inner.variables()[i].name() != "unread/bias";
+    EXPECT_EQ(after[i] != before[i], moves) << inner.variables()[i].name();
+  }
 }
 
 TEST(ModelInAModel, IsTrainedAndSavedAsPartOfIt) {

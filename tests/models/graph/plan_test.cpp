@@ -91,6 +91,13 @@ TEST(Plan, ResultsAreLetGoOfAfterTheirLastReader) {
   EXPECT_THAT(steps[4].last_reads, UnorderedElementsAre(2, 3));
 }
 
+TEST(Plan, ResultsThatNobodyReadsAreLetGoOfAtOnce) {
+  const Plan plan = plan_steps({call(conv, {-1}), call(conv, {0}), call(conv, {0})}, layers(), {2});
+  ASSERT_EQ(plan.steps.size(), 3U);
+  EXPECT_THAT(plan.steps[1].last_reads, ElementsAre(1));
+  EXPECT_THAT(plan.steps[2].last_reads, ElementsAre(0));
+}
+
 TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
   const std::vector<GraphCall> calls{call(norm, {-1}), call(relu, {0}), call(pool, {1}), call(join, {1, 2}, 6)};
   const Plan plan = plan_steps(calls, layers(), {0, 2, 3});
