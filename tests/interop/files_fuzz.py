@@ -25,11 +25,10 @@ import absl.logging
 import h5py
 import keras
 import numpy as np
-from keras import layers
+from keras import losses, metrics
 from keras.src.legacy.saving.legacy_h5_format import load_optimizer_weights_from_hdf5_group
 
-import random_models
-from random_models import ends_of
+from random_models import IDS, Draw, Generator, draw_optimizer, leaves
 
 ROWS = 6
 TOLERANCE = 1e-4  # of predictions, relative to the largest one when that exceeds 1
@@ -53,6 +52,69 @@ def require_same(what, ours, theirs):
         for number, (mine, value) in enumerate(zip(ours, theirs)):
             require_same(f"{what}: {number}", mine, value)
     raise Difference(f"{what}: {str(ours)[:300]} is not {str(theirs)[:300]}")
+
+
+REGRESSIONS = [("MeanSquaredError", {}), ("MeanAbsoluteError", {}), ("Huber", {"delta": 0.5}), ("LogCosh", {})]
+OTHER_LOSSES = [("Poisson", {}), ("KLDivergence", {}), ("MeanAbsolutePercentageError", {}),
+                ("MeanSquaredLogarithmicError", {}), ("CategoricalCrossentropy", {"label_smoothing": 0.25}),
+                ("BinaryCrossentropy", {"from_logits": True}), ("SparseCategoricalCrossentropy", {"from_logits": True})]
+OF_NUMBERS = [("MeanSquaredError", {}), ("MeanAbsoluteError", {}), ("BinaryAccuracy", {}),
+              ("BinaryAccuracy", {"threshold": 0.25})]
+OTHER_METRICS = [("CategoricalAccuracy", {}), ("SparseCategoricalAccuracy", {}), ("TopKCategoricalAccuracy", {"k": 2}),
+                 ("SparseTopKCategoricalAccuracy", {"k": 3}), ("Precision", {}), ("Recall", {"thresholds": 0.25}),
+                 ("AUC", {"num_thresholds": 10}), ("AUC", {"curve": "PR"})]
+
+
+
+
+def random_metrics(draw, kinds):
+    """Each of another class, since lockstep takes no two of one name."""
+    drawn = dict(draw.pick(kinds) for _ in range(draw.whole(0, 2)))
+    return [getattr(metrics, name)(**options) for name, options in drawn.items()]
+
+
+def ends_of(symbols):
+    """The names of the layers that give a model's inputs or outputs."""
+    return [symbol._keras_history.operation.name for symbol in symbols]
+
+
+def compile_randomly(draw, model):
+    """Whether it can be trained on any targets of the outputs' shapes."""
+    count = len(model.outputs)
+    trains = draw.chance(0.7)
+    kinds = REGRESSIONS if trains else REGRESSIONS + OTHER_LOSSES
+    measures = OF_NUMBERS if trains else OF_NUMBERS + OTHER_METRICS
+    make = lambda: getattr(losses, (kind := draw.pick(kinds))[0])(**kind[1])
+    loss = [make() for _ in range(count)]
+    if count == 1 or draw.chance(0.2):
+        loss = loss[0]
+    elif draw.chance(0.2) and len(set(ends_of(model.outputs))) == count:
+        loss = dict(zip(ends_of(model.outputs), loss))
+    elif draw.chance(0.2):
+        loss[draw.whole(0, count - 2)] = None
+    measured = [random_metrics(draw, measures) for _ in range(count)] if draw.chance(0.5) else None
+    weights = [draw.pick([1.0, 0.5]) for _ in range(count)] if draw.chance(0.3) and isinstance(loss, list) else None
+    model.compile(draw_optimizer(draw), loss, loss_weights=weights,
+                  metrics=measured if measured is None or count > 1 else measured[0])
+    return trains
+
+
+def take_steps(draw, model):
+    """Steps of random gradients."""
+    variables = model.trainable_variables
+    steps = draw.whole(0, 2) * (model.optimizer.gradient_accumulation_steps or 1)
+    if not variables or steps == 0:
+        return
+    model.optimizer.build(variables)
+    for _ in range(steps):
+        model.optimizer.apply([draw.random.normal(size=v.shape).astype("f4") for v in variables])
+
+
+def randomize(draw, model):
+    for variable in model.variables:
+        low = 0.5 if variable.name == "moving_variance" else -0.5
+        if variable.dtype == "float32":
+            variable.assign(draw.random.uniform(low, low + 1, variable.shape))
 
 
 class Driver:
@@ -80,15 +142,6 @@ def bits(array):
 
 def values_of(variables):
     return [bits(variable.value) for variable in variables]
-
-
-def leaves(model):
-    """Its layers but inputs, each once, those of models in it included."""
-    found = {}
-    for layer in model.layers:
-        inner = leaves(layer) if isinstance(layer, keras.Model) else [layer]
-        found.update((id(leaf), leaf) for leaf in inner if not isinstance(leaf, layers.InputLayer))
-    return list(found.values())
 
 
 def is_nested(model):
@@ -141,10 +194,16 @@ def by_output(model, value):
     return value if isinstance(value, list) and len(value) == count and count > 1 else [value] * count
 
 
+def in_f32(value):
+    if isinstance(value, list):
+        return [in_f32(x) for x in value]
+    return float(np.float32(value)) if isinstance(value, float) else value
+
+
 def object_of(value):
     if not isinstance(value, dict):
         return value
-    config = {key: float(np.float32(x)) if isinstance(x, float) else x for key, x in value["config"].items()
+    config = {key: in_f32(x) for key, x in value["config"].items()
               if key not in ("dtype", "reduction", "name", "fn", "ignore_class", "summation_method", "axis", "multi_label") and x is not None}
     return value["class_name"], config
 
@@ -167,7 +226,7 @@ def compiled_as(model, config):
     optimizer = dict(config["optimizer"]["config"])
     off = {"clipnorm": None, "clipvalue": None, "global_clipnorm": None, "ema_overwrite_frequency": None,
            "gradient_accumulation_steps": None, "use_ema": False, "weight_decay": None, "loss_scale_factor": None}
-    options = {key: object_of(x) if isinstance(x, dict) else float(np.float32(x)) if isinstance(x, float) else x
+    options = {key: object_of(x) if isinstance(x, dict) else in_f32(x)
                for key, x in optimizer.items() if key not in off or x != off[key]}
     if not options.get("use_ema"):
         options.pop("ema_momentum", None)
@@ -218,35 +277,30 @@ class Case:
 
     def __init__(self, seed, driver, folder, counts):
         self.seed, self.driver, self.folder, self.counts = seed, driver, pathlib.Path(folder), counts
-        self.draw = random_models.Generator(seed)
-        self.spec = self.draw.spec()
-        self.model = self.draw.made[self.spec["model"]]
-        random_models.randomize(self.draw, self.model)
-        self.draw.freeze()
+        self.draw = Draw(seed)
+        self.generator = Generator(self.draw)
+        self.spec = self.generator.spec()
+        self.model = self.generator.made[self.spec["model"]]
+        randomize(self.draw, self.model)
+        self.generator.freeze()
         self.compiled = self.draw.chance(0.6)
-        self.trains = self.compiled and random_models.compile_randomly(self.draw, self.model)
+        self.trains = self.compiled and compile_randomly(self.draw, self.model)
         if self.compiled:
-            random_models.take_steps(self.draw, self.model)
+            take_steps(self.draw, self.model)
         self.nested = is_nested(self.model)
         # Then lockstep's files have no models in the model, whose layers and results get other names.
         self.taken_apart = has_shared_parts(self.model)
-        self.tolerance = OF_BFLOAT16 if self.draw.mixed else TOLERANCE
+        self.tolerance = OF_BFLOAT16 if self.generator.mixed else TOLERANCE
         self.write_inputs()
         self.expected = self.predictions_of(self.model)
 
     def write_inputs(self):
         self.inputs = []
-        for number, input in enumerate(self.model.inputs):
+        for number, (input, ids) in enumerate(zip(self.model.inputs, self.generator.ids)):
             shape = (ROWS, *input.shape[1:])
-            ids = any(number_in == [-1 - number, 0] and self.spec["pool"][call["layer"]].get("class") == "Embedding"
-                      for call in self.spec["pool"][self.spec["model"]]["model"]["calls"] for number_in in call["inputs"])
-            values = self.draw.random.integers(0, 9, shape) if ids or len(shape) == 2 and self.has_embedding() else \
-                self.draw.random.normal(size=shape)
+            values = self.draw.random.integers(0, IDS, shape) if ids else self.draw.random.normal(size=shape)
             self.inputs.append(values.astype("<f4"))
             self.inputs[-1].tofile(self.folder / f"input_{number}")
-
-    def has_embedding(self):
-        return any(entry.get("class") == "Embedding" for entry in self.spec["pool"])
 
     # What each side has.
 
@@ -272,7 +326,7 @@ class Case:
         return Ours(answer, np.fromfile(self.folder / "values", "<f4"))
 
     def open_ours(self, path, what):
-        self.driver.ask("open", path=path, replicas=self.draw.size(3))
+        self.driver.ask("open", path=path, replicas=self.draw.whole(1, 3))
         return self.ours(what)
 
     def open_keras(self, path):
@@ -370,13 +424,13 @@ class Case:
 
     def make_ours(self, compile=None, spec=None):
         """A model that begins in lockstep, with weights of its own."""
-        self.driver.ask("make", spec=spec or self.spec, compile=compile, replicas=self.draw.size(3))
+        self.driver.ask("make", spec=spec or self.spec, compile=compile, replicas=self.draw.whole(1, 3))
 
     def make_theirs(self):
         """The model of the case once more, with other weights."""
-        again = random_models.Generator(self.seed)
+        again = Generator(Draw(self.seed))
         spec = again.spec()
-        for made, first in reversed(list(zip(again.made, self.draw.made))):  # models before what is in them
+        for made, first in reversed(list(zip(again.made, self.generator.made))):  # models before what is in them
             made.trainable = first.trainable
         return again.made[spec["model"]]
 
@@ -406,7 +460,10 @@ class Case:
                 self.counts[f"{file.name[6:]} -> {format}, weights"] += 1
         self.load_weights_by_keras(self.folder / "ours.weights.h5")
         if not self.taken_apart:
-            for format in self.able:
+            # Legacy files list weights by what trains; a model of lockstep's own has no word in it, only its layers do.
+            half_frozen = any(isinstance(made, keras.Model) and not made.trainable and any(v.trainable for v in made.weights)
+                              for made in self.generator.made)
+            for format in self.able if not half_frozen else [".keras"]:
                 self.driver.ask("save", path=self.folder / f"ours{format}")
                 self.load_weights_by_keras(self.folder / f"ours{format}")
 
@@ -430,11 +487,13 @@ class Case:
         has_slashes = self.draw.chance(0.3)
         spec = self.with_slashes(self.spec) if has_slashes else self.spec
         compile_config = self.model.get_compile_config() if self.compiled else None
-        if has_slashes and compile_config and "class_name" not in compile_config["loss"]:
-            compile_config["loss"] = by_output(self.model, compile_config["loss"])  # since outputs have other names
+        # Keras numbers layers without names in the order in which they are made, lockstep those of inner models first.
+        has_other_names = has_slashes or self.nested and self.generator.names is None
+        if has_other_names and compile_config and "class_name" not in compile_config["loss"]:
+            compile_config["loss"] = by_output(self.model, compile_config["loss"])
         self.make_ours(compile_config, spec)
         if self.trains and self.model.trainable_variables:
-            self.driver.ask("train", folder=self.folder)
+            self.train_ours()
         self.driver.ask("predict", folder=self.folder)
         self.expected = [np.fromfile(self.folder / f"output_{i}", "<f4").reshape(expected.shape)
                          for i, expected in enumerate(self.expected)]
@@ -455,6 +514,15 @@ class Case:
                 again = self.open_ours(self.folder / f"theirs{second}", what)
                 self.compare_begun(model, again, what, has_slashes)
                 self.counts[f"{first} of lockstep -> {second}"] += 1
+
+    def train_ours(self):
+        try:
+            self.driver.ask("train", folder=self.folder)
+        except Difference as difference:
+            # Outputs without a loss may be all that depends on what trains; TensorFlow's fit refuses that, too.
+            if "depends on no variable" not in str(difference):
+                raise
+            self.counts["without a gradient"] += 1
 
     def compare_begun(self, model, ours, what, has_slashes):
         """What Keras has of a model of the driver's, which was, or is, as `ours` says."""
@@ -482,7 +550,7 @@ class Case:
 
     def run(self):
         self.begun_by_keras()
-        if not self.draw.has_models_in_sequences():
+        if not self.generator.has_models_in_sequences():
             self.weights()
             self.begun_by_lockstep()
 

@@ -1,5 +1,5 @@
-"""Random models of the layers that both Keras and lockstep have: as Keras' objects, and as a description of JSON, which
-files_fuzz_driver.cpp makes the same model of.
+"""Random models of the layers that both Keras and lockstep have, and random optimizers: for files_fuzz.py and fit_fuzz.py.
+Models are made as Keras' objects, and as a description of JSON, which files_fuzz_driver.cpp makes the same model of:
 
 {"pool": [{"class": ..., "config": ...} or {"model": {"name", "sequential", "inputs": [{"name", "shape"}],
 "calls": [{"layer": number in the pool, "inputs": [[call, result], ...], "rank": of the first result}], "outputs"}}],
@@ -8,63 +8,79 @@ files_fuzz_driver.cpp makes the same model of.
 
 import keras
 import numpy as np
-from keras import layers, losses, metrics, optimizers
+from keras import layers, optimizers
 
 ODD_NAMES = ["dense", "dense_1", "dense_1_1", "conv2d", "layers", "vars", "cell", "optimizer", "0", "1", "a b", "a  b ",
              "naïve", "層", "😀", "x:0", "a.b", "-", "kernel", "Dense", "model_weights",
              "input_layer_1", "functional", "%s", "{}", '"', "\\", "\\n", "'", "#", "n" * 200, "é" * 60, "a_b", "a_b_1",
              "tab\t", "null", "weight_names", "layer_names", "outer", "outer_dense"]
-ACTIVATIONS = ["linear", "relu", "tanh", "sigmoid", "softmax", "elu", "selu", "softplus", "softsign", "gelu", "silu",
-               "hard_sigmoid", "exponential"]
-REGULARIZERS = [("L1", {"l1": 0.5}), ("L2", {"l2": 0.25}), ("L1L2", {"l1": 0.5, "l2": 0.125})]
-CONSTRAINTS = [("MaxNorm", {"max_value": 2.0, "axis": 0}), ("NonNeg", {}), ("UnitNorm", {"axis": 0}),
-               ("MinMaxNorm", {"min_value": 0.5, "max_value": 2.0, "rate": 0.25, "axis": 0})]
+CURVED = ["sigmoid", "silu", "softplus", "softsign", "tanh", "gelu"]
+ACTIVATIONS = ["linear", "relu", "relu6", "leaky_relu", "elu", "selu", "hard_sigmoid", "softmax", "log_softmax", *CURVED]
 MOST_ELEMENTS = 3000  # of an example
+IDS = 9  # that embeddings know
+BETAS = [0.5, 0.75, 0.875, 0.9375]  # Keras' 1 - beta^t loses digits of others
 
 
-def serialized(module, of):
-    return {"module": f"keras.{module}", "class_name": of[0], "config": of[1], "registered_name": None}
-
-
-class Generator:
-    """Draws one model and makes it in Keras."""
+class Draw:
+    """Random numbers of one seed."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
+
+    def whole(self, low, high):
+        """Both included."""
+        return int(self.random.integers(low, high + 1))
+
+    def chance(self, share):
+        return bool(self.random.random() < share)
+
+    def pick(self, values):
+        return values[self.whole(0, len(values) - 1)]
+
+    def number(self, low, high):
+        """With few digits, so that a printed case can be read."""
+        return float(f"{self.random.uniform(low, high):.3g}")
+
+    def some(self, values, share):
+        return [value for value in values if self.chance(share)]
+
+
+def serialized(module, name, config):
+    return {"module": f"keras.{module}", "class_name": name, "config": config, "registered_name": None}
+
+
+class Generator:
+    """Makes models in Keras. Those for `trainings` have no odd names and nothing that blows rounding errors up."""
+
+    def __init__(self, draw, trainings=False):
+        self.draw, self.trainings = draw, trainings
         self.pool = []
         self.made = []  # Keras' layer or model of each entry
         self.inputs_of = []  # by entry: the shapes that it was called on at first
-        self.all_named = self.chance(0.5)
-        self.names = ODD_NAMES if self.chance(0.6) else ["dense", "dense_1", "a", "b", "dense_2"]
-        self.mixed = self.chance(0.07)
-        self.large = self.chance(0.04)
-
-    def chance(self, share):
-        return self.random.random() < share
-
-    def one_of(self, list):
-        return list[self.random.integers(len(list))]
-
-    def size(self, most=5):
-        return int(self.random.integers(1, most + 1))
+        self.names = None
+        if not trainings and draw.chance(0.5):
+            self.names = ODD_NAMES if draw.chance(0.6) else ["dense", "dense_1", "a", "b", "dense_2"]
+        self.mixed = not trainings and draw.chance(0.07)
+        self.large = not trainings and draw.chance(0.04)
+        self.drops = draw.chance(0.3)  # results that nothing reads
 
     def name(self, taken):
         """For a layer of a model that has these names; None for Keras' choice."""
-        if not self.all_named:
+        if self.names is None:
             return None
-        name = self.one_of(self.names)
+        name = self.draw.pick(self.names)
         while name in taken:
-            name += self.one_of(["_1", "_2", "x", "_"])
+            name += self.draw.pick(["_1", "_2", "x", "_"])
         taken.add(name)
         return name
 
     def freeze(self):
         """Models as a whole, one of whose layers may be said to train all the same."""
         for number, entry in enumerate(self.pool):
-            if "model" in entry and self.chance(0.1):
+            if "model" in entry and self.draw.chance(0.1):
                 self.made[number].trainable = False
-                if self.chance(0.3):
-                    self.one_of(self.made[number].layers).trainable = True
+                if self.draw.chance(0.3):
+                    self.draw.pick(self.made[number].layers).trainable = True
         trained = {id(variable) for variable in self.made[-1].trainable_variables}
         for entry, made in zip(self.pool, self.made):
             if "config" in entry and made.weights:
@@ -82,67 +98,93 @@ class Generator:
 
     # Options of layers, by what they are called on.
 
+    def penalty(self):
+        name = self.draw.pick(["L1", "L2", "L1L2"])
+        factors = {"L1": ["l1"], "L2": ["l2"], "L1L2": ["l1", "l2"]}[name]
+        return serialized("regularizers", name, {factor: self.draw.number(1e-3, 0.05) for factor in factors})
+
+    def constraint(self):
+        draw = self.draw
+        name = draw.pick(["MaxNorm", "MinMaxNorm", "NonNeg", "UnitNorm"])
+        config = {"MaxNorm": {"max_value": draw.number(0.2, 2), "axis": draw.pick([0, -1])},
+                  "MinMaxNorm": {"min_value": draw.number(0.1, 0.5), "max_value": draw.number(0.6, 2),
+                                 "rate": draw.number(0.1, 1), "axis": 0}, "UnitNorm": {"axis": 0}}
+        return serialized("constraints", name, config.get(name, {}))
+
     def weight_options(self, *weights):
-        options = {}
-        for weight in weights:
-            if self.chance(0.15):
-                options[f"{weight}_regularizer"] = serialized("regularizers", self.one_of(REGULARIZERS))
-            if self.chance(0.15):
-                options[f"{weight}_constraint"] = serialized("constraints", self.one_of(CONSTRAINTS))
+        """Penalties and constraints of the weights of these names."""
+        options = {f"{name}_constraint": self.constraint() for name in self.draw.some(weights, 0.12)}
+        for name in self.draw.some(weights, 0.12):
+            # Keras' penalties over JAX have another gradient where a weight is 0: l1 instead of TensorFlow's 0.
+            is_zero = options.get(f"{name}_constraint", {}).get("class_name") == "NonNeg"
+            if not self.trainings or not is_zero:
+                options[f"{name}_regularizer"] = self.penalty()
         return options
+
+    def activation(self):
+        return self.draw.pick(ACTIVATIONS if self.trainings else [*ACTIVATIONS, "exponential"])
 
     def bias_options(self, *weights):
         """Of layers with these weights, and perhaps a bias."""
-        return {"use_bias": self.chance(0.8), "activation": self.one_of(ACTIVATIONS), **self.weight_options(*weights, "bias")}
+        return {"use_bias": self.draw.chance(0.8), "activation": self.activation(), **self.weight_options(*weights, "bias")}
 
-    def any_options(self):
-        slope, alpha = self.one_of([0.1, 0.3, 0.0]), self.one_of([1.0, 0.5])
-        return [("BatchNormalization", {"momentum": self.one_of([0.9, 0.99]), "epsilon": self.one_of([1e-3, 0.01])}),
-                ("LayerNormalization", {"epsilon": self.one_of([1e-3, 0.01])}),
-                ("Activation", {"activation": self.one_of(ACTIVATIONS)}),
-                ("LeakyReLU", {"negative_slope": slope}), ("ELU", {"alpha": alpha}), ("ReLU", {}), ("Softmax", {}),
-                ("Dropout", {"rate": self.one_of([0.0, 0.25, 0.5])}), ("Flatten", {})]
+    def any_options(self, shape):
+        draw = self.draw
+        found = [("BatchNormalization", {"momentum": draw.number(0.3, 0.99), "epsilon": draw.pick([1e-3, 0.01])}),
+                 ("Activation", {"activation": self.activation()}), ("LeakyReLU", {"negative_slope": draw.pick([0.1, 0.3, 0.0])}),
+                 ("ELU", {"alpha": draw.pick([1.0, 0.5])}), ("ReLU", {}), ("Softmax", {}), ("Flatten", {}),
+                 ("Dropout", {"rate": 0.0 if self.trainings else draw.pick([0.0, 0.25, 0.5])})]
+        if shape[-1] > 2:  # of fewer, those that are alike would give Keras' rounding errors of their size
+            found.append(("LayerNormalization", {"epsilon": draw.pick([1e-3, 0.01]), **self.weight_options("gamma", "beta")}))
+        return found
 
     def image_options(self, shape):
-        kernel = [self.size(3), self.size(3)]
-        slides = self.chance(0.7)
-        window = {"strides": [self.size(2), self.size(2)] if slides else [1, 1], "padding": self.one_of(["same", "valid"])}
-        conv = {"kernel_size": kernel, **window, "dilation_rate": [1, 1] if slides else [self.size(2), self.size(2)]}
+        draw = self.draw
+        pair = lambda most: [draw.whole(1, most), draw.whole(1, most)]
+        slides = draw.chance(0.7)
+        kernel = pair(3)
+        window = {"strides": pair(2) if slides else [1, 1], "padding": draw.pick(["same", "valid"])}
+        conv = {"kernel_size": kernel, **window, "dilation_rate": [1, 1] if slides else pair(2)}
         square = {**conv, "strides": [window["strides"][0]] * 2}  # which Keras asks depthwise ones for
-        groups = self.one_of([g for g in range(1, shape[-1] + 1) if shape[-1] % g == 0])
-        return [("Conv2D", {"filters": groups * self.size(3), **conv, "groups": groups, **self.bias_options("kernel")}),
-                ("DepthwiseConv2D", {"depth_multiplier": self.size(2), **square, **self.bias_options("depthwise")}),
-                ("SeparableConv2D", {"filters": self.size(), "depth_multiplier": self.size(2), **square,
+        groups = draw.pick([g for g in range(1, shape[-1] + 1) if shape[-1] % g == 0])
+        multiplier = {"depth_multiplier": draw.whole(1, 2)}
+        return [("Conv2D", {"filters": groups * draw.whole(1, 3), **conv, "groups": groups, **self.bias_options("kernel")}),
+                ("DepthwiseConv2D", {**multiplier, **square, **self.bias_options("depthwise")}),
+                ("SeparableConv2D", {"filters": draw.whole(1, 5), **multiplier, **square,
                                      **self.bias_options("depthwise", "pointwise")}),
                 ("MaxPooling2D", {"pool_size": kernel, **window}), ("AveragePooling2D", {"pool_size": kernel, **window}),
-                ("GlobalMaxPooling2D", {"keepdims": self.chance(0.3)}),
-                ("GlobalAveragePooling2D", {"keepdims": self.chance(0.3)}),
-                ("ZeroPadding2D", {"padding": [[self.size(2) - 1, self.size(2)], [self.size(2), self.size(2) - 1]]}),
+                ("GlobalMaxPooling2D", {"keepdims": draw.chance(0.3)}),
+                ("GlobalAveragePooling2D", {"keepdims": draw.chance(0.3)}),
+                ("ZeroPadding2D", {"padding": [[draw.whole(0, 1), draw.whole(1, 2)], [draw.whole(1, 2), draw.whole(0, 1)]]}),
                 ("Reshape", {"target_shape": [shape[0] * shape[1], shape[2]]})]
 
     def sequence_options(self):
-        recurrent = {"units": self.size(), "return_sequences": self.chance(0.5), "go_backwards": self.chance(0.2),
-                     "use_bias": self.chance(0.8), **self.weight_options("kernel", "recurrent", "bias")}
-        if self.chance(0.4):
-            recurrent["activation"] = self.one_of(["tanh", "relu", "linear"])
-            recurrent["recurrent_activation"] = self.one_of(["sigmoid", "hard_sigmoid"])
-        return [("LSTM", {**recurrent, "unit_forget_bias": self.chance(0.5)}),
-                ("GRU", {**recurrent, "reset_after": self.chance(0.5)})]
+        draw = self.draw
+        recurrent = {"units": draw.whole(1, 5), "return_sequences": draw.chance(0.5), "go_backwards": draw.chance(0.3),
+                     "use_bias": draw.chance(0.8), **self.weight_options("kernel", "recurrent")}
+        if draw.chance(0.4):
+            recurrent["activation"] = draw.pick(CURVED if self.trainings else [*CURVED, "relu", "linear"])
+            recurrent["recurrent_activation"] = draw.pick(["sigmoid", "hard_sigmoid"])
+        if not self.trainings:
+            recurrent |= self.weight_options("bias")
+        return [("LSTM", {**recurrent, "unit_forget_bias": draw.chance(0.7)}),
+                ("GRU", {**recurrent, "reset_after": draw.chance(0.6)})]
 
     def options(self, shape, ids):
         """A class and its options, for a layer that is called on such a result."""
+        draw = self.draw
         if ids:
-            return "Embedding", {"input_dim": 9, "output_dim": self.size(), **self.weight_options("embeddings")}
+            return "Embedding", {"input_dim": IDS, "output_dim": draw.whole(1, 5), **self.weight_options("embeddings")}
         choices = []
         if len(shape) == 3:
             choices += self.image_options(shape) * 2
         if len(shape) == 2:
             choices += self.sequence_options() * 2
         if len(shape) == 1:
-            choices += [("Dense", {"units": self.size(), **self.bias_options("kernel")})] * 5
+            choices += [("Dense", {"units": draw.whole(1, 6), **self.bias_options("kernel")})] * 5
             if shape[0] % 2 == 0:
                 choices += [("Reshape", {"target_shape": [shape[0] // 2, 2]})]
-        return self.one_of(choices + self.any_options())
+        return draw.pick(choices + self.any_options(shape))
 
     # Models.
 
@@ -153,35 +195,38 @@ class Generator:
         return len(self.pool) - 1
 
     def layer(self, class_name, options, shapes, taken):
-        config = {**options, "trainable": not self.chance(0.15)}
+        config = {**options, "trainable": not self.draw.chance(0.12)}
         name = self.name(taken)
         if name is not None:
             config["name"] = name
-        if self.mixed and self.chance(0.7):
+        if self.mixed and self.draw.chance(0.7):
             config["dtype"] = "mixed_bfloat16"
         made = getattr(layers, class_name)(**config)
         return self.add({"class": class_name, "config": {"name": "", **config}}, made, shapes)
 
     def model(self, depth, shapes=None, taken=None):
         """The number of a new model, on inputs of these shapes or of random ones."""
-        return Draft(self, depth, shapes, self.name(taken if taken is not None else set())).finish()
+        draft = Draft(self, depth, shapes, self.name(taken if taken is not None else set()))
+        number = draft.finish()
+        self.ids = draft.ids  # of the outermost model in the end
+        return number
 
 
 class Draft:
     """A model that is being made."""
 
-    def __init__(self, generator, depth, shapes, name):
-        self.generator, self.depth, self.model_name = generator, depth, name
-        g = generator
-        self.sequential = g.chance(0.35 if shapes is None or len(shapes) == 1 else 0)
+    def __init__(self, generator, depth=0, shapes=None, name=None):
+        self.generator, self.draw, self.depth, self.model_name = generator, generator.draw, depth, name
+        draw = self.draw
+        self.sequential = not generator.trainings and draw.chance(0.35 if shapes is None or len(shapes) == 1 else 0)
         self.taken = set()
         self.members = {}  # by the name that it has here: number in the pool
         if shapes is None:
-            shapes = [self.random_shape() for _ in range(1 if self.sequential else g.one_of([1, 1, 2, 3]))]
+            shapes = [self.random_shape() for _ in range(1 if self.sequential else draw.pick([1, 1, 2, 3]))]
         self.ids = [shape[0] == 0 for shape in shapes]
         self.inputs = []
         for shape in shapes:
-            self.inputs.append(keras.Input([size for size in shape if size], name=g.name(self.taken)))
+            self.inputs.append(keras.Input([size for size in shape if size], name=generator.name(self.taken)))
         self.calls = []
         self.results = []  # (reference, symbol, whether it is one of ids)
         self.read = set()
@@ -190,15 +235,18 @@ class Draft:
 
     def random_shape(self):
         """A 0 before the size stands for ids."""
-        g = self.generator
-        return g.one_of([[g.size(8)], [g.size(8)], [g.size(4), g.size(4)], [g.size(6) + 2, g.size(6) + 2, g.size(4)],
-                         [0, g.size(5)]])
+        least = 2 if self.generator.trainings else 1
+        size = lambda most: self.draw.whole(least, most)
+        return self.draw.pick([[size(8)], [size(8)], [size(5), size(4)], [size(6) + 2, size(6) + 2, size(4)], [0, size(5)]])
 
     def shape(self, symbol):
         return [int(size) for size in symbol.shape[1:]]
 
+    def unread(self):
+        return [result for result in self.results if result[0] not in self.read]
+
     def call(self, number, from_results):
-        """Adds a call of an entry of the pool, and its results."""
+        """Adds a call of an entry of the pool, and its results, the first of which it returns."""
         made = self.generator.made[number]
         symbols = [result[1] for result in from_results]
         outputs = made(symbols[0] if len(symbols) == 1 else symbols)
@@ -209,11 +257,26 @@ class Draft:
         for i, output in enumerate(outputs):
             self.results.append(((len(self.calls) - 1, i), output, False))
         self.members[made.name] = number
+        return self.results[-len(outputs)]
+
+    def call_layer(self, class_name, options, result):
+        return self.call(self.generator.layer(class_name, options, [self.shape(result[1])], self.taken), [result])
+
+    def before_normalization(self, result):
+        """A bias there would get the rounding errors of a gradient that is 0, and so would kernels over few features."""
+        units, plain = self.draw.whole(2, 6), {"use_bias": False, "activation": "linear"}
+        shape = self.shape(result[1])
+        rank = len(shape)
+        if rank == 2 or shape[-1] < 3 or self.draw.chance(0.5):
+            return self.call_layer("Activation", {"activation": self.draw.pick(CURVED)}, result)
+        if rank == 1:
+            return self.call_layer("Dense", {"units": units, **plain}, result)
+        return self.call_layer("Conv2D", {"filters": units, "kernel_size": [1, 1], **plain}, result)
 
     def call_new(self, result):
-        g, shape = self.generator, self.shape(result[1])
+        shape = self.shape(result[1])
         while True:
-            class_name, options = g.options(shape, result[2])
+            class_name, options = self.generator.options(shape, result[2])
             kernel = options.get("kernel_size", options.get("pool_size"))
             if kernel and options["padding"] == "valid":
                 reach = [(k - 1) * d + 1 for k, d in zip(kernel, options.get("dilation_rate", [1, 1]))]
@@ -222,7 +285,9 @@ class Draft:
             if class_name == "ZeroPadding2D" and np.prod(shape) > MOST_ELEMENTS / 4:
                 continue
             break
-        self.call(g.layer(class_name, options, [shape], self.taken), [result])
+        if class_name == "BatchNormalization" and self.generator.trainings:
+            result = self.before_normalization(result)
+        self.call_layer(class_name, options, result)
 
     def call_model(self, from_results):
         shapes = [([0] if result[2] else []) + self.shape(result[1]) for result in from_results]
@@ -230,43 +295,57 @@ class Draft:
         self.generator.inputs_of[number] = shapes
         self.call(number, from_results)
 
+    def may_be_called_again(self, number, result):
+        entry = self.generator.pool[number]
+        if "model" in entry:
+            return self.generator.inputs_of[number] == [([0] if result[2] else []) + self.shape(result[1])]
+        if entry["config"].get("activation") == "exponential":  # of an exponential is more than digits are there for
+            return False
+        if self.generator.trainings and entry["class"] == "BatchNormalization":
+            return False
+        return (entry["class"] == "Embedding") == result[2] and self.generator.inputs_of[number] == [self.shape(result[1])]
+
     def call_again(self, result):
         """A layer or model that has been called before, here or in another model."""
-        g = self.generator
-        shape = [([0] if result[2] else []) + self.shape(result[1])]
-        plain = [self.shape(result[1])]
-        anywhere = g.chance(0.2)  # Keras itself mixes up many such models
-        fit = [number for number, made in enumerate(g.made)
-               if (anywhere or self.members.get(made.name) == number) and g.inputs_of[number] == (shape if "model" in g.pool[number] else plain) and
-               (g.pool[number].get("class") == "Embedding" or not result[2]) and
-               self.members.get(made.name, number) == number and
-               (made.name not in self.taken or self.members.get(made.name) == number)]
+        # Keras itself mixes up many such models, and where they are taken apart, what nothing reads is lost.
+        anywhere = not self.generator.trainings and not self.generator.drops and self.draw.chance(0.2)
+        fit = [number for number, made in enumerate(self.generator.made)
+               if (self.members.get(made.name) == number or anywhere and made.name not in self.taken) and
+               self.may_be_called_again(number, result)]
         if not fit:
             return self.call_new(result)
-        number = g.one_of(fit)
-        self.taken.add(g.made[number].name)
-        return self.call(number, [result])
+        number = self.draw.pick(fit)
+        self.taken.add(self.generator.made[number].name)
+        self.call(number, [result])
 
     def call_merge(self, result):
-        g = self.generator
-        alike = [other for other in self.results if not other[2] and self.shape(other[1]) == self.shape(result[1])]
-        beside = [other for other in self.results if not other[2] and self.shape(other[1])[:-1] == self.shape(result[1])[:-1]]
         if result[2]:
             return self.call_new(result)
-        adds = len(alike) > 1 and g.chance(0.5)
-        others = [g.one_of(alike if adds else beside) for _ in range(g.size(2))]
-        name, options = ("Add", {}) if adds else ("Concatenate", {"axis": g.one_of([-1, len(self.shape(result[1]))])})
+        shape = self.shape(result[1])
+        alike = [other for other in self.results if not other[2] and self.shape(other[1]) == shape]
+        beside = [other for other in self.results if not other[2] and self.shape(other[1])[:-1] == shape[:-1]]
+        adds = len(alike) > 1 and self.draw.chance(0.5)
+        others = [self.draw.pick(alike if adds else beside) for _ in range(self.draw.whole(1, 5))]
+        name, options = ("Add", {}) if adds else ("Concatenate", {"axis": self.draw.pick([-1, len(shape)])})
         from_results = [result, *others]
-        number = g.layer(name, options, [self.shape(part[1]) for part in from_results], self.taken)
-        return self.call(number, from_results)
+        number = self.generator.layer(name, options, [self.shape(part[1]) for part in from_results], self.taken)
+        self.call(number, from_results)
+
+    def ends(self):
+        """What nothing reads yet and the model gives: not all results of models, if it drops some."""
+        ends = self.unread()
+        for end in list(ends) if self.generator.drops else []:
+            others = [result for result in self.results if result[0][0] == end[0][0] and result is not end]
+            if any(other[0] in self.read or any(other is kept for kept in ends) for other in others) and self.draw.chance(0.5):
+                ends = [other for other in ends if other is not end]
+        return ends
 
     def step(self):
-        g = self.generator
-        unread = [result for result in self.results if result[0] not in self.read]
-        result = g.one_of(unread) if unread and g.chance(0.8) else g.one_of(self.results)
-        kind = g.random.random()
-        if self.depth < 3 and kind < (0.3 if self.depth == 0 and not g.large else 0.1):
-            extra = [g.one_of(self.results)] if g.chance(0.3) else []
+        draw, unread = self.draw, self.unread()
+        result = draw.pick(unread) if unread and draw.chance(0.8) else draw.pick(self.results)
+        kind = draw.random.random()
+        if self.depth < 3 and kind < (0.3 if self.depth == 0 and not self.generator.large else 0.1):
+            extra = [draw.pick(self.results)] if draw.chance(0.3) else []
             return self.call_model([result, *extra])
         if kind < 0.45:
             return self.call_again(result)
@@ -274,45 +353,47 @@ class Draft:
             return self.call_merge(result)
         return self.call_new(result)
 
+    def grow(self, count):
+        """By so many calls; then all inputs are read."""
+        for _ in range(count):
+            self.step()
+        for result in self.results[:len(self.inputs)]:
+            if result[0] not in self.read:
+                self.call_new(result)
+
     def finish(self):
-        g = self.generator
-        count = g.size(6 if self.depth == 0 else 4)
-        if g.large and self.depth == 0:
-            count = int(g.random.integers(250, 400))
+        count = self.draw.whole(1, 6 if self.depth == 0 else 4)
+        if self.generator.large and self.depth == 0:
+            count = self.draw.whole(250, 399)
         made = self.finish_sequential(count) if self.sequential else self.finish_functional(count)
         spec = {"name": made.name, "sequential": self.sequential,
                 "inputs": [{"name": symbol.name, "shape": self.shape(symbol)} for symbol in self.inputs],
                 "calls": self.calls, "outputs": [list(reference) for reference in self.outputs]}
-        return g.add({"model": spec}, made, None)
+        return self.generator.add({"model": spec}, made, None)
 
     def finish_sequential(self, count):
-        g = self.generator
+        made = self.generator.made
         for _ in range(count):
             result = self.results[-1]
             before = len(self.calls)
-            if self.depth < 3 and g.chance(0.15):
+            if self.depth < 3 and self.draw.chance(0.15):
                 self.call_model([result])
                 if len(self.results) - len(self.inputs) > before + 1:  # of several results, which cannot stand here
                     del self.calls[before:], self.results[before + 1:]
-                    self.members.pop(g.made[-1].name)
+                    self.members.pop(made[-1].name)
             else:
                 self.call_new(result)
         if not self.calls:
             self.call_new(self.results[0])
         self.outputs = [self.results[-1][0]]
-        return keras.Sequential([self.inputs[0], *(g.made[call["layer"]] for call in self.calls)], name=self.model_name)
+        return keras.Sequential([self.inputs[0], *(made[call["layer"]] for call in self.calls)], name=self.model_name)
 
     def finish_functional(self, count):
-        g = self.generator
-        for _ in range(count):
-            self.step()
-        for i in range(len(self.inputs)):
-            if (-1 - i, 0) not in self.read:
-                self.call_new(self.results[i])
-        ends = [result for result in self.results if result[0] not in self.read]
-        if g.chance(0.2):
-            ends.append(g.one_of(self.results[len(self.inputs):]))
-        g.random.shuffle(order := list(range(len(ends))))
+        self.grow(count)
+        ends = self.ends()
+        if self.draw.chance(0.2):
+            ends.append(self.draw.pick(self.results[len(self.inputs):]))
+        self.draw.random.shuffle(order := list(range(len(ends))))
         ends = [ends[i] for i in order]
         self.outputs = [result[0] for result in ends]
         inputs = self.inputs if len(self.inputs) > 1 else self.inputs[0]
@@ -320,91 +401,52 @@ class Draft:
         return keras.Model(inputs, outputs if len(outputs) > 1 else outputs[0], name=self.model_name)
 
 
-REGRESSIONS = [("MeanSquaredError", {}), ("MeanAbsoluteError", {}), ("Huber", {"delta": 0.5}), ("LogCosh", {})]
-OTHER_LOSSES = [("Poisson", {}), ("KLDivergence", {}), ("MeanAbsolutePercentageError", {}),
-                ("MeanSquaredLogarithmicError", {}), ("CategoricalCrossentropy", {"label_smoothing": 0.25}),
-                ("BinaryCrossentropy", {"from_logits": True}), ("SparseCategoricalCrossentropy", {"from_logits": True})]
-OF_NUMBERS = [("MeanSquaredError", {}), ("MeanAbsoluteError", {}), ("BinaryAccuracy", {}),
-              ("BinaryAccuracy", {"threshold": 0.25})]
-OTHER_METRICS = [("CategoricalAccuracy", {}), ("SparseCategoricalAccuracy", {}), ("TopKCategoricalAccuracy", {"k": 2}),
-                 ("SparseTopKCategoricalAccuracy", {"k": 3}), ("Precision", {}), ("Recall", {"thresholds": 0.25}),
-                 ("AUC", {"num_thresholds": 10}), ("AUC", {"curve": "PR"})]
+def leaves(model):
+    """Its layers but inputs, each once, those of models in it included."""
+    found = {}
+    for layer in model.layers:
+        inner = leaves(layer) if isinstance(layer, keras.Model) else [layer]
+        found.update((id(leaf), leaf) for leaf in inner if not isinstance(leaf, layers.InputLayer))
+    return list(found.values())
 
 
-def random_schedule(draw):
+def draw_schedule(draw, rate):
     schedules = optimizers.schedules
-    return draw.one_of([schedules.ExponentialDecay(0.125, 2, 0.5, staircase=draw.chance(0.5)),
-                        schedules.InverseTimeDecay(0.25, 3, 0.5), schedules.PolynomialDecay(0.25, 4, cycle=draw.chance(0.5)),
-                        schedules.PiecewiseConstantDecay([1, 3], [0.5, 0.25, 0.125]),
-                        schedules.CosineDecay(0.125, 5, alpha=0.25, warmup_target=draw.one_of([None, 0.5]), warmup_steps=2),
-                        schedules.CosineDecayRestarts(0.125, 3, t_mul=2.0, m_mul=0.5)])
+    kind = draw.pick(["ExponentialDecay", "InverseTimeDecay", "PiecewiseConstantDecay", "PolynomialDecay", "CosineDecay",
+                      "CosineDecayRestarts"])
+    steps = draw.whole(1, 8)
+    if kind in ("ExponentialDecay", "InverseTimeDecay"):
+        return getattr(schedules, kind)(rate, steps, draw.number(0.3, 0.95), staircase=draw.chance(0.5))
+    if kind == "PiecewiseConstantDecay":
+        return schedules.PiecewiseConstantDecay([steps, steps + draw.whole(1, 4)], [rate, rate / 2, rate / 8])
+    if kind == "PolynomialDecay":
+        return schedules.PolynomialDecay(rate, steps, rate / 10, power=draw.pick([1.0, 2.0]), cycle=draw.chance(0.5))
+    if kind == "CosineDecay":
+        warmup = {"warmup_target": 2 * rate, "warmup_steps": draw.whole(1, 4)} if draw.chance(0.5) else {}
+        return schedules.CosineDecay(rate, steps, alpha=draw.number(0, 0.5), **warmup)
+    return schedules.CosineDecayRestarts(rate, steps, t_mul=draw.pick([1.0, 2.0]), m_mul=draw.number(0.5, 1), alpha=0.1)
 
 
-def random_optimizer(draw):
-    rate = random_schedule(draw) if draw.chance(0.25) else draw.one_of([0.125, 0.01, 0.001])
-    common = {}
-    if draw.chance(0.3):
-        common[draw.one_of(["clipnorm", "global_clipnorm", "clipvalue"])] = 0.5
-    if draw.chance(0.2):
-        common.update(use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=draw.one_of([None, 2]))
-    if draw.chance(0.2):
-        common["gradient_accumulation_steps"] = 2
-    if draw.chance(0.2):
-        common["weight_decay"] = 0.25
-    momentum = draw.one_of([0.0, 0.75])
-    name, options = draw.one_of([("SGD", {"momentum": momentum, "nesterov": draw.chance(0.5)}),
-                                 ("Adam", {"beta_1": 0.5, "amsgrad": draw.chance(0.3)}),
-                                 ("AdamW", {"beta_2": 0.75, "amsgrad": draw.chance(0.3)}),
-                                 ("RMSprop", {"momentum": momentum, "centered": draw.chance(0.3)}),
-                                 ("Adagrad", {"initial_accumulator_value": 0.25}), ("Lamb", {"epsilon": 1e-5})])
-    return getattr(optimizers, name)(rate, **options, **common)
-
-
-def random_metrics(draw, kinds):
-    """Each of another class, since lockstep takes no two of one name."""
-    drawn = dict(draw.one_of(kinds) for _ in range(int(draw.random.integers(0, 3))))
-    return [getattr(metrics, name)(**options) for name, options in drawn.items()]
-
-
-def ends_of(symbols):
-    """The names of the layers that give a model's inputs or outputs."""
-    return [symbol._keras_history.operation.name for symbol in symbols]
-
-
-def compile_randomly(draw, model):
-    """Whether it can be trained on any targets of the outputs' shapes."""
-    count = len(model.outputs)
-    trains = draw.chance(0.7)
-    kinds = REGRESSIONS if trains else REGRESSIONS + OTHER_LOSSES
-    measures = OF_NUMBERS if trains else OF_NUMBERS + OTHER_METRICS
-    make = lambda: getattr(losses, (kind := draw.one_of(kinds))[0])(**kind[1])
-    loss = [make() for _ in range(count)]
-    if count == 1 or draw.chance(0.2):
-        loss = loss[0]
-    elif draw.chance(0.2) and len(set(ends_of(model.outputs))) == count:
-        loss = dict(zip(ends_of(model.outputs), loss))
-    elif draw.chance(0.2):
-        loss[int(draw.random.integers(count - 1))] = None
-    measured = [random_metrics(draw, measures) for _ in range(count)] if draw.chance(0.5) else None
-    weights = [draw.one_of([1.0, 0.5]) for _ in range(count)] if draw.chance(0.3) and isinstance(loss, list) else None
-    model.compile(random_optimizer(draw), loss, loss_weights=weights,
-                  metrics=measured if measured is None or count > 1 else measured[0])
-    return trains
-
-
-def take_steps(draw, model):
-    """Steps of random gradients."""
-    variables = model.trainable_variables
-    steps = int(draw.random.integers(0, 3)) * (model.optimizer.gradient_accumulation_steps or 1)
-    if not variables or steps == 0:
-        return
-    model.optimizer.build(variables)
-    for _ in range(steps):
-        model.optimizer.apply([draw.random.normal(size=v.shape).astype("f4") for v in variables])
-
-
-def randomize(draw, model):
-    for variable in model.variables:
-        low = 0.5 if variable.name == "moving_variance" else -0.5
-        if variable.dtype == "float32":
-            variable.assign(draw.random.uniform(low, low + 1, variable.shape))
+def draw_optimizer(draw):
+    kind = draw.pick(["SGD", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Lamb"])
+    options = {
+        "SGD": lambda: {"momentum": draw.pick([0.0, draw.number(0.1, 0.95)]), "nesterov": draw.chance(0.5)},
+        "RMSprop": lambda: {"rho": draw.number(0.3, 0.95), "momentum": draw.pick([0.0, 0.5]), "centered": draw.chance(0.5)},
+        "Adagrad": lambda: {"initial_accumulator_value": draw.number(0.05, 0.5)},
+    }.get(kind, lambda: {"beta_1": draw.pick(BETAS), "beta_2": draw.pick(BETAS)})()
+    if kind in ("Adam", "AdamW"):
+        options["amsgrad"] = draw.chance(0.5)
+    if kind not in ("SGD", "Adagrad"):
+        options["epsilon"] = draw.pick([1e-3, 1e-5])  # with 1e-7 a gradient's rounding errors may become a whole step
+    rate = draw.number(0.01, 0.2) if kind in ("SGD", "Adagrad") else draw.number(0.003, 0.05)
+    options["learning_rate"] = draw_schedule(draw, rate) if draw.chance(0.4) else rate
+    if draw.chance(0.25) or kind == "AdamW":
+        options["weight_decay"] = draw.number(0.01, 0.3)
+    if draw.chance(0.35):
+        options[draw.pick(["clipnorm", "clipvalue", "global_clipnorm"])] = draw.number(0.01, 1)
+    if draw.chance(0.25):
+        options |= {"use_ema": True, "ema_momentum": draw.number(0.3, 0.95),
+                    "ema_overwrite_frequency": draw.pick([None, 1, 2, 3])}
+    if draw.chance(0.25):
+        options["gradient_accumulation_steps"] = draw.whole(2, 4)
+    return getattr(optimizers, kind)(**options)
