@@ -199,7 +199,9 @@ Tensor cast(const Tensor& operand, DType dtype) try {
   require(operand.defined(), "cast takes a tensor, got an undefined one");
   if (operand.dtype() == dtype) return operand;
   const Tensor x = to_current_device(operand);
-  const Tensor y = in_dtype(dtype, x);
+  Tensor y = in_dtype(dtype, x);
+  for (const char* op : {"softmax", "sigmoid"})  // whose logits losses need, in whatever dtype the result is
+    if (const Tensor origin = operand.origin(op); origin.defined()) y = y.with_origin(op, origin);
   if (is_real(x.dtype()) && is_real(dtype) && recording({x})) {
     record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {
       const Tensor& dy = c.gradient(0);

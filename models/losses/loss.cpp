@@ -15,11 +15,11 @@ namespace {
 /// loss than 1e-7.
 Tensor safe_log(const Tensor& probabilities) { return log(maximum(probabilities, keras_epsilon)); }
 
-/// What the activation has made the probabilities of; undefined where that is not known, and where a tape follows the
-/// probabilities alone.
+/// What the activation has made the probabilities of, as f32; undefined where that is not known, and where a tape
+/// follows the probabilities alone.
 Tensor logits_of(const char* activation, const Tensor& y_pred) {
   const Tensor logits = y_pred.origin(activation);
-  return logits.defined() && (recording({logits}) || !recording({y_pred})) ? logits : Tensor();
+  return logits.defined() && (recording({logits}) || !recording({y_pred})) ? as_f32(logits) : Tensor();
 }
 
 /// All but the last axis as one.

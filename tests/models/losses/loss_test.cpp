@@ -1,11 +1,13 @@
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/gradient_check.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/losses/cross_entropy.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/loss.h>
@@ -65,7 +67,7 @@ TEST(SparseCategoricalCrossentropy, AProbabilityOfZeroCostsAsMuchAsKerasEpsilon)
 
 /// Loss of the activation of logits, and its gradient in them.
 std::vector<float> loss_and_gradient(const Loss& loss, const Tensor& y_true, const Tensor& logits,
-                                     Tensor (*activation)(const Tensor&)) {
+                                     const std::function<Tensor(const Tensor&)>& activation) {
   GradientTape tape;
   tape.watch(logits);
   const Tensor value = sum(loss(y_true, activation(logits)));
@@ -88,6 +90,19 @@ TEST(Crossentropies, OfASaturatedActivationAreThoseOfItsLogits) {
   EXPECT_THAT(loss_and_gradient(BinaryCrossentropy(), wrong, certain, sigmoid), ElementsAre(240, -1, 1));
   // A softmax is no sigmoid: the binary loss of its result is that of the probabilities.
   EXPECT_NEAR(BinaryCrossentropy()(one_hot, softmax(sure)).item<float>(), -std::log(1e-7), 0.1);
+}
+
+TEST(Crossentropies, OfASaturatedActivationInBf16AreThoseOfItsLogitsToo) {
+  const auto narrow = [](const Tensor& x) { return cast(x, DType::bf16); };
+  const Tensor label = Tensor::from(std::vector<std::int64_t>{0}, {1});
+  EXPECT_THAT(
+      loss_and_gradient(SparseCategoricalCrossentropy(), label, Tensor::from(std::vector<float>{-20, 20}, {1, 2}),
+                        [&](const Tensor& x) { return narrow(softmax(x)); }),
+      testing::ElementsAre(40, -1, 1));
+  const Tensor wrong = Tensor::from(std::vector<float>{1, 0}, {2, 1});
+  EXPECT_THAT(loss_and_gradient(BinaryCrossentropy(), wrong, Tensor::from(std::vector<float>{-40, 200}, {2, 1}),
+                                [&](const Tensor& x) { return sigmoid(narrow(x)); }),
+              testing::ElementsAre(240, -1, 1));
 }
 
 TEST(Crossentropies, HaveAGradientInProbabilitiesThatATapeWatches) {

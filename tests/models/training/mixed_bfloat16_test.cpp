@@ -25,7 +25,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
-#include <lockstep/models/training/model.h>
+#include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
@@ -214,6 +214,22 @@ TEST(MixedTraining, LossesMetricsAndPredictionsAreF32) {
   const double expected = sum(loss(all.y, wide)).item<float>() / 24;
   EXPECT_NEAR(model.evaluate(data).at("loss"), expected, 1e-6);
   EXPECT_NO_THROW(model.fit(data, {.class_weight = {{0, 2.0}, {1, 0.5}}}));
+}
+
+TEST(MixedTraining, SaturatedProbabilitiesHaveTheLossAndTheGradientOfTheirLogits) {
+  for (const Activation activation : {Activation::softmax, Activation::sigmoid}) {
+    const DTypePolicyScope scope(DTypePolicy::mixed_bfloat16);
+    const bool one = activation == Activation::sigmoid;
+    Model model = Sequential({2}, {Dense({.units = one ? 1 : 2, .activation = activation, .use_bias = false})});
+    const std::vector<float> kernel = one ? std::vector<float>{32, 0} : std::vector<float>{-16, 16, 0, 0};
+    model.set_weights({Tensor::from(kernel, {2, one ? 1 : 2})});
+    model.compile(SGD({.learning_rate = 1}), one ? Loss(BinaryCrossentropy()) : SparseCategoricalCrossentropy());
+    const Dataset data = Dataset::from_tensors(Tensor::from(std::vector<float>{1, 0}, {1, 2}),
+                                               Tensor::zeros({1, 1}, one ? DType::f32 : DType::i64))
+                             .batch(1);
+    EXPECT_EQ(model.fit(data).values.at("loss").front(), 32) << one;
+    EXPECT_EQ(model.get_weights()[0].to_vector<float>()[0], one ? 31 : -15);
+  }
 }
 
 TEST(MixedTraining, ALoopOfOnesOwnCastsTheLogits) {
