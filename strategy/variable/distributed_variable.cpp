@@ -1,6 +1,6 @@
 #include "lockstep/strategy/variable/distributed_variable.h"
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -87,14 +87,17 @@ IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerRe
   return combine(workers, place, op, slices.local_results());
 }
 
-/// The value that all replicas of all workers have, in memory of its own; undefined where they differ.
-Tensor equal_value(Cluster* workers, const std::string& place, std::span<const Tensor> copies) {
-  const Tensor own = combine(ReduceOp::sum, copies.first(1));
-  const Tensor first = workers ? value_of_chief(*workers, place, own) : own;
-  const double equal = std::ranges::all_of(copies, [&](const Tensor& copy) { return same_bits(copy, first); }) ? 1 : 0;
-  if (!workers) return equal == 1 ? first : Tensor();
-  const std::vector<std::vector<double>> all = gather_numbers(*workers, place, std::span(&equal, 1));
-  return std::ranges::all_of(all, [](const auto& of_worker) { return of_worker.front() == 1; }) ? first : Tensor();
+/// The mean of the copies of all workers by their weights. No element lies outside those of the copies: where they are
+/// equal it is theirs, which a sum in f32 divided by a number may not give.
+Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Tensor>& copies,
+               const std::vector<double>& weights) {
+  const Tensor mean = weighted_mean(workers, place, copies, weights);
+  std::vector<Tensor> counted = copies;
+  for (std::size_t i = 0; i < counted.size(); ++i)
+    if (weights[i] == 0) counted[i] = mean;
+  const Tensor least = combine(workers, place, ReduceOp::min, counted);
+  const Tensor most = combine(workers, place, ReduceOp::max, counted);
+  return combine(ReduceOp::min, std::array{most, combine(ReduceOp::max, std::array{least, mean})});
 }
 
 /// `value` in equal parts; the first part keeps what integers leave over.
@@ -161,16 +164,13 @@ void MirroredVariable::write_in_replica(AssignOp op, const Tensor& value, bool l
 Tensor SyncOnReadVariable::read() const {
   require(spec().aggregation != Aggregation::none,
           "variable '{}' has a value of its own on each replica and no aggregation: read it inside run()", spec().name);
-  const std::span<const Tensor> all = copies();
+  const std::vector<Tensor>& all = copies();
   const std::string place = "the reading of variable '" + spec().name + "'";
   if (spec().aggregation == Aggregation::only_first_replica) {
-    const Tensor first = combine(ReduceOp::sum, all.first(1));
+    const Tensor first = combine(ReduceOp::sum, std::span(all).first(1));
     return workers() ? value_of_chief(*workers(), place, first) : first;
   }
-  if (spec().aggregation == Aggregation::mean) {
-    const Tensor equal = equal_value(workers(), place, all);  // which a sum in f32 divided by a number may not give
-    return equal.defined() ? equal : weighted_mean(workers(), place, all, copy_weights());
-  }
+  if (spec().aggregation == Aggregation::mean) return mean_of(workers(), place, all, copy_weights());
   return combine(workers(), place, ReduceOp::sum, all);
 }
 

@@ -1,3 +1,6 @@
+#include <limits>
+#include <optional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/replicas.h>
@@ -83,6 +86,23 @@ TEST_P(DistributedVariable, OneCombinedOnReadingHasAValueForEachReplica) {
   EXPECT_THAT([&] { apart.value(); }, ThrowsMessage<InvalidArgument>(HasSubstr("'v'")));
   for (int replica = 0; replica < replicas_; ++replica)
     test::expect_same_bits(apart.state().copies()[replica], Tensor::full({3}, replica + 1));
+}
+
+TEST_P(DistributedVariable, AMeanOnReadingIsWhatEqualElementsAre) {
+  const Variable average = make(Synchronization::on_read, Aggregation::mean);
+  constexpr float inexact = 0.1F;  // a sum of some of them, divided by their number, is another one
+  for (const float last : {inexact, 5.0F})
+    for (const std::optional<float> not_finite :
+         {std::optional<float>{}, std::optional(std::numeric_limits<float>::infinity())}) {
+      strategy_.run([&] {
+        const float third = test::this_replica() == 0 ? last : inexact;
+        copy(Tensor::from(std::vector<float>{inexact, not_finite.value_or(inexact), third}, {3}), average.value());
+      });
+      const std::vector<float> read = average.value().to_vector<float>();
+      EXPECT_EQ(read[0], inexact);
+      EXPECT_EQ(read[1], not_finite.value_or(inexact));
+      EXPECT_NEAR(read[2], inexact + (last - inexact) / static_cast<float>(replicas_), 1e-6);
+    }
 }
 
 TEST_P(DistributedVariable, AssigningOneCombinedOnReadingMakesItReadSo) {
