@@ -22,7 +22,7 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   double own = 0;
   double all = 0;
   if (const std::optional<BatchRows>& batch = current_batch_rows()) {
-    own = static_cast<double>(batch->own);
+    own = result.rows > 0 ? static_cast<double>(batch->own) : 0;
     all = static_cast<double>(batch->all);
   } else {  // the replicas tell each other
     own = static_cast<double>(result.rows);

@@ -191,6 +191,18 @@ TEST(BatchNormalization, AReplicaThatNeverHasRowsLeavesNothingOfItsInitialStatis
   EXPECT_NEAR(model.get_weights()[variance].item<float>(), 0.25, 1e-4);
 }
 
+TEST(BatchNormalization, AReplicaThatTakesNoneOfItsRowsAddsNothing) {
+  const MirroredStrategy strategy = mirrored(2);
+  const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0}), {{1}}); });
+  const auto step = [&](const Batch& local) {
+    const bool none = current_context().replica == 1;
+    call(layer, {none ? local.x.slice_view(0, 0, 0) : local.x}, {.mode = Mode::train});
+  };
+  strategy.run(step, DistributedBatch({.x = column({2, 4, 6, 8}), .y = {}}, 2));
+  EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 3);
+  EXPECT_FLOAT_EQ(weight(layer, variance).item<float>(), 1);
+}
+
 TEST(BatchNormalization, StatisticsThatAreSetCountAlikeAgain) {
   const MirroredStrategy strategy = mirrored(2);
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.5}), {{1}}); });
