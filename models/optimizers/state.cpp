@@ -92,8 +92,8 @@ std::vector<Optimizer::Rule::Slot> Optimizer::State::slots() const {
 bool Optimizer::State::needs_norms() const { return rule_->scales_by_norms() || (clips_by_norms() && !clips_own()); }
 
 void Optimizer::State::check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const {
-  require<Unsupported>(!rule_->scales_by_norms(),
-                       "this optimizer needs the norms of summed gradients: it does not take "
+  require<Unsupported>(!rule_->scales_by_norms() || context.num_replicas_in_sync() == 1,
+                       "this optimizer needs the norms of summed gradients: with several replicas it does not take "
                        "aggregate = false");
   for (const Variable& variable : variables)
     require<Unsupported>(variable.state().copies().size() == static_cast<std::size_t>(context.num_local_replicas()),
@@ -230,10 +230,10 @@ void Optimizer::State::step(const ReplicaContext& context) try {
   if (clips_own()) clip_own(context);
   if ((done + 1) % options_.gradient_accumulation_steps != 0)
     accumulate(context, done);
-  else if (!options_.aggregate)
-    update_own(context, done);
   else if (needs_norms())
     update_by_norms(context, done);
+  else if (!options_.aggregate)
+    update_own(context, done);
   else
     update(context, done);
   if (!constrained_.empty()) constrain(context);  // as in Keras also where a step only accumulates

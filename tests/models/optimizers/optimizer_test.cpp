@@ -16,6 +16,7 @@
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
+#include <lockstep/strategy/one_device/one_device_strategy.h>
 
 namespace lockstep {
 namespace {
@@ -313,6 +314,18 @@ TEST(Optimizer, WithoutAggregationRefusesWhatReplicasShare) {
               ThrowsMessage<Unsupported>(HasSubstr("variable 'v' has 1 for 2 replicas")));
   EXPECT_THAT([&] { apply(test::mirrored(2), Lamb({}, {.aggregate = false})); },
               ThrowsMessage<Unsupported>(HasSubstr("norms of summed gradients")));
+}
+
+TEST(Optimizer, WithoutAggregationIsTheUsualForOneReplica) {
+  const auto updated = [](bool aggregate) {
+    const OneDeviceStrategy strategy("CPU:0");
+    const Variable v = strategy.scope([] { return test::variable_of("v", test::random_tensor({33}, 1)); });
+    const Lamb optimizer({.learning_rate = 0.1}, {.weight_decay = 0.1, .aggregate = aggregate});
+    for (unsigned step = 0; step < 3; ++step)
+      strategy.run([&] { optimizer.apply_gradients(std::vector{test::random_tensor({33}, 9 + step)}, {v}); });
+    return v.value();
+  };
+  test::expect_same_bits(updated(false), updated(true));
 }
 
 TEST(Optimizer, WorksOutsideEveryStrategy) {
