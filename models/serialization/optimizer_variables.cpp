@@ -15,6 +15,7 @@ namespace {
 
 const char* const excluded_attribute = "exclude_from_weight_decay";
 const char* const clip_attribute = "clip_before_aggregate";
+const char* const own_attribute = "without_aggregate";
 
 const std::string average = "average";
 const std::string sums = "gradient_accumulator";  // of gradients for an update to come, which are not kept here
@@ -145,6 +146,7 @@ Optimizer with_attributes(const hdf5::Reader& file, const std::string& group, co
   if (file.has_attribute(group, excluded_attribute))
     config.common.exclude_from_weight_decay = file.attribute(group, excluded_attribute);
   config.common.clip_before_aggregate = file.has_attribute(group, clip_attribute);
+  config.common.aggregate = !file.has_attribute(group, own_attribute);
   return optimizer_from_config(config);
 }
 
@@ -168,6 +170,7 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
   if (!config.common.exclude_from_weight_decay.empty())
     file.add_attribute(group, excluded_attribute, config.common.exclude_from_weight_decay);
   if (config.common.clip_before_aggregate) file.add_attribute(group, clip_attribute, std::string("true"));
+  if (!config.common.aggregate) file.add_attribute(group, own_attribute, std::string("true"));
   UniqueNames unique;  // layers of two models can have one name, and "a/b" and "a_b" become one
   std::vector<std::string> names;
   const auto add_name = [&](const std::string& name) {

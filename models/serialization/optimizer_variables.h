@@ -31,8 +31,9 @@ struct Training {
 std::size_t bytes_of_optimizer(const Training& training);
 
 /// Writes the optimizer's variables and gives their data sets. `dataset`: the one of variable number `i`, which Keras
-/// calls so. The group gets, as attributes, what Keras has no option for: exclude_from_weight_decay and
-/// clip_before_aggregate. Throws InvalidArgument when the optimizer has trained other variables.
+/// calls so. The group gets, as attributes, what Keras has no option for: exclude_from_weight_decay,
+/// clip_before_aggregate and that gradients are not aggregated. Throws InvalidArgument when the optimizer has trained
+/// other variables.
 std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& group, const Training& training,
                                          const std::function<std::string(std::size_t i, const std::string&)>& dataset);
 

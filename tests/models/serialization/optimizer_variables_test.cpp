@@ -121,10 +121,11 @@ TEST_P(TrainedFiles, GoOnWithOtherNumbersOfReplicas) {
 
 TEST_P(TrainedFiles, BeginWhereNoStepWasDone) {
   Model model = branches();
-  model.compile(Adam({.learning_rate = 0.25}), loss);
+  model.compile(Adam({.learning_rate = 0.25}, {.aggregate = false}), loss);
   save_model(model, file_);
   const Model loaded = load_model(file_);
   EXPECT_EQ(loaded.optimizer().learning_rate(), 0.25);
+  EXPECT_FALSE(loaded.optimizer().config().common.aggregate);
   EXPECT_EQ(loaded.optimizer().iterations(), 0);
   EXPECT_TRUE(loaded.optimizer().state().slots.empty());
   EXPECT_ERROR(LogicError, "call compile() first", load_model(file_, {.compile = false}).optimizer());
