@@ -109,12 +109,7 @@ IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std
 
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights) {
-  std::vector<double> all(weights.begin(), weights.end());
-  if (workers) {
-    all.clear();
-    for (const std::vector<double>& of_worker : gather_numbers(*workers, place, weights))
-      all.insert(all.end(), of_worker.begin(), of_worker.end());
-  }
+  const std::vector<double> all = concatenate(workers, place, weights);
   const bool equal = std::ranges::all_of(all, [&](double weight) { return weight == all.front(); });
   if (equal && all.front() > 0) return combine(workers, place, ReduceOp::mean, values);
   const NoGradientScope not_recorded;
@@ -127,6 +122,14 @@ Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const T
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {
   const Tensor own = concatenate(values, axis);
   return workers ? all_gather_over(*workers, place, own, axis).value : own;
+}
+
+std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers) {
+  if (!workers) return {numbers.begin(), numbers.end()};
+  std::vector<double> all;
+  for (const std::vector<double>& of_worker : gather_numbers(*workers, place, numbers))
+    all.insert(all.end(), of_worker.begin(), of_worker.end());
+  return all;
 }
 
 }  // namespace lockstep

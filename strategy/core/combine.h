@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/cluster/cluster.h>
@@ -28,6 +29,7 @@ Tensor concatenate(std::span<const Tensor> values, int axis);
 /// names the meeting. Without `workers`, of this process alone.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
+std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);
 ///@}
 
 /// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers; equal weights give the bits of the

@@ -64,24 +64,15 @@ std::vector<Tensor> kept_copies(const Strategy& strategy, const Variable& variab
 /// How much each of them counts.
 std::vector<double> kept_copy_weights(const Strategy& strategy, const Variable& variable) {
   if (variable.synchronization() != Synchronization::on_read) return {};
-  const std::vector<double>& own = variable.state().copy_weights();
-  Cluster* const workers = strategy.state()->cluster();
-  if (!workers) return own;
-  std::vector<double> all;
-  for (const std::vector<double>& of_worker : gather_numbers(*workers, backup_place, own))
-    all.insert(all.end(), of_worker.begin(), of_worker.end());
-  return all;
+  return concatenate(strategy.state()->cluster(), backup_place, variable.state().copy_weights());
 }
 
 /// How often the replicas of all workers have drawn random numbers in a layer.
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& layer) {
   const std::vector<std::uint64_t> own = layer.impl().draws();
-  Cluster* const workers = strategy.state()->cluster();
-  if (!workers) return own;
-  std::vector<std::uint64_t> all;
-  for (const auto& of_worker : gather_numbers(*workers, backup_place, std::vector<double>(own.begin(), own.end())))
-    for (const double draws : of_worker) all.push_back(static_cast<std::uint64_t>(draws));
-  return all;
+  const std::vector<double> all =
+      concatenate(strategy.state()->cluster(), backup_place, std::vector<double>(own.begin(), own.end()));
+  return {all.begin(), all.end()};
 }
 
 /// What a backup of any number of replicas holds for the replicas of this process: each one's own or, where it was made
