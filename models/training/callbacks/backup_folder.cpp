@@ -149,7 +149,7 @@ class Contents {
     read_draws(json, model);
     read_optimizer(json.at("optimizer"));
     read_callbacks(json.at("callbacks"));
-    read_progress(json, progress);
+    read_progress(json, model, progress);
   }
 
   void set(Model& model, TrainingProgress& progress) const {
@@ -248,7 +248,7 @@ class Contents {
     }
   }
 
-  void read_progress(const Json& json, const TrainingProgress& now) {
+  void read_progress(const Json& json, const Model& model, const TrainingProgress& now) {
     progress_ = {.epoch = json.at("epoch").get<int>(),
                  .steps = json.at("steps").get<std::int64_t>(),
                  .steps_in_epoch = json.at("steps_in_epoch").get<std::int64_t>(),
@@ -257,10 +257,13 @@ class Contents {
     progress_.totals.examples = json.at("examples").get<std::int64_t>();
     progress_.totals.loss = to_number(json.at("loss"));
     progress_.totals.losses = to_numbers(json.at("losses"));
+    std::size_t kept_metrics = 0;
     for (const Json& output : json.at("metrics")) {
       auto& metrics = progress_.totals.metrics.emplace_back();
       for (const Json& sums : output) metrics.push_back(to_numbers(sums));
+      kept_metrics += metrics.size();
     }
+    if (progress_.totals.examples > 0) check_count(kept_metrics, model.metrics().size(), "metrics");
     progress_.history.epoch = json.at("history").at("epoch").get<std::vector<int>>();
     for (const auto& [name, values] : json.at("history").at("values").items())
       progress_.history.values[name] = to_numbers(values);

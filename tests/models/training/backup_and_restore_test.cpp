@@ -53,12 +53,13 @@ class Program {
   int epochs = 5;
   std::int64_t units = 16;
   DTypePolicy policy = DTypePolicy::float32;
+  std::vector<Metric> metrics{Accuracy()};
   std::optional<std::int64_t> steps_per_epoch{};
 
   Outcome run() const {
     const MirroredStrategy strategy = test::mirrored(replicas);
     Model model = strategy.scope([&] { return make_model(); });
-    model.compile(Adam({.learning_rate = 0.02}), SparseCategoricalCrossentropy{{.from_logits = true}}, {Accuracy()});
+    model.compile(Adam({.learning_rate = 0.02}), SparseCategoricalCrossentropy{{.from_logits = true}}, metrics);
     const Dataset data = SmallProblem(30).dataset().shuffle({.seed = 3}).batch(7);
     Copies trained;
     FitOptions fit{.epochs = epochs, .steps_per_epoch = steps_per_epoch, .validation = data};
@@ -219,6 +220,14 @@ TEST_F(Backup, OfAnotherProgramIsRefused) {
                mixed.run());
   program.at_step = {};
   EXPECT_EQ(program.run(), straight_);  // what was refused has spoilt nothing
+}
+
+TEST_F(Backup, WithinAnEpochOfOtherMetricsIsRefused) {
+  Program program(backup_, {.save_when_stopped = true});
+  stop_at(program, 12);
+  program.run();
+  program.metrics.push_back(SparseTopKCategoricalAccuracy(2));
+  EXPECT_ERROR(InputError, "is of a run with 1 metrics, this one has 2", program.run());
 }
 
 TEST_F(Backup, OfAnotherNumberOfReplicasGoesOn) {
