@@ -454,6 +454,24 @@ class Checkpoint(Case):
         self.assertEqual(rates("--epochs", "3"), [0.01, 0.001, 0.001])
         self.assertEqual(rates("--epochs", "4", "--learning-rate", "0.1", "--schedule", "step")[3], 0.001)
 
+    def test_a_resumed_run_keeps_its_weights_and_its_seed(self):
+        start = self.path / "start.weights.h5"
+        self.succeed("train", *TINY, "--seed", "5", "--learning-rate", "0.5", "--save", start)
+        run_folder = self.path / "run"
+        arguments = ["train", *TINY, "--weights", start, "--checkpoint", run_folder, "--resume", "--seed", "3"]
+        first = self.succeed(*arguments, "--epochs", "1")
+        self.assertNotIn("--weights", first.stderr)
+        again = self.succeed(*arguments, "--epochs", "2", "--save", self.path / "resumed.weights.h5")
+        self.assertIn(f"--resume: the run in {run_folder} continues with its own weights, --weights {start} is not read",
+                      again.stderr)
+        self.succeed(*arguments[:-5], "--seed", "3", "--epochs", "2", "--save", self.path / "straight.weights.h5")
+        self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),
+                         (self.path / "straight.weights.h5").read_bytes())
+        for seed in [], ["--seed", "4"]:
+            done = run("train", *TINY, "--checkpoint", run_folder, "--resume", "--epochs", "3", *seed)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--seed {seed[-1] if seed else 0}: the run to resume has the seed 3; give that one", done.stderr)
+
     def test_resume_needs_a_checkpoint(self):
         self.refuse("train", *TINY, "--resume", says="--checkpoint")
 

@@ -27,13 +27,16 @@ void RunRecord::end_epoch() {
 }
 
 CallbackState RunRecord::state() const {
-  CallbackState state{.values = {{"steps", static_cast<double>(losses_.size())}}};
+  CallbackState state{.values = {{"steps", static_cast<double>(losses_.size())}, {"seed", static_cast<double>(seed_)}}};
   for (const std::vector<float>* list : {&losses_, &epoch_ends_})
     if (!list->empty()) state.tensors.push_back(Tensor::from(*list, {static_cast<std::int64_t>(list->size())}));
   return state;
 }
 
 void RunRecord::load_state(const CallbackState& state) {
+  if (const auto seed = state.values.find("seed"); seed != state.values.end())
+    require(seed->second == static_cast<double>(seed_),
+            "--seed {}: the run to resume has the seed {:.0f}; give that one", seed_, seed->second);
   const std::vector<Tensor>& lists = state.tensors;
   losses_ = lists.empty() ? std::vector<float>() : lists.front().to_vector<float>();
   epoch_ends_ = lists.size() < 2 ? std::vector<float>() : lists.back().to_vector<float>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <lockstep/models/training/callback.h>
@@ -9,11 +10,14 @@ namespace lockstep::cli {
 /// Keeps what the reports after training need, also of the run that this one resumes.
 class RunRecord final : public Callback {
  public:
+  /// Of a run of this --seed.
+  explicit RunRecord(std::uint64_t seed) : seed_(seed) {}
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_stop(Model& model, const TrainingProgress& progress) override;
   CallbackState state() const override;
+  /// Throws InvalidArgument where the run to resume has another seed: its data would be in another order.
   void load_state(const CallbackState& state) override;
 
   /// Of this process.
@@ -33,6 +37,7 @@ class RunRecord final : public Callback {
   /// Once, also for an epoch that is stopped first.
   void end_epoch();
 
+  std::uint64_t seed_;
   std::vector<StepReport> steps_;
   std::vector<float> losses_;
   std::vector<float> epoch_ends_;

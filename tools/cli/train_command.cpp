@@ -106,7 +106,8 @@ int run(TrainOptions options) {
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
-  if (!options.weights.empty()) model.load_weights(options.weights);
+  const bool resumes = options.resume && options.has_backup();
+  if (!options.weights.empty() && !resumes) model.load_weights(options.weights);
 
   const std::string what =
       fmt::format("{} on {}, {} replica{}", options.model, data.name, replicas, replicas == 1 ? "" : "s");
@@ -114,9 +115,12 @@ int run(TrainOptions options) {
     fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters{}{}\n", what, data.train_examples,
                data.test_examples, options.data.batch_size, model.count_params(), data.preparation.empty() ? "" : "; ",
                data.preparation);
-  if (strategy.is_chief() && options.resume && !options.has_backup())
+  if (strategy.is_chief() && options.resume && !resumes)
     fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
-  const auto record = std::make_shared<RunRecord>();
+  if (strategy.is_chief() && resumes && !options.weights.empty())
+    fmt::print(stderr, "--resume: the run in {} continues with its own weights, --weights {} is not read\n",
+               options.checkpoint, options.weights);
+  const auto record = std::make_shared<RunRecord>(options.data.seed);
   std::optional<RunTrace> trace;
   if (!options.trace.empty()) trace.emplace(has_gpus(strategy.devices()));
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record));

@@ -36,7 +36,8 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
       .add_flag(
           "--resume", options.resume,
           "continue the run that wrote --checkpoint, if there is one: one that was stopped, or a complete one for "
-          "more --epochs; its outputs are added to, and a --learning-rate or --schedule that is given holds")
+          "more --epochs; its outputs are added to, a --learning-rate or --schedule that is given holds, and --seed "
+          "has to be its own")
       ->needs("--checkpoint");
   command.add_option("--history", options.history, "write the history by epoch (.json)");
   command.add_option("--step-log", options.step_log, "write one object per step (.jsonl)");
