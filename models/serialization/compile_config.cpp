@@ -154,13 +154,17 @@ void read_metric(const Json& value, const CompileReading& reading, std::vector<M
 
 OutputTraining read_output(const Json& loss, const Json& loss_weight, const Json& metrics, const Json& weighted,
                            const CompileReading& reading) {
-  OutputTraining output;
-  for_each_value(loss, [&](const Json& value) {
-    require<InputError>(!output.loss, "an output was compiled with several losses; it can have one");
-    output.loss = loss_from_json(value, reading.custom.losses);
-  });
+  OutputTraining output{.loss = reading.loss};
+  if (!reading.loss)
+    for_each_value(loss, [&](const Json& value) {
+      require<InputError>(!output.loss, "an output was compiled with several losses; it can have one");
+      output.loss = loss_from_json(value, reading.custom.losses);
+    });
   for_each_value(loss_weight, [&](const Json& value) { output.loss_weight = value.get<double>(); });
-  for_each_value(metrics, [&](const Json& value) { read_metric(value, reading, output.metrics); });
+  if (reading.metrics)
+    output.metrics = *reading.metrics;
+  else
+    for_each_value(metrics, [&](const Json& value) { read_metric(value, reading, output.metrics); });
   for_each_value(weighted, [&](const Json& value) { read_metric(value, reading, output.weighted_metrics); });
   return output;
 }

@@ -29,8 +29,13 @@ struct CustomObjects {
 
 /// What reading how a model was compiled takes beside the file.
 struct CompileReading {
-  CustomObjects custom{};                ///< in place of those that the file names
-  std::optional<Optimizer> optimizer{};  ///< in place of the file's
+  CustomObjects custom{};  ///< in place of those that the file names
+  ///@{
+  /// In place of the file's, which are then not read; loss and metrics for every output.
+  std::optional<Optimizer> optimizer{};
+  std::optional<Loss> loss{};
+  std::optional<std::vector<Metric>> metrics{};
+  ///@}
   /// Given what is wrong with a metric, which is then left out; without it that is an error.
   std::function<void(const std::string&)> on_unknown_metric{};
 };

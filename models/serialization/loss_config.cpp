@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <utility>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/losses/regression.h>
@@ -116,6 +118,11 @@ const Makers<Metric>& metrics() {
   return makers;
 }
 
+template <class T>
+std::string names_of(const Makers<T>& makers) {
+  return fmt::format("{}", fmt::join(std::views::keys(makers), ", "));
+}
+
 /// Fails where Keras means more than this project does.
 void take_common(ObjectOptions& object, const ObjectConfig& config) {
   const auto reduction = config.options.find("reduction");
@@ -170,8 +177,8 @@ Loss loss_from_json(const Json& value, const std::vector<Loss>& own) {
   if (const Loss* found = find_own(own, read)) return *found;
   const auto maker = losses().find(plain_name(read.object.class_name));
   require<InputError>(maker != losses().end(),
-                      "the loss '{}' is none of Keras' that this project has, and none of this name is given",
-                      read.object.class_name);
+                      "the loss '{}' is none of Keras' that this project has ({}), and none of this name is given",
+                      read.object.class_name, names_of(losses()));
   return make("loss", maker->second, read.object);
 }
 
@@ -186,8 +193,9 @@ Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
   const auto loss = losses().find(name == "logcosherror" ? "logcosh" : name);
   const auto maker = metrics().find(name);
   require<InputError>(maker != metrics().end() || loss != losses().end(),
-                      "the metric '{}' is none of Keras' that this project has, and none of this name is given",
-                      read.object.class_name);
+                      "the metric '{}' is none of Keras' that this project has ({}, and the losses {}), and none of "
+                      "this name is given",
+                      read.object.class_name, names_of(metrics()), names_of(losses()));
   const Metric metric = maker != metrics().end() ? make("metric", maker->second, read.object)
                                                  : MeanMetricWrapper(make("metric", loss->second, read.object));
   return read.name.empty() ? metric : metric.with_name(read.name);

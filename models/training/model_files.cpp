@@ -69,6 +69,8 @@ std::optional<Training> read_training(const nlohmann::ordered_json& config, cons
   std::optional<CompileConfig> compiled = read_compile_config(config["compile_config"], model.network().output_names(),
                                                               {.custom = options.custom_objects,
                                                                .optimizer = options.optimizer,
+                                                               .loss = options.loss,
+                                                               .metrics = options.metrics,
                                                                .on_unknown_metric = options.on_unknown_metric});
   if (!compiled) return {};
   Training training{.config = std::move(*compiled), .trained = {.variables = model.trainable_variables()}};

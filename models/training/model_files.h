@@ -32,8 +32,13 @@ struct LoadOptions {
   bool compile = true;     ///< as the file says, if it does; else the model has to be compiled before it is trained
   /// Losses and metrics of the program's own that the file names.
   CustomObjects custom_objects{};
-  /// To compile the model with in place of the file's, which is then not read.
+  ///@{
+  /// In place of those that the file's model was compiled with, which are then not read; loss and metrics for every
+  /// output. A model that was saved before compile() stays uncompiled.
   std::optional<Optimizer> optimizer{};
+  std::optional<Loss> loss{};
+  std::optional<std::vector<Metric>> metrics{};
+  ///@}
   /// Given what is wrong with a metric that this project does not have, which is then left out instead of an error.
   std::function<void(const std::string&)> on_unknown_metric{};
 };

@@ -828,12 +828,60 @@ class TrainedModel(Case):
         model.write_bytes(model.read_bytes()[:5000])
         self.refuse("predict", "--model", model, *self.DATA, *out, says="model.keras")
 
-    def test_a_file_without_a_loss_predicts_and_is_not_evaluated(self):
+    def test_a_file_without_a_loss_predicts_and_takes_one_that_is_given(self):
         weights = self.train("w.weights.h5")
         bare = ["--model", self.path / "bare.keras"]
         self.succeed("convert", *self.SMALL, weights, bare[1])
-        self.refuse("evaluate", *bare, *self.DATA, says=["bare.keras", "says no loss"])
+        for command in "evaluate", "train":
+            self.refuse(command, *bare, *self.DATA, says=["bare.keras", "says no loss", "give it one with --loss"])
+            self.refuse(command, *bare, *self.DATA, "--loss", "crossentropy",
+                        says=["--loss: the loss 'crossentropy'", "binarycrossentropy"])
+            self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--metrics", "mae", "good",
+                        says=["--metrics: the metric 'good'", "binaryaccuracy"])
+            self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--from-logits", says=["--loss", "from_logits"])
         self.assertEqual(self.predict(*bare), self.predict(*self.SMALL, "--weights", weights))
+        crossentropy = ["--loss", "binary_crossentropy"]
+        logs = self.evaluate(*bare, *crossentropy, "--metrics", "accuracy")
+        self.assertEqual(logs, self.evaluate(*self.SMALL, "--weights", weights) | {"model": str(bare[1])})
+        self.assertNotEqual(self.evaluate(*bare, *crossentropy, "--from-logits")["loss"], logs["loss"])
+        trained = self.path / "trained.keras"
+        self.succeed("train", *bare, *TINY[:-2], "--no-shuffle", *crossentropy, "--learning-rate", "0.5", "--save", trained)
+        compiled = self.compiled(trained)
+        self.assertEqual(compiled["loss"]["class_name"], "BinaryCrossentropy")
+        self.assertIsNone(compiled["metrics"])
+        self.assertEqual(compiled["optimizer"]["class_name"], "SGD")
+        again = self.path / "again.keras"
+        self.succeed("train", *self.SMALL, *TINY[:-2], "--weights", weights, "--no-shuffle", "--learning-rate", "0.5",
+                     "--save", again)
+        self.assertEqual(self.predict("--model", trained), self.predict("--model", again))
+
+    def compiled(self, model):
+        with zipfile.ZipFile(model) as file:
+            return json.loads(file.read("config.json"))["compile_config"]
+
+    def test_a_loss_or_metrics_replace_that_much_of_how_a_model_is_compiled(self):
+        model = self.path / "m.keras"
+        self.succeed("train", *self.SMALL, *TINY[:-2], "--optimizer", "adam", "--save", model)
+        saved, out = self.compiled(model), self.path / "out.keras"
+
+        def changed(start, *options):
+            self.succeed("train", "--model", start, *TINY[:-2], *options, "--save", out)
+            compiled = self.compiled(out)
+            return compiled, {name for name, value in compiled.items() if saved[name] != value}
+
+        compiled, parts = changed(model, "--loss", "mse")
+        self.assertEqual((compiled["loss"]["class_name"], parts), ("MeanSquaredError", {"loss"}))
+        compiled, parts = changed(model, "--metrics", "mae", "binary_accuracy")
+        self.assertEqual([metric["config"]["name"] for metric in compiled["metrics"]], ["mae", "binary_accuracy"])
+        self.assertEqual(parts, {"metrics"})
+        # What is replaced need not be known here.
+        own = self.compiled_otherwise(model, loss="dice", metrics=["f1"])
+        self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="the loss 'dice'")
+        compiled, parts = changed(own, "--loss", "binary_crossentropy", "--metrics", "accuracy")
+        self.assertEqual(parts, set())
+        logs = self.evaluate("--model", "siamese-lstm", "--weights", self.train("w.safetensors"), "--metrics", "mae")
+        self.assertNotIn("accuracy", logs)
+        self.assertIn("mae", logs)
 
     def compiled_otherwise(self, model, **parts):
         """The file with other parts in its compile_config."""

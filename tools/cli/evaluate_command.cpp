@@ -38,6 +38,7 @@ void add_evaluate_command(CLI::App& program, int&) {
   CLI::App* const command =
       program.add_subcommand("evaluate", "loss and metrics of a trained model over the replicas, on test data if any");
   options->trained.add_to(*command);
+  options->trained.compiled.add_to(*command);
   command->add_flag("--json", options->json, "the result as one JSON object on standard output");
   command->footer(
       "Examples:\n"

@@ -3,8 +3,12 @@
 #include <filesystem>
 #include <future>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/serialization/loss_config.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/core/logging.h>
 
@@ -30,9 +34,12 @@ struct LoadedModel {
   std::string optimizer_problem{};
 };
 
-LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed) {
+LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, const CompileOptions& given) {
   if (needed == Compiled::not_needed) return {load_model(file, {.seed = seed, .compile = false})};
-  LoadOptions options{.seed = seed, .on_unknown_metric = [&](const std::string& problem) {
+  LoadOptions options{.seed = seed,
+                      .loss = given.make_loss(),
+                      .metrics = given.make_metrics(),
+                      .on_unknown_metric = [&](const std::string& problem) {
                         log_warning("--model {}: {}; it is left out", file, problem);
                       }};
   std::string optimizer_problem;
@@ -50,7 +57,9 @@ LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed) {
   try {
     (void)loaded.model.compiled_outputs();
   } catch (const LogicError&) {
-    fail<InputError>("--model {}: says no loss, since it was saved before compile; compile and save it again", file);
+    require<InputError>(options.loss.has_value(),
+                        "--model {}: says no loss, since it was saved before compile; give it one with --loss", file);
+    loaded.model.compile(SGD(), *options.loss, options.metrics.value_or(std::vector<Metric>()));
   }
   return loaded;
 }
@@ -84,6 +93,39 @@ void check_model(const std::string& model, const ReplicaOptions& replicas) {
           "--strategy multi-gpu-model is for the models that have a name; --model is {}", model);
 }
 
+void CompileOptions::add_to(CLI::App& command) {
+  CLI::Option* const named =
+      command.add_option("--loss", loss,
+                         "Keras' name of a loss, such as sparse_categorical_crossentropy, for a saved model without "
+                         "one or in place of the model's");
+  command.add_flag("--from-logits", from_logits, "the model gives logits, which --loss takes then")->needs(named);
+  command.add_option("--metrics", metrics, "Keras' names, such as accuracy mae, in place of the model's");
+}
+
+std::optional<Loss> CompileOptions::make_loss() const try {
+  if (loss.empty()) return {};
+  if (!from_logits) return loss_from_json(loss, {});
+  return loss_from_json({{"class_name", loss}, {"config", {{"from_logits", true}}}}, {});
+} catch (InputError& error) {
+  error.add_context("--loss");
+  throw;
+}
+
+std::optional<std::vector<Metric>> CompileOptions::make_metrics() const try {
+  if (metrics.empty()) return {};
+  std::vector<Metric> made;
+  for (const std::string& name : metrics) made.push_back(metric_from_json(name, {}));
+  return made;
+} catch (InputError& error) {
+  error.add_context("--metrics");
+  throw;
+}
+
+void CompileOptions::compile(Model& model, ModelKind kind, const Optimizer& optimizer) const {
+  model.compile(optimizer, make_loss().value_or(cli::make_loss(kind)),
+                make_metrics().value_or(std::vector<Metric>{Accuracy()}));
+}
+
 void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy) {
   command
       .add_option_function<std::string>(
@@ -102,14 +144,15 @@ void require_no_precision(const std::string& model, const std::optional<DTypePol
 }
 
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
-                                 const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed) {
+                                 const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
+                                 const CompileOptions& given) {
   const std::future<void> beside_reading = first_product(strategy);
   if (is_model_file(model)) {
     require(!settings.dropout, "--dropout is for the models that have a name; --model is {}", model);
     require_no_precision(model, settings.dtype_policy);
     std::string optimizer_problem;
     Model loaded = replicas.make_model(strategy, [&] {
-      LoadedModel found = load(model, settings.seed, needed);
+      LoadedModel found = load(model, settings.seed, needed, given);
       optimizer_problem = std::move(found.optimizer_problem);
       return std::move(found.model);
     });

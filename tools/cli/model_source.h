@@ -2,6 +2,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include <lockstep/models/training/model.h>
 
@@ -28,6 +31,21 @@ struct ModelAndData {
 /// What a command needs of how a file's model was compiled. Metrics that are unknown are left out, with a warning.
 enum class Compiled { not_needed, for_evaluation, for_training };
 
+/// What a model is to reach and how it is measured, in place of what a file or the zoo says of it.
+struct CompileOptions {
+  std::string loss{};  ///< Keras' name; empty: not given
+  bool from_logits = false;
+  std::vector<std::string> metrics{};
+
+  void add_to(CLI::App& command);
+  /// Throws InputError for a name that is unknown, and for a loss that has no logits.
+  std::optional<Loss> make_loss() const;
+  /// Throws InputError for a name that is unknown.
+  std::optional<std::vector<Metric>> make_metrics() const;
+  /// Compiles a model of the zoo.
+  void compile(Model& model, ModelKind kind, const Optimizer& optimizer) const;
+};
+
 /// --precision, for the models that have a name: those of a file say themselves what each layer computes in.
 void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy);
 /// --cuda-graphs.
@@ -36,9 +54,10 @@ void add_graphs_option(CLI::App& command, bool& cuda_graphs);
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
 /// The model over the replicas, and data that suit it. One of a file is compiled, as the file says, if that is needed;
-/// one of the zoo is not. Throws InputError for a file that does not say a loss that is needed, InvalidArgument for
-/// data that do not suit it.
+/// one of the zoo is not. Throws InputError for a file that does not say a loss that is needed and not given,
+/// InvalidArgument for data that do not suit it.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
-                                 const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed);
+                                 const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
+                                 const CompileOptions& given);
 
 }  // namespace lockstep::cli

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/csv_logger.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
@@ -87,7 +86,7 @@ Optimizer compile(const TrainOptions& options, Model& model, const std::string& 
   if (of_file)
     model.compile(optimizer, std::vector(model.compiled_outputs()));
   else
-    model.compile(optimizer, make_loss(parse_model(options.model)), {Accuracy()});
+    options.compiled.compile(model, parse_model(options.model), optimizer);
   return optimizer;
 }
 
@@ -102,7 +101,7 @@ int run(TrainOptions options) {
   if (options.data.batch_size == 0) options.data.batch_size = std::int64_t{64} * replicas;
   auto [model, data, optimizer_problem] = make_model_and_data(
       options.model, {.seed = options.data.seed, .dropout = options.dropout, .dtype_policy = options.dtype_policy},
-      options.data, options.replicas, strategy, Compiled::for_training);
+      options.data, options.replicas, strategy, Compiled::for_training, options.compiled);
   require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
           data.train_examples);
   const Optimizer optimizer = compile(options, model, optimizer_problem);

@@ -8,7 +8,6 @@
 
 #include "gnuplot.h"
 #include "model_file.h"
-#include "model_source.h"
 #include "output_file.h"
 
 namespace lockstep::cli {
@@ -61,6 +60,7 @@ void TrainOptions::add_to(CLI::App& command) {
   command.add_option("--epochs", epochs, "passes over the data (default 1)")->check(whole_number_from(1));
   command.add_option("--steps-per-epoch", steps_per_epoch, "end an epoch after N steps")->check(whole_number_from(1));
   update.add_to(command);
+  compiled.add_to(command);
   add_precision_option(command, dtype_policy);
   command.add_option("--dropout", dropout, "overrides the model's dropout rate; 0 switches it off");
   command.add_option("--verify-every", verify_every, "compare all copies of every variable every N steps")
@@ -101,6 +101,8 @@ DistributeOptions TrainOptions::distribute_options() const {
 void TrainOptions::check() const {
   check_model(model, replicas);
   (void)update.make_optimizer();
+  (void)compiled.make_loss();
+  (void)compiled.make_metrics();
   require(!dropout || (*dropout >= 0 && *dropout < 1), "--dropout: must be at least 0 and below 1, got {}",
           dropout.value_or(0));
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);

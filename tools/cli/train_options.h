@@ -10,6 +10,7 @@
 #include <lockstep/strategy/input/input_options.h>
 
 #include "data_source.h"
+#include "model_source.h"
 #include "replica_options.h"
 #include "update_options.h"
 
@@ -23,6 +24,7 @@ struct TrainOptions {
   int epochs = 1;
   std::optional<std::int64_t> steps_per_epoch{};
   UpdateOptions update{};
+  CompileOptions compiled{};
   std::optional<DTypePolicy> dtype_policy{};
   std::optional<double> dropout{};
   std::string weights{}, save{}, history{}, step_log{}, plot{}, checkpoint{}, csv{}, tensorboard{}, trace{};

@@ -2,8 +2,6 @@
 
 #include <fstream>
 
-#include <lockstep/models/metrics/accuracy.h>
-
 namespace lockstep::cli {
 
 void TrainedModelOptions::add_to(CLI::App& command) {
@@ -26,10 +24,10 @@ TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled nee
   DataOptions data = options.data;
   if (data.batch_size == 0) data.batch_size = std::int64_t{64} * options.replicas.replicas_of(strategy);
   auto [model, examples, ignored] = make_model_and_data(options.model, {.dtype_policy = options.dtype_policy}, data,
-                                                        options.replicas, strategy, needed);
+                                                        options.replicas, strategy, needed, options.compiled);
   if (!is_model_file(options.model)) {
     const ModelKind kind = parse_model(options.model);
-    model.compile(make_usual_optimizer(kind), make_loss(kind), {Accuracy()});
+    options.compiled.compile(model, kind, make_usual_optimizer(kind));
   }
   if (!options.weights.empty()) model.load_weights(options.weights);
   return {model, examples.name, examples.preparation, examples.test.value_or(examples.train),

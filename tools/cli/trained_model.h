@@ -14,6 +14,7 @@ struct TrainedModelOptions {
   std::string weights{};
   DataOptions data{.for_training = false, .shuffle = false};
   ReplicaOptions replicas{};
+  CompileOptions compiled{};  ///< not of add_to
   std::optional<DTypePolicy> dtype_policy{};
 
   void add_to(CLI::App& command);

@@ -211,7 +211,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(
       InputError, "the learning rate's schedule is of class Mine; known are ExponentialDecay",
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
-  EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has, and none of this name is given",
+  EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has (bce, ",
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {}})")));
   EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be sum; it must be sum_over_batch_size",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
