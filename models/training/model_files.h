@@ -15,15 +15,14 @@ namespace lockstep {
 /// Writes the model in the format that the extension says, as Keras does: `.keras` is Keras 3's, `.h5` and `.hdf5` are
 /// the legacy one. Keras' load_model opens it, whose own layers all layers must be. Whole or not at all. What many
 /// replicas train is saved as one model, and a ParallelModel as its template, however often it is saved and loaded.
-/// A model that is part of this one stays a model in the file, unless nothing reads one of its inputs or results, or a
-/// layer belongs to several models: then all of its layers are the outer one's there.
-/// A compiled model is saved with its optimizer, which Keras goes on with as well: options, learning rate, steps, and
-/// what it keeps for each variable; and with loss and metrics. A loss or metric of the program's own is saved by name,
-/// which Keras asks custom_objects for; a schedule of its own as the learning rate of the next step. Gradients that are
-/// accumulated for an update to come are left out.
-/// Throws InvalidArgument for another extension and for an optimizer that has trained other variables than this
-/// model's, InputError naming path and reason, Unsupported naming a layer that Keras does not have, LogicError in a
-/// replica.
+/// A model that is part of this one stays a model in the file, unless a layer belongs to several models: then all of
+/// its layers are the outer one's there, without those that no output depends on. A compiled model is saved with its
+/// optimizer, which Keras goes on with as well: options, learning rate, steps, and what it keeps for each variable; and
+/// with loss and metrics. A loss or metric of the program's own is saved by name, which Keras asks custom_objects for;
+/// a schedule of its own as the learning rate of the next step. Gradients that are accumulated for an update to come
+/// are left out. Throws InvalidArgument for another extension and for an optimizer that has trained other variables
+/// than this model's, InputError naming path and reason, Unsupported naming a layer that Keras does not have,
+/// LogicError in a replica.
 void save_model(const Model& model, const std::string& path);
 
 /// What a file does not say, or what counts in place of what it says.
