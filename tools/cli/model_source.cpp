@@ -135,8 +135,7 @@ void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy)
 }
 
 void add_graphs_option(CLI::App& command, bool& cuda_graphs) {
-  command.add_flag("--cuda-graphs", cuda_graphs,
-                   "on GPUs, capture what a step computes and launch it as CUDA graphs; not tried on a GPU yet");
+  command.add_flag("--cuda-graphs", cuda_graphs, "on GPUs, capture what a step computes and launch it as CUDA graphs");
 }
 
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy) {
