@@ -37,22 +37,31 @@ RecurrencePlan::RecurrencePlan(const RecurrentLayer& layer)
       x_(sequences(layer.features)),
       y_(sequences(layer.units)),
       states_(states()) {
-  describe();
+  check(describe(CUDNN_RNN_ALGO_STANDARD), "cudnnSetRNNDescriptor_v8");
 }
 
 void RecurrencePlan::check(cudnnStatus_t status, const char* call) const {
   if (status != CUDNN_STATUS_SUCCESS) cudnn::check(status, call, text(layer_));
 }
 
-void RecurrencePlan::describe() {
-  const bool lstm = layer_.cell == RecurrentCell::lstm;
-  // Keras' LSTM has one bias for each gate. Its GRU has two, as cuDNN's: reset_after is cuDNN's formula.
-  check(cudnnSetRNNDescriptor_v8(rnn_.get(), CUDNN_RNN_ALGO_STANDARD, lstm ? CUDNN_LSTM : CUDNN_GRU,
-                                 lstm ? CUDNN_RNN_SINGLE_INP_BIAS : CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL,
-                                 CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, CUDNN_FMA_MATH,
-                                 narrow(layer_.features), narrow(layer_.units), narrow(layer_.units), 1, dropout_.get(),
-                                 CUDNN_RNN_PADDED_IO_ENABLED),
-        "cudnnSetRNNDescriptor_v8");
+cudnnStatus_t RecurrencePlan::describe(cudnnRNNAlgo_t algorithm) const {
+  // Keras' LSTM has one bias for each gate; the second one, which the kernels of a whole layer want, is 0. Its GRU has
+  // two, as cuDNN's: reset_after is cuDNN's formula.
+  return cudnnSetRNNDescriptor_v8(rnn_.get(), algorithm, layer_.cell == RecurrentCell::lstm ? CUDNN_LSTM : CUDNN_GRU,
+                                  CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT,
+                                  CUDNN_DATA_FLOAT, CUDNN_FMA_MATH, narrow(layer_.features), narrow(layer_.units),
+                                  narrow(layer_.units), 1, dropout_.get(), CUDNN_RNN_PADDED_IO_ENABLED);
+}
+
+bool RecurrencePlan::takes_whole_layers(cudnnHandle_t handle) const {
+  constexpr std::int64_t most_units = 384;
+  // A GRU's results are wrong with it (cuDNN 9.19, H200).
+  if (layer_.cell != RecurrentCell::lstm || layer_.units > most_units) return false;
+  std::size_t work = 0;
+  std::size_t reserve = 0;
+  return describe(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H) == CUDNN_STATUS_SUCCESS &&
+         cudnnGetRNNTempSpaceSizes(handle, rnn_.get(), CUDNN_FWD_MODE_TRAINING, x_.get(), &work, &reserve) ==
+             CUDNN_STATUS_SUCCESS;
 }
 
 SequenceDescriptor RecurrencePlan::sequences(std::int64_t vector_size) const {
@@ -77,7 +86,7 @@ TensorDescriptor RecurrencePlan::states() const {
 void RecurrencePlan::lay_out(cudnnHandle_t handle) {
   // An RNN's descriptor wants an initialized dropout descriptor, also for no dropout; only a handle initializes one.
   check(cudnnSetDropoutDescriptor(dropout_.get(), handle, 0, nullptr, 0, 0), "cudnnSetDropoutDescriptor");
-  describe();
+  if (!takes_whole_layers(handle)) check(describe(CUDNN_RNN_ALGO_STANDARD), "cudnnSetRNNDescriptor_v8");
   const auto signed_size = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
   std::size_t bytes = 0;
   check(cudnnGetRNNWeightSpaceSize(handle, rnn_.get(), &bytes), "cudnnGetRNNWeightSpaceSize");
@@ -106,13 +115,10 @@ LinearLayer RecurrencePlan::place_of(cudnnHandle_t handle, std::int64_t number, 
         "cudnnGetRNNWeightParams");
   const auto [rows, columns] = matrix_size(matrix);
   const std::int64_t biases = matrix_size(bias)[0];
-  const std::int64_t biases_wanted = has_bias(layer_, number) ? layer_.units : 0;
-  require<Unsupported>(rows == layer_.units && columns == inputs_of(layer_, number) && biases == biases_wanted,
+  require<Unsupported>(rows == layer_.units && columns == inputs_of(layer_, number) && biases == layer_.units,
                        "cuDNN has a matrix ({}, {}) and {} biases as linear layer {} of the {}", rows, columns, biases,
                        number, text(layer_));
-  LinearLayer place{elements_between(space, matrix_address), {}};
-  if (biases > 0) place.bias = elements_between(space, bias_address);
-  return place;
+  return {elements_between(space, matrix_address), elements_between(space, bias_address)};
 }
 
 std::size_t RecurrencePlan::reserve_of(const Operands& operands) const {

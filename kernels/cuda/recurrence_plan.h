@@ -54,7 +54,10 @@ class RecurrencePlan {
                           {operands.work, static_cast<std::size_t>(work_bytes), operand_alignment},
                           {operands.reserve, reserve_of(operands), operand_alignment}});
   }
-  void describe();
+  cudnnStatus_t describe(cudnnRNNAlgo_t algorithm) const;
+  /// Whether cuDNN has the kernel that does all steps of this layer, many times as fast as one that is launched for
+  /// each; then it is described so.
+  bool takes_whole_layers(cudnnHandle_t handle) const;
   SequenceDescriptor sequences(std::int64_t vector_size) const;
   TensorDescriptor states() const;
   LinearLayer place_of(cudnnHandle_t handle, std::int64_t number, const Tensor& space) const;

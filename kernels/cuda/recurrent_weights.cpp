@@ -38,8 +38,8 @@ void for_each_part(const RecurrentLayer& layer, const LinearLayers& places, cons
     if (matrices.defined())
       visit(gate_columns(layer, number, matrices),
             part(space, place.matrix, {layer.units, inputs_of(layer, number)}).transposed_view());
-    if (weights.bias.defined() && place.bias)
-      visit(bias_of(layer, number, weights.bias), part(space, *place.bias, {1, layer.units}));
+    if (weights.bias.defined() && has_bias(layer, number))
+      visit(bias_of(layer, number, weights.bias), part(space, place.bias, {1, layer.units}));
   }
 }
 
@@ -67,6 +67,7 @@ std::string text(const RecurrentLayer& layer) {
 
 void pack(const RecurrentLayer& layer, const LinearLayers& places, const RecurrentWeights& weights,
           const Tensor& space) {
+  if (layer.cell == RecurrentCell::lstm) launch(kernels::Fill{space, 0});
   for_each_part(layer, places, weights, space, [](const Tensor& keras, const Tensor& cudnn) {
     launch(kernels::Convert{keras, cudnn});
   });

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,8 @@ namespace lockstep::cudnn {
 
 /// Where a weight space holds one of cuDNN's "linear layers", in elements from its beginning.
 struct LinearLayer {
-  std::int64_t matrix;               ///< (units, inputs), row by row
-  std::optional<std::int64_t> bias;  ///< (units), if cuDNN has one there
+  std::int64_t matrix;  ///< (units, inputs), row by row
+  std::int64_t bias;    ///< (units)
 };
 /// By cuDNN's number: the layers that multiply the input, one for each gate, and then those that multiply the state.
 using LinearLayers = std::vector<LinearLayer>;
@@ -24,7 +23,7 @@ using LinearLayers = std::vector<LinearLayer>;
 std::int64_t gate_of(const RecurrentLayer& layer, std::int64_t number);
 /// Columns of linear layer `number`'s matrix: features or units.
 std::int64_t inputs_of(const RecurrentLayer& layer, std::int64_t number);
-/// Whether linear layer `number` adds a bias.
+/// Whether Keras has a bias for linear layer `number`; where not, pack makes cuDNN's 0.
 bool has_bias(const RecurrentLayer& layer, std::int64_t number);
 /// "lstm of x (32, 10, 8) with 64 units".
 std::string text(const RecurrentLayer& layer);

@@ -25,10 +25,8 @@ LinearLayers scattered(const RecurrentLayer& layer) {
   std::int64_t end = 3;
   for (std::int64_t number = 2 * layer.gates() - 1; number >= 0; --number) {
     cudnn::LinearLayer& place = places[index(number)];
-    if (cudnn::has_bias(layer, number)) {
-      place.bias = end;
-      end += layer.units + 1;
-    }
+    place.bias = end;
+    end += layer.units + 1;
     place.matrix = end;
     end += layer.units * cudnn::inputs_of(layer, number) + 2;
   }
@@ -71,7 +69,7 @@ class DocumentedRecurrence {
   /// W x + b of unit `u`.
   double linear(const Values& space, std::int64_t number, const Values& x, std::int64_t u) const {
     const cudnn::LinearLayer& place = places_[index(number)];
-    double sum = place.bias ? space[index(*place.bias + u)] : 0;
+    double sum = space[index(place.bias + u)];
     for (std::size_t k = 0; k < x.size(); ++k)
       sum += space[index(place.matrix + u * static_cast<std::int64_t>(x.size())) + k] * x[k];
     return sum;
@@ -105,7 +103,7 @@ Tensor run_op(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeigh
 
 class RecurrentWeightSpace : public ::testing::TestWithParam<RecurrentLayer> {
  protected:
-  /// NaN outside of the places.
+  /// NaN wherever pack leaves something out.
   Tensor packed() const {
     const Tensor space = Tensor::full({size_of_space(layer)}, std::nan(""));
     cudnn::pack(layer, scattered(layer), weights, space);

@@ -44,7 +44,7 @@ class Reference {
     const cudnn::LinearLayer& place = places_.at(static_cast<std::size_t>(number));
     const std::int64_t inputs = cudnn::inputs_of(layer_, number);
     const double* const row = weights.data() + place.matrix + unit * inputs;
-    double sum = place.bias ? weights[static_cast<std::size_t>(*place.bias + unit)] : 0;
+    double sum = weights[static_cast<std::size_t>(place.bias + unit)];
     for (std::int64_t i = 0; i < inputs; ++i) sum += row[i] * input[i];
     return sum;
   }
