@@ -30,7 +30,8 @@ struct OptimizerOptions {
 
   /// Whether the replicas' gradients are summed. If not, each replica updates its own copy of the variables by its own
   /// gradients, and copies stay equal where the program has given all replicas the same ones. Not for variables with
-  /// one copy for several replicas, nor for rules that need norms of whole variables: Unsupported in the first step.
+  /// one copy for several replicas, nor, with several replicas, for rules that need norms of whole variables:
+  /// Unsupported in the first step.
   bool aggregate = true;
 
   /// Steps whose gradients are averaged to one update; only then do the replicas exchange them. A scheduled learning
