@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <numeric>
 
+#include <lockstep/kernels/cpu/lanes.h>
 #include <lockstep/kernels/losses/cross_entropy_math.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>
@@ -44,18 +44,6 @@ RowSoftmax softmax_row(const float* x, float* y, std::int64_t n) {
   return row;
 }
 
-/// term(begin) + ... + term(end - 1), in lanes so that it can be vectorized.
-template <class Term>
-double sum_in_lanes(std::int64_t begin, std::int64_t end, const Term& term) {
-  constexpr std::int64_t lanes = 8;
-  double lane[lanes] = {};
-  std::int64_t i = begin;
-  for (; i + lanes <= end; i += lanes)
-    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += term(i + l);
-  for (std::int64_t l = 0; i + l < end; ++l) lane[l] += term(i + l);
-  return std::accumulate(lane, lane + lanes, 0.0);
-}
-
 }  // namespace
 
 void kernels::Softmax::on_cpu() const {
@@ -73,7 +61,7 @@ void kernels::SoftmaxGradient::on_cpu() const {
   const std::int64_t n = y.dim(1);
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
     const auto product = [=](std::int64_t i) { return static_cast<double>(upper[i]) * static_cast<double>(out[i]); };
-    const auto dot = static_cast<float>(sum_in_lanes(at, at + n, product));
+    const auto dot = static_cast<float>(cpu::sum_in_lanes(at, at + n, product));
     for (std::int64_t i = at; i < at + n; ++i) to[i] = softmax_gradient_of(out[i], upper[i], dot);
   });
 }
@@ -96,7 +84,8 @@ void kernels::LogSoftmaxGradient::on_cpu() const {
   float* to = dx.data<float>();
   const std::int64_t n = y.dim(1);
   for_each_row(y, [=](std::int64_t, std::int64_t at) {
-    const auto sum = static_cast<float>(sum_in_lanes(at, at + n, [=](std::int64_t i) { return double{upper[i]}; }));
+    const auto sum =
+        static_cast<float>(cpu::sum_in_lanes(at, at + n, [=](std::int64_t i) { return double{upper[i]}; }));
     for (std::int64_t i = at; i < at + n; ++i) to[i] = log_softmax_gradient_of(out[i], upper[i], sum);
   });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/cpu/lanes.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/update/optimizer_rules.h>
@@ -102,15 +103,9 @@ void reduce_replicas(ReduceOp op, const ReduceViews<T>& views) {
   });
 }
 
-/// Sum of squares in f64, by lanes so that it can be vectorized.
+/// Sum of squares in f64.
 double squares(const float* x, std::int64_t n) {
-  constexpr std::int64_t lanes = 8;
-  double lane[lanes] = {};
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (std::int64_t l = 0; l < lanes; ++l) lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
-  for (std::int64_t l = 0; i + l < n; ++l) lane[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
-  return std::accumulate(lane, lane + lanes, 0.0);
+  return cpu::sum_in_lanes(0, n, [x](std::int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
 }
 
 /// One pass of an optimizer, whose first `Rule::slots` slots are its rule's.
