@@ -1,7 +1,5 @@
 // Recurrent layers on cuDNN. Weights are copied between Keras' matrices and cuDNN's weight space on each call.
 
-#include "lockstep/kernels/cuda/whole_recurrence.h"
-
 #include <limits>
 
 #include <lockstep/kernels/cuda/cudnn_handle.h>
@@ -39,7 +37,15 @@ Tensor packed(const RecurrencePlan& plan, const RecurrentLayer& layer, const Rec
   return space;
 }
 
-}  // namespace
+class CudnnRecurrence final : public WholeRecurrence {
+ public:
+  bool runs(const RecurrentLayer& layer) const override;
+
+ protected:
+  Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
+                 const Tensor& y) override;
+  void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+};
 
 bool CudnnRecurrence::runs(const RecurrentLayer& layer) const {
   // cuDNN's sizes are of type int, those of a step's states too.
@@ -93,6 +99,8 @@ void CudnnRecurrence::backward(const Ran& ran, const Tensor& dy, const Tensor& d
   plan.gradient_weights(handle, operands);
   cudnn::unpack(ran.layer, plan.places(), sums, dweights);
 }
+
+}  // namespace
 
 WholeRecurrence& cudnn_recurrence() {
   static CudnnRecurrence recurrence;

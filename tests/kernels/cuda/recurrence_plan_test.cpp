@@ -7,7 +7,7 @@
 #include <support/errors.h>
 
 #include <lockstep/kernels/cuda/recurrence_plan.h>
-#include <lockstep/kernels/cuda/whole_recurrence.h>
+#include <lockstep/kernels/recurrence/cudnn_recurrence.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep::test {
@@ -40,7 +40,7 @@ TEST(RecurrencePlan, NamesCallAndLayerWhenThereIsNoGpu) {
 }
 
 TEST(CudnnRecurrence, LeavesToTheOpsWhatCudnnDoesNotTake) {
-  const CudnnRecurrence recurrence;
+  const WholeRecurrence& recurrence = cudnn_recurrence();
   for (const RecurrentCell cell : {RecurrentCell::lstm, RecurrentCell::gru}) {
     EXPECT_TRUE(recurrence.runs({cell, 1, 1, 1, 1}));
     EXPECT_TRUE(recurrence.runs({cell, 32, longest, 64, 128}));
