@@ -30,7 +30,7 @@ struct GatherRows {
 };
 
 /// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Returns as
-/// gather_rows; what is outside is left out, and where the index is no_row nobody is told.
+/// gather_rows; a row outside is left out, and is reported unless its index is no_row.
 struct ScatterAddRows {
   Tensor values;
   Tensor indices;

@@ -17,7 +17,7 @@ namespace lockstep {
 /// replicas train is saved as one model, and a ParallelModel as its template, however often it is saved and loaded.
 /// A model that is part of this one stays a model in the file, unless a layer belongs to several models: then all of
 /// its layers are the outer one's there, without those that no output depends on. A compiled model is saved with its
-/// optimizer, which Keras goes on with as well: options, learning rate, steps, and what it keeps for each variable; and
+/// optimizer, which Keras resumes with, too: options, learning rate, steps, and what it keeps for each variable; and
 /// with loss and metrics. A loss or metric of the program's own is saved by name, which Keras asks custom_objects for;
 /// a schedule of its own as the learning rate of the next step. Gradients that are accumulated for an update to come
 /// are left out. Throws InvalidArgument for another extension and for an optimizer that has trained other variables

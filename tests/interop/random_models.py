@@ -354,7 +354,7 @@ class Draft:
         return self.call_new(result)
 
     def grow(self, count):
-        """By so many calls; then all inputs are read."""
+        """By this number of calls; then all inputs are read."""
         for _ in range(count):
             self.step()
         for result in self.results[:len(self.inputs)]:
