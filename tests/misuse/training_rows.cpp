@@ -152,12 +152,12 @@ Rows optimizer_rows() {
                            const auto inside = strategy.scope();
                            SGD().build({variable("v")});
                          }),
-      misuse<LogicError>("Optimizer::minimize", "a loss that was not recorded", "the target was not computed",
+      misuse<LogicError>("Optimizer::minimize", "a loss that was not recorded", "the target depends on no variable that trains",
                          [] {
                            GradientTape tape;
                            SGD().minimize(tape, zeros({}), {variable("v")});
                          }),
-      misuse<LogicError>("Optimizer::minimize", "an undefined loss", "the target was not computed",
+      misuse<LogicError>("Optimizer::minimize", "an undefined loss", "the target depends on no variable that trains",
                          [] {
                            GradientTape tape;
                            SGD().minimize(tape, Tensor(), {variable("v")});
