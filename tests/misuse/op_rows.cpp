@@ -354,7 +354,8 @@ Rows tape_rows() {
                            tape.gradient(y, std::vector{x});
                            tape.gradient(y, std::vector{x});
                          }),
-      misuse<LogicError>("GradientTape::gradient", "of what it has not seen", "the target depends on no variable that trains",
+      misuse<LogicError>("GradientTape::gradient", "of what it has not seen",
+                         "the target depends on no variable that trains",
                          [] {
                            GradientTape tape;
                            tape.gradient(zeros({1}), std::vector<Tensor>());

@@ -152,7 +152,8 @@ Rows optimizer_rows() {
                            const auto inside = strategy.scope();
                            SGD().build({variable("v")});
                          }),
-      misuse<LogicError>("Optimizer::minimize", "a loss that was not recorded", "the target depends on no variable that trains",
+      misuse<LogicError>("Optimizer::minimize", "a loss that was not recorded",
+                         "the target depends on no variable that trains",
                          [] {
                            GradientTape tape;
                            SGD().minimize(tape, zeros({}), {variable("v")});
