@@ -35,17 +35,17 @@ LOCKSTEP_HOST_DEVICE inline float channel_scale(float gamma, double inverse) {
   return static_cast<float>(gamma * inverse);
 }
 
-/// z, or with `relu` what a ReLU makes of it.
+/// z, or with `relu` what a ReLU makes of it, which keeps NaN.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) {
   const float z = deviation * scale + beta;
-  return relu && !(z > 0) ? 0 : z;
+  return relu && z <= 0 ? 0 : z;
 }
 
 /// dy where the ReLU passed x on; the same expression as in `normalized`, so that both decide alike.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, float dy) {
-  return relu && !(deviation * scale + beta > 0) ? 0 : dy;
+  return relu && deviation * scale + beta <= 0 ? 0 : dy;
 }
 
 /// What the gradient with respect to x loses because mean and variance depend on it:
