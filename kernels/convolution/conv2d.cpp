@@ -91,9 +91,9 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
 }
 
 Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options) try {
-  require(x.defined() && x.rank() == 4, "depthwise_conv2d: x must be f32 or bf16 (n, height, width, channels), got {}",
-          x);
-  require(kernel.defined() && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
+  require(x.defined() && is_real(x.dtype()) && x.rank() == 4,
+          "depthwise_conv2d: x must be f32 or bf16 (n, height, width, channels), got {}", x);
+  require(kernel.defined() && kernel.dtype() == DType::f32 && kernel.rank() == 4 && kernel.dim(2) == x.dim(3),
           "depthwise_conv2d: the kernel for x {} must be f32 (height, width, {}, multiplier), got {}", x.shape(),
           x.dim(3), kernel);
   options.groups = x.dim(3);

@@ -45,8 +45,10 @@ void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
 }
 
 /// Sum over `axes`, divided by the number of elements in each sum if `mean`.
-Tensor reduce(const char* op, const Tensor& operand, AxisSet axes, bool keepdims, bool mean) try {
+/// `chosen`: the axes, or null for all.
+Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* chosen, bool keepdims, bool mean) try {
   require_real(op, operand);
+  const AxisSet axes = chosen != nullptr ? axis_set(operand.shape(), *chosen) : all_axes(operand.shape());
   const Tensor x = to_current_device(operand);
   const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
   const std::int64_t count = summed_count(x.shape(), axes);
@@ -106,16 +108,16 @@ void sum_to_shape(const Tensor& x, const Tensor& y) {
   sum_axes(x, axes, y);
 }
 
-Tensor sum(const Tensor& x) { return reduce("sum", x, all_axes(x.shape()), false, false); }
+Tensor sum(const Tensor& x) { return reduce("sum", x, nullptr, false, false); }
 
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return reduce("sum", x, axis_set(x.shape(), axes), keepdims, false);
+  return reduce("sum", x, &axes, keepdims, false);
 }
 
-Tensor mean(const Tensor& x) { return reduce("mean", x, all_axes(x.shape()), false, true); }
+Tensor mean(const Tensor& x) { return reduce("mean", x, nullptr, false, true); }
 
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  return reduce("mean", x, axis_set(x.shape(), axes), keepdims, true);
+  return reduce("mean", x, &axes, keepdims, true);
 }
 
 Tensor argmax(const Tensor& x) try {
