@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <kernels/differentiable_ops.h>
+#include <kernels/cases/op_case.h>
 #include <support/devices.h>
 #include <support/tensors.h>
 
@@ -28,8 +28,6 @@
 
 namespace lockstep::test {
 namespace {
-
-using In = std::span<const Tensor>;
 
 /// The first two rows of x, twice, in the place of rows 1 and 3 of five.
 IndexedSlices slices_of(const Tensor& x) {
@@ -67,8 +65,14 @@ Tensor norm_of(In in) {
   return Tensor::scalar(static_cast<float>(launch(kernels::SquaredNorm{x.data<float>(), x.elements()})));
 }
 
-/// What has no gradient or, as activate, another op's name; and what strategies and optimizers call.
-std::vector<Op> other_calls() {
+/// A call of what has no gradient, or of what strategies and optimizers call.
+struct Call {
+  std::string name;
+  std::vector<Tensor> inputs;
+  Op run;
+};
+
+std::vector<Call> other_calls() {
   const Tensor x = random_tensor({4, 6}, 1, 0.2, 0.8);
   const Tensor y = random_tensor({4, 6}, 2, 0.2, 0.8);
   return {{"activate", {x}, [](In in) { return activate(in[0], Activation::tanh); }},
@@ -117,20 +121,20 @@ std::vector<Op> other_calls() {
 }
 
 /// Which of an op's inputs are bf16 instead of f32.
-enum class Bf16 { none, first, all };
+enum class Narrow { none, first, all };
 
 /// By call: the result, then the gradients of the inputs; nothing of a call that is refused.
 using Results = std::map<std::string, std::vector<Tensor>>;
 
-std::vector<Tensor> results_of(const Op& op, Bf16 bf16, bool differentiate) {
+std::vector<Tensor> results_of(const Call& call, Narrow narrow_inputs, bool differentiate) {
   std::vector<Tensor> inputs;
-  for (const Tensor& input : op.inputs) {
-    const bool narrow = bf16 == Bf16::all || (bf16 == Bf16::first && inputs.empty());
+  for (const Tensor& input : call.inputs) {
+    const bool narrow = narrow_inputs == Narrow::all || (narrow_inputs == Narrow::first && inputs.empty());
     inputs.push_back(cast(to_device(input, current_context().device), narrow ? DType::bf16 : DType::f32));
   }
   GradientTape tape;
   for (const Tensor& input : inputs) tape.watch(input);
-  std::vector<Tensor> results{op.run(inputs)};
+  std::vector<Tensor> results{call.run(inputs)};
   if (!differentiate) return results;
   const Tensor& y = results.front();
   const Tensor weights = cast(to_device(random_tensor(y.shape(), 99), y.device()), y.dtype());
@@ -138,25 +142,25 @@ std::vector<Tensor> results_of(const Op& op, Bf16 bf16, bool differentiate) {
   return results;
 }
 
-void add_results(const Op& op, bool differentiate, Results& results) {
-  for (const auto& [bf16, name] : {std::pair(Bf16::none, op.name), std::pair(Bf16::first, op.name + ", first of bf16"),
-                                   std::pair(Bf16::all, op.name + ", all of bf16")}) {
+void add_results(const Call& call, bool differentiate, Results& results) {
+  for (const auto& [narrow, name] :
+       {std::pair(Narrow::none, call.name), std::pair(Narrow::first, call.name + ", first of bf16"),
+        std::pair(Narrow::all, call.name + ", all of bf16")}) {
     try {
-      results[name] = results_of(op, bf16, differentiate);
+      results[name] = results_of(call, narrow, differentiate);
     } catch (const Error& error) {
       results.erase(name);
-      EXPECT_TRUE(bf16 != Bf16::none) << op.name << ": " << error.what();
+      EXPECT_TRUE(narrow != Narrow::none) << call.name << ": " << error.what();
     }
   }
 }
 
 Results results_on(const LogicalDevice& device) {
-  const std::vector<Op> differentiable = differentiable_ops();
-  const std::vector<Op> others = other_calls();
+  const std::vector<Call> others = other_calls();
   const ContextScope there({.device = device});
   Results results;
-  for (const Op& op : differentiable) add_results(op, true, results);
-  for (const Op& op : others) add_results(op, false, results);
+  for (const OpCase& op : small_op_cases()) add_results({op.name, op.inputs, op.run}, true, results);
+  for (const Call& call : others) add_results(call, false, results);
   return results;
 }
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <kernels/differentiable_ops.h>
+#include <kernels/cases/op_case.h>
 #include <support/devices.h>
 #include <support/tensors.h>
 
@@ -23,18 +23,18 @@
 namespace lockstep::test {
 namespace {
 
-const std::vector<Op>& ops() {
+const std::vector<OpCase>& ops() {
   static const auto& chosen = *new std::vector([] {
     const std::set<std::string> functions{"sort", "top_k", "cumsum"};
-    std::vector<Op> all = differentiable_ops();
-    std::erase_if(all, [&](const Op& op) { return !functions.contains(op.function()); });
+    std::vector<OpCase> all = small_op_cases();
+    std::erase_if(all, [&](const OpCase& op) { return !functions.contains(op.function()); });
     return all;
   }());
   return chosen;
 }
 
 /// The result, then the gradients of the inputs.
-std::vector<Tensor> results_of(const Op& op, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> results_of(const OpCase& op, const std::vector<Tensor>& inputs) {
   GradientTape tape;
   for (const Tensor& input : inputs) tape.watch(input);
   std::vector<Tensor> results{op.run(inputs)};
@@ -47,7 +47,7 @@ class CapturedOp : public testing::TestWithParam<std::size_t> {
  protected:
   static void SetUpTestSuite() { install_pretended_gpus(1); }
 
-  const Op& op_ = ops()[GetParam()];
+  const OpCase& op_ = ops()[GetParam()];
   const LogicalDevice gpu_ = logical_gpus(1).front();
   const ContextScope there_{context_on(gpu_)};
 };
@@ -74,7 +74,7 @@ TEST_P(CapturedOp, ComputesFromWhatIsThereAtEachLaunch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, CapturedOp, testing::Range<std::size_t>(0, ops().size()),
-                         [](const auto& info) { return ops()[info.param].test_name(); });
+                         [](const auto& info) { return test_name(ops(), info.param); });
 
 }  // namespace
 }  // namespace lockstep::test

@@ -16,21 +16,6 @@ namespace {
 
 const RandomKey key{.seed = 5, .stream = 1, .replica = 2, .step = 9};
 
-TEST(Dropout, DecidesEachElementByKeyAndIndexAlone) {
-  const float rate = 0.3F;
-  for (const std::int64_t n : {0, 1, 3, 255, 256, 257, 1021}) {
-    const Tensor x = random_tensor({n}, 1, 0.5, 1.5);
-    const auto in = x.to_vector<float>();
-    const auto out = dropout(x, rate, key).to_vector<float>();
-    const RandomSequence sequence(key);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::uint32_t word = sequence.block(i / 4).word[i % 4];
-      const bool dropped = static_cast<double>(word) / 4294967296.0 < static_cast<double>(rate);
-      EXPECT_EQ(out[i], dropped ? 0.0F : in[i] * (1 / (1 - rate))) << i;
-    }
-  }
-}
-
 TEST(Dropout, DropsAboutItsRate) {
   const std::int64_t n = 100'000;
   for (const float rate : {0.1F, 0.5F, 0.9F}) {
@@ -51,15 +36,6 @@ TEST(Dropout, GradientHasTheSameMask) {
     const Tensor gradient = tape.gradient(sum(y * weights), std::span(&in, 1))[0];
     expect_same_bits(gradient, dropout(weights, 0.4F, key));
   }
-}
-
-TEST(Dropout, SameBitsOnAnyNumberOfThreads) {
-  const Tensor x = random_tensor({100'003}, 1);
-  const auto compute = [&](int threads) {
-    const ComputeThreadsScope scope(threads);
-    return dropout(x, 0.5F, key);
-  };
-  expect_same_bits(compute(1), compute(3));
 }
 
 TEST(Dropout, OtherStepsAndReplicasDropOtherElements) {

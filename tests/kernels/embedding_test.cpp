@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
-#include <support/gradient_check.h>
 #include <support/tensors.h>
 
-#include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/indexing/embedding.h>
 #include <lockstep/kernels/op/indexed_slices.h>
@@ -18,36 +16,6 @@ namespace {
 Tensor ids_of(const std::vector<std::int64_t>& ids) {
   return Tensor::from(ids, {static_cast<std::int64_t>(ids.size())});
 }
-
-struct Sizes {
-  std::int64_t rows, width, ids;
-};
-
-class EmbeddingLookup : public testing::TestWithParam<Sizes> {
- protected:
-  const Sizes sizes_ = GetParam();
-  const Tensor table_ = random_tensor({sizes_.rows, sizes_.width}, 1);
-  const std::vector<std::int64_t> ids_ = [this] {
-    std::vector<std::int64_t> ids;
-    for (std::int64_t i = 0; i < sizes_.ids; ++i) ids.push_back(i * i % sizes_.rows);
-    return ids;
-  }();
-};
-
-TEST_P(EmbeddingLookup, ReadsRowsAndAddsTheirGradientsUp) {
-  const Op op = [&](std::span<const Tensor> in) { return embedding_lookup(in[0], ids_of(ids_)); };
-  const Reference reference = [&](const std::vector<std::vector<double>>& in) {
-    std::vector<double> rows;
-    for (const std::int64_t id : ids_)
-      for (std::int64_t c = 0; c < sizes_.width; ++c) rows.push_back(in[0][id * sizes_.width + c]);
-    return rows;
-  };
-  check_gradients(op, reference, {table_}, {.length = sizes_.ids + 1});
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, EmbeddingLookup,
-                         testing::Values(Sizes{1, 1, 1}, Sizes{7, 3, 20}, Sizes{5, 4, 0}, Sizes{1000, 33, 2000},
-                                         Sizes{13, 8192, 9}));
 
 TEST(EmbeddingLookupOp, TakesIdsOfAnyShapeAndIntegerType) {
   const Tensor table = random_tensor({6, 2, 3}, 1);

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <kernels/differentiable_ops.h>
+#include <kernels/cases/op_case.h>
 #include <support/devices.h>
 
 #include <lockstep/kernels/op/transfer.h>
@@ -13,11 +13,6 @@
 
 namespace lockstep::test {
 namespace {
-
-const std::vector<Op>& ops() {
-  static const auto& all = *new std::vector(differentiable_ops());
-  return all;
-}
 
 /// Memory comes in blocks of this size.
 constexpr std::size_t block = 512;
@@ -46,7 +41,7 @@ class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
     return error;
   }
 
-  const Op& op_ = ops()[GetParam()];
+  const OpCase& op_ = small_op_cases()[GetParam()];
   const ContextScope there_;
   std::vector<Tensor> inputs_;
 };
@@ -80,8 +75,8 @@ TEST_P(OpWithoutMemory, IsNamedInBackward) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, OpWithoutMemory, testing::Range<std::size_t>(0, ops().size()),
-                         [](const auto& info) { return ops()[info.param].test_name(); });
+INSTANTIATE_TEST_SUITE_P(Ops, OpWithoutMemory, testing::Range<std::size_t>(0, small_op_cases().size()),
+                         [](const auto& info) { return test_name(small_op_cases(), info.param); });
 
 }  // namespace
 }  // namespace lockstep::test

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include <gtest/gtest.h>
-#include <kernels/differentiable_ops.h>
+#include <kernels/cases/op_case.h>
 #include <support/devices.h>
 #include <support/tensors.h>
 
@@ -18,11 +18,6 @@
 
 namespace lockstep::test {
 namespace {
-
-const std::vector<Op>& ops() {
-  static const auto& all = *new std::vector(differentiable_ops());
-  return all;
-}
 
 /// What a thread does between the scope's ends is computed on `device`: because it is placed there, or because that is
 /// the thread's device, as in a replica.
@@ -46,7 +41,7 @@ struct Results {
 
 /// The op and its gradients with its inputs on `home`, the thread computing as `computing` says. `destinations`: where
 /// the gradients are wanted, or nowhere.
-Results results_of(const Op& op, const LogicalDevice& home, const Computing& computing,
+Results results_of(const OpCase& op, const LogicalDevice& home, const Computing& computing,
                    const std::optional<LogicalDevice>& destinations) {
   std::vector<Tensor> inputs;
   std::vector<GradientTape::Slot> slots;
@@ -81,7 +76,7 @@ class OpOnAnotherDevice : public testing::TestWithParam<std::tuple<std::size_t, 
  protected:
   /// As if all were on the device that computes.
   void expect_same(const LogicalDevice& home, const LogicalDevice& computes) const {
-    const Op& op = ops()[std::get<0>(GetParam())];
+    const OpCase& op = small_op_cases()[std::get<0>(GetParam())];
     const Computing computing(computes, std::get<1>(GetParam()));
     const Results expected = results_of(op, computes, computing, {});
     using Place = std::optional<LogicalDevice>;
@@ -102,9 +97,9 @@ TEST_P(OpOnAnotherDevice, OfTensorsOfTheHostOnADevice) { expect_same({}, devices
 TEST_P(OpOnAnotherDevice, OfTensorsOfADeviceOnAnother) { expect_same(devices(2)[0], devices(2)[1]); }
 
 INSTANTIATE_TEST_SUITE_P(Every, OpOnAnotherDevice,
-                         testing::Combine(testing::Range(std::size_t{0}, ops().size()), testing::Bool()),
+                         testing::Combine(testing::Range(std::size_t{0}, small_op_cases().size()), testing::Bool()),
                          [](const auto& info) {
-                           const std::string name = ops()[std::get<0>(info.param)].test_name();
+                           const std::string name = test_name(small_op_cases(), std::get<0>(info.param));
                            return name + (std::get<1>(info.param) ? "_placed" : "");
                          });
 

@@ -2,69 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <support/errors.h>
-#include <support/gradient_check.h>
+#include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
-#include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
 namespace {
-
-/// Sums of row-major x over the axes marked in `summed`, by the definition.
-std::vector<double> reference_sum(const Shape& shape, const std::vector<bool>& summed, const std::vector<double>& x) {
-  std::int64_t size = 1;
-  for (int axis = 0; axis < shape.rank(); ++axis) size *= summed[static_cast<std::size_t>(axis)] ? 1 : shape[axis];
-  std::vector<double> y(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    std::size_t rest = i, at = 0, step = 1;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      const auto n = static_cast<std::size_t>(shape[axis]);
-      if (!summed[static_cast<std::size_t>(axis)]) {
-        at += rest % n * step;
-        step *= n;
-      }
-      rest /= n;
-    }
-    y[at] += x[i];
-  }
-  return y;
-}
-
-TEST(Sum, OverAnyAxesMatchesReferenceAndItsDerivative) {
-  for (const Shape& shape :
-       {Shape{}, Shape{1}, Shape{37}, Shape{4, 6}, Shape{3, 1, 5}, Shape{2, 3, 4, 5}, Shape{0, 3}, Shape{3, 0}}) {
-    for (int mask = 0; mask < 1 << shape.rank(); ++mask) {
-      std::vector<int> axes;
-      std::vector<bool> summed;
-      std::int64_t count = 1;
-      for (int axis = 0; axis < shape.rank(); ++axis) {
-        summed.push_back((mask >> axis & 1) != 0);
-        if (!summed.back()) continue;
-        axes.push_back(axis % 2 == 0 ? axis : axis - shape.rank());
-        count *= shape[axis];
-      }
-      const Reference reference = [&](const auto& x) { return reference_sum(shape, summed, x[0]); };
-      const GradientCheck check{.length = std::max<std::int64_t>(1, count)};
-      const Tensor x = random_tensor(shape, 5);
-      check_gradients([&](std::span<const Tensor> in) { return sum(in[0], axes); }, reference, {x}, check);
-      check_gradients([&](std::span<const Tensor> in) { return sum(in[0], axes, true); }, reference, {x}, check);
-      if (shape.rank() > 0)
-        check_gradients([&](std::span<const Tensor> in) { return sum(in[0], axes); }, reference,
-                        {
-                            strided_copy(x, 0),
-                        },
-                        check);
-      if (count == 0) continue;
-      const Reference mean_reference = [&](const auto& in) {
-        std::vector<double> y = reference_sum(shape, summed, in[0]);
-        for (double& value : y) value /= static_cast<double>(count);
-        return y;
-      };
-      check_gradients([&](std::span<const Tensor> in) { return mean(in[0], axes); }, mean_reference, {x}, check);
-    }
-  }
-}
 
 TEST(Sum, KeepsOrDropsTheSummedAxes) {
   const Tensor x = Tensor::zeros({2, 3, 4});
@@ -83,21 +27,6 @@ TEST(Sum, OfManyElementsIsRoundedOnce) {
     double exact = 0;
     for (std::size_t i = 0; i < 70'001; ++i) exact += values[row * 70'001 + i];
     EXPECT_EQ(sum(x, {1}).to_vector<float>()[row], static_cast<float>(exact));
-  }
-}
-
-TEST(Sum, SameBitsOnAnyNumberOfThreads) {
-  for (const Shape& shape :
-       {Shape{1, 500'000, 1}, Shape{1, 40'000, 10}, Shape{3, 9'000, 33}, Shape{2, 50, 3000}, Shape{1000, 300, 1}}) {
-    const Tensor x = random_tensor(shape, 11);
-    const auto compute = [&](int threads) {
-      const ComputeThreadsScope scope(threads);
-      return sum(x, {1});
-    };
-    const Tensor first = compute(1);
-    expect_same_bits(first, compute(1));
-    expect_same_bits(first, compute(3));
-    expect_close(first, reference_sum(shape, {false, true, false}, x.to_vector<double>()));
   }
 }
 

@@ -1,78 +1,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include <gmock/gmock.h>
 #include <kernels/many_equals.h>
+#include <kernels/sorted_places.h>
 #include <support/expect_error.h>
-#include <support/gradient_check.h>
+#include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/sorting/sort.h>
+#include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::test {
 namespace {
 
 using ::testing::ElementsAre;
-
-/// For each place of the sorted (..., count, ...), where in the row-major x its element stands. By insertion of one
-/// after the other; what is not less than its neighbor stays behind it.
-std::vector<std::size_t> reference_places(const Shape& shape, int axis, std::int64_t count, SortDirection direction,
-                                          const std::vector<double>& x) {
-  std::size_t inner = 1;
-  for (int after = shape.normalize_axis(axis) + 1; after < shape.rank(); ++after)
-    inner *= static_cast<std::size_t>(shape[after]);
-  const auto n = static_cast<std::size_t>(shape.dim(axis));
-  const auto kept = static_cast<std::size_t>(count);
-  const std::size_t columns = n == 0 ? 0 : x.size() / n;
-  std::vector<std::size_t> places(columns * kept);
-  for (std::size_t column = 0; column < columns; ++column) {
-    const std::size_t outer = column / inner;
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < n; ++i) {
-      order.push_back((outer * n + i) * inner + column % inner);
-      const auto before = [&](std::size_t a, std::size_t b) {
-        return direction == SortDirection::ascending ? x[a] < x[b] : x[a] > x[b];
-      };
-      for (std::size_t at = i; at > 0 && before(order[at], order[at - 1]); --at) std::swap(order[at], order[at - 1]);
-    }
-    for (std::size_t i = 0; i < kept; ++i) places[(outer * kept + i) * inner + column % inner] = order[i];
-  }
-  return places;
-}
-
-std::vector<double> elements_at(const std::vector<std::size_t>& places, const std::vector<double>& x) {
-  std::vector<double> y;
-  for (const std::size_t place : places) y.push_back(x[place]);
-  return y;
-}
-
-/// Numbers in no order of which no two are so near each other that a difference quotient would exchange them.
-Tensor distinct_numbers(const Shape& shape, unsigned seed) {
-  std::vector<float> values(static_cast<std::size_t>(shape.elements()));
-  std::iota(values.begin(), values.end(), -7.0F);
-  std::ranges::shuffle(values, std::mt19937(seed));
-  return Tensor::from(values, shape) * 0.125;
-}
-
-TEST(Sort, AlongAnyAxisMatchesReferenceAndItsDerivative) {
-  for (const Shape& shape :
-       {Shape{1}, Shape{37}, Shape{4, 6}, Shape{3, 1, 5}, Shape{2, 3, 4, 5}, Shape{0, 3}, Shape{3, 0}})
-    for (int axis = -shape.rank(); axis < shape.rank(); ++axis)
-      for (const SortDirection direction : {SortDirection::ascending, SortDirection::descending}) {
-        SCOPED_TRACE(fmt::format("{} along {}", shape, axis));
-        const Reference reference = [&](const auto& in) {
-          return elements_at(reference_places(shape, axis, shape.dim(axis), direction, in[0]), in[0]);
-        };
-        const Op op = [=](std::span<const Tensor> in) { return sort(in[0], axis, direction); };
-        const Tensor x = distinct_numbers(shape, 5);
-        check_gradients(op, reference, {x});
-        check_gradients(op, reference, {strided_copy(x)});
-      }
-}
 
 TEST(Sort, PutsNanLastAndKeepsEqualsInTheirOrder) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -113,7 +58,7 @@ TEST(Argsort, AreTheIndicesOfWhatSortGives) {
         const Tensor y = distinct_numbers(shape, 4);
         for (const Tensor& in : {x, y}) {
           std::vector<std::int64_t> expected;
-          for (const std::size_t place : reference_places(shape, axis, shape[axis], direction, in.to_vector<double>()))
+          for (const std::size_t place : sorted_places(shape, axis, shape[axis], direction, in.to_vector<double>()))
             expected.push_back(static_cast<std::int64_t>(place) / inner % shape[axis]);
           const Tensor indices = argsort(in, axis, direction);
           EXPECT_EQ(indices.dtype(), DType::i64);
@@ -136,19 +81,6 @@ TEST(TopK, AreTheFirstOfTheSortedAndTheirIndices) {
       expect_same_bits(top.indices, indices.slice_view(-1, 0, k));
     }
   }
-}
-
-TEST(TopK, MatchesReferenceAndItsDerivative) {
-  for (const Shape& shape : {Shape{1}, Shape{4, 6}, Shape{2, 3, 20}, Shape{0, 3}})
-    for (std::int64_t k = 1; k <= shape.dim(-1); k += 2) {
-      const Reference reference = [&](const auto& in) {
-        return elements_at(reference_places(shape, -1, k, SortDirection::descending, in[0]), in[0]);
-      };
-      const Op op = [=](std::span<const Tensor> in) { return top_k(in[0], k).values; };
-      const Tensor x = distinct_numbers(shape, 6);
-      check_gradients(op, reference, {x}, {.samples = 60});
-      check_gradients(op, reference, {strided_copy(x)});
-    }
 }
 
 TEST(TopK, OfOneIsTheArgmax) {

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <kernels/cases/activations.h>
+#include <kernels/cases/op_case.h>
+
+#include <lockstep/kernels/array/elementwise.h>
+
+namespace lockstep::test {
+namespace {
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double elu_of(double x) { return x > 0 ? x : std::expm1(x); }
+double gelu_tanh_of(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
+
+/// Over the last axis, of n elements.
+Reference softmax_of(std::int64_t columns, bool log) {
+  return [n = static_cast<std::size_t>(columns), log](const Values& in) {
+    const std::vector<double>& x = in[0];
+    std::vector<double> y;
+    for (std::size_t row = 0; row < x.size(); row += n) {
+      double sum = 0;
+      for (std::size_t i = row; i < row + n; ++i) sum += std::exp(x[i]);
+      for (std::size_t i = row; i < row + n; ++i) y.push_back(log ? x[i] - std::log(sum) : std::exp(x[i]) / sum);
+    }
+    return y;
+  };
+}
+
+OpCase softmax_case(const Shape& shape, bool log) {
+  return {.name = fmt::format("{} of {}", log ? "log_softmax" : "softmax", shape),
+          .inputs = {random_tensor(shape, 1, -3, 3)},
+          .run = [=](In in) { return log ? log_softmax(in[0]) : softmax(in[0]); },
+          .reference = softmax_of(shape.dim(-1), log),
+          .check = {.length = shape.dim(-1), .magnitude = 4},
+          .takes_no_rows = shape.rank() > 1,
+          .bf16 = Bf16::none};
+}
+
+}  // namespace
+
+const std::vector<ActivationCase>& activations_of_elements() {
+  static const auto& all = *new std::vector<ActivationCase>{
+      {"relu", Activation::relu, relu, [](double x) { return std::max(x, 0.0); }},
+      {"relu6", Activation::relu6, relu6, [](double x) { return std::min(std::max(x, 0.0), 6.0); }},
+      {"leaky_relu", Activation::leaky_relu, [](const Tensor& x) { return leaky_relu(x); },
+       [](double x) { return x > 0 ? x : 0.2 * x; }},
+      {"elu", Activation::elu, [](const Tensor& x) { return elu(x); }, elu_of},
+      {"selu", Activation::selu, selu,
+       [](double x) { return 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * std::expm1(x)); }},
+      {"gelu", Activation::gelu, [](const Tensor& x) { return gelu(x); },
+       [](double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }},
+      {"gelu_tanh", Activation::gelu_tanh, [](const Tensor& x) { return gelu(x, true); }, gelu_tanh_of},
+      {"sigmoid", Activation::sigmoid, sigmoid, logistic},
+      {"hard_sigmoid", Activation::hard_sigmoid, hard_sigmoid,
+       [](double x) { return std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
+      {"hard_sigmoid of Keras 2", Activation::keras_2_hard_sigmoid,
+       [](const Tensor& x) { return activate(x, Activation::keras_2_hard_sigmoid); },
+       [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+      {"silu", Activation::silu, silu, [](double x) { return x * logistic(x); }},
+      {"softplus", Activation::softplus, softplus, [](double x) { return std::log1p(std::exp(x)); }},
+      {"softsign", Activation::softsign, softsign, [](double x) { return x / (1 + std::abs(x)); }},
+      {"tanh", Activation::tanh, tanh, [](double x) { return std::tanh(x); }},
+      {"exp as an activation", Activation::exponential, exp, [](double x) { return std::exp(x); }},
+  };
+  return all;
+}
+
+std::vector<OpCase> activation_cases() {
+  std::vector<OpCase> cases;
+  for (const ActivationCase& c : activations_of_elements()) {
+    // 8 covers relu6's upper end. The exponential would dwarf its own small values there, and near 1 bf16 has too few
+    // numbers for a gradient from sigmoid's result.
+    const bool narrow = c.activation == Activation::exponential || c.activation == Activation::sigmoid;
+    const double high = narrow ? 2 : 8;
+    cases.push_back({.name = c.name,
+                     .inputs = {random_tensor({3, 37}, 1, -4, high)},
+                     .run = [op = c.op](In in) { return op(in[0]); },
+                     .reference = each(c.reference)});
+  }
+  cases.push_back({.name = "leaky_relu of 0.7",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return leaky_relu(in[0], 0.7); },
+                   .reference = each([](double x) { return x > 0 ? x : 0.7 * x; })});
+  cases.push_back({.name = "elu of 2.5",
+                   .inputs = {random_tensor({3, 5}, 1, -3, 3)},
+                   .run = [](In in) { return elu(in[0], 2.5); },
+                   .reference = each([](double x) { return x > 0 ? x : 2.5 * std::expm1(x); })});
+  for (const bool log : {false, true})
+    for (const Shape& shape : {Shape{5}, Shape{3, 1}, Shape{2, 3, 17}, Shape{4, 100}})
+      cases.push_back(softmax_case(shape, log));
+  return cases;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include <kernels/cases/activations.h>
+#include <kernels/cases/convolution.h>
+#include <kernels/cases/op_case.h>
+#include <kernels/cases/window.h>
+
+namespace lockstep::test {
+namespace {
+
+/// Plain loops over every result and every tap; the bias is the third input, or there is none.
+std::vector<double> plain_conv2d(const Conv2dCase& c, const Values& in) {
+  const Extent rows =
+      extent_along(c.x[1], c.kernel[0], c.options.dilation.height, c.options.strides.height, c.options.padding);
+  const Extent columns =
+      extent_along(c.x[2], c.kernel[1], c.options.dilation.width, c.options.strides.width, c.options.padding);
+  std::vector<double> y;
+  for (std::int64_t n = 0; n < c.x[0]; ++n)
+    for (std::int64_t i = 0; i < rows.size; ++i)
+      for (std::int64_t j = 0; j < columns.size; ++j)
+        for (std::int64_t out = 0; out < c.kernel[3]; ++out) {
+          double sum = in.size() > 2 ? in[2][static_cast<std::size_t>(out)] : 0;
+          for (std::int64_t di = 0; di < c.kernel[0]; ++di)
+            for (std::int64_t dj = 0; dj < c.kernel[1]; ++dj) {
+              const std::int64_t row = i * c.options.strides.height + di * c.options.dilation.height - rows.pad;
+              const std::int64_t column = j * c.options.strides.width + dj * c.options.dilation.width - columns.pad;
+              if (row < 0 || row >= c.x[1] || column < 0 || column >= c.x[2]) continue;
+              const std::int64_t group = out / (c.kernel[3] / c.options.groups);
+              const double* const first =
+                  &in[0][static_cast<std::size_t>(((n * c.x[1] + row) * c.x[2] + column) * c.x[3])];
+              const double* const channels = first + group * c.kernel[2];
+              const double* const taps =
+                  &in[1][static_cast<std::size_t>((di * c.kernel[1] + dj) * c.kernel[2] * c.kernel[3] + out)];
+              for (std::int64_t k = 0; k < c.kernel[2]; ++k) sum += channels[k] * taps[k * c.kernel[3]];
+            }
+          y.push_back(sum);
+        }
+  return y;
+}
+
+std::vector<double> relu_of(std::vector<double> y) {
+  for (double& value : y) value = std::max(value, 0.0);
+  return y;
+}
+
+OpCase case_of(const Conv2dCase& c) {
+  // The longest sums: a result over its taps, a kernel element's gradient over images and positions.
+  const std::int64_t taps = c.kernel[0] * c.kernel[1] * std::max(c.kernel[2], c.kernel[3]);
+  const bool relu = c.options.activation == Activation::relu;
+  OpCase result{
+      .name = fmt::format("conv2d of {} by {}{}", c.x, c.kernel, c.bias ? "" : ", no bias"),
+      .inputs = {random_tensor(c.x, 1), random_tensor(c.kernel, 2)},
+      .run = [=](In in) { return conv2d(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), c.options); },
+      .reference = [=](const Values& in) { return relu ? relu_of(plain_conv2d(c, in)) : plain_conv2d(c, in); },
+      .check = {.length = std::max(taps, c.x[0] * c.x[1] * c.x[2])},
+      .bf16 = Bf16::data,
+      .optional = c.bias ? 1U : 0U,
+      .same_bits_on_any_threads = false};
+  if (c.bias) result.inputs.push_back(relu ? bias_far_from_0(c.kernel[3], taps) : random_tensor({c.kernel[3]}, 3));
+  return result;
+}
+
+/// The product of a dense layer as a convolution of single pixels.
+OpCase activated_case(const ActivationCase& activation) {
+  const Conv2dCase plain{{5, 1, 1, 7}, {1, 1, 7, 3}, {.activation = activation.activation}};
+  OpCase result = case_of(plain);
+  result.inputs[2] = random_tensor({3}, 3);
+  result.name = fmt::format("conv2d with {}", activation.name);
+  result.reference = [=, of = activation.reference](const Values& in) {
+    std::vector<double> y = plain_conv2d(plain, in);
+    std::ranges::transform(y, y.begin(), of);
+    return y;
+  };
+  return result;
+}
+
+/// Keras' kernel (h, w, channels, multiplier) is the kernel (h, w, 1, channels * multiplier) of as many groups.
+OpCase depthwise_case() {
+  const Conv2dCase grouped{{2, 5, 6, 3}, {3, 2, 1, 6}, {.padding = Padding::same, .groups = 3}};
+  return {.name = "depthwise_conv2d",
+          .inputs = {random_tensor(grouped.x, 1), random_tensor({3, 2, 3, 2}, 2), random_tensor({6}, 3)},
+          .run = [](In in) { return depthwise_conv2d(in[0], in[1], in[2], {.padding = Padding::same}); },
+          .reference = [=](const Values& in) { return plain_conv2d(grouped, in); },
+          .check = {.length = 2 * 5 * 6},
+          .bf16 = Bf16::data,
+          .optional = 1,
+          .same_bits_on_any_threads = false};
+}
+
+}  // namespace
+
+const std::vector<Conv2dCase>& conv2d_cases() {
+  static const auto& all = *new std::vector<Conv2dCase>{
+      {{2, 5, 6, 3}, {3, 3, 3, 4}, {}},
+      {{2, 5, 6, 16}, {3, 3, 16, 8}, {.padding = Padding::same}},
+      {{1, 7, 7, 17}, {3, 2, 17, 5}, {.strides = {2, 1}, .padding = Padding::same}},
+      {{3, 6, 6, 5}, {2, 2, 5, 17}, {.strides = {2, 2}, .padding = Padding::valid}, false},
+      {{3, 4, 4, 1}, {4, 4, 1, 1}, {.padding = Padding::same}},
+      {{2, 1, 1, 8}, {1, 1, 8, 24}, {}},
+      {{3, 5, 6, 7}, {1, 1, 7, 20}, {}},
+      {{2, 7, 6, 5}, {1, 1, 5, 4}, {.strides = {2, 3}}},
+      {{2, 1, 1, 3}, {3, 3, 3, 3}, {.padding = Padding::same}},
+      {{1, 9, 7, 3}, {2, 1, 3, 16}, {.strides = {3, 4}, .padding = Padding::valid}},
+      {{1, 7, 7, 2}, {1, 1, 2, 3}, {.strides = {3, 3}, .padding = Padding::same}},
+      {{2, 9, 8, 3}, {3, 3, 3, 4}, {.dilation = {2, 3}}},
+      {{1, 6, 7, 5}, {3, 2, 5, 3}, {.padding = Padding::same, .dilation = {3, 2}}, false},
+      {{2, 6, 5, 6}, {3, 3, 3, 4}, {.padding = Padding::same, .groups = 2}},
+      {{2, 7, 5, 9}, {2, 3, 3, 6}, {.strides = {2, 1}, .groups = 3}, false},
+      {{2, 6, 5, 16}, {3, 3, 1, 16}, {.padding = Padding::same, .groups = 16}},
+      {{2, 5, 6, 8}, {3, 3, 1, 24}, {.strides = {2, 2}, .padding = Padding::same, .groups = 8}},
+      {{1, 7, 7, 5}, {3, 3, 1, 5}, {.dilation = {2, 2}, .groups = 5}},
+      // On the CPU by Winograd's filtering: tiles of 4x4 results that fit, that hang over, and more than one block of
+      // them.
+      {{1, 8, 8, 16}, {3, 3, 16, 32}, {.padding = Padding::same}},
+      {{2, 7, 10, 32}, {3, 3, 32, 16}, {.padding = Padding::valid}, false},
+      {{1, 4, 5, 16}, {3, 3, 16, 16}, {}},
+      {{5, 13, 15, 16}, {3, 3, 16, 16}, {.padding = Padding::same}},
+      // Of channels that bf16's kernels take.
+      {{2, 9, 8, 32}, {3, 3, 32, 48}, {.padding = Padding::same}},
+      {{4, 17, 16, 32}, {3, 3, 32, 48}, {.padding = Padding::same, .activation = Activation::relu}},
+      {{2, 9, 8, 3}, {3, 3, 3, 16}, {.activation = Activation::relu}},
+      {{2, 7, 7, 24}, {1, 1, 24, 40}, {}},
+      {{2, 9, 8, 16}, {5, 5, 16, 16}, {.strides = {2, 2}, .padding = Padding::same}},
+      {{2, 9, 8, 16}, {3, 3, 16, 16}, {.dilation = {2, 2}}},
+      {{2, 9, 8, 32}, {3, 3, 1, 32}, {.padding = Padding::same, .groups = 32}},
+      {{2, 9, 8, 16}, {3, 3, 8, 32}, {.padding = Padding::same, .groups = 2}},
+  };
+  return all;
+}
+
+std::vector<OpCase> convolution_cases() {
+  std::vector<OpCase> cases{depthwise_case()};
+  for (const Conv2dCase& c : conv2d_cases()) {
+    cases.push_back(case_of(c));
+    cases.back().is_large = cases.size() > 3;
+    if (c.x.elements() > 10'000) cases.back().check.samples = 0;
+  }
+  for (const ActivationCase& activation : activations_of_elements()) cases.push_back(activated_case(activation));
+  return cases;
+}
+
+}  // namespace lockstep::test

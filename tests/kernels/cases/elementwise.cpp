@@ -1,0 +1,178 @@
+#include <cmath>
+
+#include <kernels/cases/op_case.h>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/array/elementwise.h>
+
+namespace lockstep::test {
+namespace {
+
+OpCase unary_case(const char* name, Tensor (*op)(const Tensor&), double (*reference)(double), double low, double high) {
+  return {.name = name,
+          .inputs = {random_tensor({3, 37}, 1, low, high)},
+          .run = [=](In in) { return op(in[0]); },
+          .reference = each(reference)};
+}
+
+std::vector<OpCase> unary_cases() {
+  return {
+      unary_case(
+          "negative", negative, [](double x) { return -x; }, -2, 2),
+      unary_case(
+          "exp", exp, [](double x) { return std::exp(x); }, -3, 3),
+      unary_case(
+          "log", log, [](double x) { return std::log(x); }, 0.3, 4),
+      unary_case(
+          "sqrt", sqrt, [](double x) { return std::sqrt(x); }, 0.3, 4),
+      unary_case(
+          "square", square, [](double x) { return x * x; }, -2, 2),
+      unary_case(
+          "abs", abs, [](double x) { return std::abs(x); }, -2, 2),
+      unary_case(
+          "maximum", [](const Tensor& x) { return maximum(x, 0.3); }, [](double x) { return std::max(x, 0.3); }, -2, 2),
+      unary_case(
+          "minimum", [](const Tensor& x) { return minimum(x, 0.3); }, [](double x) { return std::min(x, 0.3); }, -2, 2),
+      unary_case(
+          "add of numbers", [](const Tensor& x) { return 3.0 + x - 0.5; }, [](double x) { return x + 2.5; }, -2, 2),
+      unary_case(
+          "multiply by numbers", [](const Tensor& x) { return 3.0 * x / 4.0; }, [](double x) { return x * 0.75; }, -2,
+          2),
+  };
+}
+
+struct BinaryOp {
+  const char* name;
+  Tensor (*op)(const Tensor&, const Tensor&);
+  double (*reference)(double, double);
+};
+
+constexpr BinaryOp add_op{"add", add, [](double a, double b) { return a + b; }};
+constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { return a - b; }};
+constexpr BinaryOp multiply_op{"multiply", multiply, [](double a, double b) { return a * b; }};
+constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }};
+
+/// Element of a tensor of `shape` that index `index` of the broadcast shape reads.
+std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index) {
+  std::size_t at = 0;
+  std::size_t step = 1;
+  for (int axis = full.rank() - 1; axis >= 0; --axis) {
+    const std::size_t position = index % static_cast<std::size_t>(full[axis]);
+    index /= static_cast<std::size_t>(full[axis]);
+    const int own = axis - (full.rank() - shape.rank());
+    if (own < 0) continue;
+    if (shape[own] != 1) at += position * step;
+    step *= static_cast<std::size_t>(shape[own]);
+  }
+  return at;
+}
+
+OpCase binary_case(const BinaryOp& op, const Shape& a, const Shape& b, const Shape& y) {
+  return {.name = fmt::format("{} of {} and {}", op.name, a, b),
+          .inputs = {random_tensor(a, 1), random_tensor(b, 2, 0.5, 1.5)},
+          .run = [=](In in) { return op.op(in[0], in[1]); },
+          .reference =
+              [=](const Values& in) {
+                std::vector<double> out(static_cast<std::size_t>(y.elements()));
+                for (std::size_t i = 0; i < out.size(); ++i)
+                  out[i] = op.reference(in[0][source_index(a, y, i)], in[1][source_index(b, y, i)]);
+                return out;
+              },
+          .check = {.length = std::max<std::int64_t>(1, y.elements())},
+          .data = 2,
+          .takes_no_rows = a == b && a.rank() > 0};
+}
+
+std::vector<OpCase> binary_cases() {
+  std::vector<OpCase> cases;
+  for (const BinaryOp& op : {add_op, subtract_op, multiply_op, divide_op})
+    for (const Shape& b : {Shape{4, 33}, Shape{33}, Shape{4, 1}, Shape{}})
+      cases.push_back(binary_case(op, {4, 33}, b, {4, 33}));
+  for (const BinaryOp& op : {subtract_op, divide_op}) {
+    cases.push_back(binary_case(op, {}, {}, {}));
+    cases.push_back(binary_case(op, {1}, {3, 5}, {3, 5}));
+    cases.push_back(binary_case(op, {2, 3, 5}, {2, 1, 5}, {2, 3, 5}));
+    cases.push_back(binary_case(op, {2, 3, 1}, {1, 3, 7}, {2, 3, 7}));
+    cases.push_back(binary_case(op, {5, 1}, {1, 6}, {5, 6}));
+    cases.push_back(binary_case(op, {3}, {1, 1, 3}, {1, 1, 3}));
+    cases.push_back(binary_case(op, {4, 0}, {4, 1}, {4, 0}));
+  }
+  cases.push_back(binary_case(multiply_op, {300, 1000}, {300, 1}, {300, 1000}));
+  cases.back().is_large = true;
+  cases.back().check.samples = 2;
+  return cases;
+}
+
+std::vector<double> sum_of_all(const Values& in) {
+  std::vector<double> y(in[0].size(), 0);
+  for (const auto& part : in)
+    for (std::size_t i = 0; i < part.size(); ++i) y[i] += part[i];
+  return y;
+}
+
+OpCase add_n_case(std::size_t count) {
+  std::vector<Tensor> parts;
+  for (std::size_t i = 0; i < count; ++i) parts.push_back(random_tensor({3, 5}, static_cast<unsigned>(i + 1)));
+  return {.name = fmt::format("add_n of {}", count),
+          .inputs = parts,
+          .run = [](In in) { return add_n(in); },
+          .reference = sum_of_all,
+          .check = {.length = 4},
+          .data = count};
+}
+
+/// Tensors of which one op reads several parts.
+std::vector<OpCase> parts_cases() {
+  const Tensor x = random_tensor({4, 6}, 1, 0.2, 0.8);
+  const auto product = [](std::size_t first, std::size_t second, std::size_t columns) {
+    return [=](const Values& in) {
+      std::vector<double> y;
+      for (std::size_t row = 0; row < 4; ++row)
+        for (std::size_t i = 0; i < columns; ++i) y.push_back(in[0][row * 6 + first + i] * in[0][row * 6 + second + i]);
+      return y;
+    };
+  };
+  return {{.name = "multiply both sides of a split",
+           .inputs = {x},
+           .run =
+               [](In in) {
+                 const std::vector<Tensor> sides = split(in[0], 2, 1);
+                 return sides[0] * sides[1];
+               },
+           .reference = product(0, 3, 3),
+           .calls_first = "split"},
+          {.name = "multiply overlapping slices",
+           .inputs = {x},
+           .run = [](In in) { return slice(in[0], 1, 0, 4) * slice(in[0], 1, 2, 6); },
+           .reference = product(0, 2, 4),
+           .calls_first = "slice"},
+          {.name = "multiply a tensor and its slice",
+           .inputs = {x},
+           .run = [](In in) { return in[0] * slice(in[0], 1, 2, 3); },
+           .reference =
+               [](const Values& in) {
+                 std::vector<double> y;
+                 for (std::size_t i = 0; i < 24; ++i) y.push_back(in[0][i] * in[0][i / 6 * 6 + 2]);
+                 return y;
+               },
+           .check = {.length = 6},
+           .calls_first = "slice"}};
+}
+
+}  // namespace
+
+std::vector<OpCase> elementwise_cases() {
+  std::vector<OpCase> cases = unary_cases();
+  for (const auto part : {binary_cases, parts_cases})
+    for (OpCase& c : part()) cases.push_back(std::move(c));
+  for (const std::size_t count : {2U, 4U}) cases.push_back(add_n_case(count));
+  cases.push_back({.name = "cast to bf16 and back",
+                   .inputs = {cast(cast(random_tensor({5, 7}, 1), DType::bf16), DType::f32)},
+                   .run = [](In in) { return cast(cast(in[0], DType::bf16), in[0].dtype()); },
+                   .reference = each([](double x) { return x; }),
+                   .check = {.magnitude = epsilon_of(DType::bf16) / epsilon_of(DType::f32)},
+                   .takes_integers = true});
+  return cases;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <kernels/cases/op_case.h>
+
+#include <lockstep/kernels/array/array.h>
+#include <lockstep/kernels/normalization/batch_norm.h>
+#include <lockstep/kernels/normalization/layer_norm.h>
+
+namespace lockstep::test {
+namespace {
+
+constexpr float epsilon = 1e-3F;
+
+struct Statistics {
+  std::vector<double> mean, variance;
+};
+
+Statistics statistics_of_columns(const std::vector<double>& x, std::size_t columns) {
+  const double rows = static_cast<double>(x.size() / columns);
+  Statistics result{std::vector<double>(columns), std::vector<double>(columns)};
+  for (std::size_t i = 0; i < x.size(); ++i) result.mean[i % columns] += x[i] / rows;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    result.variance[i % columns] += std::pow(x[i] - result.mean[i % columns], 2) / rows;
+  return result;
+}
+
+/// With gamma and beta the inputs 1 and 2.
+std::vector<double> normalized(const Values& in, const Statistics& s, bool relu) {
+  const std::size_t channels = in[1].size();
+  std::vector<double> y;
+  for (std::size_t i = 0; i < in[0].size(); ++i) {
+    const std::size_t k = i % channels;
+    const double scale = in[1][k] / std::sqrt(s.variance[k] + static_cast<double>(epsilon));
+    const double z = scale * (in[0][i] - s.mean[k]) + in[2][k];
+    y.push_back(relu ? std::max(0.0, z) : z);
+  }
+  return y;
+}
+
+std::vector<double> layer_normalized(const Values& in) {
+  const std::size_t n = in[1].size();
+  std::vector<double> y;
+  for (std::size_t row = 0; row < in[0].size(); row += n) {
+    double mean = 0;
+    double variance = 0;
+    for (std::size_t i = 0; i < n; ++i) mean += in[0][row + i] / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) variance += std::pow(in[0][row + i] - mean, 2) / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i)
+      y.push_back((in[0][row + i] - mean) / std::sqrt(variance + static_cast<double>(epsilon)) * in[1][i] + in[2][i]);
+  }
+  return y;
+}
+
+std::vector<Tensor> operands(const Shape& shape) {
+  const Shape channels{shape.dim(-1)};
+  return {random_tensor(shape, 1, -1, 3), random_tensor(channels, 2, 0.5, 1.5), random_tensor(channels, 3)};
+}
+
+OpCase batch_norm_case(const Shape& shape, bool relu) {
+  const BatchNormOptions options{.epsilon = epsilon, .relu = relu};
+  return {
+      .name = fmt::format("batch_norm of {}{}", shape, relu ? " with relu" : ""),
+      .inputs = operands(shape),
+      .run = [=](In in) { return batch_norm(in[0], in[1], in[2], options).y; },
+      .reference = [=](const Values& in) { return normalized(in, statistics_of_columns(in[0], in[1].size()), relu); },
+      .check = {.length = shape.elements() / shape.dim(-1), .samples = shape.elements() > 10'000 ? 3 : 24},
+      .bf16 = Bf16::data,
+      .is_large = shape.elements() > 10'000};
+}
+
+/// Beside a part that has the same statistics.
+OpCase batch_norm_of_parts_case() {
+  OpCase result = batch_norm_case({4, 6}, false);
+  result.name = "batch_norm of parts of a batch";
+  result.run = [](In in) {
+    const GatherRows twice = [](const Tensor& own) { return concat(std::array{own, own}, 0); };
+    return batch_norm(in[0], in[1], in[2], {.epsilon = epsilon, .gather = twice}).y;
+  };
+  return result;
+}
+
+OpCase batch_norm_inference_case(bool relu) {
+  const Shape shape{3, 4, 4, 5};
+  const Tensor mean = random_tensor({5}, 7);
+  const Tensor variance = random_tensor({5}, 8, 0.1, 2);
+  return {.name = fmt::format("batch_norm_inference{}", relu ? " with relu" : ""),
+          .inputs = operands(shape),
+          .run =
+              [=](In in) {
+                return batch_norm_inference(in[0], in[1], in[2], mean, variance, {.epsilon = epsilon, .relu = relu});
+              },
+          .reference = [=, s = Statistics{mean.to_vector<double>(), variance.to_vector<double>()}](
+                           const Values& in) { return normalized(in, s, relu); },
+          .check = {.length = 3 * 4 * 4},
+          .bf16 = Bf16::data};
+}
+
+OpCase layer_norm_case(const Shape& shape) {
+  return {.name = fmt::format("layer_norm of {}", shape),
+          .inputs = operands(shape),
+          .run = [](In in) { return layer_norm(in[0], in[1], in[2], epsilon); },
+          .reference = layer_normalized,
+          // Gradients divide by the deviation, which few features may make small: at least sqrt(epsilon).
+          .check = {.length = std::max(shape.dim(-1), shape.elements() / shape.dim(-1)), .samples = 8},
+          .takes_no_rows = shape.rank() > 1,
+          .bf16 = Bf16::none,
+          .is_large = shape.elements() > 10'000};
+}
+
+}  // namespace
+
+std::vector<OpCase> normalization_cases() {
+  std::vector<OpCase> cases{batch_norm_of_parts_case(), batch_norm_inference_case(false),
+                            batch_norm_inference_case(true)};
+  for (const bool relu : {false, true})
+    for (const Shape& shape : {Shape{2, 3, 3, 1}, Shape{2, 3, 4, 3}, Shape{5, 5}, Shape{3, 2, 2, 17}, Shape{6, 1, 1, 8},
+                               Shape{4, 2, 2, 16}, Shape{2, 5, 5, 40}, Shape{40, 20, 20, 2}, Shape{5, 31, 33, 7}})
+      cases.push_back(batch_norm_case(shape, relu));
+  for (const Shape& shape : {Shape{7}, Shape{3, 1}, Shape{5, 17}, Shape{2, 3, 4, 9}, Shape{700, 40}})
+    cases.push_back(layer_norm_case(shape));
+  return cases;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <cmath>
+
+#include <kernels/cases/op_case.h>
+
+#include <lockstep/kernels/recurrence/composed_recurrence.h>
+#include <lockstep/kernels/recurrence/gru.h>
+#include <lockstep/kernels/recurrence/lstm.h>
+
+namespace lockstep::test {
+namespace {
+
+struct Sizes {
+  std::int64_t rows, time, features, units;
+  bool return_sequences = false;
+};
+
+double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
+
+/// A recurrent layer with loops, on x, kernel, recurrent_kernel and bias.
+class PlainRecurrence {
+ public:
+  PlainRecurrence(const Sizes& sizes, std::int64_t gates, const Values& in)
+      : sizes_(sizes), gates_(gates), x_(in[0]), kernel_(in[1]), recurrent_(in[2]), bias_(in[3]) {}
+  virtual ~PlainRecurrence() = default;
+
+  std::vector<double> run() const {
+    std::vector<double> y;
+    for (std::int64_t row = 0; row < sizes_.rows; ++row) run_row(row, y);
+    return y;
+  }
+
+ protected:
+  /// h of unit `u` after step `s`, from the states before it; `c` is the unit's second state.
+  virtual double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+                      double& c) const = 0;
+
+  double of_input(std::int64_t row, std::int64_t s, std::int64_t gate, std::int64_t u) const {
+    const std::int64_t column = gate * sizes_.units + u;
+    double result = at(bias_, column);
+    for (std::int64_t k = 0; k < sizes_.features; ++k)
+      result += at(x_, (row * sizes_.time + s) * sizes_.features + k) * at(kernel_, k * gates_ * sizes_.units + column);
+    return result;
+  }
+  double of_state(const std::vector<double>& h, std::int64_t gate, std::int64_t u) const {
+    const std::int64_t column = gate * sizes_.units + u;
+    double result = 0;
+    for (std::int64_t k = 0; k < sizes_.units; ++k)
+      result += at(h, k) * at(recurrent_, k * gates_ * sizes_.units + column);
+    return result;
+  }
+  /// Of a state's bias, which follows that of the input.
+  double state_bias(std::int64_t gate, std::int64_t u) const { return at(bias_, (gates_ + gate) * sizes_.units + u); }
+  static double at(const std::vector<double>& values, std::int64_t i) { return values[static_cast<std::size_t>(i)]; }
+
+ private:
+  void run_row(std::int64_t row, std::vector<double>& y) const {
+    std::vector<double> h(static_cast<std::size_t>(sizes_.units), 0);
+    std::vector<double> c = h;
+    for (std::int64_t s = 0; s < sizes_.time; ++s) {
+      const std::vector<double> before = h;
+      for (std::size_t u = 0; u < h.size(); ++u) h[u] = next(row, s, before, static_cast<std::int64_t>(u), c[u]);
+      if (sizes_.return_sequences || s == sizes_.time - 1) y.insert(y.end(), h.begin(), h.end());
+    }
+  }
+
+  Sizes sizes_;
+  std::int64_t gates_;
+  const std::vector<double>&x_, &kernel_, &recurrent_, &bias_;
+};
+
+/// Keras' LSTM; the gates i, f, c, o.
+class PlainLstm final : public PlainRecurrence {
+ public:
+  PlainLstm(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 4, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double& c) const override {
+    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(before, gate, u); };
+    c = sigmoid(sum(1)) * c + sigmoid(sum(0)) * std::tanh(sum(2));
+    return sigmoid(sum(3)) * std::tanh(c);
+  }
+};
+
+/// Keras' GRU with reset_after; update gate, reset gate, candidate.
+class PlainGru final : public PlainRecurrence {
+ public:
+  PlainGru(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 3, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double&) const override {
+    const auto state = [&](std::int64_t gate) { return of_state(before, gate, u) + state_bias(gate, u); };
+    const double update = sigmoid(of_input(row, s, 0, u) + state(0));
+    const double reset = sigmoid(of_input(row, s, 1, u) + state(1));
+    const double candidate = std::tanh(of_input(row, s, 2, u) + reset * state(2));
+    return update * at(before, u) + (1 - update) * candidate;
+  }
+};
+
+double hard_sigmoid(double z) { return std::clamp(z / 6 + 0.5, 0.0, 1.0); }
+
+/// Keras' LSTM with recurrent_activation hard_sigmoid and activation softsign.
+class PlainHardLstm final : public PlainRecurrence {
+ public:
+  PlainHardLstm(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 4, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double& c) const override {
+    const auto sum = [&](std::int64_t gate) { return of_input(row, s, gate, u) + of_state(before, gate, u); };
+    const auto softsign = [](double z) { return z / (1 + std::abs(z)); };
+    c = hard_sigmoid(sum(1)) * c + hard_sigmoid(sum(0)) * softsign(sum(2));
+    return hard_sigmoid(sum(3)) * softsign(c);
+  }
+};
+
+/// Keras' GRU without reset_after, with recurrent_activation hard_sigmoid.
+class PlainResetBeforeGru final : public PlainRecurrence {
+ public:
+  PlainResetBeforeGru(const Sizes& sizes, const Values& in) : PlainRecurrence(sizes, 3, in) {}
+
+ private:
+  double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
+              double&) const override {
+    const auto gate = [&](std::int64_t number, std::int64_t unit) {
+      return hard_sigmoid(of_input(row, s, number, unit) + of_state(before, number, unit));
+    };
+    std::vector<double> reset = before;
+    for (std::size_t k = 0; k < reset.size(); ++k) reset[k] *= gate(1, static_cast<std::int64_t>(k));
+    const double candidate = std::tanh(of_input(row, s, 2, u) + of_state(reset, 2, u));
+    return gate(0, u) * at(before, u) + (1 - gate(0, u)) * candidate;
+  }
+};
+
+constexpr RecurrenceOptions hard_lstm{.activation = Activation::softsign,
+                                      .recurrent_activation = Activation::hard_sigmoid};
+constexpr RecurrenceOptions reset_before{.recurrent_activation = Activation::hard_sigmoid, .reset_after = false};
+
+template <auto op, const RecurrenceOptions& formula>
+Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+                bool return_sequences) {
+  RecurrenceOptions options = formula;
+  options.return_sequences = return_sequences;
+  return op(x, kernel, recurrent_kernel, bias, options);
+}
+
+using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
+constexpr Composed composed_lstm = &lstm;
+constexpr Composed composed_gru = &gru;
+
+template <class Plain>
+std::vector<double> run_plain(const Sizes& sizes, const Values& in) {
+  return Plain(sizes, in).run();
+}
+
+struct Kind {
+  const char* name;
+  std::int64_t gates;
+  std::int64_t biases;  ///< for each gate's sum
+  Tensor (*op)(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
+               bool return_sequences);
+  std::vector<double> (*plain)(const Sizes& sizes, const Values& in);
+  bool bias_is_optional;
+};
+
+OpCase case_of(const Kind& kind, const Sizes& sizes) {
+  const std::int64_t sums = kind.gates * sizes.units;
+  // The longest sum of a gradient is a kernel's, over all rows and steps, whose terms have each passed the sums of
+  // every step that follows them.
+  const std::int64_t length = sizes.rows * sizes.time * (sizes.features + sizes.units);
+  return {.name = fmt::format("{} of {} rows, {} steps, {} features, {} units{}", kind.name, sizes.rows, sizes.time,
+                              sizes.features, sizes.units, sizes.return_sequences ? ", sequences" : ""),
+          .inputs = {random_tensor({sizes.rows, sizes.time, sizes.features}, 1),
+                     random_tensor({sizes.features, sums}, 2), random_tensor({sizes.units, sums}, 3),
+                     random_tensor(kind.biases == 1 ? Shape{sums} : Shape{kind.biases, sums}, 4)},
+          .run = [=](In in) { return kind.op(in[0], in[1], in[2], in[3], sizes.return_sequences); },
+          .reference = [=](const Values& in) { return kind.plain(sizes, in); },
+          .check = {.length = length},
+          .length_on_gpus = 16 * length,
+          .bf16 = Bf16::none,
+          .optional = kind.bias_is_optional ? 1U : 0U,
+          .same_bits_on_any_threads = false};
+}
+
+}  // namespace
+
+std::vector<OpCase> recurrence_cases() {
+  std::vector<OpCase> cases;
+  for (const Kind& kind :
+       {Kind{"lstm", 4, 1, &lstm, &run_plain<PlainLstm>, false}, Kind{"gru", 3, 2, &gru, &run_plain<PlainGru>, false},
+        Kind{"lstm with hard_sigmoid,", 4, 1, &composed<composed_lstm, hard_lstm>, &run_plain<PlainHardLstm>, true},
+        Kind{"gru with reset before,", 3, 1, &composed<composed_gru, reset_before>, &run_plain<PlainResetBeforeGru>,
+             true}})
+    for (const Sizes& sizes : {Sizes{1, 1, 1, 1}, Sizes{3, 1, 2, 4, true}, Sizes{4, 5, 3, 2}, Sizes{2, 7, 5, 3, true},
+                               Sizes{9, 3, 4, 17}, Sizes{5, 12, 6, 8, true}}) {
+      cases.push_back(case_of(kind, sizes));
+      cases.back().is_large = sizes.rows > 4;
+    }
+  return cases;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include <kernels/cases/op_case.h>
+
+#include <lockstep/kernels/scan/scan.h>
+
+namespace lockstep::test {
+namespace {
+
+std::vector<double> running_sums(const Shape& shape, int axis, const CumsumOptions& options,
+                                 const std::vector<double>& x) {
+  std::int64_t inner = 1;
+  for (int after = shape.normalize_axis(axis) + 1; after < shape.rank(); ++after) inner *= shape[after];
+  const std::int64_t n = shape.dim(axis);
+  std::vector<double> y(x.size());
+  for (std::int64_t line = 0; line < shape.elements() / std::max<std::int64_t>(n, 1); ++line) {
+    const std::int64_t first = line / inner * n * inner + line % inner;
+    double sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<std::size_t>(first + (options.reverse ? n - 1 - i : i) * inner);
+      y[at] = options.exclusive ? sum : sum + x[at];
+      sum += x[at];
+    }
+  }
+  return y;
+}
+
+OpCase cumsum_case(const Shape& shape, int axis, const CumsumOptions& options) {
+  return {.name = fmt::format("cumsum of {} along {}{}{}", shape, axis, options.exclusive ? ", exclusive" : "",
+                              options.reverse ? ", reverse" : ""),
+          .inputs = {random_tensor(shape, 5)},
+          .run = [=](In in) { return cumsum(in[0], axis, options); },
+          .reference = [=](const Values& in) { return running_sums(shape, axis, options, in[0]); },
+          .check = {.length = shape.dim(axis)},
+          .nan_spreads = !options.exclusive};
+}
+
+}  // namespace
+
+std::vector<OpCase> scan_cases() {
+  std::vector<OpCase> cases;
+  for (const bool exclusive : {false, true})
+    for (const bool reverse : {false, true}) {
+      const CumsumOptions options{.exclusive = exclusive, .reverse = reverse};
+      for (const auto& [shape, axis] : {std::pair(Shape{2}, 0), std::pair(Shape{37}, -1), std::pair(Shape{4, 6}, 0),
+                                        std::pair(Shape{3, 2, 5}, 1), std::pair(Shape{2, 3, 4, 5}, -3)})
+        cases.push_back(cumsum_case(shape, axis, options));
+      // In pieces for several threads or blocks; a few long lines, and many.
+      for (const Shape& shape : {Shape{3, 700, 1}, Shape{1, 50'000, 1}, Shape{2, 900, 70}, Shape{1, 40, 3000}}) {
+        cases.push_back(cumsum_case(shape, 1, options));
+        cases.back().is_large = true;
+        cases.back().check.samples = 2;
+      }
+    }
+  return cases;
+}
+
+}  // namespace lockstep::test

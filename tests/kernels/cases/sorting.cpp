@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <kernels/cases/op_case.h>
+#include <kernels/sorted_places.h>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/sorting/sort.h>
+
+namespace lockstep::test {
+namespace {
+
+/// Of x the first `count` elements of the sorted axis.
+Reference sorted(const Shape& shape, int axis, std::int64_t count, SortDirection direction) {
+  return [=](const Values& in) {
+    std::vector<double> y;
+    for (const std::size_t place : sorted_places(shape, axis, count, direction, in[0])) y.push_back(in[0][place]);
+    return y;
+  };
+}
+
+OpCase sort_case(const Shape& shape, int axis, SortDirection direction) {
+  return {.name = fmt::format("sort of {} along {}{}", shape, axis,
+                              direction == SortDirection::descending ? ", descending" : ""),
+          .inputs = {distinct_numbers(shape, 5)},
+          .run = [=](In in) { return sort(in[0], axis, direction); },
+          .reference = sorted(shape, axis, shape.dim(axis), direction)};
+}
+
+OpCase top_k_case(const Shape& shape, std::int64_t k) {
+  return {.name = fmt::format("top_k of {} of {}", k, shape),
+          .inputs = {distinct_numbers(shape, 6)},
+          .run = [=](In in) { return top_k(in[0], k).values; },
+          .reference = sorted(shape, -1, k, SortDirection::descending),
+          .check = {.samples = 60},
+          .takes_no_rows = shape.rank() > 1};
+}
+
+}  // namespace
+
+std::vector<OpCase> sorting_cases() {
+  std::vector<OpCase> cases;
+  for (const SortDirection direction : {SortDirection::ascending, SortDirection::descending})
+    for (const auto& [shape, axis] : {std::pair(Shape{1}, 0), std::pair(Shape{37}, -1), std::pair(Shape{4, 6}, 0),
+                                      std::pair(Shape{3, 1, 5}, 1), std::pair(Shape{2, 3, 4, 5}, -3)})
+      cases.push_back(sort_case(shape, axis, direction));
+  for (const auto& [shape, k] : {std::pair(Shape{1}, 1), std::pair(Shape{4, 6}, 3), std::pair(Shape{2, 3, 20}, 20)})
+    cases.push_back(top_k_case(shape, k));
+  for (const auto& [shape, axis] :
+       {std::pair(Shape{700, 300}, 1), std::pair(Shape{3, 2000}, 1), std::pair(Shape{5, 900, 7}, 1)}) {
+    cases.push_back(sort_case(shape, axis, SortDirection::ascending));
+    cases.back().is_large = true;
+    cases.back().check.samples = 0;
+  }
+  return cases;
+}
+
+}  // namespace lockstep::test

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <support/tensors.h>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/sorting/sort.h>
+
+namespace lockstep::test {
+
+/// For each element of the sorted (..., count, ...), where in the row-major x it stands; equal ones keep their order.
+inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std::int64_t count, SortDirection direction,
+                                              const std::vector<double>& x) {
+  std::size_t inner = 1;
+  for (int after = shape.normalize_axis(axis) + 1; after < shape.rank(); ++after)
+    inner *= static_cast<std::size_t>(shape[after]);
+  const auto n = static_cast<std::size_t>(shape.dim(axis));
+  const auto kept = static_cast<std::size_t>(count);
+  const std::size_t columns = n == 0 ? 0 : x.size() / n;
+  std::vector<std::size_t> places(columns * kept);
+  for (std::size_t column = 0; column < columns; ++column) {
+    const std::size_t outer = column / inner;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < n; ++i) order.push_back((outer * n + i) * inner + column % inner);
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      return direction == SortDirection::ascending ? x[a] < x[b] : x[a] > x[b];
+    });
+    for (std::size_t i = 0; i < kept; ++i) places[(outer * kept + i) * inner + column % inner] = order[i];
+  }
+  return places;
+}
+
+/// Numbers in no order of which no two are so near each other that a difference quotient would exchange them. In host
+/// memory.
+inline Tensor distinct_numbers(const Shape& shape, unsigned seed) {
+  std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+  std::iota(values.begin(), values.end(), -7.0F);
+  std::ranges::shuffle(values, std::mt19937(seed));
+  for (float& value : values) value *= 0.125F;
+  return Tensor::from(values, shape);
+}
+
+}  // namespace lockstep::test
