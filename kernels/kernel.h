@@ -12,8 +12,8 @@
 
 #include <lockstep/kernels/gpu_stand_in.h>
 #include <lockstep/kernels/operand.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/runtime/thread/context.h>
 
 // A kernel is a struct of its arguments, which the ops have checked, results allocated. Tensors are dense
 // f32 unless a kernel says otherwise; "rows" means that all axes but the last are dense among themselves and only the
@@ -116,7 +116,7 @@ auto run_on_cpu(const Kernel& kernel) {
 }
 
 /// Runs a kernel on the calling thread's device: on a GPU in its compute stream, which is not waited for. In builds
-/// that check contracts (runtime/memory/contracts.h) all memory of its operands is checked before. Returns what the
+/// that check contracts (runtime/device/contracts.h) all memory of its operands is checked before. Returns what the
 /// kernel returns. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant for a broken contract, and
 /// Unsupported when this build has no kernels for GPUs.
 template <class Kernel>

@@ -1,6 +1,6 @@
 #include "lockstep/kernels/operand.h"
 
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep::kernels {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 namespace lockstep::kernels {

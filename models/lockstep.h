@@ -83,14 +83,14 @@
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/strategy/central_storage/central_storage_strategy.h>
+#include <lockstep/strategy/core/creator.h>
 #include <lockstep/strategy/core/extended.h>
+#include <lockstep/strategy/core/names.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/strategy.h>
+#include <lockstep/strategy/core/variable.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 #include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
 #include <lockstep/strategy/one_device/one_device_strategy.h>
-#include <lockstep/strategy/variable/creator.h>
-#include <lockstep/strategy/variable/names.h>
-#include <lockstep/strategy/variable/variable.h>
 #include <lockstep/strategy/verify/verify.h>

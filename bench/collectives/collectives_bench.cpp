@@ -15,9 +15,9 @@
 
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 

@@ -1,13 +1,15 @@
 #include "lockstep/kernels/array/activations.h"
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
 
 namespace lockstep {
 namespace {

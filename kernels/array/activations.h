@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Activation functions as Keras defines them, of every element of a tensor of f32 or bf16 (softmax and log_softmax:

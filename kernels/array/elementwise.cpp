@@ -5,11 +5,12 @@
 
 #include <lockstep/kernels/array/unary.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/sum_axes.h>
 
 namespace lockstep {

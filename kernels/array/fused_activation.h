@@ -2,7 +2,8 @@
 
 #include <optional>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/activation.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Activations that an op applies to its result in the same pass.

@@ -2,10 +2,11 @@
 
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // What the families of ops share that apply one function to every element.

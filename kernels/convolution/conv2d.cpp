@@ -1,5 +1,6 @@
 #include "lockstep/kernels/convolution/conv2d.h"
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/fused_activation.h>
@@ -7,10 +8,10 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/kept_input.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/kernels/window/window2d.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep {
 namespace {

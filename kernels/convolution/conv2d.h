@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/runtime/tensor/tensor.h>
 

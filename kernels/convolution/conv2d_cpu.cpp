@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/convolution/amx_convolution.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
@@ -14,10 +15,11 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/kernel.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep::kernels {
 

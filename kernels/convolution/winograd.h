@@ -1,7 +1,7 @@
 #pragma once
 
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Convolutions of 3x3 windows that move by one, with 36 multiplications for 16 results of a pair of channels instead of

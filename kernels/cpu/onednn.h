@@ -6,7 +6,8 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/activation.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // What the kernels on oneDNN share. Primitives are kept by thread: each replica computes on its own one.

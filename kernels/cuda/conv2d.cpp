@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
@@ -16,8 +17,8 @@
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/core/logging.h>
 

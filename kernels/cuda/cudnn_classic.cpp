@@ -7,7 +7,7 @@
 
 #include <lockstep/kernels/cuda/convolution_descriptors.h>
 #include <lockstep/kernels/cuda/convolution_plan.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 
 namespace lockstep::cudnn {
 namespace {

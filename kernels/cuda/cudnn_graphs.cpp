@@ -7,7 +7,7 @@
 
 #include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/operands.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 // cudnn-frontend names these in code that nothing here calls. That they are weak spares every start of a program the
 // loading of NVRTC, 10 ms.

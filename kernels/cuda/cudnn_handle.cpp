@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep::cudnn {
 namespace {

@@ -10,14 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/kernels/cuda/known_plans.h>
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
 namespace lockstep {

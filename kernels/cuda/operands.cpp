@@ -2,9 +2,10 @@
 
 #include <cstdint>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 
 namespace lockstep {
 

@@ -2,8 +2,8 @@
 
 #include <initializer_list>
 
-#include <lockstep/kernels/op_kinds.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/kernels/activation.h>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Tensors as cuDNN and cuBLASLt want them: at addresses that are known beforehand to be aligned. What algorithm they
@@ -20,7 +20,7 @@ bool is_aligned(const Tensor& x);
 Tensor aligned(const Tensor& x);
 
 /// Gives a library's call on the calling thread's GPU these uses of memory, aligned as it is promised, to check by the
-/// contracts (runtime/memory/contracts.h).
+/// contracts (runtime/device/contracts.h).
 inline void check_operands(const char* call, std::initializer_list<contracts::Use> uses) {
   contracts::check(call, current_context().device, GpuQueue::compute, uses);
 }

@@ -2,9 +2,9 @@
 
 #include <lockstep/kernels/elementwise/elementwise_functions.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/executor/parallel_strided.h>
 #include <lockstep/kernels/executor/real.h>
-#include <lockstep/kernels/op_kinds.h>
 
 namespace lockstep {
 

@@ -4,8 +4,9 @@
 #include <type_traits>
 
 #include <lockstep/kernels/elementwise/activation_functions.h>
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/elementwise/math.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/core/bfloat16.h>
 
 // The arithmetic of the element-wise ops, for one element.

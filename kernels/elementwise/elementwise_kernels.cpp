@@ -1,6 +1,7 @@
 #include "lockstep/kernels/elementwise/elementwise_kernels.h"
 
 #include <lockstep/kernels/elementwise/elementwise_grid.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 
 namespace lockstep::kernels {

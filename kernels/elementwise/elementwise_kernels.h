@@ -1,40 +1,15 @@
 #pragma once
 
 #include <lockstep/kernels/kernel.h>
-#include <lockstep/kernels/op_kinds.h>
+
+namespace lockstep {
+
+/// Element-wise ops of two operands.
+enum class BinaryOp { add, subtract, multiply, divide };
+
+}  // namespace lockstep
 
 namespace lockstep::kernels {
-
-/// y = f(x).
-struct Unary {
-  UnaryFunction function;
-  Tensor x;
-  Tensor y;
-
-  static constexpr const char* name = "unary";
-  auto operands() const { return kernels::operands(x, y); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_host() const;
-  void on_cpu() const;
-  void on_gpu() const;
-};
-
-/// dx = dy * f'(x), where `kept` is f(x) or x, as gradient_from_result (unary.h) says.
-struct UnaryGradient {
-  UnaryFunction function;
-  Tensor kept;
-  Tensor dy;
-  Tensor dx;
-
-  static constexpr const char* name = "unary_gradient";
-  auto operands() const { return kernels::operands(kept, dy, dx); }
-  template <class Executor>
-  void run(Executor& on) const;
-  void on_host() const;
-  void on_cpu() const;
-  void on_gpu() const;
-};
 
 /// out = a op b; a and b have out's rank, any strides (0 on broadcast axes).
 struct Binary {

@@ -4,8 +4,8 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include <lockstep/kernels/executor/cuda_executor.cuh>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/not_capturable.h>
-#include <lockstep/runtime/memory/contracts.h>
 
 namespace lockstep::cuda {
 

@@ -1,13 +1,14 @@
 #include "lockstep/kernels/matmul/dense.h"
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep {
 namespace {

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/cpu/wide.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/autograd/tape.h>
 
 // How an op's backward function hands gradients to the tape.

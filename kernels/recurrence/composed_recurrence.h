@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // LSTM and GRU with other formulas than those of lstm.h and gru.h, composed of other ops. Shapes, dtypes and errors are

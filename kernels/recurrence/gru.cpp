@@ -1,13 +1,14 @@
 #include "lockstep/kernels/recurrence/gru.h"
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/recurrence/recurrence.h>
 #include <lockstep/kernels/recurrence/recurrence_kernels.h>
 #include <lockstep/kernels/recurrence/run_whole.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep {
 namespace {

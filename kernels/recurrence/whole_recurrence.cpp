@@ -1,7 +1,7 @@
 #include "lockstep/kernels/recurrence/whole_recurrence.h"
 
 #include <lockstep/kernels/gpu_stand_in.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #if LOCKSTEP_HAVE_CUDA
 #include <lockstep/kernels/recurrence/cudnn_recurrence.h>
 #endif

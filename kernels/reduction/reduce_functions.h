@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/runtime/core/bfloat16.h>
 #include <lockstep/runtime/core/host_device.h>
 

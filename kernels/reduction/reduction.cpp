@@ -4,7 +4,6 @@
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 

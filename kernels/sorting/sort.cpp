@@ -3,8 +3,8 @@
 #include <lockstep/kernels/op/checks.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
+#include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/kernels/sorting/sorting_kernels.h>
 
 namespace lockstep {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
 // Order of f32 or bf16, the same on every device: NaN counts as larger than all numbers, -0 as equal to 0, and what is

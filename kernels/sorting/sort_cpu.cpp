@@ -2,7 +2,7 @@
 #include <compare>
 #include <vector>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/kernels/sorting/sort_key.h>
 #include <lockstep/kernels/sorting/sorting_kernels.h>
 #include <lockstep/runtime/thread/parallel.h>

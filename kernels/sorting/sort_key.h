@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <lockstep/kernels/elementwise/math.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/core/host_device.h>
 
 // Numbers as unsigned keys: what is sorted by them has one order on every device.

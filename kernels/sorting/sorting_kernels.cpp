@@ -4,7 +4,7 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/kernels/sorting/sort_key.h>
 
 // Order along the middle axis of (outer, n, inner): all of it is sorted at once, by column and in each by number.

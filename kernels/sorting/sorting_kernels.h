@@ -1,7 +1,7 @@
 #pragma once
 
 #include <lockstep/kernels/kernel.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/sorting/sort_direction.h>
 
 namespace lockstep::kernels {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/runtime/core/dtype.h>
 #include <lockstep/runtime/core/error.h>
 

@@ -9,7 +9,7 @@
 #include <lockstep/models/compat/replica_graph.h>
 #include <lockstep/models/compat/use_instead.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/memory/device_memory.h>
 
 namespace lockstep {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/graph/summary.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>

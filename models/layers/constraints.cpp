@@ -1,7 +1,8 @@
 #include "lockstep/models/layers/constraints.h"
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/reduction/axis_groups.h>
 #include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/runtime/core/error.h>

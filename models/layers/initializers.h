@@ -3,7 +3,7 @@
 #include <functional>
 
 #include <lockstep/kernels/random/random_key.h>
-#include <lockstep/strategy/variable/variable.h>
+#include <lockstep/strategy/core/variable.h>
 
 // Initial values of variables: equal for equal keys, whatever the number of threads, replicas or machines.
 

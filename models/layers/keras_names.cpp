@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/naming.h>
 
 namespace lockstep {
 namespace {

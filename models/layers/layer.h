@@ -15,7 +15,7 @@
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/strategy/variable/variable.h>
+#include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/activations.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/models/layers/layer.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>

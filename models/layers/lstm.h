@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/activation.h>
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/layer.h>
 

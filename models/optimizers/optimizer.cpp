@@ -4,7 +4,7 @@
 
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/state.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
 
 namespace lockstep {

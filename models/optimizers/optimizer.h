@@ -9,8 +9,8 @@
 #include <lockstep/models/optimizers/schedules.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/handle.h>
+#include <lockstep/strategy/core/variable.h>
 #include <lockstep/strategy/reduce/captured_gradients.h>
-#include <lockstep/strategy/variable/variable.h>
 
 namespace lockstep {
 

@@ -8,7 +8,8 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/elementwise/unary_function.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/models/optimizers/sgd.h>

@@ -11,8 +11,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/layer_registry.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/serialization/config_model.h>
 
 namespace lockstep {

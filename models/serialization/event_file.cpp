@@ -16,7 +16,7 @@
 #include <tensorboard.pb.h>
 #include <unistd.h>
 
-#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/keras_names.h>
+#include <lockstep/models/layers/naming.h>
 
 namespace lockstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_2.h>

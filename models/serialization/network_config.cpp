@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/graph/naming.h>
 #include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer_config.h>
+#include <lockstep/models/layers/naming.h>
 
 namespace lockstep {
 namespace {

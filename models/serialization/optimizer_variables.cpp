@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 
 namespace lockstep {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <lockstep/models/graph/naming.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>

@@ -3,7 +3,7 @@
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_state.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
 

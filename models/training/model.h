@@ -15,7 +15,7 @@
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/data/dataset.h>
-#include <lockstep/strategy/input/input_options.h>
+#include <lockstep/strategy/core/input_options.h>
 
 namespace lockstep {
 

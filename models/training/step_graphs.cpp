@@ -4,7 +4,7 @@
 
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
 namespace {

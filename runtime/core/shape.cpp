@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/error.h>
@@ -48,3 +49,8 @@ std::string Shape::text() const { return fmt::format("({})", fmt::join(begin(), 
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 }  // namespace lockstep
+
+auto fmt::formatter<lockstep::Shape>::format(const lockstep::Shape& shape, fmt::format_context& context) const
+    -> fmt::format_context::iterator {
+  return fmt::formatter<fmt::string_view>::format(shape.text(), context);
+}

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace lockstep {
 
@@ -60,9 +60,7 @@ class Shape {
 
 /// @cond
 template <>
-struct fmt::formatter<lockstep::Shape> : fmt::formatter<std::string> {
-  auto format(const lockstep::Shape& shape, fmt::format_context& context) const {
-    return fmt::formatter<std::string>::format(shape.text(), context);
-  }
+struct fmt::formatter<lockstep::Shape> : fmt::formatter<fmt::string_view> {
+  auto format(const lockstep::Shape& shape, fmt::format_context& context) const -> fmt::format_context::iterator;
 };
 /// @endcond

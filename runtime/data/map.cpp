@@ -4,7 +4,7 @@
 
 #include <lockstep/runtime/data/element_error.h>
 #include <lockstep/runtime/data/stage.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep::detail {

@@ -5,7 +5,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/built_in_gpu_platform.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 
 namespace lockstep {
 namespace {

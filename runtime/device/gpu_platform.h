@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <lockstep/runtime/device/device.h>
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/device/memory_resource.h>
 
 namespace lockstep {
 

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/memory/device_memory.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 #include <lockstep/runtime/memory/poison.h>
 

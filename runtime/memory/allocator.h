@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include <lockstep/runtime/device/device.h>
+#include <lockstep/runtime/device/memory_resource.h>
 #include <lockstep/runtime/memory/block_list.h>
-#include <lockstep/runtime/memory/memory_resource.h>
 
 namespace lockstep {
 

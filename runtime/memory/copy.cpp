@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/runtime/memory/contracts.h>
 
 namespace lockstep {
 namespace {

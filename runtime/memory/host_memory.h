@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/device/memory_resource.h>
 
 namespace lockstep {
 

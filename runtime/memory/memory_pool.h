@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/memory/device_memory.h>
 
 namespace lockstep {
 

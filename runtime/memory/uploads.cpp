@@ -7,7 +7,7 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

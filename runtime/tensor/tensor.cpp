@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace lockstep {
 namespace {
@@ -226,3 +226,8 @@ void copy(const Tensor& from, const Tensor& to) {
 }
 
 }  // namespace lockstep
+
+auto fmt::formatter<lockstep::Tensor>::format(const lockstep::Tensor& tensor, fmt::format_context& context) const
+    -> fmt::format_context::iterator {
+  return fmt::formatter<fmt::string_view>::format(tensor.text(), context);
+}

@@ -10,9 +10,9 @@
 #include <lockstep/runtime/core/dtype.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/memory/allocator.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 
@@ -146,10 +146,8 @@ void copy(const Tensor& from, const Tensor& to);
 
 /// @cond
 template <>
-struct fmt::formatter<lockstep::Tensor> : fmt::formatter<std::string> {
-  auto format(const lockstep::Tensor& tensor, fmt::format_context& context) const {
-    return fmt::formatter<std::string>::format(tensor.text(), context);
-  }
+struct fmt::formatter<lockstep::Tensor> : fmt::formatter<fmt::string_view> {
+  auto format(const lockstep::Tensor& tensor, fmt::format_context& context) const -> fmt::format_context::iterator;
 };
 /// @endcond
 

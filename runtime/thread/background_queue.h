@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/thread/parallel.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 

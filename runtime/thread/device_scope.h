@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/device.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/thread/wait_word.h>
 
 namespace lockstep {

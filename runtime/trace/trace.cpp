@@ -5,7 +5,7 @@
 #include <new>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep {
 namespace {

@@ -1,8 +1,8 @@
 #include "lockstep/strategy/central_storage/central_storage_strategy.h"
 
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/distributed_variable.h>
 #include <lockstep/strategy/core/threaded_strategy.h>
-#include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {
 namespace {

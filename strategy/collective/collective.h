@@ -11,7 +11,7 @@
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/collective/cross_device_ops.h>
-#include <lockstep/strategy/core/replica_group.h>
+#include <lockstep/strategy/collective/replica_group.h>
 
 namespace lockstep {
 

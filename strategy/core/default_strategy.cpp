@@ -1,7 +1,7 @@
 #include "lockstep/strategy/core/default_strategy.h"
 
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/inline_strategy.h>
 
 namespace lockstep {

@@ -1,8 +1,8 @@
 #include "lockstep/strategy/core/extended.h"
 
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/memory/memory_resource.h>
-#include <lockstep/strategy/core/combine.h>
+#include <lockstep/runtime/memory/device_memory.h>
+#include <lockstep/strategy/collective/combine.h>
 
 namespace lockstep {
 namespace {

@@ -1,6 +1,6 @@
 #include "lockstep/strategy/core/inline_strategy.h"
 
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/memory/device_memory.h>
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
 namespace lockstep {

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include <lockstep/strategy/core/names.h>
 #include <lockstep/strategy/core/thread_strategy.h>
-#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/strategy/core/default_strategy.h>
+#include <lockstep/strategy/core/names.h>
 #include <lockstep/strategy/core/thread_strategy.h>
-#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 

@@ -13,16 +13,16 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/cluster/cluster_spec.h>
 #include <lockstep/runtime/core/handle.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/device.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/collective.h>
 #include <lockstep/strategy/core/batch_rows.h>
+#include <lockstep/strategy/core/input_options.h>
 #include <lockstep/strategy/core/merge_point.h>
 #include <lockstep/strategy/core/per_replica.h>
 #include <lockstep/strategy/core/scope.h>
 #include <lockstep/strategy/core/structure.h>
-#include <lockstep/strategy/input/input_options.h>
-#include <lockstep/strategy/variable/variable.h>
+#include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {
 

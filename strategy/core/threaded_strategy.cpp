@@ -7,11 +7,11 @@
 
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/memory/device_memory.h>
 #include <lockstep/runtime/thread/thread_team.h>
+#include <lockstep/strategy/core/creator.h>
+#include <lockstep/strategy/core/names.h>
 #include <lockstep/strategy/core/thread_strategy.h>
-#include <lockstep/strategy/variable/creator.h>
-#include <lockstep/strategy/variable/names.h>
 
 namespace lockstep {
 

@@ -6,9 +6,9 @@
 #include <lockstep/kernels/op/indexed_slices.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
+#include <lockstep/strategy/collective/combine.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>
-#include <lockstep/strategy/core/combine.h>
 #include <lockstep/strategy/core/strategy.h>
 
 // How one thread reads the values of all replicas.

@@ -5,8 +5,8 @@
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/logging.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/memory/uploads.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 

@@ -7,8 +7,8 @@
 #include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/distributed_variable.h>
 #include <lockstep/strategy/core/threaded_strategy.h>
-#include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {
 namespace {

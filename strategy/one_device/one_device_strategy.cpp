@@ -2,8 +2,8 @@
 
 #include <mutex>
 
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/runtime/thread/parallel.h>
 #include <lockstep/strategy/core/inline_strategy.h>
 #include <lockstep/strategy/core/thread_strategy.h>

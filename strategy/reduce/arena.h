@@ -6,7 +6,7 @@
 
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/collective/collective.h>
-#include <lockstep/strategy/variable/variable.h>
+#include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 
 #include <lockstep/runtime/tensor/indexed_slices.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/variable/variable.h>
+#include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include <lockstep/strategy/variable/variable.h>
+#include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {
 

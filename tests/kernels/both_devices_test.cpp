@@ -20,8 +20,8 @@
 #include <lockstep/kernels/update/norm_limits.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 
 // What CPUs take and give, GPUs do: all ops, their gradients, and what strategies and optimizers call, tried on a
 // pretended GPU. What cuDNN and cuBLASLt do on a real one, the CPU's kernels do there.

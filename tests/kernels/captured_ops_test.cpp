@@ -12,10 +12,10 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/memory_pool.h>
-#include <lockstep/runtime/thread/context.h>
 
 // Ops that no layer has compute, once a GPU's graph has captured them, at each launch what they would compute then.
 // What layers compute: models/training/cuda_graphs_test.cpp.

@@ -8,11 +8,12 @@
 #include <support/errors.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/kernels/write.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/parallel.h>
 

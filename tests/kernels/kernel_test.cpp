@@ -11,13 +11,13 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/recurrence/whole_recurrence.h>
+#include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/runtime/memory/uploads.h>
 
 // What ops on pretended GPUs refuse to give to a kernel, in builds that check contracts.

@@ -6,8 +6,8 @@
 
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 
 // An op of which a GPU does not take a launch is named, forward and backward.
 

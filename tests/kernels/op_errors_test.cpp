@@ -5,8 +5,8 @@
 
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/memory/allocator.h>
-#include <lockstep/runtime/thread/context.h>
 
 // An op whose device has no memory left is named, forward and backward. What else a device cannot do:
 // launch_errors_test.cpp.

@@ -11,7 +11,7 @@
 #include <support/errors.h>
 
 #include <lockstep/kernels/op/transfer.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep::test {
 namespace {

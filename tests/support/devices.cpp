@@ -13,8 +13,8 @@
 #include <support/pretend_gpu/kernels.h>
 #include <support/pretend_gpu/platform.h>
 
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {

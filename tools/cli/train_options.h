@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <lockstep/models/layers/dtype_policy.h>
-#include <lockstep/strategy/input/input_options.h>
+#include <lockstep/strategy/core/input_options.h>
 
 #include "data_source.h"
 #include "model_source.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <fmt/args.h>
+#include <fmt/format.h>
 
 #include <lockstep/models/training/model.h>
 

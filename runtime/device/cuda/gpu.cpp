@@ -4,9 +4,9 @@
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/not_capturable.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include <lockstep/runtime/device/cuda/gpu.h>
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/device/memory_resource.h>
 
 namespace lockstep {
 

@@ -1,6 +1,6 @@
 #include "lockstep/strategy/collective/nccl/bucket_exchange.h"
 
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/strategy/collective/places.h>
 
 namespace lockstep {

@@ -8,7 +8,7 @@
 
 #include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/core/dtype.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 
 namespace lockstep {
 
@@ -24,7 +24,7 @@ struct GpuPart {
   std::size_t elements = 0;    ///< at `from`, the same on all GPUs
 };
 
-/// Checks the contracts (runtime/memory/contracts.h) of a part that is about to be enqueued in a queue of `gpu`, one of
+/// Checks the contracts (runtime/device/contracts.h) of a part that is about to be enqueued in a queue of `gpu`, one of
 /// `gpus` that come together.
 inline void check_part(const char* what, const LogicalDevice& gpu, GpuQueue queue, const GpuPart& part, int gpus) {
   const std::size_t element = size_of(part.dtype);

@@ -14,7 +14,7 @@
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/update/reduce.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/host_collective.h>

@@ -9,8 +9,8 @@
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/strategy/collective/combine.h>
 #include <lockstep/strategy/collective/flat_range.h>
-#include <lockstep/strategy/core/combine.h>
 
 namespace lockstep {
 namespace {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <kernels/cases/op_case.h>
 
 #include <lockstep/kernels/reduction/reduction.h>

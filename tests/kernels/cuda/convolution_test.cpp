@@ -3,10 +3,11 @@
 #include <kernels/cuda/convolution_cases.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/kernels/op_kinds.h>
 #include <lockstep/kernels/window/window.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep::test {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/memory/contracts.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
+#include <lockstep/runtime/device/contracts.h>
 
 namespace lockstep::test {
 namespace {

@@ -14,7 +14,7 @@
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/runtime/memory/contracts.h>
+#include <lockstep/runtime/device/contracts.h>
 
 namespace lockstep::test {
 namespace {

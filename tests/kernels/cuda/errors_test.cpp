@@ -6,8 +6,8 @@
 
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {

@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 #include <support/tensors.h>
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/cuda/matrix_product.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/layout.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/write.h>
 
 namespace lockstep::test {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/elementwise/unary_kernels.h>
 #include <lockstep/kernels/losses/losses_kernels.h>
 #include <lockstep/kernels/random/random_kernels.h>
 

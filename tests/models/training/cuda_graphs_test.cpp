@@ -24,8 +24,8 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/resnet50.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/memory/allocator.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/verify/verify.h>
 
 namespace lockstep {

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <support/pretend_gpu/platform.h>
 
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/memory/uploads.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <support/errors.h>
 
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/runtime/trace/trace.h>
 

@@ -6,8 +6,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
+#include <lockstep/strategy/core/distributed_variable.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
-#include <lockstep/strategy/variable/distributed_variable.h>
 
 namespace lockstep {
 namespace {

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/not_capturable.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <lockstep/kernels/operand.h>
-#include <lockstep/runtime/memory/memory_resource.h>
+#include <lockstep/runtime/device/memory_resource.h>
 
 namespace lockstep::test {
 

@@ -5,8 +5,8 @@
 #include <support/pretend_gpu/platform.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/not_capturable.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <support/devices.h>
 #include <support/pretend_gpu/cuda/pretend_cuda.h>
 
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/runtime/thread/context.h>
 
 namespace lockstep::test {
 namespace {

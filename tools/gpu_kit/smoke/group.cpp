@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/thread/context.h>
+#include <lockstep/runtime/device/context.h>
 
 namespace lockstep::smoke {
 namespace {

@@ -1,11 +1,12 @@
 // What takes the library itself: its own fallbacks, and the order in which a program's end takes its parts down.
 
+#include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
-#include <lockstep/kernels/op_kinds.h>
+#include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/kernels/update/reduce.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>
 

@@ -10,10 +10,10 @@
 #include <support/pretend_gpu/cuda/pretend_cuda.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/not_capturable.h>
-#include <lockstep/runtime/thread/context.h>
 
 // The library's own GPUs, over the pretended CUDA.
 

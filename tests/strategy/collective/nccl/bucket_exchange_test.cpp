@@ -8,8 +8,8 @@
 #include <support/pretend_gpu/communicators.h>
 #include <support/tensors.h>
 
+#include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/runtime/memory/contracts.h>
 #include <lockstep/strategy/collective/nccl/bucket_exchange.h>
 
 namespace lockstep {

@@ -15,11 +15,11 @@
 #include <support/pretend_gpu/cuda/pretend_cuda.h>
 
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/runtime/thread/context.h>
 #include <lockstep/strategy/collective/nccl/gpu_communicators.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/mirrored/mirrored_strategy.h>

@@ -1,0 +1,207 @@
+#include <array>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/errors.h>
+#include <support/pretend_gpu/platform.h>
+
+#include <lockstep/runtime/core/error.h>
+#include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/memory/allocator.h>
+#include <lockstep/runtime/memory/copy.h>
+#include <lockstep/runtime/memory/uploads.h>
+
+namespace lockstep {
+namespace {
+
+using contracts::Reach;
+using contracts::Use;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const LogicalDevice gpu{DeviceKind::gpu, 50};
+const LogicalDevice other_gpu{DeviceKind::gpu, 51};
+
+class Contracts : public testing::Test {
+ protected:
+  void SetUp() override { begin(); }
+  void TearDown() override {
+    end();
+    contracts::finished(gpu);
+  }
+  void begin() { contracts::begin_block(this, gpu, block_.data(), block_.size()); }
+  void end() { contracts::end_block(this, block_.data()); }
+
+  /// Empty when nothing is wrong.
+  static std::string check(const Use& use, GpuQueue queue = GpuQueue::compute, Reach reach = Reach::own,
+                           const LogicalDevice& of = gpu) {
+    try {
+      contracts::check("a kernel", of, queue, {use}, reach);
+      return "";
+    } catch (const BrokenInvariant& error) {
+      return error.what();
+    }
+  }
+  std::unique_ptr<GpuMark> mark(GpuQueue queue) {
+    return contracts::watched(platform_.make_mark(gpu, queue), gpu, queue);
+  }
+  /// What `later` is given comes after what `queue` has been given.
+  void order(GpuQueue queue, GpuQueue later) {
+    const auto now = mark(queue);
+    now->set();
+    now->order_before(gpu, later);
+  }
+
+  test::PretendGpuPlatform platform_;
+  alignas(64) std::array<std::byte, 256> block_{};
+  const Use all_{block_.data(), block_.size()};
+  const Use first_{block_.data(), 100};
+  const Use second_{block_.data() + 100, 156};
+};
+
+TEST_F(Contracts, WhatLiesWithinABlockIsTaken) {
+  EXPECT_THAT(check({block_.data(), 256, 64}), IsEmpty());
+  EXPECT_THAT(check({block_.data() + 16, 240, 16}), IsEmpty());
+  EXPECT_THAT(check({nullptr, 0}), IsEmpty()) << "nothing";
+}
+
+TEST_F(Contracts, ATooSmallBlockIsNamed) {
+  const void* const begin = block_.data() + 200;
+  EXPECT_EQ(check({begin, 60}),
+            fmt::format("a kernel on GPU:50 is given 60 bytes at {}, in a block of 256 bytes of GPU:50, of which 4 are "
+                        "behind its end",
+                        begin));
+}
+
+TEST_F(Contracts, AnAddressThatIsNotAlignedIsNamed) {
+  EXPECT_THAT(check({block_.data() + 4, 16, 16}), HasSubstr("of 256 bytes of GPU:50, not aligned to 16"));
+}
+
+TEST_F(Contracts, ABlockThatIsNotLiveIsNamed) {
+  end();
+  EXPECT_THAT(check(first_), HasSubstr("100 bytes at 0x"));
+  EXPECT_THAT(check(first_), HasSubstr(", where no block is live"));
+  begin();
+  EXPECT_THAT(check(first_), IsEmpty());
+}
+
+TEST_F(Contracts, ABlockOfAnotherGpuIsNamedUnlessItMayBe) {
+  EXPECT_THAT(check(first_, GpuQueue::compute, Reach::own, other_gpu),
+              HasSubstr("a kernel on GPU:51 is given 100 bytes at 0x"));
+  EXPECT_THAT(check(first_, GpuQueue::compute, Reach::own, other_gpu),
+              HasSubstr("in a block of 256 bytes of GPU:50, not its own"));
+  EXPECT_THAT(check(first_, GpuQueue::compute, Reach::all, other_gpu), IsEmpty());
+}
+
+TEST_F(Contracts, ABlockWithinAnothersIsThatOthers) {
+  contracts::begin_block(nullptr, other_gpu, first_.begin, first_.bytes);
+  EXPECT_THAT(check(all_), IsEmpty());
+  contracts::end_block(nullptr, first_.begin);
+  EXPECT_THAT(check(all_), IsEmpty());
+}
+
+TEST_F(Contracts, ABlockIsTheComputeQueuesUntilAMarkIsBefore) {
+  for (const GpuQueue queue : {GpuQueue::communication, GpuQueue::input}) {
+    EXPECT_THAT(check(first_, queue),
+                HasSubstr("queue, which no mark has put after what its compute queue does there"));
+    order(GpuQueue::compute, queue);
+    EXPECT_THAT(check(first_, queue), IsEmpty());
+    order(queue, GpuQueue::compute);
+  }
+}
+
+TEST_F(Contracts, WhatIsComputedThereAfterTheMarkIsNotOrdered) {
+  const auto computed = mark(GpuQueue::compute);
+  computed->set();
+  EXPECT_THAT(check(first_), IsEmpty());
+  computed->order_before(gpu, GpuQueue::communication);
+  EXPECT_THAT(check(second_, GpuQueue::communication), IsEmpty());
+  EXPECT_THAT(check(all_, GpuQueue::communication), HasSubstr("for its communication queue"));
+}
+
+TEST_F(Contracts, ComputingWaitsForTheMarkOfAnotherQueue) {
+  order(GpuQueue::compute, GpuQueue::input);
+  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
+  EXPECT_THAT(check(second_), IsEmpty()) << "not touched by the input queue";
+  EXPECT_THAT(check(all_), HasSubstr("for its compute queue, which no mark has put after what its input queue does"));
+  order(GpuQueue::input, GpuQueue::compute);
+  EXPECT_THAT(check(all_), IsEmpty());
+}
+
+TEST_F(Contracts, WhatTheHostHasWaitedForIsBeforeAll) {
+  order(GpuQueue::compute, GpuQueue::input);
+  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
+  const auto arrived = mark(GpuQueue::input);
+  arrived->set();
+  arrived->wait();
+  EXPECT_THAT(check(first_), IsEmpty());
+  EXPECT_THAT(check(first_, GpuQueue::communication), Not(IsEmpty()));
+  contracts::finished(gpu);
+  EXPECT_THAT(check(first_, GpuQueue::communication), IsEmpty());
+}
+
+TEST_F(Contracts, OrderIsPassedOnFromQueueToQueue) {
+  order(GpuQueue::compute, GpuQueue::input);
+  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
+  order(GpuQueue::input, GpuQueue::communication);
+  EXPECT_THAT(check(first_, GpuQueue::communication), IsEmpty());
+  order(GpuQueue::communication, GpuQueue::compute);
+  EXPECT_THAT(check(all_), IsEmpty());
+}
+
+TEST_F(Contracts, ABlockThatIsGivenBackWhileAQueueUsesItIsNotYetTheNextOnes) {
+  order(GpuQueue::compute, GpuQueue::input);
+  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
+  end();
+  begin();
+  EXPECT_THAT(check(second_), IsEmpty());
+  EXPECT_THAT(check(first_), HasSubstr("no mark has put after what its input queue does there"));
+  order(GpuQueue::input, GpuQueue::compute);
+  EXPECT_THAT(check(first_), IsEmpty());
+}
+
+#ifndef NDEBUG
+
+/// What the runtime itself checks, in builds that do.
+class CheckedMemory : public testing::Test {
+ protected:
+  std::shared_ptr<Buffer> block(std::size_t bytes) const { return allocator_->allocate(bytes); }
+
+  test::PretendGpuPlatform platform_;
+  const GpuPlatformScope scope_{platform_};
+  const std::shared_ptr<CachingAllocator> allocator_ = std::make_shared<CachingAllocator>(gpu, platform_.memory());
+  const std::array<char, 2048> here_{};
+};
+
+TEST_F(CheckedMemory, CopiesKeepWithinBlocksThatAreLive) {
+  auto there = block(1024);
+  void* const memory = there->data();
+  EXPECT_NO_THROW(copy_bytes(memory, gpu, here_.data(), {}, 1024));
+  EXPECT_THAT(test::error_of<BrokenInvariant>([&] { copy_bytes(memory, gpu, here_.data(), {}, 1025); }),
+              HasSubstr("a copy on GPU:50 is given 1025 bytes"));
+  EXPECT_THAT(test::error_of<BrokenInvariant>([&] { clear_bytes(memory, other_gpu, 1); }),
+              HasSubstr("clear_bytes on GPU:51 is given 1 bytes"));
+  there.reset();
+  EXPECT_THAT(test::error_of<BrokenInvariant>([&] { clear_bytes(memory, gpu, 1024); }), HasSubstr("no block is live"));
+}
+
+TEST_F(CheckedMemory, UploadsKeepWithinBlocksAndAreThereAfterTheirMark) {
+  Uploads uploads(gpu);
+  const auto there = block(1024);
+  const auto begin = [&](std::size_t bytes) {
+    const Upload upload{there->data(), here_.data(), bytes};
+    return uploads.begin(std::span(&upload, 1));
+  };
+  EXPECT_THAT(test::error_of<BrokenInvariant>([&] { begin(1025); }), HasSubstr("an upload on GPU:50"));
+  const auto arrived = begin(1024);
+  EXPECT_THAT(test::error_of<BrokenInvariant>([&] { clear_bytes(there->data(), gpu, 1024); }),
+              HasSubstr("no mark has put after what its input queue does there"));
+  arrived->order_before(gpu, GpuQueue::compute);
+  EXPECT_NO_THROW(clear_bytes(there->data(), gpu, 1024));
+}
+
+#endif
+
+}  // namespace
+}  // namespace lockstep
