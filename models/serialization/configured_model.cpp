@@ -341,9 +341,7 @@ std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {
   std::vector<ConfiguredModel::Saved> layers;
   for (const std::shared_ptr<Member>& member : opening.layers) {
     require<InputError>(member->layer.has_value(), "layer '{}' is never called", member->name);
-    const bool frozen = member->frozen && member->config->values->value("trainable", true);
-    layers.push_back(
-        {.layer = *member->layer, .group = member->group, .top_level = member->top_level, .frozen = frozen});
+    layers.push_back({.layer = *member->layer, .group = member->group, .top_level = member->top_level});
   }
   return layers;
 }

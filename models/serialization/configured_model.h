@@ -16,7 +16,6 @@ struct ConfiguredModel {
     Layer layer;            ///< not yet built
     std::string group;      ///< in `.keras`: "layers/conv2d_1", "layers/functional/layers/dense"
     std::string top_level;  ///< in `.h5`: the layer, or the model that is one, of the outermost model
-    bool frozen;            ///< says that it trains, which the outermost model does not
   };
 
   std::string name;             ///< the model's

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -26,29 +27,25 @@ const char* const format_version = "3.15.1";  // of Keras, whose layout this is
 
 /// Layers whose weights one group of a file has.
 struct Holder {
-  struct Part {
-    Layer layer;
-    bool frozen = false;  ///< by the outermost model alone
-  };
   std::string group;
   std::string name;
-  std::vector<Part> parts{};
-  bool trains = true;  ///< the model that the layers are of, as a whole
+  std::vector<Layer> layers{};
+  std::vector<bool> trained{};  ///< which of the layers the file's model trains; as they do here if not one for each
 
-  /// In the file's order, each with its layer: those that train, then the others, but all in their layers' order if the
-  /// whole does not train. What the outermost model says counts for neither.
+  /// In the file's order, each with its layer: those that train, then the others.
   std::vector<std::pair<Layer, Variable>> weights() const {
-    std::vector<std::pair<Layer, Variable>> trained;
+    std::vector<std::pair<Layer, Variable>> first;
     std::vector<std::pair<Layer, Variable>> others;
-    for (const auto& [layer, frozen] : parts) {
-      for (const Variable& variable : layer.impl().variables()) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      for (const Variable& variable : layers[i].impl().variables()) {
         const bool is_statistic = variable.synchronization() == Synchronization::on_read;
-        const bool is_trained = trains && (variable.trainable() || (frozen && !is_statistic));
-        (is_trained ? trained : others).emplace_back(layer, variable);
+        const bool may_train = layers[i].impl().trainable() ? variable.trainable() : !is_statistic;
+        const bool is_trained = trained.size() == layers.size() ? trained[i] && may_train : variable.trainable();
+        (is_trained ? first : others).emplace_back(layers[i], variable);
       }
     }
-    trained.insert(trained.end(), others.begin(), others.end());
-    return trained;
+    first.insert(first.end(), others.begin(), others.end());
+    return first;
   }
 
   std::vector<Variable> variables() const {
@@ -90,25 +87,34 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values)
   }
 }
 
-/// The groups of models that are layers of the file's one and do not train as a whole, if the file says what it is.
-std::set<std::string> groups_of_frozen_models(const hdf5::Reader& file) {
-  std::set<std::string> groups;
+/// Adds whether each of them trains, for a layer or those of a model: none does in a model that does not as a whole.
+void add_trained(const Json& layer, bool within_trained, std::vector<bool>& trained) {
+  static const Json none = Json::object();
+  const Json& options = layer.is_object() && layer.contains("config") ? layer["config"] : none;
+  if (!options.is_object() || (layer.is_object() && layer.value("class_name", Json()) == "InputLayer")) return;
+  const bool trains = within_trained && options.value("trainable", Json()) != false;
+  if (!options.contains("layers")) return trained.push_back(trains);
+  for (const Json& inner : options["layers"]) add_trained(inner, trains, trained);
+}
+
+/// By group, which layers train, if the file says what its model is. What the outermost model says does not count.
+std::map<std::string, std::vector<bool>> trained_layers(const hdf5::Reader& file) {
+  std::map<std::string, std::vector<bool>> trained;
   const Json model = read_json(file, "model_config").value_or(Json::object());
   const Json config = model.is_object() ? model.value("config", Json::object()) : Json::object();
   for (const Json& layer : config.is_object() ? config.value("layers", Json::array()) : Json::array()) {
     const Json options = layer.is_object() ? layer.value("config", Json::object()) : Json::object();
-    if (!options.is_object() || !options.contains("layers") || options.value("trainable", Json()) != false) continue;
-    if (const Json name = options.value("name", Json()); name.is_string())
-      groups.insert(fmt::format("{}/{}", weights_group, name.get<std::string>()));
+    if (const Json name = options.is_object() ? options.value("name", Json()) : Json(); name.is_string())
+      add_trained(layer, true, trained[fmt::format("{}/{}", weights_group, name.get<std::string>())]);
   }
-  return groups;
+  return trained;
 }
 
 void read_holders(const hdf5::Reader& file, std::vector<Holder> holders) {
-  const std::set<std::string> frozen = groups_of_frozen_models(file);
+  const std::map<std::string, std::vector<bool>> trained = trained_layers(file);
   Values values;
   for (Holder& holder : holders) {
-    holder.trains = !frozen.contains(holder.group);
+    if (const auto found = trained.find(holder.group); found != trained.end()) holder.trained = found->second;
     read_holder(file, holder, values);
   }
   for (const auto& [variable, value] : values) variable.assign(value);
@@ -131,7 +137,7 @@ std::vector<Holder> holders_of(const NestedModel& model) {
   for (const ModelPart& part : model.layers) {
     Holder holder{.group = {}, .name = part.layer ? part.layer->name() : part.model->name};
     for (const Layer& layer : part.layer ? std::vector{*part.layer} : layers_of(*part.model))
-      if (seen.insert(&layer.impl()).second) holder.parts.push_back({.layer = layer});
+      if (seen.insert(&layer.impl()).second) holder.layers.push_back(layer);
     holders.push_back(std::move(holder));
   }
   return holders;
@@ -151,14 +157,12 @@ bool are_named(const std::vector<std::string>& groups, const std::vector<Holder>
   });
 }
 
-/// The layers as one holder where the file's only group has all their weights: an old multi_gpu_model saved them, whose
-/// layer with weights is the template. Else as they are.
-std::vector<Holder> joined_if_nested(const hdf5::Reader& file, const std::string& group,
-                                     const std::vector<Holder>& holders) {
-  Holder all{.group = group, .name = group};
-  for (const Holder& holder : holders) all.parts.insert(all.parts.end(), holder.parts.begin(), holder.parts.end());
-  if (file.attribute(group, "weight_names").size() != all.variables().size()) return holders;
-  return {all};
+/// A holder of all the network's layers if the file's only group has all their weights: an old multi_gpu_model saved
+/// them, whose layer with weights is the template.
+std::optional<Holder> joined_if_nested(const hdf5::Reader& file, const std::string& group, const Network& network) {
+  Holder all{.group = group, .name = group, .layers = layers_of(flat_keras_model(network, ""))};
+  if (file.attribute(group, "weight_names").size() != all.variables().size()) return {};
+  return all;
 }
 
 void write_holder(hdf5::Writer& file, const Holder& holder) {
@@ -254,7 +258,7 @@ void read_legacy_weights(const std::string& path, const std::vector<ConfiguredMo
     const auto [holder, is_new] = holder_of.try_emplace(saved.top_level, holders.size());
     if (is_new)
       holders.push_back({.group = fmt::format("{}/{}", weights_group, saved.top_level), .name = saved.top_level});
-    holders[holder->second].parts.push_back({.layer = saved.layer, .frozen = saved.frozen});
+    holders[holder->second].layers.push_back(saved.layer);
   }
   read_holders(file, holders);
   if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);
@@ -270,7 +274,8 @@ void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
   if (std::vector<Holder> nested = holders_with_weights(keras_model(network, ""));
       !are_named(groups, holders) && groups.size() == nested.size())
     holders = std::move(nested);
-  if (groups.size() == 1 && holders.size() > 1) holders = joined_if_nested(file, groups.front(), holders);
+  if (groups.size() == 1 && holders.size() > 1)
+    if (const std::optional<Holder> joined = joined_if_nested(file, groups.front(), network)) holders = {*joined};
   require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
                       file.path(), holders.size(), groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) holders[i].group = groups[i];

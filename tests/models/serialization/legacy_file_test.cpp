@@ -69,5 +69,48 @@ TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
   }
 }
 
+// What the network trains itself is another matter.
+TEST(LegacyFile, GivesTheOrderInWhichItsOwnModelTrains) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "model.h5";
+  const Network own = network_of_pair();
+  for (const bool first : {true, false}) {
+    for (const bool second : {true, false}) {
+      Json config = network_config(keras_model(own, "outer"), ConfigForm::legacy_h5);
+      Json& layers = config["config"]["layers"][1]["config"]["layers"];
+      layers[1]["config"]["trainable"] = first;
+      layers[2]["config"]["trainable"] = second;
+      const bool is_swapped = second && !first;
+      write_file(
+          path, config,
+          is_swapped ? std::vector<std::string>{"second", "first"} : std::vector<std::string>{"first", "second"});
+      load_weights(own, path);
+      EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << first << second;
+    }
+  }
+}
+
+// A model within a model, which does not train while what it is in does.
+TEST(LegacyFile, HasWeightsLastOfAModelDeepInsideThatDoesNotTrain) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "model.h5";
+  const Symbol a = Input({1}, "a");
+  const Model inner(a, Dense({.units = 1, .use_bias = false, .name = "first"})(a), {.name = "inner"});
+  const Symbol b = Input({1}, "b");
+  const Model pair(b, Dense({.units = 1, .use_bias = false, .name = "second"})(inner(b)), {.name = "pair"});
+  const Symbol x = Input({1}, "x");
+  const Network own(x, pair(x), 0);
+  Json config = network_config(keras_model(own, "outer"), ConfigForm::legacy_h5);
+  config["config"]["layers"][1]["config"]["layers"][1]["config"]["trainable"] = false;
+  write_file(path, config, {"second", "first"});
+  load_weights(own, path);
+  EXPECT_THAT(weights_of(own), ElementsAre(1, 2));
+  const ConfiguredModel opened = model_from_config(read_legacy_config(path));
+  const Network network(opened.inputs, opened.outputs, 0);
+  std::optional<Training> none;
+  read_legacy_weights(path, opened.layers, none);
+  EXPECT_THAT(weights_of(network), ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace lockstep
