@@ -34,6 +34,14 @@ from keras import layers
 
 from fit_cases import Case
 
+
+def leaky_relu(x, negative_slope=0.2):
+    """With TensorFlow's gradient at 0, the slope; that of Keras over JAX is 1. Weights that are 0 make such results."""
+    return jax.numpy.where(x > 0, x, negative_slope * x)
+
+
+keras.src.backend.nn.leaky_relu = leaky_relu
+
 REPLICAS = [1, 2, 3, 5]
 STRATEGIES = ["auto", "auto", "shared-memory", "hierarchical-copy", "reduction-to-one-device", "central"]
 PERTURBATION = 1e-6
@@ -72,8 +80,8 @@ def perturbed(random, values):
     return (values * (1 + PERTURBATION * random.normal(0, 1, values.shape))).astype(values.dtype)
 
 
-def fit(case, path, x):
-    """By Keras on these inputs: the logs, and the weights by way of a file."""
+def fit(case, path, x, watching=()):
+    """By Keras on these inputs, with these callbacks too: the logs, and the weights by way of a file."""
     record = Record()
     _, y, weight = case.train
     many = lambda values: values if len(values) > 1 else values[0]
@@ -88,7 +96,7 @@ def fit(case, path, x):
                        steps_per_epoch=case.steps or None, sample_weight=weights(weight),
                        class_weight=case.class_weight or None, validation_data=valid,
                        validation_batch_size=case.valid_batch or None, shuffle=False, verbose=0,
-                       callbacks=[record, *[make() for make in case.callbacks.values()]])
+                       callbacks=[record, *watching, *[make() for make in case.callbacks.values()]])
     case.model.save(path)
     return record.logs, read_weights(path)
 
@@ -211,12 +219,45 @@ def is_blind(before, theirs, near):
     return moved != 0 and not TIMES * noise <= NOT_BLIND * moved
 
 
-def is_saturated(case):
-    """Whether probabilities have come so near 0 or 1 that the rest has few digits, or Keras over JAX no gradient."""
-    outputs = case.model.predict(case.train[0], batch_size=case.batch, verbose=0)
-    outputs = outputs if isinstance(outputs, list) else [outputs]
-    bounded = [np.asarray(y) for y, head in zip(outputs, case.heads) if head.activation in ("sigmoid", "softmax")]
-    return any(y.min() < 1e-3 or y.max() > 1 - 1e-3 for y in bounded)
+class Saturation(keras.callbacks.Callback):
+    """Whether probabilities come at any step so near 0 or 1 that f32 has few digits for the rest, by which their loss or
+    its gradient is computed, or that Keras over JAX, which cuts them off at 1e-7, has no gradient."""
+
+    def __init__(self, case):
+        super().__init__()
+        self.case, self.found = case, False
+
+    def outputs(self, x, training):
+        state = ([variable.value for variable in variables] for variables in
+                 (self.model.trainable_variables, self.model.non_trainable_variables))
+        outputs, _ = self.model.stateless_call(*state, x if len(x) > 1 else x[0], training=training)
+        return outputs if isinstance(outputs, list) else [outputs]
+
+    def look(self, outputs):
+        for head, y in zip(self.case.heads, outputs):
+            if head.activation in ("sigmoid", "softmax"):
+                self.found |= bool(np.min(y) < 1e-3 or np.max(y) > 1 - 1e-3)
+            elif head.loss is not None and getattr(head.loss, "from_logits", False):
+                of_logits = jax.nn.sigmoid if isinstance(head.loss, keras.losses.BinaryCrossentropy) else jax.nn.softmax
+                self.found |= bool(np.max(of_logits(y)) > 1 - 1e-3)
+
+    def on_train_begin(self, logs=None):
+        x, batch = self.case.train[0], self.case.batch
+        for first in range(0, len(x[0]), batch):
+            self.look(self.outputs([values[first:first + batch] for values in x], training=True))
+        if self.case.valid:
+            self.look(self.outputs(self.case.valid[0], training=False))
+
+    def on_train_batch_end(self, batch, logs=None):
+        if not self.found:
+            self.on_train_begin()
+
+
+def is_saturated(seed, folder):
+    case = Case(seed)
+    watch = Saturation(case)
+    fit(case, folder / "again.keras", case.train[0], [watch])
+    return watch.found
 
 
 class Fuzzer:
@@ -254,7 +295,7 @@ class Fuzzer:
                         print(f"{self.lockstep.strategy} replicas: {worst:.2f} of the tolerance")
                     self.trainings += 1
                 except Difference as difference:
-                    if is_saturated(case):
+                    if is_saturated(seed, folder):
                         self.blind += 1
                         return True
                     print(f"\nseed {seed}, {self.lockstep.strategy} replicas: {difference}\n{case.text()}", flush=True)

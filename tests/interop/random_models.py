@@ -263,12 +263,14 @@ class Draft:
         return self.call(self.generator.layer(class_name, options, [self.shape(result[1])], self.taken), [result])
 
     def before_normalization(self, result):
-        """A bias there would get the rounding errors of a gradient that is 0, and so would kernels over few features."""
+        """A bias there would get the rounding errors of a gradient that is 0, and so would kernels over few features; and
+        so would a bias with nothing but straight lines in between, as a leaky ReLU is for many."""
+        result = self.call_layer("Activation", {"activation": self.draw.pick(CURVED)}, result)
         units, plain = self.draw.whole(2, 6), {"use_bias": False, "activation": "linear"}
         shape = self.shape(result[1])
         rank = len(shape)
         if rank == 2 or shape[-1] < 3 or self.draw.chance(0.5):
-            return self.call_layer("Activation", {"activation": self.draw.pick(CURVED)}, result)
+            return result
         if rank == 1:
             return self.call_layer("Dense", {"units": units, **plain}, result)
         return self.call_layer("Conv2D", {"filters": units, "kernel_size": [1, 1], **plain}, result)
