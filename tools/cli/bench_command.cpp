@@ -1,3 +1,5 @@
+#include "bench_command.h"
+
 #include <fstream>
 #include <set>
 
@@ -7,27 +9,12 @@
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 
-#include "commands.h"
 #include "kernel_floor.h"
-#include "model_source.h"
-#include "replica_options.h"
 #include "speed.h"
 #include "workload.h"
 
 namespace lockstep::cli {
 namespace {
-
-struct BenchOptions {
-  std::string model = "minigooglenet";
-  ReplicaOptions replicas{};
-  std::int64_t batch_size = 0;
-  std::int64_t steps = 30;
-  std::int64_t warmup = 5;
-  std::uint64_t seed = 0;
-  std::optional<DTypePolicy> dtype_policy{};
-  bool cuda_graphs = false;
-  bool json = false;
-};
 
 /// {"gpus": a name for each physical one, "driver": its version}; nothing when no replica is on a GPU.
 nlohmann::ordered_json gpu_json(const std::vector<LogicalDevice>& replicas) {
@@ -79,7 +66,9 @@ void print_for_people(const nlohmann::ordered_json& result) {
       result["kernel_floor_ms"].get<double>());
 }
 
-void run(const BenchOptions& options) {
+}  // namespace
+
+int run(const BenchOptions& options) {
   const ModelKind kind = parse_model(options.model);
   const Strategy strategy = options.replicas.make_strategy();
   const int replicas = options.replicas.replicas_of(strategy);
@@ -88,30 +77,11 @@ void run(const BenchOptions& options) {
   const ModelSettings settings{.seed = options.seed, .dtype_policy = options.dtype_policy};
   Model model = options.replicas.make_model(strategy, [&] { return make_model(kind, settings); });
   nlohmann::ordered_json result = measure(options, model, kind, batch);
-  if (!strategy.is_chief()) return;
+  if (!strategy.is_chief()) return 0;
   result["kernel_floor_ms"] = kernel_floor_ms(model.network(), batch / replicas);
   print_for_people(result);
   if (options.json) fmt::print("{}\n", result.dump());
-}
-
-}  // namespace
-
-void add_bench_command(CLI::App& program, int&) {
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* const command =
-      program.add_subcommand("bench", "steady-state speed of training on synthetic data that stay on the device");
-  command->add_option("--model", options->model, model_names() + " (default minigooglenet)");
-  options->replicas.add_to(*command);
-  command->add_option("--batch-size", options->batch_size, "the GLOBAL batch (default 64 per replica)")
-      ->check(whole_number_from(1));
-  command->add_option("--steps", options->steps, "measured steps (default 30)")->check(whole_number_from(1));
-  command->add_option("--warmup", options->warmup, "steps before them (default 5)")->check(whole_number_from(0));
-  command->add_option("--seed", options->seed, "of weights and data (default 0)")->check(whole_number_from(0));
-  add_precision_option(*command, options->dtype_policy);
-  add_graphs_option(*command, options->cuda_graphs);
-  command->add_flag("--json", options->json, "the result as one JSON object on standard output");
-  command->footer("Example:\n  lockstep bench --model minigooglenet --replicas 2 --batch-size 128 --json");
-  command->callback([options] { run(*options); });
+  return 0;
 }
 
 }  // namespace lockstep::cli

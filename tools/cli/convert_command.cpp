@@ -1,3 +1,5 @@
+#include "convert_command.h"
+
 #include <filesystem>
 
 #include <fmt/core.h>
@@ -5,19 +7,12 @@
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/core/logging.h>
 
-#include "commands.h"
 #include "model_file.h"
 #include "output_file.h"
 #include "workload.h"
 
 namespace lockstep::cli {
 namespace {
-
-struct ConvertOptions {
-  std::string in;
-  std::string out;
-  std::string model;  ///< empty: not given
-};
 
 /// Before anything is read or written.
 void check(const ConvertOptions& options) {
@@ -54,31 +49,15 @@ Model read(const ConvertOptions& options) {
   return model;
 }
 
-void run(const ConvertOptions& options) {
+}  // namespace
+
+int run(const ConvertOptions& options) {
   check(options);
   const Model model = read(options);
   save_by_name(model, options.out);
   fmt::print(stderr, "{}: {} of {} parameters\n", options.out,
              holds_weights_alone(options.out) ? "the weights" : "a whole model", model.count_params());
-}
-
-}  // namespace
-
-void add_convert_command(CLI::App& program, int&) {
-  auto options = std::make_shared<ConvertOptions>();
-  CLI::App* const command = program.add_subcommand("convert", "a model's file in another format");
-  command->add_option("IN", options->in, "a whole model (.keras, .h5) or weights alone (.weights.h5, .safetensors)")
-      ->required();
-  command->add_option("OUT", options->out, "likewise; its ending says the format")->required();
-  command->add_option("--model", options->model, "of which IN has the weights: " + model_names());
-  command->footer(
-      "Weights alone become those of the --model, and can be written as a whole model. What multi_gpu_model nested in "
-      "a\n"
-      "file comes out flattened: as the model inside.\n"
-      "Examples:\n"
-      "  lockstep convert old.h5 new.keras\n"
-      "  lockstep convert --model minigooglenet trained.weights.h5 trained.safetensors");
-  command->callback([options] { run(*options); });
+  return 0;
 }
 
 }  // namespace lockstep::cli

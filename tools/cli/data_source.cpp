@@ -19,8 +19,6 @@
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 
-#include "replica_options.h"
-
 namespace lockstep::cli {
 namespace {
 
@@ -279,21 +277,10 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
 
 }  // namespace
 
-void DataOptions::add_to(CLI::App& command) {
-  command.add_option("--data", source, data_names() + " (default fashion-mnist)");
-  command.add_option("--limit", limit, "only the first N examples; of a folder of images N of all classes")
-      ->check(whole_number_from(1));
-  command.add_option("--limit-test", limit_test, "the same of the test examples")->check(whole_number_from(1));
+std::vector<std::string> rescaling_names() {
   std::vector<std::string> names;
   for (const Rescaling& each : rescalings) names.emplace_back(each.name);
-  command
-      .add_option(
-          "--rescaling", rescaling,
-          "of the values of hdf5 and the pixels of images: none, which leaves 0 to 255 as they are, as Keras does; "
-          "zero-to-one: / 255; minus-one-to-one: / 127.5 - 1 (default none)")
-      ->check(CLI::IsMember(names));
-  command.add_option("--batch-size", batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
-      ->check(whole_number_from(1));
+  return names;
 }
 
 std::string data_names() {

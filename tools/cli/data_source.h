@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include <CLI/CLI.hpp>
+#include <vector>
 
 #include <lockstep/runtime/data/dataset.h>
 
@@ -23,13 +22,12 @@ struct DataOptions {
   bool augment = false;  ///< training images are shifted and flipped
   bool drop_remainder = false;
   std::string rescaling = "none";  ///< of the values of HDF5 files and image folders
-
-  /// The options of any command that reads data; those that only training has are not among them.
-  void add_to(CLI::App& command);
 };
 
 /// What a source can be, for people.
 std::string data_names();
+/// What --rescaling can be.
+std::vector<std::string> rescaling_names();
 
 /// What a model is trained and tested on, in batches.
 struct TrainingData {

@@ -1,11 +1,11 @@
+#include "devices_command.h"
+
 #include <algorithm>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/device/registry.h>
-
-#include "commands.h"
 
 namespace lockstep::cli {
 namespace {
@@ -74,12 +74,9 @@ void print_table() {
 
 }  // namespace
 
-void add_devices_command(CLI::App& program, int&) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* const command = program.add_subcommand("devices", "physical and logical devices of this machine");
-  command->add_flag("--json", *json, "one JSON object on standard output");
-  command->footer("Example:\n  lockstep devices --json");
-  command->callback([json] { *json ? print_json() : print_table(); });
+int run(const DevicesOptions& options) {
+  options.json ? print_json() : print_table();
+  return 0;
 }
 
 }  // namespace lockstep::cli

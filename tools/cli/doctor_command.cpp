@@ -1,25 +1,19 @@
+#include "doctor_command.h"
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <memory>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/device/registry.h>
 
-#include "commands.h"
 #include "doctor_findings.h"
 #include "doctor_trials.h"
-#include "replica_options.h"
 
 namespace lockstep::cli {
 namespace {
-
-struct DoctorOptions {
-  std::int64_t timeout_s = 30;
-  bool json = false;
-};
 
 std::vector<Finding> examine(const DoctorOptions& options) {
   const MachineFacts facts = gather_facts();
@@ -48,23 +42,12 @@ void print_lines(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& program, int& exit_code) {
-  auto options = std::make_shared<DoctorOptions>();
-  CLI::App* const command =
-      program.add_subcommand("doctor", "finds what makes training on several devices of this machine hang or crawl");
-  command->add_option("--timeout", options->timeout_s, "longest time of the all-reduce, in seconds (default 30)")
-      ->check(whole_number_from(1));
-  command->add_flag("--json", options->json, "one JSON array on standard output");
-  command->footer(
-      "A line for each finding: ok, slow or BROKEN, what was found, and what to do. Exit status 1 if anything is "
-      "broken.\n\nExample:\n  lockstep doctor");
-  command->callback([options, &exit_code] {
-    const std::vector<Finding> findings = examine(*options);
-    options->json ? print_json(findings) : print_lines(findings);
-    const bool broken =
-        std::ranges::any_of(findings, [](const Finding& finding) { return finding.level == Finding::Level::broken; });
-    if (broken) exit_code = 1;
-  });
+int run(const DoctorOptions& options) {
+  const std::vector<Finding> findings = examine(options);
+  options.json ? print_json(findings) : print_lines(findings);
+  const bool broken =
+      std::ranges::any_of(findings, [](const Finding& finding) { return finding.level == Finding::Level::broken; });
+  return broken ? 1 : 0;
 }
 
 }  // namespace lockstep::cli

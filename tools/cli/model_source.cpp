@@ -93,15 +93,6 @@ void check_model(const std::string& model, const ReplicaOptions& replicas) {
           "--strategy multi-gpu-model is for the models that have a name; --model is {}", model);
 }
 
-void CompileOptions::add_to(CLI::App& command) {
-  CLI::Option* const named =
-      command.add_option("--loss", loss,
-                         "Keras' name of a loss, such as sparse_categorical_crossentropy, for a saved model without "
-                         "one or in place of the model's");
-  command.add_flag("--from-logits", from_logits, "the model gives logits, which --loss takes then")->needs(named);
-  command.add_option("--metrics", metrics, "Keras' names, such as accuracy mae, in place of the model's");
-}
-
 std::optional<Loss> CompileOptions::make_loss() const try {
   if (loss.empty()) return {};
   if (!from_logits) return loss_from_json(loss, {});
@@ -124,18 +115,6 @@ std::optional<std::vector<Metric>> CompileOptions::make_metrics() const try {
 void CompileOptions::compile(Model& model, ModelKind kind, const Optimizer& optimizer) const {
   model.compile(optimizer, make_loss().value_or(cli::make_loss(kind)),
                 make_metrics().value_or(std::vector<Metric>{Accuracy()}));
-}
-
-void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy) {
-  command
-      .add_option_function<std::string>(
-          "--precision", [&policy](const std::string& text) { policy = parse_dtype_policy(text); },
-          "float32 (default), or mixed_bfloat16: layers compute in bfloat16, variables stay float32")
-      ->check(CLI::IsMember({"float32", "mixed_bfloat16"}));
-}
-
-void add_graphs_option(CLI::App& command, bool& cuda_graphs) {
-  command.add_flag("--cuda-graphs", cuda_graphs, "on GPUs, capture what a step computes and launch it as CUDA graphs");
 }
 
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy) {

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <lockstep/models/training/model.h>
 
 #include "data_source.h"
@@ -37,7 +35,6 @@ struct CompileOptions {
   bool from_logits = false;
   std::vector<std::string> metrics{};
 
-  void add_to(CLI::App& command);
   /// Throws InputError for a name that is unknown, and for a loss that has no logits.
   std::optional<Loss> make_loss() const;
   /// Throws InputError for a name that is unknown.
@@ -46,10 +43,6 @@ struct CompileOptions {
   void compile(Model& model, ModelKind kind, const Optimizer& optimizer) const;
 };
 
-/// --precision, for the models that have a name: those of a file say themselves what each layer computes in.
-void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy);
-/// --cuda-graphs.
-void add_graphs_option(CLI::App& command, bool& cuda_graphs);
 /// Throws InvalidArgument where a precision was given for a model of a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 

@@ -1,19 +1,15 @@
+#include "predict_command.h"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <lockstep/runtime/core/atomic_file.h>
 
-#include "commands.h"
 #include "output_file.h"
 #include "trained_model.h"
 
 namespace lockstep::cli {
 namespace {
-
-struct PredictOptions {
-  TrainedModelOptions trained{};
-  std::string output;
-};
 
 /// A column for each unit of each output, named after the output's layer, and a row for each example.
 std::string as_csv(const std::vector<Tensor>& outputs, const std::vector<std::string>& names) {
@@ -34,30 +30,20 @@ std::string as_csv(const std::vector<Tensor>& outputs, const std::vector<std::st
   return text;
 }
 
-void run(const PredictOptions& options) {
+}  // namespace
+
+int run(const PredictOptions& options) {
   options.trained.check();
   require(options.output.ends_with(".csv"), "--output {}: the name must end in .csv", options.output);
   require_writable(options.output, "--output");
   TrainedModel trained = make_trained_model(options.trained, Compiled::not_needed);
   const std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
-  if (!trained.model.strategy().is_chief()) return;
+  if (!trained.model.strategy().is_chief()) return 0;
   const std::string text = as_csv(outputs, trained.model.network().output_names());
   write_file_atomically(options.output, std::as_bytes(std::span(text)));
   fmt::print(stderr, "{}: predictions of {} for {} examples of {}{}{}\n", options.output, options.trained.model,
              trained.count, trained.data, trained.preparation.empty() ? "" : ", ", trained.preparation);
-}
-
-}  // namespace
-
-void add_predict_command(CLI::App& program, int&) {
-  auto options = std::make_shared<PredictOptions>();
-  CLI::App* const command =
-      program.add_subcommand("predict", "what a trained model makes of the test data, or of all if there are none");
-  options->trained.add_to(*command);
-  command->add_option("--output", options->output, "the file to write, a line of numbers for each example (.csv)")
-      ->required();
-  command->footer("Example:\n  lockstep predict --model trained.keras --data fashion-mnist --output predictions.csv");
-  command->callback([options] { run(*options); });
+  return 0;
 }
 
 }  // namespace lockstep::cli

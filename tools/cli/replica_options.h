@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <lockstep/models/training/model.h>
 #include <lockstep/strategy/core/strategy.h>
 
@@ -16,8 +14,6 @@ struct DeviceOptions {
   int replicas = 0;  ///< 0: not given
   std::vector<std::string> devices{};
 
-  /// `by_default` says, for people, what there are when neither option is given.
-  void add_to(CLI::App& command, const std::string& by_default);
   /// Those of this process. Throws as parse_devices and default_devices.
   std::vector<LogicalDevice> chosen() const;
 };
@@ -27,14 +23,21 @@ std::string device_text(const std::vector<LogicalDevice>& devices);
 
 /// What train and bench have in common: which devices the replicas run on, and how.
 struct ReplicaOptions {
+  static constexpr const char* mirrored = "mirrored";
+  static constexpr const char* one_device = "one-device";
+  static constexpr const char* central_storage = "central-storage";
+  static constexpr const char* multi_gpu = "multi-gpu-model";
+  static constexpr const char* multi_worker = "multi-worker";
+  static constexpr const char* float32 = "float32";
+  static constexpr const char* bfloat16 = "bfloat16";
+
   DeviceOptions devices{};
-  std::string strategy = "mirrored";
+  std::string strategy = mirrored;
   std::string cross_device_ops = "auto";
-  std::string wire_dtype = "float32";
+  std::string wire_dtype = float32;
   std::int64_t timeout_s = 600;
   bool deterministic = false;
 
-  void add_to(CLI::App& command);
   /// Whether there are other processes, started together with this one, that train with it.
   bool has_workers() const { return strategy == multi_worker; }
   bool is_multi_gpu_model() const { return strategy == multi_gpu; }
@@ -50,19 +53,8 @@ struct ReplicaOptions {
   Model make_model(const Strategy& made, const std::function<Model()>& make) const;
 
  private:
-  static constexpr const char* mirrored = "mirrored";
-  static constexpr const char* one_device = "one-device";
-  static constexpr const char* central_storage = "central-storage";
-  static constexpr const char* multi_gpu = "multi-gpu-model";
-  static constexpr const char* multi_worker = "multi-worker";
-  static constexpr const char* float32 = "float32";
-  static constexpr const char* bfloat16 = "bfloat16";
-
   /// Throws as parse_devices and default_devices.
   std::vector<LogicalDevice> devices_of_process() const;
 };
-
-/// An option's number must be a whole one of at least `lowest`.
-CLI::Validator whole_number_from(std::int64_t lowest);
 
 }  // namespace lockstep::cli

@@ -1,5 +1,6 @@
+#include "scaling_command.h"
+
 #include <algorithm>
-#include <optional>
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -7,32 +8,19 @@
 
 #include <lockstep/runtime/device/registry.h>
 
-#include "commands.h"
-#include "model_source.h"
 #include "output_file.h"
-#include "replica_options.h"
-#include "scaling.h"
 #include "scaling_plot.h"
 
 namespace lockstep::cli {
 namespace {
 
-struct ScalingOptions {
-  std::string model = "minigooglenet";
-  DeviceOptions devices{};
-  std::vector<std::string> ways{};  ///< none: all
-  ScalingPlan plan{};
-  std::string plot;
-  bool json = false;
-
-  std::vector<LogicalDevice> chosen_devices() const {
-    const std::vector<Device> physical = physical_devices();
-    const bool has_gpu =
-        std::any_of(physical.begin(), physical.end(), [](const Device& d) { return d.kind == DeviceKind::gpu; });
-    if (has_gpu || devices.replicas > 0 || !devices.devices.empty()) return devices.chosen();
-    return logical_cpus(std::min(available_cores(), max_logical_cpus));
-  }
-};
+std::vector<LogicalDevice> chosen(const DeviceOptions& devices) {
+  const std::vector<Device> physical = physical_devices();
+  const bool has_gpu =
+      std::any_of(physical.begin(), physical.end(), [](const Device& d) { return d.kind == DeviceKind::gpu; });
+  if (has_gpu || devices.replicas > 0 || !devices.devices.empty()) return devices.chosen();
+  return logical_cpus(std::min(available_cores(), max_logical_cpus));
+}
 
 /// Every number of replicas while they are few, then powers of two, and all.
 std::vector<int> replica_counts(int devices) {
@@ -79,10 +67,12 @@ void print_for_people(const ScalingOptions& options, const Scaling& scaling) {
     fmt::print(stderr, "\nmulti-gpu-model runs its replicas from one thread: on CPUs one after the other.\n");
 }
 
-void run(ScalingOptions& options) {
+}  // namespace
+
+int run(ScalingOptions options) {
   ScalingPlan& plan = options.plan;
   plan.kind = parse_model(options.model);
-  plan.devices = options.chosen_devices();
+  plan.devices = chosen(options.devices);
   plan.replicas = replica_counts(static_cast<int>(plan.devices.size()));
   for (const std::string& way : options.ways) plan.ways.push_back(parse_way(way));
   if (plan.ways.empty()) plan.ways.assign(std::begin(all_ways), std::end(all_ways));
@@ -110,37 +100,7 @@ void run(ScalingOptions& options) {
                                                {"weak", rows_json(scaling.weak)},
                                                {"strong", rows_json(scaling.strong)}})
                            .dump());
-}
-
-}  // namespace
-
-void add_scaling_command(CLI::App& program, int&) {
-  auto options = std::make_shared<ScalingOptions>();
-  ScalingPlan& plan = options->plan;
-  plan.run = {.warmup = 3, .steps = 10};
-  CLI::App* const command =
-      program.add_subcommand("scaling", "speed over 1 to N replicas, of MirroredStrategy and of the ways it replaces");
-  command->add_option("--model", options->model, model_names() + " (default minigooglenet)");
-  options->devices.add_to(*command, "every GPU, or a CPU for each core");
-  command
-      ->add_option("--ways", options->ways,
-                   "some of mirrored, reduction-to-one-device and multi-gpu-model "
-                   "(default all)")
-      ->delimiter(',');
-  command
-      ->add_option("--batch-per-replica", plan.batch_per_replica,
-                   "of weak scaling; strong scaling has the batch of all replicas (default 64)")
-      ->check(whole_number_from(1));
-  command->add_option("--rounds", plan.rounds, "all is measured so often, in turn (default 3)")
-      ->check(whole_number_from(1));
-  command->add_option("--steps", plan.run.steps, "measured steps of a round (default 10)")->check(whole_number_from(1));
-  command->add_option("--warmup", plan.run.warmup, "steps before them (default 3)")->check(whole_number_from(0));
-  command->add_option("--seed", plan.run.seed, "of weights and data (default 0)")->check(whole_number_from(0));
-  add_precision_option(*command, plan.dtype_policy);
-  command->add_option("--plot", options->plot, "draw the speed-up by replicas (.png)");
-  command->add_flag("--json", options->json, "the result as one JSON object on standard output");
-  command->footer("Example:\n  lockstep scaling --model minigooglenet --replicas 2 --plot scaling.png");
-  command->callback([options] { run(*options); });
+  return 0;
 }
 
 }  // namespace lockstep::cli

@@ -1,23 +1,16 @@
+#include "summary_command.h"
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/training/model_files.h>
 
-#include "commands.h"
 #include "model_source.h"
 #include "step_memory.h"
 
 namespace lockstep::cli {
-namespace {
 
-struct SummaryOptions {
-  std::string model;
-  std::optional<DTypePolicy> dtype_policy{};
-  std::int64_t batch_size = 0;
-  bool json = false;
-};
-
-void run(const SummaryOptions& options) {
+int run(const SummaryOptions& options) {
   require(options.batch_size == 0 || !is_model_file(options.model),
           "--batch-size: training is tried with models of the zoo, not with a file: {}", options.model);
   check_model(options.model, {});
@@ -34,7 +27,7 @@ void run(const SummaryOptions& options) {
     if (memory)
       fmt::print("Memory of a training step of {} examples: {:.1f} MB at most, {:.1f} MB between steps\n",
                  options.batch_size, memory->peak_mb, memory->state_mb);
-    return;
+    return 0;
   }
   nlohmann::ordered_json result{{"model", options.model},
                                 {"layers", model.network().layers().size()},
@@ -43,24 +36,7 @@ void run(const SummaryOptions& options) {
                                 {"non_trainable_params", model.count_params() - trainable}};
   if (memory) result.update({{"step_peak_mb", memory->peak_mb}, {"state_mb", memory->state_mb}});
   fmt::print("{}\n", result.dump());
-}
-
-}  // namespace
-
-void add_summary_command(CLI::App& program, int&) {
-  auto options = std::make_shared<SummaryOptions>();
-  CLI::App* const command = program.add_subcommand("summary", "layers, shapes and parameters of a model");
-  command->add_option("--model", options->model, model_or_file_names())->required();
-  add_precision_option(*command, options->dtype_policy);
-  command
-      ->add_option("--batch-size", options->batch_size,
-                   "also the memory that training takes, measured by steps of so many examples on one replica")
-      ->check(whole_number_from(1));
-  command->add_flag("--json", options->json, "counts as one JSON object on standard output");
-  command->footer(
-      "Examples:\n  lockstep summary --model minigooglenet\n"
-      "  lockstep summary --model resnet50 --batch-size 16 --precision mixed_bfloat16");
-  command->callback([options] { run(*options); });
+  return 0;
 }
 
 }  // namespace lockstep::cli

@@ -1,3 +1,5 @@
+#include "train_command.h"
+
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -10,7 +12,6 @@
 #include <lockstep/models/training/callbacks/tensorboard.h>
 #include <lockstep/runtime/core/atomic_file.h>
 
-#include "commands.h"
 #include "history_plot.h"
 #include "interrupt.h"
 #include "model_file.h"
@@ -18,7 +19,6 @@
 #include "run_record.h"
 #include "step_log.h"
 #include "trace_file.h"
-#include "train_options.h"
 #include "workload.h"
 
 namespace lockstep::cli {
@@ -94,6 +94,8 @@ bool has_gpus(const std::vector<LogicalDevice>& devices) {
   return std::ranges::any_of(devices, [](const LogicalDevice& device) { return device.kind == DeviceKind::gpu; });
 }
 
+}  // namespace
+
 int run(TrainOptions options) {
   options.check();
   const Strategy strategy = options.replicas.make_strategy();
@@ -129,21 +131,6 @@ int run(TrainOptions options) {
   if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
   return InterruptCallback::exit_code();
-}
-
-}  // namespace
-
-void add_train_command(CLI::App& program, int& exit_code) {
-  auto options = std::make_shared<TrainOptions>();
-  CLI::App* const command = program.add_subcommand("train", "trains a model on a data set over the replicas");
-  options->add_to(*command);
-  command->footer(
-      "Examples:\n"
-      "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 --epochs 5 --optimizer sgd \\\n"
-      "    --learning-rate 0.005 --momentum 0.9 --schedule poly --plot history.png --save minigooglenet.weights.h5\n"
-      "  lockstep train --model mlp --data synthetic:4096 --batch-size 1024 --optimizer adam --learning-rate 1e-4\n"
-      "  mpirun -np 4 -H a:2,b:2 lockstep train --strategy multi-worker --model minigooglenet --data fashion-mnist");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace lockstep::cli

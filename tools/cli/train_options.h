@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/strategy/core/input_options.h>
 
@@ -35,7 +33,6 @@ struct TrainOptions {
   std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
   bool json = false;
 
-  void add_to(CLI::App& command);
   /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
   void check() const;
   /// Where --checkpoint keeps what --resume continues from.

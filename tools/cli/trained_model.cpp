@@ -4,14 +4,6 @@
 
 namespace lockstep::cli {
 
-void TrainedModelOptions::add_to(CLI::App& command) {
-  command.add_option("--model", model, model_or_file_names() + " (default minigooglenet)");
-  command.add_option("--weights", weights, "of a model that is no file (.weights.h5 or .safetensors)");
-  data.add_to(command);
-  replicas.add_to(command);
-  add_precision_option(command, dtype_policy);
-}
-
 void TrainedModelOptions::check() const {
   check_model(model, replicas);
   require(is_model_file(model) || !weights.empty(),

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "model_source.h"
 
 namespace lockstep::cli {
@@ -14,10 +12,9 @@ struct TrainedModelOptions {
   std::string weights{};
   DataOptions data{.for_training = false, .shuffle = false};
   ReplicaOptions replicas{};
-  CompileOptions compiled{};  ///< not of add_to
+  CompileOptions compiled{};  ///< of evaluate alone
   std::optional<DTypePolicy> dtype_policy{};
 
-  void add_to(CLI::App& command);
   /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
   void check() const;
 };

@@ -38,24 +38,6 @@ EpochSchedule step_decay(double initial, int epochs) {
 
 }  // namespace
 
-void UpdateOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--optimizer", optimizer,
-                  "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd, or a saved model's own in its state)")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
-  command.add_option("--learning-rate", learning_rate, "default: Keras', 0.01 for sgd and 0.001 for the others");
-  command.add_option("--momentum", momentum, "of sgd and rmsprop (default 0)");
-  command.add_option(
-      "--weight-decay", weight_decay,
-      "share of each weight that a step takes off, times the learning rate (default 0; 0.004 for adamw)");
-  command.add_option("--clip-norm", clip_norm, "the largest norm that all gradients together may have (default none)");
-  command
-      .add_option("--schedule", schedule,
-                  "of the learning rate by epoch: constant; poly: linearly to 0; cosine: half a wave to 0; step: a "
-                  "tenth after half of the epochs, a hundredth after three quarters (default constant)")
-      ->check(CLI::IsMember({"constant", "poly", "cosine", "step"}));
-}
-
 Optimizer UpdateOptions::make_optimizer() const {
   const std::string name = optimizer.value_or("sgd");
   require(!learning_rate || (std::isfinite(*learning_rate) && *learning_rate > 0),

@@ -3,8 +3,6 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/training/callback.h>
 
@@ -19,7 +17,6 @@ struct UpdateOptions {
   std::optional<double> clip_norm{};  ///< of all gradients together; 0: none
   std::string schedule = "constant";
 
-  void add_to(CLI::App& command);
   /// Throws InvalidArgument for values that the optimizer does not take.
   Optimizer make_optimizer() const;
   /// A saved model's optimizer in its state, with what is given changed and all else as saved; a new one where an

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replica_options.h"
+#include "scaling.h"
+
+namespace lockstep::cli {
+
+struct ScalingOptions {
+  std::string model = "minigooglenet";
+  DeviceOptions devices{};
+  std::vector<std::string> ways{};  ///< none: all
+  ScalingPlan plan{.run = {.warmup = 3, .steps = 10}};
+  std::string plot;
+  bool json = false;
+};
+
+int run(ScalingOptions options);
+
+}  // namespace lockstep::cli
