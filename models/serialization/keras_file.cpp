@@ -87,10 +87,10 @@ void save_keras_file(const Network& network, const NestedModel& model, const std
 
 Json read_keras_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
 
-void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+void read_keras_weights(const std::string& path, const std::vector<SavedLayer>& layers,
                         std::optional<Training>& training) {
   std::vector<WeightsGroup> groups;
-  for (const ConfiguredModel::Saved& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
+  for (const SavedLayer& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
   const hdf5::Reader file(path, read_zip_entry(path, weights_entry));
   read_weights(file, groups);
   if (!training) return;

@@ -7,8 +7,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <lockstep/models/graph/network.h>
-#include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 
 // Keras 3's `.keras` files of whole models: a zip archive of metadata.json, config.json and model.weights.h5. All
 // functions throw InputError naming the file.
@@ -25,7 +25,7 @@ nlohmann::ordered_json read_keras_config(const std::string& path);
 
 /// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit. Brings the
 /// training's optimizer, if there is one, to what the file knows of it.
-void read_keras_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+void read_keras_weights(const std::string& path, const std::vector<SavedLayer>& layers,
                         std::optional<Training>& training);
 
 }  // namespace lockstep

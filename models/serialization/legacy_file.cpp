@@ -249,12 +249,12 @@ Json read_legacy_config(const std::string& path) {
   return in_own_terms(*model, {.version = text("keras_version"), .backend = text("backend")});
 }
 
-void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+void read_legacy_weights(const std::string& path, const std::vector<SavedLayer>& layers,
                          std::optional<Training>& training) {
   const hdf5::Reader file(path);
   std::vector<Holder> holders;
   std::map<std::string, std::size_t> holder_of;
-  for (const ConfiguredModel::Saved& saved : layers) {
+  for (const SavedLayer& saved : layers) {
     const auto [holder, is_new] = holder_of.try_emplace(saved.top_level, holders.size());
     if (is_new)
       holders.push_back({.group = fmt::format("{}/{}", weights_group, saved.top_level), .name = saved.top_level});

@@ -7,9 +7,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <lockstep/models/graph/network.h>
-#include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 
 // Keras' legacy `.h5` files: of a whole model, with its configuration in the attribute "model_config" and its weights
 // in the group "model_weights"; or of weights alone, which are then in the root. A layer's weights are the data sets
@@ -30,7 +30,7 @@ nlohmann::ordered_json read_legacy_config(const std::string& path);
 
 /// Sets the weights of the file's layers, which have been built. Those of none are set if not all fit. Brings the
 /// training's optimizer, if there is one, to what the file knows of it.
-void read_legacy_weights(const std::string& path, const std::vector<ConfiguredModel::Saved>& layers,
+void read_legacy_weights(const std::string& path, const std::vector<SavedLayer>& layers,
                          std::optional<Training>& training);
 
 /// Whether the file is a legacy one of either kind.

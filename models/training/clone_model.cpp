@@ -2,14 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 
 namespace lockstep {
 
 Model clone_model(const Model& model, std::uint64_t seed) {
-  const ConfiguredModel clone = model_from_config(network_config(keras_model(model.network(), model.name())));
+  const SymbolicModel clone = model_from_config(network_config(keras_model(model.network(), model.name())));
   return {clone.inputs, clone.outputs, {.name = model.name(), .seed = seed}};
 }
 

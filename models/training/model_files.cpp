@@ -20,7 +20,7 @@ namespace {
 struct Format {
   void (*save)(const Network&, const NestedModel&, const std::optional<Training>&, const std::string& path);
   nlohmann::ordered_json (*read_config)(const std::string& path);
-  void (*read_weights)(const std::string& path, const std::vector<ConfiguredModel::Saved>&, std::optional<Training>&);
+  void (*read_weights)(const std::string& path, const std::vector<SavedLayer>&, std::optional<Training>&);
 };
 
 constexpr Format keras{save_keras_file, read_keras_config, read_keras_weights};
@@ -64,7 +64,7 @@ std::optional<Training> training_of(const Model::State& model, const NestedModel
 
 /// Of a model that was built from a file and has yet to be compiled.
 std::optional<Training> read_training(const nlohmann::ordered_json& config, const Model& model,
-                                      const std::vector<ConfiguredModel::Saved>& layers, const LoadOptions& options) {
+                                      const std::vector<SavedLayer>& layers, const LoadOptions& options) {
   if (!options.compile || !config.contains("compile_config")) return {};
   std::optional<CompileConfig> compiled = read_compile_config(config["compile_config"], model.network().output_names(),
                                                               {.custom = options.custom_objects,
@@ -74,15 +74,15 @@ std::optional<Training> read_training(const nlohmann::ordered_json& config, cons
                                                                .on_unknown_metric = options.on_unknown_metric});
   if (!compiled) return {};
   Training training{.config = std::move(*compiled), .trained = {.variables = model.trainable_variables()}};
-  for (const ConfiguredModel::Saved& saved : layers) add_trained(saved.layer, training.trained.in_keras_order);
+  for (const SavedLayer& saved : layers) add_trained(saved.layer, training.trained.in_keras_order);
   return training;
 }
 
 /// Before memory is taken for them: a short file can describe any number of weights.
-void limit_weights(const std::vector<ConfiguredModel::Saved>& layers, const std::string& path) {
+void limit_weights(const std::vector<SavedLayer>& layers, const std::string& path) {
   constexpr std::uintmax_t smallest_weight = 2;  // bytes
   const std::uintmax_t most = std::filesystem::file_size(path) * best_ratio_of_deflate / smallest_weight;
-  for (const ConfiguredModel::Saved& saved : layers) saved.layer.impl().limit_params(static_cast<std::int64_t>(most));
+  for (const SavedLayer& saved : layers) saved.layer.impl().limit_params(static_cast<std::int64_t>(most));
 }
 
 }  // namespace
@@ -102,12 +102,12 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   check_outside_replica("load_model");
   try {
     const nlohmann::ordered_json config = format.read_config(path);
-    const ConfiguredModel configured = model_from_config(config);
-    limit_weights(configured.layers, path);
-    Model model(configured.inputs, configured.outputs, {.name = configured.name, .seed = options.seed});
-    std::optional<Training> training = read_training(config, model, configured.layers, options);
+    const SymbolicModel symbolic = model_from_config(config);
+    limit_weights(symbolic.layers, path);
+    Model model(symbolic.inputs, symbolic.outputs, {.name = symbolic.name, .seed = options.seed});
+    std::optional<Training> training = read_training(config, model, symbolic.layers, options);
     std::optional<Training> without_state;
-    format.read_weights(path, configured.layers, options.optimizer ? without_state : training);
+    format.read_weights(path, symbolic.layers, options.optimizer ? without_state : training);
     if (training) model.compile(training->config.optimizer, training->config.outputs);
     return model;
   } catch (InputError& error) {

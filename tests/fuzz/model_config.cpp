@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/serialization/compile_config.h>
-#include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/json_text.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 
 #include "fuzz_target.h"
 

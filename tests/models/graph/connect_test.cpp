@@ -10,8 +10,8 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/optimizers/adam.h>
-#include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
@@ -213,7 +213,7 @@ TEST(ModelInAModel, OpenedFromAFileHasItsGroupsToo) {
       {"class_name": "Dense", "config": {"name": "d", "units": 2}}]},
      "inbound_nodes": [[["x", 0, 0, {}]]]}],
     "input_layers": [["x", 0, 0]], "output_layers": [["s", 1, 0]]}})";
-  const ConfiguredModel opened = model_from_config(nlohmann::ordered_json::parse(text));
+  const SymbolicModel opened = model_from_config(nlohmann::ordered_json::parse(text));
   const Network network(opened.inputs, opened.outputs, 0);
   const TemporaryFolder folder;
   save_weights(network, folder / "model.weights.h5");

@@ -60,7 +60,7 @@ TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
                  inner ? std::vector<std::string>{"second", "first"} : std::vector<std::string>{"first", "second"});
       load_weights(own, path);
       EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << outer << inner;
-      const ConfiguredModel opened = model_from_config(read_legacy_config(path));
+      const SymbolicModel opened = model_from_config(read_legacy_config(path));
       const Network network(opened.inputs, opened.outputs, 0);
       std::optional<Training> none;
       read_legacy_weights(path, opened.layers, none);

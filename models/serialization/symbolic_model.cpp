@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/configured_model.h"
+#include "lockstep/models/serialization/symbolic_model.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@
 
 #include <lockstep/models/layers/layer_registry.h>
 #include <lockstep/models/layers/naming.h>
-#include <lockstep/models/serialization/config_model.h>
+#include <lockstep/models/serialization/parsed_model.h>
 
 namespace lockstep {
 namespace {
@@ -25,7 +25,7 @@ class ModelGraph;
 /// A layer of a model in the file, or a model that is one. Layers are made at their first call, which tells the shape
 /// of their inputs.
 struct Member {
-  const ConfigLayer* config;
+  const ParsedLayer* config;
   std::string name;  ///< in the network
   std::string group;
   std::string top_level;
@@ -61,7 +61,7 @@ struct Within {
 /// A model of the file, which may be called several times and then shares its layers.
 class ModelGraph {
  public:
-  ModelGraph(Opening& opening, const ConfigModel& config, const Place& place);
+  ModelGraph(Opening& opening, const ParsedModel& config, const Place& place);
 
   std::vector<Symbol> make_inputs() const;
   std::vector<Symbol> call(const std::vector<Symbol>& inputs, const Within& within) const;
@@ -70,11 +70,11 @@ class ModelGraph {
   /// Results in one call of this model: of each layer, by its calls.
   using Results = std::map<std::string, std::vector<std::vector<Symbol>>>;
 
-  std::shared_ptr<Member> member_of(const ConfigLayer& layer, const std::string& group, const Place& place) const;
+  std::shared_ptr<Member> member_of(const ParsedLayer& layer, const std::string& group, const Place& place) const;
   /// The first of them that is still to be computed; null if none is.
-  static const ConfigReference* first_missing(const std::vector<ConfigReference>& references, const Results& results);
+  static const ParsedReference* first_missing(const std::vector<ParsedReference>& references, const Results& results);
   /// Precondition: none is missing.
-  static std::vector<Symbol> find(const std::vector<ConfigReference>& references, const Results& results);
+  static std::vector<Symbol> find(const std::vector<ParsedReference>& references, const Results& results);
 
   /// A few models that call each other twice stand for more layers than any memory holds.
   void count_call() const {
@@ -88,7 +88,7 @@ class ModelGraph {
   void describe(const std::vector<Symbol>& inputs, const Results& results) const;
 
   Opening& opening_;
-  const ConfigModel& config_;
+  const ParsedModel& config_;
   std::vector<std::shared_ptr<Member>> members_;  ///< null for inputs
   std::shared_ptr<NestedModel> nested_;
 };
@@ -100,20 +100,20 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
 }
 
 /// The model that an old multi_gpu_model nested, however often, and its place in that of the whole.
-const ConfigModel& without_replicas(const ConfigModel& model, Place& place) {
-  const ConfigLayer* const replicated = template_of_replicas(model);
+const ParsedModel& without_replicas(const ParsedModel& model, Place& place) {
+  const ParsedLayer* const replicated = template_of_replicas(model);
   if (replicated == nullptr) return model;
   place.group += fmt::format("layers/{}/", snake_case(replicated->class_name));
   if (place.top_level.empty()) place.top_level = replicated->name;
   return without_replicas(*replicated->model, place);
 }
 
-ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place& place)
+ModelGraph::ModelGraph(Opening& opening, const ParsedModel& config, const Place& place)
     : opening_(opening),
       config_(config),
       nested_(std::make_shared<NestedModel>(NestedModel{.name = place.model, .class_name = place.class_name})) {
   std::map<std::string, int> used;
-  for (const ConfigLayer& layer : config.layers) {
+  for (const ParsedLayer& layer : config.layers) {
     if (layer.class_name == "InputLayer") {
       members_.push_back(nullptr);
       continue;
@@ -126,7 +126,7 @@ ModelGraph::ModelGraph(Opening& opening, const ConfigModel& config, const Place&
   }
 }
 
-std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const std::string& group,
+std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const std::string& group,
                                               const Place& place) const {
   if (layer.shared_id && opening_.shared.contains(*layer.shared_id)) {
     const std::shared_ptr<Member>& shared = opening_.shared.at(*layer.shared_id);
@@ -145,7 +145,7 @@ std::shared_ptr<Member> ModelGraph::member_of(const ConfigLayer& layer, const st
                 .model = layer.name,
                 .class_name = layer.class_name == "Sequential" ? "Sequential" : "Functional",
                 .frozen = frozen};
-    const ConfigModel& model = without_replicas(*layer.model, inner);
+    const ParsedModel& model = without_replicas(*layer.model, inner);
     member->model = std::make_shared<ModelGraph>(opening_, model, inner);
   } else {
     if (!place.model.empty()) member->name = name_in_network(opening_, layer.name, place.model);
@@ -169,7 +169,7 @@ bool is_size(const Json& value) {
   return value.is_number_integer() && value.get<std::int64_t>() >= 1 && value.get<std::int64_t>() <= most_elements;
 }
 
-Symbol input_of(const ConfigLayer& layer) {
+Symbol input_of(const ParsedLayer& layer) {
   const Json& values = *layer.values;
   const Json found = values.value("batch_shape", values.value("batch_input_shape", Json()));
   require<InputError>(found.is_array() && !found.empty(), "input '{}' has no shape: its model was never built",
@@ -188,8 +188,8 @@ Symbol input_of(const ConfigLayer& layer) {
 
 std::vector<Symbol> ModelGraph::make_inputs() const {
   std::vector<Symbol> inputs;
-  for (const ConfigReference& input : config_.inputs) {
-    const auto layer = std::ranges::find(config_.layers, input.layer, &ConfigLayer::name);
+  for (const ParsedReference& input : config_.inputs) {
+    const auto layer = std::ranges::find(config_.layers, input.layer, &ParsedLayer::name);
     require<InputError>(layer != config_.layers.end() && layer->class_name == "InputLayer",
                         "the model's input '{}' is none of its layers", input.layer);
     inputs.push_back(input_of(*layer));
@@ -217,18 +217,18 @@ Symbol call_layer(Member& member, const std::vector<Symbol>& inputs) {
   }
 }
 
-const ConfigReference* ModelGraph::first_missing(const std::vector<ConfigReference>& references,
+const ParsedReference* ModelGraph::first_missing(const std::vector<ParsedReference>& references,
                                                  const Results& results) {
-  const auto missing = std::ranges::find_if(references, [&](const ConfigReference& reference) {
+  const auto missing = std::ranges::find_if(references, [&](const ParsedReference& reference) {
     const auto of_layer = results.find(reference.layer);
     return of_layer == results.end() || of_layer->second.size() <= reference.call;
   });
   return missing == references.end() ? nullptr : &*missing;
 }
 
-std::vector<Symbol> ModelGraph::find(const std::vector<ConfigReference>& references, const Results& results) {
+std::vector<Symbol> ModelGraph::find(const std::vector<ParsedReference>& references, const Results& results) {
   std::vector<Symbol> found;
-  for (const ConfigReference& reference : references) {
+  for (const ParsedReference& reference : references) {
     const std::vector<Symbol>& of_call = results.at(reference.layer)[reference.call];
     require<InputError>(reference.result < of_call.size(), "layer '{}' has {} results, number {} is asked for",
                         reference.layer, of_call.size(), reference.result);
@@ -273,19 +273,19 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
                         config_.name, name);
     calls += static_cast<int>(results.at(name).size());
   }
-  const auto result_of = [&](const ConfigReference& reference) {
+  const auto result_of = [&](const ParsedReference& reference) {
     const int first = first_call.at(reference.layer);
     return PartResult{.call = first < 0 ? first : first + static_cast<int>(reference.call),
                       .result = static_cast<int>(reference.result)};
   };
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i] == nullptr) continue;
-    const ConfigLayer& layer = config_.layers[i];
+    const ParsedLayer& layer = config_.layers[i];
     const std::vector<std::vector<Symbol>>& made = results.at(layer.name);
     for (std::size_t call = 0; call < made.size(); ++call) {
       PartCall& described = nested_->calls.emplace_back();
       described.part = static_cast<int>(nested_->layers.size());
-      for (const ConfigReference& input : layer.calls[call].inputs) described.inputs.push_back(result_of(input));
+      for (const ParsedReference& input : layer.calls[call].inputs) described.inputs.push_back(result_of(input));
       if (members_[i]->layer) described.shape = made[call].front().shape();
       if (layer.calls[call].training) described.mode = mode_of(*layer.calls[call].training);
     }
@@ -294,7 +294,7 @@ void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& resu
     else if (!made.empty())
       nested_->layers.push_back({.layer = members_[i]->layer->with_name(layer.name)});
   }
-  for (const ConfigReference& output : config_.outputs) nested_->outputs.push_back(result_of(output));
+  for (const ParsedReference& output : config_.outputs) nested_->outputs.push_back(result_of(output));
 }
 
 std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Within& within) const {
@@ -312,12 +312,12 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
   for (; !pass.empty(); pass = std::exchange(next_pass, {})) {
     while (!pass.empty()) {
       const std::size_t i = pass.extract(pass.begin()).value();
-      const ConfigLayer& layer = config_.layers[i];
+      const ParsedLayer& layer = config_.layers[i];
       auto& done = results[layer.name];
       const std::size_t before = done.size();
       while (done.size() < layer.calls.size()) {
-        const ConfigCall& call = layer.calls[done.size()];
-        if (const ConfigReference* const missing = first_missing(call.inputs, results)) {
+        const ParsedCall& call = layer.calls[done.size()];
+        if (const ParsedReference* const missing = first_missing(call.inputs, results)) {
           waiting[missing->layer].push_back(i);
           break;
         }
@@ -337,8 +337,8 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
   return find(config_.outputs, results);
 }
 
-std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {
-  std::vector<ConfiguredModel::Saved> layers;
+std::vector<SavedLayer> made_layers(const Opening& opening) {
+  std::vector<SavedLayer> layers;
   for (const std::shared_ptr<Member>& member : opening.layers) {
     require<InputError>(member->layer.has_value(), "layer '{}' is never called", member->name);
     layers.push_back({.layer = *member->layer, .group = member->group, .top_level = member->top_level});
@@ -346,15 +346,15 @@ std::vector<ConfiguredModel::Saved> made_layers(const Opening& opening) {
   return layers;
 }
 
-ConfiguredModel open_model(const Json& model) {
-  const ConfigModel whole = read_config_model(model);
+SymbolicModel open_model(const Json& model) {
+  const ParsedModel whole = parse_model_config(model);
   Place place;
-  const ConfigModel& config = without_replicas(whole, place);
+  const ParsedModel& config = without_replicas(whole, place);
   Opening opening;
-  for (const ConfigLayer& layer : config.layers)
+  for (const ParsedLayer& layer : config.layers)
     if (!layer.model) opening.names.take(layer.name);
   const ModelGraph graph(opening, config, place);
-  ConfiguredModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
+  SymbolicModel result{.name = config.name, .inputs = graph.make_inputs(), .outputs = {}, .layers = {}};
   result.outputs = graph.call(result.inputs, {});
   result.layers = made_layers(opening);
   return result;
@@ -362,7 +362,7 @@ ConfiguredModel open_model(const Json& model) {
 
 }  // namespace
 
-ConfiguredModel model_from_config(const Json& model) {
+SymbolicModel model_from_config(const Json& model) {
   try {
     return open_model(model);
   } catch (const Json::exception& error) {

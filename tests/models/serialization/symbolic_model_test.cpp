@@ -10,9 +10,9 @@
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
-#include <lockstep/models/serialization/configured_model.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 
 namespace lockstep {
 namespace {
@@ -20,11 +20,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
 
-Network network_of(const ConfiguredModel& model) { return {model.inputs, model.outputs, 0}; }
+Network network_of(const SymbolicModel& model) { return {model.inputs, model.outputs, 0}; }
 
-std::vector<std::string> groups_of(const ConfiguredModel& model) {
+std::vector<std::string> groups_of(const SymbolicModel& model) {
   std::vector<std::string> groups;
-  for (const ConfiguredModel::Saved& saved : model.layers)
+  for (const SavedLayer& saved : model.layers)
     groups.push_back(saved.top_level + " " + saved.layer.name() + " " + saved.group);
   return groups;
 }
@@ -67,7 +67,7 @@ std::vector<std::string> names_of(const NestedModel& model) {
   return names;
 }
 
-TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
+TEST(SymbolicModel, IsTheNetworkThatWasDescribed) {
   const Symbol left = Input({4}, "left");
   const Symbol right = Input({4}, "right");
   const Dense shared({.units = 4, .kernel_regularizer = L2(0.5)});
@@ -76,7 +76,7 @@ TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
   const Symbol sum = Add()({twice, shared(right)});
   const Network network({left, right}, std::vector{Concatenate()({sum, once}), twice}, 1);
   const Json config = network_config(keras_model(network, "several"));
-  const ConfiguredModel opened = model_from_config(config);
+  const SymbolicModel opened = model_from_config(config);
   EXPECT_EQ(opened.name, "several");
   const Network again = network_of(opened);
   EXPECT_EQ(network_config(keras_model(again, "several")), config);
@@ -87,7 +87,7 @@ TEST(ConfiguredModel, IsTheNetworkThatWasDescribed) {
     test::expect_same_bits(again.run(xs, Mode::inference)[i], network.run(xs, Mode::inference)[i]);
 }
 
-TEST(ConfiguredModel, WritesWhatKerasWritesOfACall) {
+TEST(SymbolicModel, WritesWhatKerasWritesOfACall) {
   const Symbol x = Input({5}, "x");
   const Network network(x, Dense({.units = 1, .name = "y"})(x), 0);
   const Json config = network_config(keras_model(network, "functional"))["config"];
@@ -101,21 +101,21 @@ TEST(ConfiguredModel, WritesWhatKerasWritesOfACall) {
           "module"));
 }
 
-TEST(ConfiguredModel, IsASequentialModel) {
+TEST(SymbolicModel, IsASequentialModel) {
   const auto sequential = [](Json layers) {
     return Json{{"class_name", "Sequential"}, {"config", {{"name", "s"}, {"layers", std::move(layers)}}}};
   };
   const Json inner = sequential({dense("first", 3, "[]"), dense("last", 2, "[]")});
   Json first = dense("first", 4, "[]");
   first["config"]["batch_input_shape"] = {nullptr, 5};
-  const ConfiguredModel model = model_from_config(sequential({first, inner}));
+  const SymbolicModel model = model_from_config(sequential({first, inner}));
   EXPECT_THAT(groups_of(model), ElementsAre("first first layers/dense", "s s_first layers/sequential/layers/dense",
                                             "s last layers/sequential/layers/dense_1"));
   EXPECT_EQ(network_of(model).output_shape(), Shape{2});
   EXPECT_ERROR(InputError, "input 'first_input' has no shape", model_from_config(inner));
 }
 
-TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
+TEST(SymbolicModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
   constexpr int layers = 20'000;
   Json list = Json::array({dense("d0", 4, R"([[["x", 0, 0, {}]]])")});
   for (int i = 1; i < layers; ++i)
@@ -127,7 +127,7 @@ TEST(ConfiguredModel, IsOpenedInTheTimeThatItsLayersTakeInAnyOrder) {
             std::size_t{layers});
 }
 
-TEST(ConfiguredModel, CallsALayerInTheModeThatTheCallWasGiven) {
+TEST(SymbolicModel, CallsALayerInTheModeThatTheCallWasGiven) {
   const auto dropout = [](const char* name, const char* nodes) {
     return Json{{"class_name", "Dropout"},
                 {"config", {{"name", name}, {"rate", 0.5}}},
@@ -159,7 +159,7 @@ TEST(ConfiguredModel, CallsALayerInTheModeThatTheCallWasGiven) {
 }
 
 // As Keras 3: a model in the model says only what its layers were told when it was set.
-TEST(ConfiguredModel, TrainsNoLayerOfAnOutermostModelThatDoesNotTrain) {
+TEST(SymbolicModel, TrainsNoLayerOfAnOutermostModelThatDoesNotTrain) {
   const auto trainable_weights = [](bool outer_trains, bool inner_trains) {
     Json inner = template_config();
     inner["name"] = "inner";
@@ -176,7 +176,7 @@ TEST(ConfiguredModel, TrainsNoLayerOfAnOutermostModelThatDoesNotTrain) {
   EXPECT_EQ(trainable_weights(false, true), 0U);
 }
 
-TEST(ConfiguredModel, NamesOutputsAfterTheModelsThatGiveThem) {
+TEST(SymbolicModel, NamesOutputsAfterTheModelsThatGiveThem) {
   Json inner = template_config();
   inner["name"] = "inner";
   inner["inbound_nodes"] = Json::parse(R"([[["a", 0, 0, {}]], [["b", 0, 0, {}]]])");
@@ -197,7 +197,7 @@ TEST(FileNames, HaveNoSlash) {
 }
 
 // Keras 2 counts the making of a model as its first call.
-TEST(ConfiguredModel, TakesModelsApart) {
+TEST(SymbolicModel, TakesModelsApart) {
   Json inner = template_config();
   inner["name"] = "inner";
   inner["inbound_nodes"] = Json::parse(R"([[["first", 0, 0, {}]], [["other", 0, 0, {}]]])");
@@ -206,7 +206,7 @@ TEST(ConfiguredModel, TakesModelsApart) {
                {input("in", "[null, 7]"), dense("first", 4, R"([[["in", 0, 0, {}]]])"),
                 dense("other", 4, R"([[["in", 0, 0, {}]]])"), inner, dense("end", 1, R"([[["inner", 2, 0, {}]]])")},
                R"([["in", 0, 0]])", R"([["inner", 1, 0], ["end", 0, 0]])");
-  const ConfiguredModel opened = model_from_config(model);
+  const SymbolicModel opened = model_from_config(model);
   EXPECT_THAT(groups_of(opened), ElementsAre("first first layers/dense", "other other layers/dense_1",
                                              "inner inner_first layers/model/layers/dense",
                                              "inner second layers/model/layers/dense_1", "end end layers/dense_2"));
@@ -220,7 +220,7 @@ TEST(ConfiguredModel, TakesModelsApart) {
   EXPECT_EQ(network_config(flat_keras_model(network, "outer"))["config"]["layers"].size(), 6U);
 }
 
-TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {
+TEST(SymbolicModel, IsTheTemplateOfAnOldParallelModel) {
   Json inner = template_config();
   inner["name"] = "template";
   inner["inbound_nodes"] = Json::parse(R"([[["lambda_1", 0, 0, {}]], [["lambda_2", 0, 0, {}]]])");
@@ -240,7 +240,7 @@ TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {
                     R"([["x", 0, 0]])", R"([["second", 0, 0]])");
   };
   for (const char* const key : {"i", "idx"}) {  // multi_gpu_model's and make_parallel's
-    const ConfiguredModel opened = model_from_config(model(key, 1));
+    const SymbolicModel opened = model_from_config(model(key, 1));
     EXPECT_EQ(opened.name, "template");
     EXPECT_THAT(groups_of(opened),
                 ElementsAre("template first layers/model/layers/dense", "template second layers/model/layers/dense_1"));
@@ -250,7 +250,7 @@ TEST(ConfiguredModel, IsTheTemplateOfAnOldParallelModel) {
   EXPECT_ERROR(InputError, "layer 'lambda_1' is of class Lambda; known are", model_from_config(model("i", 2)));
 }
 
-TEST(ConfiguredModel, SaysWhatIsWrong) {
+TEST(SymbolicModel, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "the model is of class Mine; known are Functional, Model and Sequential",
                model_from_config({{"class_name", "Mine"}, {"config", Json::object()}}));
   EXPECT_ERROR(InputError, "none that Keras writes", model_from_config(Json::array()));
@@ -276,14 +276,14 @@ TEST(ConfiguredModel, SaysWhatIsWrong) {
                broken("/config/layers/0/config/batch_input_shape", {nullptr, 4, 4}));
 }
 
-TEST(ConfiguredModel, RunsNoCodeOfAFile) {
+TEST(SymbolicModel, RunsNoCodeOfAFile) {
   Json model = template_config();
   model["config"]["layers"][1]["class_name"] = "Lambda";
   model["config"]["layers"][1]["config"]["function"] = {"4wEAAAA=\n", nullptr, nullptr};
   EXPECT_ERROR(InputError, "layer 'first' is of class Lambda; known are", model_from_config(model));
 }
 
-TEST(ConfiguredModel, ChecksSizesBeforeTheyAreUsed) {
+TEST(SymbolicModel, ChecksSizesBeforeTheyAreUsed) {
   const auto with_input = [](const char* shape) {
     Json model = template_config();
     model["config"]["layers"][0] = input("x", shape);
@@ -301,7 +301,7 @@ TEST(ConfiguredModel, ChecksSizesBeforeTheyAreUsed) {
                model_from_config(wide));
 }
 
-TEST(ConfiguredModel, RefusesValuesOfOtherTypes) {
+TEST(SymbolicModel, RefusesValuesOfOtherTypes) {
   const auto broken = [](const char* path, Json value) {
     Json model = template_config();
     model[Json::json_pointer(path)] = std::move(value);
@@ -321,7 +321,7 @@ Json as_layer(Json model, const char* nodes) {
   return model;
 }
 
-TEST(ConfiguredModel, RefusesOneThatIsALayerOfItself) {
+TEST(SymbolicModel, RefusesOneThatIsALayerOfItself) {
   Json outer = template_config();
   Json inner = as_layer(template_config(), R"([[["first", 0, 0, {}]]])");
   inner["shared_object_id"] = 1;
@@ -333,7 +333,7 @@ TEST(ConfiguredModel, RefusesOneThatIsALayerOfItself) {
 }
 
 // Each calls the one inside twice: a few thousand bytes that describe 2^40 layers.
-TEST(ConfiguredModel, RefusesMoreCallsThanAnyModelHas) {
+TEST(SymbolicModel, RefusesMoreCallsThanAnyModelHas) {
   Json model = model_of("Model", "m", {input("x", "[null, 3]"), dense("d", 3, R"([[["x", 0, 0, {}]]])")},
                         R"([["x", 0, 0]])", R"([["d", 0, 0]])");
   for (int depth = 0; depth < 30; ++depth)

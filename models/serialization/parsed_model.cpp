@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/config_model.h"
+#include "lockstep/models/serialization/parsed_model.h"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@ namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using References = std::vector<ConfigReference>;
+using References = std::vector<ParsedReference>;
 
 bool is_model(const std::string& class_name) {
   return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
@@ -26,7 +26,7 @@ bool is_reference(const Json& value) {
          value[2].is_number_integer() && value[1] >= 0 && value[2] >= 0;
 }
 
-ConfigReference reference_of(const Json& value) {
+ParsedReference reference_of(const Json& value) {
   return {
       .layer = value[0].get<std::string>(), .call = value[1].get<std::size_t>(), .result = value[2].get<std::size_t>()};
 }
@@ -37,7 +37,7 @@ bool says_nothing(const Json& value) {
   return value.is_structured() && std::ranges::all_of(value, says_nothing);
 }
 
-void read_arguments(const std::string& layer, const Json& arguments, ConfigCall& call) {
+void read_arguments(const std::string& layer, const Json& arguments, ParsedCall& call) {
   for (const auto& [key, value] : arguments.items()) {
     if (key == "training" && value.is_boolean())
       call.training = value.get<bool>();
@@ -49,7 +49,7 @@ void read_arguments(const std::string& layer, const Json& arguments, ConfigCall&
 }
 
 /// Adds the tensors among the arguments of a call in Keras 3's form.
-void add_tensors(const ConfigLayer& called, const Json& value, References& found) {
+void add_tensors(const ParsedLayer& called, const Json& value, References& found) {
   const std::string& layer = called.name;
   if (value.is_object() && value.value("class_name", "") == "__keras_tensor__") {
     const Json& history = value.at("config").at("keras_history");
@@ -66,13 +66,13 @@ void add_tensors(const ConfigLayer& called, const Json& value, References& found
   }
 }
 
-ConfigCall read_call(const ConfigLayer& called, const Json& node) {
+ParsedCall read_call(const ParsedLayer& called, const Json& node) {
   const std::string& layer = called.name;
   require<InputError>(!called.class_name.ends_with("OpLambda"),
                       "layer '{}' of class {} is a function of TensorFlow, such as x * 2: those cannot be read; build "
                       "the model of layers alone",
                       layer, called.class_name);
-  ConfigCall call;
+  ParsedCall call;
   if (node.is_object()) {
     add_tensors(called, node.at("args"), call.inputs);
     read_arguments(layer, node.at("kwargs"), call);
@@ -100,16 +100,16 @@ void add_ends(const Json& value, References& found) {
   }
 }
 
-ConfigLayer read_layer(const Json& layer) {
+ParsedLayer read_layer(const Json& layer) {
   const Json& values = layer.at("config");
   std::string name = layer.contains("name") ? layer["name"].get<std::string>()
                      : values.is_object()   ? values.at("name").get<std::string>()
                                             : "sequential";
-  ConfigLayer result{.name = std::move(name),
+  ParsedLayer result{.name = std::move(name),
                      .class_name = layer.at("class_name").get<std::string>(),
                      .values = std::make_shared<const Json>(values)};
   if (layer.contains("shared_object_id")) result.shared_id = layer["shared_object_id"].get<std::int64_t>();
-  if (is_model(result.class_name)) result.model = std::make_shared<const ConfigModel>(read_config_model(layer));
+  if (is_model(result.class_name)) result.model = std::make_shared<const ParsedModel>(parse_model_config(layer));
   if (layer.contains("inbound_nodes"))
     for (const Json& node : layer["inbound_nodes"]) result.calls.push_back(read_call(result, node));
   return result;
@@ -131,11 +131,11 @@ class CallCounts {
     }
   }
 
-  void correct_call(ConfigReference& reference) const { correct(reference, in_calls_); }
-  void correct_end(ConfigReference& reference) const { correct(reference, in_ends_); }
+  void correct_call(ParsedReference& reference) const { correct(reference, in_calls_); }
+  void correct_end(ParsedReference& reference) const { correct(reference, in_ends_); }
 
  private:
-  static void correct(ConfigReference& reference, const std::set<std::string>& counted) {
+  static void correct(ParsedReference& reference, const std::set<std::string>& counted) {
     if (reference.call > 0 && counted.contains(reference.layer)) --reference.call;
   }
 
@@ -143,22 +143,22 @@ class CallCounts {
   std::set<std::string> in_ends_;
 };
 
-ConfigModel read_functional(const Json& config) {
-  ConfigModel model{.name = config.value("name", "functional")};
+ParsedModel read_functional(const Json& config) {
+  ParsedModel model{.name = config.value("name", "functional")};
   const CallCounts counts(config.at("layers"));
   for (const Json& layer : config.at("layers")) {
     model.layers.push_back(read_layer(layer));
-    for (ConfigCall& call : model.layers.back().calls)
-      for (ConfigReference& reference : call.inputs) counts.correct_call(reference);
+    for (ParsedCall& call : model.layers.back().calls)
+      for (ParsedReference& reference : call.inputs) counts.correct_call(reference);
   }
   add_ends(config.at("input_layers"), model.inputs);
   add_ends(config.at("output_layers"), model.outputs);
-  for (ConfigReference& output : model.outputs) counts.correct_end(output);
+  for (ParsedReference& output : model.outputs) counts.correct_end(output);
   return model;
 }
 
 /// An input for a Sequential model that begins with another layer.
-ConfigLayer input_before(const ConfigLayer& first, const Json& config) {
+ParsedLayer input_before(const ParsedLayer& first, const Json& config) {
   Json values{{"name", first.name + "_input"}};
   for (const char* key : {"batch_input_shape", "batch_shape"})
     if (first.values->is_object() && first.values->contains(key)) values["batch_shape"] = (*first.values)[key];
@@ -168,9 +168,9 @@ ConfigLayer input_before(const ConfigLayer& first, const Json& config) {
   return {.name = first.name + "_input", .class_name = "InputLayer", .values = std::make_shared<const Json>(values)};
 }
 
-ConfigModel read_sequential(const Json& config) {
+ParsedModel read_sequential(const Json& config) {
   // Until Keras 2.2.2 the config is the list of layers.
-  ConfigModel model{.name = config.is_object() ? config.value("name", "sequential") : "sequential"};
+  ParsedModel model{.name = config.is_object() ? config.value("name", "sequential") : "sequential"};
   for (const Json& layer : config.is_object() ? config.at("layers") : config) model.layers.push_back(read_layer(layer));
   require<InputError>(!model.layers.empty(), "the Sequential model '{}' has no layers", model.name);
   if (model.layers.front().class_name != "InputLayer")
@@ -184,7 +184,7 @@ ConfigModel read_sequential(const Json& config) {
 
 /// Whether a layer cuts one of so many parts from a batch, as multi_gpu_model's and make_parallel's do. Told by what it
 /// gives its function, which is never run.
-bool is_slice(const ConfigLayer& layer, std::size_t parts) {
+bool is_slice(const ParsedLayer& layer, std::size_t parts) {
   if (layer.class_name != "Lambda" || !layer.values->is_object()) return false;
   const Json arguments = layer.values->value("arguments", Json());
   if (!arguments.is_object() || arguments.value("parts", Json()) != parts) return false;
@@ -193,38 +193,38 @@ bool is_slice(const ConfigLayer& layer, std::size_t parts) {
 }
 
 /// Whether it puts the parts of a batch together again.
-bool is_join(const ConfigLayer& layer, std::size_t parts) {
+bool is_join(const ParsedLayer& layer, std::size_t parts) {
   return layer.class_name == "Concatenate" && layer.values->value("axis", -1) == 0 && layer.calls.size() == 1 &&
          layer.calls.front().inputs.size() == parts;
 }
 
 }  // namespace
 
-ConfigModel read_config_model(const Json& model) {
+ParsedModel parse_model_config(const Json& model) {
   const std::string class_name = model.at("class_name").get<std::string>();
   require<InputError>(is_model(class_name), "the model is of class {}; known are Functional, Model and Sequential",
                       class_name);
   const Json& config = model.at("config");
-  ConfigModel read = class_name == "Sequential" ? read_sequential(config) : read_functional(config);
+  ParsedModel read = class_name == "Sequential" ? read_sequential(config) : read_functional(config);
   read.trainable = !config.is_object() || config.value("trainable", true);
   return read;
 }
 
-const ConfigLayer* template_of_replicas(const ConfigModel& model) {
+const ParsedLayer* template_of_replicas(const ParsedModel& model) {
   const auto found =
-      std::ranges::find_if(model.layers, [](const ConfigLayer& layer) { return layer.model != nullptr; });
+      std::ranges::find_if(model.layers, [](const ParsedLayer& layer) { return layer.model != nullptr; });
   if (found == model.layers.end() || found->calls.size() < 2) return nullptr;
   const std::size_t parts = found->calls.size();
-  std::map<std::string_view, const ConfigLayer*> layers;
-  for (const ConfigLayer& layer : model.layers) layers.emplace(layer.name, &layer);
+  std::map<std::string_view, const ParsedLayer*> layers;
+  for (const ParsedLayer& layer : model.layers) layers.emplace(layer.name, &layer);
   const auto reads = [&](const References& references, const auto& kind) {
-    return std::ranges::all_of(references, [&](const ConfigReference& reference) {
+    return std::ranges::all_of(references, [&](const ParsedReference& reference) {
       const auto layer = layers.find(reference.layer);
       return layer != layers.end() && kind(*layer->second, parts);
     });
   };
-  const auto reads_slices = [&](const ConfigCall& call) { return reads(call.inputs, is_slice); };
-  const auto is_known = [&](const ConfigLayer& layer) {
+  const auto reads_slices = [&](const ParsedCall& call) { return reads(call.inputs, is_slice); };
+  const auto is_known = [&](const ParsedLayer& layer) {
     return &layer == &*found || layer.class_name == "InputLayer" || is_slice(layer, parts) || is_join(layer, parts);
   };
   const bool parallel = std::ranges::all_of(model.layers, is_known) &&
