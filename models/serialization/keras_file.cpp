@@ -1,5 +1,3 @@
-#include "lockstep/models/serialization/keras_file.h"
-
 #include <array>
 #include <chrono>
 #include <span>
@@ -9,14 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/graph/network.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/serialization/zip_file.h>
-#include <lockstep/runtime/core/atomic_file.h>
+
+// Keras 3's `.keras` files of whole models: a zip archive of metadata.json, config.json and model.weights.h5.
 
 namespace lockstep {
 namespace {
@@ -66,10 +69,8 @@ void write_training(hdf5::Writer& file, const Training& training) {
   file.add_attribute(optimizer_group, "name", snake_case(training.config.optimizer.config().rule.class_name));
 }
 
-}  // namespace
-
-void save_keras_file(const Network& network, const NestedModel& model, const std::optional<Training>& training,
-                     const std::string& path) {
+std::vector<std::byte> contents_of(const Network& network, const NestedModel& model,
+                                   const std::optional<Training>& training) {
   const std::string about = metadata();
   const NestedModel named = with_file_names(model, ConfigForm::keras_3);
   Json written = network_config(named);
@@ -82,13 +83,12 @@ void save_keras_file(const Network& network, const NestedModel& model, const std
   const std::vector<std::byte> image = weights.image();
   const std::array<ZipEntry, 3> entries{
       {{metadata_entry, bytes_of(about)}, {config_entry, bytes_of(config)}, {weights_entry, image}}};
-  if (network.strategy().is_chief()) write_file_atomically(path, make_zip(entries));
+  return make_zip(entries);
 }
 
-Json read_keras_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
+Json read_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
 
-void read_keras_weights(const std::string& path, const std::vector<SavedLayer>& layers,
-                        std::optional<Training>& training) {
+void set_weights(const std::string& path, const std::vector<SavedLayer>& layers, std::optional<Training>& training) {
   std::vector<WeightsGroup> groups;
   for (const SavedLayer& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
   const hdf5::Reader file(path, read_zip_entry(path, weights_entry));
@@ -100,5 +100,10 @@ void read_keras_weights(const std::string& path, const std::vector<SavedLayer>& 
   for (std::size_t i = 0; i < count; ++i) datasets.names.push_back(optimizer_dataset(i));
   training->config.optimizer = read_optimizer(file, optimizer_group, datasets, *training);
 }
+
+}  // namespace
+
+constexpr ModelFormat keras_format{
+    .extension = ".keras", .contents = contents_of, .read_config = read_config, .read_weights = set_weights};
 
 }  // namespace lockstep

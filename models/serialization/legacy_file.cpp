@@ -11,10 +11,13 @@
 
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 
 namespace lockstep {
 namespace {
@@ -207,10 +210,9 @@ OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
   return found;
 }
 
-}  // namespace
-
-void save_legacy_file(const Network& network, const NestedModel& model, const std::optional<Training>& training,
-                      const std::string& path) {
+/// As Keras 3 writes such files.
+std::vector<std::byte> contents_of(const Network& network, const NestedModel& model,
+                                   const std::optional<Training>& training) {
   const NestedModel named = with_file_names(model, ConfigForm::legacy_h5);
   const std::string config = network_config(named, ConfigForm::legacy_h5).dump();
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float) + config.size() +
@@ -233,10 +235,10 @@ void save_legacy_file(const Network& network, const NestedModel& model, const st
     file.add_attribute(group, "backend", std::string("lockstep"));
   }
   if (training) write_training(file, *training);
-  if (network.strategy().is_chief()) file.write_to(path);
+  return file.image();
 }
 
-Json read_legacy_config(const std::string& path) {
+Json read_config(const std::string& path) {
   const hdf5::Reader file(path);
   std::optional<Json> model = read_json(file, "model_config");
   require<InputError>(model.has_value(), "{}: holds no model: it has no attribute \"model_config\"{}", path,
@@ -249,8 +251,7 @@ Json read_legacy_config(const std::string& path) {
   return in_own_terms(*model, {.version = text("keras_version"), .backend = text("backend")});
 }
 
-void read_legacy_weights(const std::string& path, const std::vector<SavedLayer>& layers,
-                         std::optional<Training>& training) {
+void set_weights(const std::string& path, const std::vector<SavedLayer>& layers, std::optional<Training>& training) {
   const hdf5::Reader file(path);
   std::vector<Holder> holders;
   std::map<std::string, std::size_t> holder_of;
@@ -263,6 +264,16 @@ void read_legacy_weights(const std::string& path, const std::vector<SavedLayer>&
   read_holders(file, holders);
   if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);
 }
+
+}  // namespace
+
+/// Keras 2 until 2.12 wrote it in `.keras` files, too.
+constexpr ModelFormat legacy_h5_format{.extension = ".h5",
+                                       .other_extension = ".hdf5",
+                                       .recognizes = hdf5::is_hdf5,
+                                       .contents = contents_of,
+                                       .read_config = read_config,
+                                       .read_weights = set_weights};
 
 bool holds_legacy_weights(const hdf5::Reader& file) {
   return file.has_group(weights_group) || file.has_attribute("/", "layer_names");

@@ -1,5 +1,3 @@
-#include "lockstep/models/serialization/safetensors.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,9 +13,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/graph/network.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/json_text.h>
-#include <lockstep/runtime/core/atomic_file.h>
-#include <lockstep/strategy/core/replica_context.h>
+
+// The format safetensors: the header's length in 8 bytes, little-endian, a header in JSON that gives the type, the
+// shape and the place of the bytes of each tensor, and those bytes. Weights have the names "layer/variable".
 
 namespace lockstep {
 namespace {
@@ -27,11 +28,6 @@ static_assert(std::endian::native == std::endian::little, "the format's numbers 
 using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
-
-void check_outside_replica(const char* what) {
-  require<LogicError>(!current_context().in_replica(), "{} works on all replicas' weights; call it outside a replica",
-                      what);
-}
 
 /// A tensor of a file.
 struct Entry {
@@ -116,10 +112,7 @@ class File {
   std::map<std::string, Entry> entries_;
 };
 
-}  // namespace
-
-void save_safetensors(const Network& network, const std::string& path) {
-  check_outside_replica("save_weights");
+std::vector<std::byte> contents_of(const Network& network) {
   std::string text = "{";
   std::size_t end = 0;
   const std::vector<Variable> variables = network.variables();
@@ -143,11 +136,11 @@ void save_safetensors(const Network& network, const std::string& path) {
     std::memcpy(out, values.data(), values.size() * sizeof(float));
     out += values.size() * sizeof(float);
   }
-  if (network.strategy().is_chief()) write_file_atomically(path, bytes);
+  return bytes;
 }
 
-void load_safetensors(const Network& network, const std::string& path) {
-  check_outside_replica("load_weights");
+/// The file must have all weights and no others.
+void load(const Network& network, const std::string& path) {
   File file(path);
   std::map<std::string, Entry> left = file.entries();
   std::vector<std::pair<Variable, Tensor>> values;
@@ -165,5 +158,9 @@ void load_safetensors(const Network& network, const std::string& path) {
                       left.empty() ? "" : left.begin()->first);
   for (const auto& [variable, value] : values) variable.assign(value);
 }
+
+}  // namespace
+
+constexpr WeightsFormat safetensors_format{.extension = ".safetensors", .contents = contents_of, .load = load};
 
 }  // namespace lockstep

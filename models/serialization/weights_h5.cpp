@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 
 #include <lockstep/models/layers/naming.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
-#include <lockstep/models/serialization/safetensors.h>
 
 namespace lockstep {
 namespace {
@@ -191,11 +191,6 @@ Tensor read_variable(const hdf5::Reader& file, const WeightsGroup& group, std::s
   return value;
 }
 
-void check_outside_replica(const char* what) {
-  require<LogicError>(!current_context().in_replica(), "{} works on all replicas' weights; call it outside a replica",
-                      what);
-}
-
 }  // namespace
 
 void write_weights(hdf5::Writer& file, const NestedModel& model) {
@@ -226,22 +221,26 @@ void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& all
   for (const auto& [variable, value] : values) variable.assign(value);
 }
 
-void save_weights(const Network& network, const std::string& path) {
-  if (path.ends_with(".safetensors")) return save_safetensors(network, path);
-  check_outside_replica("save_weights");
+namespace {
+
+std::vector<std::byte> contents_of(const Network& network) {
   hdf5::Writer file(static_cast<std::size_t>(network.count_params()) * sizeof(float));
   write_weights(file, keras_model(network, ""));
-  if (network.strategy().is_chief()) file.write_to(path);  // the others have helped to read the variables
+  return file.image();
 }
 
-void load_weights(const Network& network, const std::string& path) {
-  if (path.ends_with(".safetensors")) return load_safetensors(network, path);
-  check_outside_replica("load_weights");
+/// The state of Keras' optimizer and random generators is passed over. Legacy files of weights or whole models are
+/// read, too, and files that have the layers of models in this one as its own.
+void load(const Network& network, const std::string& path) {
   const hdf5::Reader file(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
   const std::vector<WeightsGroup> nested = Groups(keras_model(network, "")).layers();
   const std::vector<WeightsGroup> flat = Groups(flat_keras_model(network, "")).layers();
   read_weights(file, !has_all(file, nested) && has_all(file, flat) ? flat : nested);
 }
+
+}  // namespace
+
+constexpr WeightsFormat weights_h5_format{.extension = ".weights.h5", .contents = contents_of, .load = load};
 
 }  // namespace lockstep

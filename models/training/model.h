@@ -138,7 +138,7 @@ class Model {
   void set_weights(const std::vector<Tensor>& weights) const;
   /// The whole model, as save_model() does.
   void save(const std::string& path) const;
-  /// Keras 3's `.weights.h5`, or a `.safetensors` file. Written whole or not at all. Throws InputError naming the file.
+  /// In the format that the name says, else as `.weights.h5`. Whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
   /// Throws InputError naming file, layer and both shapes when the file does not fit this model, which then keeps its
   /// weights.

@@ -1,51 +1,35 @@
 #include "lockstep/models/training/model_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/data/deflate.h>
-#include <lockstep/models/serialization/hdf5_file.h>
-#include <lockstep/models/serialization/keras_file.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_order.h>
-#include <lockstep/models/serialization/legacy_file.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model_state.h>
-#include <lockstep/strategy/core/replica_context.h>
+#include <lockstep/runtime/core/atomic_file.h>
 
 namespace lockstep {
 namespace {
 
-/// How files of one extension are written and read.
-struct Format {
-  void (*save)(const Network&, const NestedModel&, const std::optional<Training>&, const std::string& path);
-  nlohmann::ordered_json (*read_config)(const std::string& path);
-  void (*read_weights)(const std::string& path, const std::vector<SavedLayer>&, std::optional<Training>&);
-};
-
-constexpr Format keras{save_keras_file, read_keras_config, read_keras_weights};
-constexpr Format legacy{save_legacy_file, read_legacy_config, read_legacy_weights};
-
 /// Throws InvalidArgument for an extension that stands for no format.
-const Format& format_of(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension();
-  if (extension == ".keras") return keras;
-  require(
-      extension == ".h5" || extension == ".hdf5",
-      "{}: the extension of a model's file says its format: .keras, or .h5 or .hdf5 for Keras' legacy one, got {:?}",
-      path, extension);
-  return legacy;
+const ModelFormat& format_of(const std::string& path) {
+  const ModelFormat* const format = model_format_of(path);
+  require(format != nullptr, "{}: the extension of a model's file says its format: {}", path, model_extensions());
+  return *format;
 }
 
-/// As the extension says, but for what Keras 2 until 2.12 wrote in a `.keras` file: the legacy format.
-const Format& format_to_read(const std::string& path) {
-  const Format& format = format_of(path);
-  return hdf5::is_hdf5(path) ? legacy : format;
-}
-
-void check_outside_replica(const char* what) {
-  require<LogicError>(!current_context().in_replica(), "{} works on all replicas' weights; call it outside a replica",
-                      what);
+/// As the contents say, or else the extension.
+const ModelFormat& format_to_read(const std::string& path) {
+  const ModelFormat& named = format_of(path);
+  const auto is_of = [&](const ModelFormat* format) { return format->recognizes && format->recognizes(path); };
+  const auto found = std::ranges::find_if(model_formats, is_of);
+  return found == model_formats.end() ? named : **found;
 }
 
 void add_trained(const Layer& layer, std::vector<Variable>& variables) {
@@ -88,17 +72,19 @@ void limit_weights(const std::vector<SavedLayer>& layers, const std::string& pat
 }  // namespace
 
 void Model::save(const std::string& path) const {
-  const Format& format = format_of(path);
+  const ModelFormat& format = format_of(path);
   check_outside_replica("save_model");
   const State& saved = state_->saved();
   const NestedModel model = saved_keras_model(saved.network, saved.name);
-  format.save(saved.network, model, training_of(state_->compiled ? *state_ : saved, model), path);
+  const std::vector<std::byte> contents =
+      format.contents(saved.network, model, training_of(state_->compiled ? *state_ : saved, model));
+  if (saved.network.strategy().is_chief()) write_file_atomically(path, contents);
 }
 
 void save_model(const Model& model, const std::string& path) { model.save(path); }
 
 Model load_model(const std::string& path, const LoadOptions& options) {
-  const Format& format = format_to_read(path);
+  const ModelFormat& format = format_to_read(path);
   check_outside_replica("load_model");
   try {
     const nlohmann::ordered_json config = format.read_config(path);

@@ -1,4 +1,4 @@
-#include <lockstep/models/serialization/weights_h5.h>
+#include <lockstep/models/serialization/file_formats.h>
 
 #include "fuzz_target.h"
 #include "small_network.h"

@@ -300,9 +300,10 @@ Rows callback_rows() {
   return {
       misuse<InvalidArgument>("ReduceLROnPlateau", "a factor of 1", "ReduceLROnPlateau needs a factor below 1, got 1",
                               [] { ReduceLROnPlateau({.factor = 1}); }),
-      misuse<InvalidArgument>("ModelCheckpoint", "another ending",
-                              "ModelCheckpoint saves weights: the name must end in .weights.h5, got m.h5",
-                              [] { ModelCheckpoint("m.h5"); }),
+      misuse<InvalidArgument>(
+          "ModelCheckpoint", "another ending",
+          "ModelCheckpoint saves weights: the name must end in .weights.h5 or .safetensors, got m.h5",
+          [] { ModelCheckpoint("m.h5"); }),
       misuse<InvalidArgument>("ModelCheckpoint", "saving after 0 steps",
                               "ModelCheckpoint needs a save_freq of at least 1, got 0",
                               [] { ModelCheckpoint("a.weights.h5", {.save_freq = 0}); }),

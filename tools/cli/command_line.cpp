@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/strategy/collective/cross_device_ops.h>
 
 #include "nearest_name.h"
@@ -117,7 +118,7 @@ void add_result_option(CLI::App& command, bool& json) {
 
 void add_options(CLI::App& command, TrainedModelOptions& options) {
   command.add_option("--model", options.model, model_or_file_names() + " (default minigooglenet)");
-  command.add_option("--weights", options.weights, "of a model that is no file (.weights.h5 or .safetensors)");
+  command.add_option("--weights", options.weights, fmt::format("of a model that is no file ({})", weights_extensions()));
   add_options(command, options.data);
   add_options(command, options.replicas);
   add_precision_option(command, options.dtype_policy);
@@ -170,10 +171,10 @@ void add_options(CLI::App& command, UpdateOptions& options) {
 }
 
 void add_output_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--weights", options.weights, "start from these weights (.weights.h5 or .safetensors)");
+  command.add_option("--weights", options.weights, fmt::format("start from these weights ({})", weights_extensions()));
   command.add_option("--save", options.save,
-                     "write the trained weights (.weights.h5 or .safetensors), or the whole "
-                     "model for Keras (.keras or .h5)");
+                     fmt::format("write the trained weights ({}), or the whole model for Keras ({})",
+                                 weights_extensions(), model_extensions()));
   command.add_option(
       "--checkpoint", options.checkpoint,
       "keep best.weights.h5 (by the loss, of the test data if there are any) and last.weights.h5 in this "
@@ -297,9 +298,9 @@ void add_options(CLI::App& command, SummaryOptions& options) {
 }
 
 void add_options(CLI::App& command, ConvertOptions& options) {
-  command.add_option("IN", options.in, "a whole model (.keras, .h5) or weights alone (.weights.h5, .safetensors)")
+  command.add_option("IN", options.in, fmt::format("a whole model ({}) or weights alone ({})", model_extensions(), weights_extensions()))
       ->required();
-  command.add_option("OUT", options.out, "likewise; its ending says the format")->required();
+  command.add_option("OUT", options.out, "the same; its ending says the format")->required();
   command.add_option("--model", options.model, "of which IN has the weights: " + model_names());
   command.footer(
       "Weights alone become those of the --model, and can be written as a whole model. What multi_gpu_model nested in "

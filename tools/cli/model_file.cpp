@@ -1,15 +1,15 @@
 #include "model_file.h"
 
+#include <lockstep/models/serialization/file_formats.h>
+
 namespace lockstep::cli {
 
 void require_model_ending(const std::string& file, const std::string& option) {
-  require(file.ends_with(".h5") || file.ends_with(".safetensors") || file.ends_with(".keras"),
-          "{} {}: the name must end in .weights.h5, .safetensors, .keras or .h5", option, file);
+  require(weights_format_of(file) || model_format_of(file), "{} {}: the name must end in {}", option, file,
+          all_extensions());
 }
 
-bool holds_weights_alone(const std::string& file) {
-  return file.ends_with(".weights.h5") || file.ends_with(".safetensors");
-}
+bool holds_weights_alone(const std::string& file) { return weights_format_of(file) != nullptr; }
 
 void save_by_name(const Model& model, const std::string& file) {
   if (holds_weights_alone(file)) return model.save_weights(file);

@@ -6,8 +6,8 @@
 
 namespace lockstep::cli {
 
-/// Throws InvalidArgument unless the name's ending is one of .weights.h5, .safetensors, .keras and .h5. `option` is
-/// what the name was given as.
+/// Throws InvalidArgument unless the name ends in the extension of a format (file_formats.h). `option` is what the name
+/// was given as.
 void require_model_ending(const std::string& file, const std::string& option);
 
 /// Whether a file of such a name holds weights alone, not a whole model.

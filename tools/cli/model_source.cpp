@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <future>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/matmul/dense.h>
 #include <lockstep/models/metrics/accuracy.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/loss_config.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/core/logging.h>
@@ -75,10 +77,12 @@ std::future<void> first_product(const Strategy& strategy) {
 
 }  // namespace
 
-std::string model_or_file_names() { return model_names() + ", or a saved model (.keras or .h5)"; }
+std::string model_or_file_names() {
+  return fmt::format("{}, or a saved model ({})", model_names(), model_extensions());
+}
 
 bool is_model_file(const std::string& model) {
-  return !holds_weights_alone(model) && (model.ends_with(".keras") || model.ends_with(".h5"));
+  return !holds_weights_alone(model) && model_format_of(model) != nullptr;
 }
 
 void check_model(const std::string& model, const ReplicaOptions& replicas) {

@@ -11,6 +11,7 @@
 #include "output_file.h"
 
 namespace lockstep::cli {
+
 bool TrainOptions::has_backup() const {
   return std::filesystem::is_directory(backup_folder()) && !std::filesystem::is_empty(backup_folder());
 }

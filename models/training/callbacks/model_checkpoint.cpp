@@ -5,6 +5,7 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {
@@ -24,8 +25,8 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, const ModelCheckpointOpti
       options_(options),
       monitor_(options.monitor, options.mode),
       best_(options.initial_value_threshold) {
-  require(filepath_.ends_with(".weights.h5"), "ModelCheckpoint saves weights: the name must end in .weights.h5, got {}",
-          filepath_);
+  require(weights_format_of(filepath_) != nullptr, "ModelCheckpoint saves weights: the name must end in {}, got {}",
+          weights_extensions(), filepath_);
   require(!options.save_freq || *options.save_freq >= 1, "ModelCheckpoint needs a save_freq of at least 1, got {}",
           options.save_freq.value_or(0));
 }

@@ -24,9 +24,9 @@ struct ModelCheckpointOptions {
 /// Saves the model's weights.
 class ModelCheckpoint final : public Callback {
  public:
-  /// `filepath` ends in ".weights.h5"; {epoch} and, with save_freq, {batch} in it stand for their numbers from 1, the
-  /// name of a value for the value: "{epoch:02d}-{val_loss:.2f}.weights.h5". Folders are made as needed.
-  /// Throws InvalidArgument for another ending, or a save_freq below 1.
+  /// `filepath` has an extension of weights_formats; in it {epoch} and, with save_freq, {batch} stand for their numbers
+  /// from 1, the name of a value for the value: "{epoch:02d}-{val_loss:.2f}.weights.h5". Folders are made as needed.
+  /// Throws InvalidArgument for another extension, or a save_freq below 1.
   explicit ModelCheckpoint(std::string filepath, const ModelCheckpointOptions& options = {});
 
   /// Throws InvalidArgument when the mode is needed, automatic, and the model's metrics do not tell it.

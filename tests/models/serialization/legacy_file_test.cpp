@@ -4,10 +4,11 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_order.h>
-#include <lockstep/models/serialization/legacy_file.h>
 #include <lockstep/models/serialization/network_config.h>
-#include <lockstep/models/serialization/weights_h5.h>
+#include <lockstep/models/serialization/optimizer_variables.h>
+#include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model.h>
 
 namespace lockstep {
@@ -60,10 +61,10 @@ TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
                  inner ? std::vector<std::string>{"second", "first"} : std::vector<std::string>{"first", "second"});
       load_weights(own, path);
       EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << outer << inner;
-      const SymbolicModel opened = model_from_config(read_legacy_config(path));
+      const SymbolicModel opened = model_from_config(legacy_h5_format.read_config(path));
       const Network network(opened.inputs, opened.outputs, 0);
       std::optional<Training> none;
-      read_legacy_weights(path, opened.layers, none);
+      legacy_h5_format.read_weights(path, opened.layers, none);
       EXPECT_THAT(weights_of(network), ElementsAre(1, 2)) << outer << inner;
     }
   }
@@ -105,7 +106,7 @@ TEST(LegacyFile, HasWeightsLastOfAModelDeepInsideThatDoesNotTrain) {
   write_file(path, config, {"second", "first"});
   load_weights(own, path);
   EXPECT_THAT(weights_of(own), ElementsAre(1, 2));
-  const ConfiguredModel opened = model_from_config(read_legacy_config(path));
+  const SymbolicModel opened = model_from_config(read_legacy_config(path));
   const Network network(opened.inputs, opened.outputs, 0);
   std::optional<Training> none;
   read_legacy_weights(path, opened.layers, none);

@@ -5,12 +5,10 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
+#include <lockstep/models/graph/network.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/dense.h>
-#include <lockstep/models/serialization/safetensors.h>
-#include <lockstep/models/serialization/weights_h5.h>
-#include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/models/serialization/file_formats.h>
 
 namespace lockstep {
 namespace {
@@ -39,23 +37,6 @@ class Safetensors : public testing::Test {
   test::TemporaryFolder folder_;
   const std::string file_ = folder_ / "model.safetensors";
 };
-
-// semantics 11.1: checkpoints move freely between numbers of replicas.
-TEST_F(Safetensors, GivesWeightsBackToOtherNumbersOfReplicas) {
-  const MirroredStrategy three(logical_cpus(3));
-  const Network saved = three.scope([] { return small_network(1); });
-  unsigned seed = 0;
-  for (const Variable& variable : saved.variables())
-    variable.assign(test::random_tensor(variable.shape(), seed++, 0.5, 1.5));
-  save_weights(saved, file_);
-  const MirroredStrategy two(logical_cpus(2));
-  const Network loaded = two.scope([] { return small_network(2); });
-  load_weights(loaded, file_);
-  for (std::size_t i = 0; i < saved.variables().size(); ++i) {
-    const Variable variable = loaded.variables()[i];
-    for (const Tensor& copy : variable.state().copies()) test::expect_same_bits(copy, saved.variables()[i].value());
-  }
-}
 
 TEST_F(Safetensors, HasTheFormatsLayout) {
   const Symbol x = Input({2});

@@ -15,6 +15,7 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
@@ -351,27 +352,6 @@ TEST_F(WeightsOfOneLayer, KeepsOddNamesInOneLine) {
               file.add_dataset("layers/a\nb/vars/0", std::vector<float>{1}, {1});
             }),
             file_ + ": has weights that the model lacks: group \"layers/a\\nb/vars\" has 1");
-}
-
-TEST_F(WeightsH5, KeepsTheOldFileWhenSavingFails) {
-  const Network network = small_model(1);
-  const std::string nowhere = folder_ / "none/model.weights.h5";
-  EXPECT_EQ(error_of<InputError>([&] { save_weights(network, nowhere); }),
-            nowhere + ": cannot be written: No such file or directory");
-  write_text(file_, "old");
-  EXPECT_THAT(error_of<InputError>([&] { save_weights(network, file_ + "/below"); }), HasSubstr("Not a directory"));
-  EXPECT_EQ(contents_of(file_), "old");
-  EXPECT_THAT(folder_.names(), ElementsAre("model.weights.h5"));
-}
-
-TEST_F(WeightsH5, IsForOutsideTheReplicas) {
-  const MirroredStrategy two(logical_cpus(2));
-  const Network network = two.scope([] { return small_model(1); });
-  EXPECT_THAT(error_of<LogicError>([&] { two.run([&] { save_weights(network, file_); }); }),
-              HasSubstr("call it outside a replica"));
-  EXPECT_THAT(error_of<LogicError>([&] { two.run([&] { load_weights(network, file_); }); }),
-              HasSubstr("call it outside a replica"));
-  EXPECT_THAT(folder_.names(), ElementsAre());
 }
 
 TEST_F(WeightsH5, AreReadAsTfKeras213WroteThem) {

@@ -174,10 +174,11 @@ TEST_F(KerasCallbacks, TheBestWeightsStayWhenTrainingStopsWithinAnEpoch) {
 }
 
 TEST_F(KerasCallbacks, ModelCheckpointSavesEverySoManySteps) {
-  const auto checkpoint =
-      std::make_shared<ModelCheckpoint>(folder_ / "{epoch}-{batch}.weights.h5", ModelCheckpointOptions{.save_freq = 3});
+  const auto checkpoint = std::make_shared<ModelCheckpoint>(folder_ / "{epoch}-{batch}.safetensors",
+                                                            ModelCheckpointOptions{.save_freq = 3});
   model_.fit(data_, {.epochs = 3, .callbacks = {checkpoint}});
-  EXPECT_THAT(folder_.names(), ElementsAre("2-1.weights.h5", "3-2.weights.h5"));
+  EXPECT_THAT(folder_.names(), ElementsAre("2-1.safetensors", "3-2.safetensors"));
+  EXPECT_NO_THROW(model_.load_weights(folder_ / "3-2.safetensors"));
 }
 
 TEST_F(KerasCallbacks, ModelCheckpointRefusesPathsItCannotUse) {

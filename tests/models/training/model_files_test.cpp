@@ -18,6 +18,7 @@
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/zip_file.h>
@@ -43,10 +44,11 @@ void randomize(const Model& model) {
     variable.assign(test::random_tensor(variable.shape(), seed++, 0.5, 1.5));
 }
 
-class ModelFiles : public testing::TestWithParam<const char*> {
+class ModelFiles : public testing::TestWithParam<const ModelFormat*> {
  protected:
   test::TemporaryFolder folder_;
-  const std::string file_ = folder_ / (std::string("model") + GetParam());
+  const std::string name_ = "model" + std::string(GetParam()->extension);
+  const std::string file_ = folder_ / name_;
 };
 
 // semantics 11.1: checkpoints move freely between numbers of replicas.
@@ -206,12 +208,12 @@ TEST_P(ModelFiles, NameWhatIsWrong) {
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_model(file_));
   test::write_text(file_, "text");
   EXPECT_ERROR(InputError, file_ + ": ", load_model(file_));
-  EXPECT_ERROR(InputError, "nowhere", save_model(small_model(), folder_ / "nowhere/model" + GetParam()));
+  EXPECT_ERROR(InputError, "nowhere", save_model(small_model(), folder_ / ("nowhere/" + name_)));
   const MirroredStrategy two(logical_cpus(2));
   EXPECT_ERROR(LogicError, "call it outside a replica", two.run([&] { load_model(file_); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, ModelFiles, testing::Values(".keras", ".h5"));
+INSTANTIATE_TEST_SUITE_P(Formats, ModelFiles, testing::ValuesIn(model_formats));
 
 // Keras 2 until 2.12 wrote the legacy format in every file.
 TEST(ModelFileFormats, OfAKerasFileCanBeTheLegacyOne) {

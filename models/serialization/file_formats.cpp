@@ -1,0 +1,64 @@
+#include "lockstep/models/serialization/file_formats.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/models/graph/network.h>
+#include <lockstep/runtime/core/atomic_file.h>
+
+namespace lockstep {
+namespace {
+
+std::string extensions_of(const auto&... tables) {
+  std::vector<std::string_view> extensions;
+  const auto add = [&](const auto& formats) {
+    for (const auto* format : formats) extensions.push_back(format->extension);
+  };
+  (add(tables), ...);
+  const std::string_view last = extensions.back();
+  extensions.pop_back();
+  return fmt::format("{} or {}", fmt::join(extensions, ", "), last);
+}
+
+const WeightsFormat& weights_format_or_usual(std::string_view path) {
+  const WeightsFormat* const named = weights_format_of(path);
+  return named == nullptr ? *weights_formats.front() : *named;
+}
+
+}  // namespace
+
+const WeightsFormat* weights_format_of(std::string_view path) {
+  const auto found =
+      std::ranges::find_if(weights_formats, [&](const auto* format) { return path.ends_with(format->extension); });
+  return found == weights_formats.end() ? nullptr : *found;
+}
+
+const ModelFormat* model_format_of(std::string_view path) {
+  const auto found = std::ranges::find_if(model_formats, [&](const auto* format) {
+    return path.ends_with(format->extension) || path.ends_with(format->other_extension);
+  });
+  return found == model_formats.end() ? nullptr : *found;
+}
+
+std::string weights_extensions() { return extensions_of(weights_formats); }
+std::string model_extensions() { return extensions_of(model_formats); }
+std::string all_extensions() { return extensions_of(weights_formats, model_formats); }
+
+void check_outside_replica(std::string_view what) {
+  require<LogicError>(!current_context().in_replica(), "{} works on all replicas' weights; call it outside a replica",
+                      what);
+}
+
+void save_weights(const Network& network, const std::string& path) {
+  check_outside_replica("save_weights");
+  const std::vector<std::byte> contents = weights_format_or_usual(path).contents(network);
+  if (network.strategy().is_chief()) write_file_atomically(path, contents);
+}
+
+void load_weights(const Network& network, const std::string& path) {
+  check_outside_replica("load_weights");
+  weights_format_or_usual(path).load(network, path);
+}
+
+}  // namespace lockstep
