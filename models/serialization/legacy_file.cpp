@@ -90,14 +90,15 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values)
   }
 }
 
-/// Adds whether each of them trains, for a layer or those of a model: none does in a model that does not as a whole.
-void add_trained(const Json& layer, bool within_trained, std::vector<bool>& trained) {
+/// Adds whether each of them trains, for a layer or those of models in models, as Keras 3 has it: by what the outer
+/// one, which is a layer of the file's model, and the layers say, not models in between.
+void add_trained(const Json& layer, bool outer_trains, std::vector<bool>& trained) {
   static const Json none = Json::object();
   const Json& options = layer.is_object() && layer.contains("config") ? layer["config"] : none;
   if (!options.is_object() || (layer.is_object() && layer.value("class_name", Json()) == "InputLayer")) return;
-  const bool trains = within_trained && options.value("trainable", Json()) != false;
-  if (!options.contains("layers")) return trained.push_back(trains);
-  for (const Json& inner : options["layers"]) add_trained(inner, trains, trained);
+  if (!options.contains("layers"))
+    return trained.push_back(outer_trains && options.value("trainable", Json()) != false);
+  for (const Json& inner : options["layers"]) add_trained(inner, outer_trains, trained);
 }
 
 /// By group, which layers train, if the file says what its model is. What the outermost model says does not count.
@@ -108,7 +109,8 @@ std::map<std::string, std::vector<bool>> trained_layers(const hdf5::Reader& file
   for (const Json& layer : config.is_object() ? config.value("layers", Json::array()) : Json::array()) {
     const Json options = layer.is_object() ? layer.value("config", Json::object()) : Json::object();
     if (const Json name = options.is_object() ? options.value("name", Json()) : Json(); name.is_string())
-      add_trained(layer, true, trained[fmt::format("{}/{}", weights_group, name.get<std::string>())]);
+      add_trained(layer, options.value("trainable", Json()) != false,
+                  trained[fmt::format("{}/{}", weights_group, name.get<std::string>())]);
   }
   return trained;
 }

@@ -91,8 +91,8 @@ TEST(LegacyFile, GivesTheOrderInWhichItsOwnModelTrains) {
   }
 }
 
-// A model within a model, which does not train while what it is in does.
-TEST(LegacyFile, HasWeightsLastOfAModelDeepInsideThatDoesNotTrain) {
+// In Keras 3; a model that is set not to train sets its layers so, which may be set to train again.
+TEST(LegacyFile, HasWeightsFirstOfLayersThatTrainInAModelDeepInsideThatDoesNot) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "model.h5";
   const Symbol a = Input({1}, "a");
@@ -101,16 +101,21 @@ TEST(LegacyFile, HasWeightsLastOfAModelDeepInsideThatDoesNotTrain) {
   const Model pair(b, Dense({.units = 1, .use_bias = false, .name = "second"})(inner(b)), {.name = "pair"});
   const Symbol x = Input({1}, "x");
   const Network own(x, pair(x), 0);
-  Json config = network_config(keras_model(own, "outer"), ConfigForm::legacy_h5);
-  config["config"]["layers"][1]["config"]["layers"][1]["config"]["trainable"] = false;
-  write_file(path, config, {"second", "first"});
-  load_weights(own, path);
-  EXPECT_THAT(weights_of(own), ElementsAre(1, 2));
-  const SymbolicModel opened = model_from_config(read_legacy_config(path));
-  const Network network(opened.inputs, opened.outputs, 0);
-  std::optional<Training> none;
-  read_legacy_weights(path, opened.layers, none);
-  EXPECT_THAT(weights_of(network), ElementsAre(1, 2));
+  for (const bool first : {true, false}) {
+    Json config = network_config(keras_model(own, "outer"), ConfigForm::legacy_h5);
+    Json& inner_config = config["config"]["layers"][1]["config"]["layers"][1]["config"];
+    inner_config["trainable"] = false;
+    inner_config["layers"][1]["config"]["trainable"] = first;
+    write_file(path, config,
+               first ? std::vector<std::string>{"first", "second"} : std::vector<std::string>{"second", "first"});
+    load_weights(own, path);
+    EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << first;
+    const SymbolicModel opened = model_from_config(legacy_h5_format.read_config(path));
+    const Network network(opened.inputs, opened.outputs, 0);
+    std::optional<Training> none;
+    legacy_h5_format.read_weights(path, opened.layers, none);
+    EXPECT_THAT(weights_of(network), ElementsAre(1, 2)) << first;
+  }
 }
 
 }  // namespace
