@@ -8,7 +8,7 @@
 
 #include <isa-l/igzip_lib.h>
 
-#include <lockstep/models/data/deflate.h>
+#include <lockstep/models/files/deflate.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

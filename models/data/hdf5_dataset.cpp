@@ -1,6 +1,6 @@
 #include "lockstep/models/data/hdf5_dataset.h"
 
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

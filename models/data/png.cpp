@@ -5,8 +5,8 @@
 
 #include <png.h>
 
-#include <lockstep/models/data/deflate.h>
 #include <lockstep/models/data/image_codec.h>
+#include <lockstep/models/files/deflate.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <lockstep/models/serialization/object_config.h>
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/runtime/core/defaults.h>
 #include <lockstep/runtime/tensor/tensor.h>
 

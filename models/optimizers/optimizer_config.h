@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/optimizers/optimizer.h>
-#include <lockstep/models/serialization/object_config.h>
 
 // Optimizers and schedules as what they were made of, for files. The functions that make them again throw InputError
 // for classes and options that this project does not have, InvalidArgument for values out of their range.

@@ -2,12 +2,12 @@
 
 #include <string>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
-#include <lockstep/models/serialization/object_config.h>
 
 // The options of optimizers and schedules under Keras' names, said once for writing and for reading. Learning rates,
 // which may be schedules, are apart: see OptimizerConfig.

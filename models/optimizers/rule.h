@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <lockstep/kernels/update/update.h>
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/optimizers/optimizer.h>
-#include <lockstep/models/serialization/object_config.h>
 
 namespace lockstep {
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/network_config.h>
-#include <lockstep/models/training/compiled_output.h>
 
 // How a model was compiled, in the configuration that Keras' files have of it.
 

@@ -6,18 +6,18 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/layers/naming.h>
+#include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/files/json_text.h>
+#include <lockstep/models/files/zip_file.h>
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/hdf5_file.h>
-#include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/serialization/weights_h5.h>
-#include <lockstep/models/serialization/zip_file.h>
 
 // Keras 3's `.keras` files of whole models: a zip archive of metadata.json, config.json and model.weights.h5.
 

@@ -9,10 +9,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>

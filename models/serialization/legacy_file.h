@@ -1,7 +1,7 @@
 #pragma once
 
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/graph/network.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 
 // Keras' legacy `.h5` files: of a whole model, with its configuration in the attribute "model_config" and its weights
 // in the group "model_weights"; or of weights alone, which are then in the root. A layer's weights are the data sets

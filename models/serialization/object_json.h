@@ -5,8 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/serialization/network_config.h>
-#include <lockstep/models/serialization/object_config.h>
 
 // Objects of Keras in the JSON of its files.
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/compile_config.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 
 // What an optimizer knows, as the list of variables that it is in Keras: how many steps it has done; its learning rate,
 // unless that follows a schedule; and what it keeps for each of the variables that it trains, in the order of Keras'

@@ -13,9 +13,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/json_text.h>
 
 // The format safetensors: the header's length in 8 bytes, little-endian, a header in JSON that gives the type, the
 // shape and the place of the bytes of each tensor, and those bytes. Weights have the names "layer/variable".

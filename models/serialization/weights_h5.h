@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/graph/network.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 
 // The layout of Keras 3's `.weights.h5`, which `.keras` files have inside: f32, with kernels, moving statistics and so
 // on in Keras' axes and order, those of models that are part of another one in their groups.

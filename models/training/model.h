@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <lockstep/models/graph/network.h>
+#include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/training/callback.h>
 #include <lockstep/models/training/class_weight.h>
-#include <lockstep/models/training/compiled_output.h>
 #include <lockstep/models/training/history.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/data/dataset.h>

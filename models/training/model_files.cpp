@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/data/deflate.h>
+#include <lockstep/models/files/deflate.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/optimizer_variables.h>

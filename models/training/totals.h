@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include <lockstep/models/metrics/compiled_output.h>
 #include <lockstep/models/training/callback.h>
-#include <lockstep/models/training/compiled_output.h>
 #include <lockstep/runtime/data/dataset.h>
 
 namespace lockstep {

@@ -12,8 +12,8 @@
 #include <lockstep/models/data/hdf5_dataset.h>
 #include <lockstep/models/data/idx.h>
 #include <lockstep/models/data/image_directory.h>
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/layers/flatten.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 
 // Files that change while fit reads them: an error that names the file, or no harm, but never another model.

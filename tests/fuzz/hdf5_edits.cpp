@@ -5,7 +5,7 @@
 
 #include <hdf5.h>
 
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 
 namespace lockstep::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/models/serialization/compile_config.h>
-#include <lockstep/models/serialization/json_text.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 
 #include "fuzz_target.h"

@@ -118,7 +118,8 @@ void add_result_option(CLI::App& command, bool& json) {
 
 void add_options(CLI::App& command, TrainedModelOptions& options) {
   command.add_option("--model", options.model, model_or_file_names() + " (default minigooglenet)");
-  command.add_option("--weights", options.weights, fmt::format("of a model that is no file ({})", weights_extensions()));
+  command.add_option("--weights", options.weights,
+                     fmt::format("of a model that is no file ({})", weights_extensions()));
   add_options(command, options.data);
   add_options(command, options.replicas);
   add_precision_option(command, options.dtype_policy);
@@ -298,7 +299,9 @@ void add_options(CLI::App& command, SummaryOptions& options) {
 }
 
 void add_options(CLI::App& command, ConvertOptions& options) {
-  command.add_option("IN", options.in, fmt::format("a whole model ({}) or weights alone ({})", model_extensions(), weights_extensions()))
+  command
+      .add_option("IN", options.in,
+                  fmt::format("a whole model ({}) or weights alone ({})", model_extensions(), weights_extensions()))
       ->required();
   command.add_option("OUT", options.out, "the same; its ending says the format")->required();
   command.add_option("--model", options.model, "of which IN has the weights: " + model_names());

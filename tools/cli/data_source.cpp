@@ -17,7 +17,7 @@
 #include <lockstep/models/data/image_directory.h>
 #include <lockstep/models/data/image_preparation.h>
 #include <lockstep/models/data/normalization.h>
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 
 namespace lockstep::cli {
 namespace {

@@ -23,13 +23,6 @@ def visible_from(folder):
     return tree.CODE_FOLDERS if folder == "tests" else (*tree.LIBRARY_FOLDERS, folder)
 
 
-# Folders that still include from each other; every one that leaves this list stays out of it.
-STILL_IN_CIRCLES = {
-    "models/data", "models/losses", "models/metrics", "models/optimizers",
-    "models/serialization", "models/training",
-}
-
-
 def subfolder(name):
     """The first two folders of a file's name, or None for a file of the first one."""
     parts = name.split("/")
@@ -54,7 +47,7 @@ def circles(includes):
         if None not in ends and ends[0] != ends[1]:
             included_by.setdefault(ends[0], set()).add(ends[1])
     for folder in sorted(included_by):
-        if folder in reachable(included_by, folder) and folder not in STILL_IN_CIRCLES:
+        if folder in reachable(included_by, folder):
             yield f"{folder}: includes from a folder that includes from it: {', '.join(sorted(included_by[folder]))}"
 
 

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/strategy/collective/combine.h>
 #include <lockstep/strategy/collective/workers/over_workers.h>

@@ -11,7 +11,7 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/models/data/hdf5_dataset.h>
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 
 #include "row_parts.h"
 

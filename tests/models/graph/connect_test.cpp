@@ -6,12 +6,12 @@
 #include <support/temporary_folder.h>
 
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/regularizers.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>

@@ -8,7 +8,7 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/training/model_files.h>
 

@@ -7,6 +7,7 @@
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
 
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -16,7 +17,6 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/hdf5_file.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/sequential.h>

@@ -9,6 +9,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/models/compat/multi_gpu_model.h>
+#include <lockstep/models/files/zip_file.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
@@ -21,7 +22,6 @@
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
-#include <lockstep/models/serialization/zip_file.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/core/atomic_file.h>

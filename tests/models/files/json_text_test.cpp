@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <support/expect_error.h>
 
-#include <lockstep/models/serialization/json_text.h>
+#include <lockstep/models/files/json_text.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

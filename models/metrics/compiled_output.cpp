@@ -1,4 +1,4 @@
-#include "lockstep/models/training/compiled_output.h"
+#include "lockstep/models/metrics/compiled_output.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <support/expect_error.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/models/serialization/zip_file.h>
+#include <lockstep/models/files/zip_file.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 

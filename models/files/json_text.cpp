@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/json_text.h"
+#include "lockstep/models/files/json_text.h"
 
 #include <array>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/zip_file.h"
+#include "lockstep/models/files/zip_file.h"
 
 #include <algorithm>
 #include <filesystem>

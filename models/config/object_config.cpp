@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/object_config.h"
+#include "lockstep/models/config/object_config.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 #include <support/errors.h>
 #include <support/temporary_folder.h>
 
-#include <lockstep/models/serialization/hdf5_file.h>
+#include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {

@@ -1,4 +1,4 @@
-#include "lockstep/models/serialization/hdf5_file.h"
+#include "lockstep/models/files/hdf5_file.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include <hdf5.h>
 #include <unistd.h>
 
-#include <lockstep/models/data/deflate.h>
+#include <lockstep/models/files/deflate.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/core/error.h>
 
