@@ -220,8 +220,9 @@ def is_blind(before, theirs, near):
 
 
 class Saturation(keras.callbacks.Callback):
-    """Whether probabilities come at any step so near 0 or 1 that f32 has few digits for the rest, by which their loss or
-    its gradient is computed, or that Keras over JAX, which cuts them off at 1e-7, has no gradient."""
+    """Whether probabilities, or what tanh gives, come at any step so near their bounds that f32 has few digits for the
+    rest, by which their loss or its gradient is computed, or that Keras over JAX, which cuts probabilities off at 1e-7,
+    has no gradient."""
 
     def __init__(self, case):
         super().__init__()
@@ -237,6 +238,8 @@ class Saturation(keras.callbacks.Callback):
         for head, y in zip(self.case.heads, outputs):
             if head.activation in ("sigmoid", "softmax"):
                 self.found |= bool(np.min(y) < 1e-3 or np.max(y) > 1 - 1e-3)
+            elif head.activation == "tanh":
+                self.found |= bool(np.max(np.abs(y)) > 1 - 1e-3)
             elif head.loss is not None and getattr(head.loss, "from_logits", False):
                 of_logits = jax.nn.sigmoid if isinstance(head.loss, keras.losses.BinaryCrossentropy) else jax.nn.softmax
                 self.found |= bool(np.max(of_logits(y)) > 1 - 1e-3)
@@ -296,6 +299,7 @@ class Fuzzer:
                     self.trainings += 1
                 except Difference as difference:
                     if is_saturated(seed, folder):
+                        print(f"seed {seed}, {self.lockstep.strategy} replicas proves nothing, near a bound: {difference}", flush=True)
                         self.blind += 1
                         return True
                     print(f"\nseed {seed}, {self.lockstep.strategy} replicas: {difference}\n{case.text()}", flush=True)
