@@ -40,8 +40,10 @@ struct BinaryCrossEntropyFromLogits {
   LOCKSTEP_HOST_DEVICE float operator()(float x, float target) const {
     return (x > 0.0F ? x : 0.0F) - x * target + std::log1p(exp_f32(-std::fabs(x)));
   }
+  /// sigmoid(x) - t, but not as a difference of two numbers near 1, which has few digits.
   LOCKSTEP_HOST_DEVICE float gradient(float x, float target, float dloss) const {
-    return dloss * (sigmoid_f32(x) - target);
+    const float smaller = sigmoid_f32(-std::fabs(x));
+    return dloss * (x > 0.0F ? (1.0F - target) - smaller : smaller - target);
   }
 };
 

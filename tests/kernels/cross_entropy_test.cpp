@@ -45,6 +45,20 @@ TEST(SigmoidCrossEntropy, OfLargeLogitsDoesNotOverflow) {
   EXPECT_THAT(sigmoid_cross_entropy(x, t).to_vector<float>(), ::testing::ElementsAre(0, 0, 1000, 1000));
 }
 
+TEST(SigmoidCrossEntropy, SmallGradientsKeepTheirDigits) {
+  const Tensor x = Tensor::from<float>({16, -16, 7, -7}, {4});
+  const Tensor t = Tensor::from<float>({1, 0, 1, 0}, {4});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor loss = sigmoid_cross_entropy(x, t);
+  const auto dx = tape.gradient(sum(loss), std::span(&x, 1))[0].to_vector<double>();
+  for (const std::size_t i : {0, 2}) {
+    const double likely = 1 / (1 + std::exp(x.to_vector<double>()[i]));
+    EXPECT_NEAR(dx[i], -likely, tolerance(DType::f32, 1, likely)) << i;
+    EXPECT_NEAR(dx[i + 1], likely, tolerance(DType::f32, 1, likely)) << i;
+  }
+}
+
 TEST(BinaryCrossEntropy, ClipsProbabilitiesAsKerasDoes) {
   const Tensor p = Tensor::from<float>({0, 1, 0, 1}, {4});
   const Tensor t = Tensor::from<float>({0, 1, 1, 0}, {4});
