@@ -245,9 +245,8 @@ class Saturation(keras.callbacks.Callback):
                 self.found |= bool(np.min(y) < 1e-3 or np.max(y) > 1 - 1e-3)
             elif head.activation == "tanh":
                 self.found |= bool(np.max(np.abs(y)) > 1 - 1e-3)
-            elif head.loss is not None and getattr(head.loss, "from_logits", False):
-                of_logits = jax.nn.sigmoid if isinstance(head.loss, keras.losses.BinaryCrossentropy) else jax.nn.softmax
-                self.found |= bool(np.max(of_logits(y)) > 1 - 1e-3)
+            elif getattr(head.loss, "from_logits", False) and not isinstance(head.loss, keras.losses.BinaryCrossentropy):
+                self.found |= bool(np.max(jax.nn.softmax(y)) > 1 - 1e-3)
 
     def on_train_begin(self, logs=None):
         x, batch = self.case.train[0], self.case.batch
