@@ -153,10 +153,15 @@ class UnknownWeights {
     }
   }
 
-  bool holds_nothing(const std::string& layers) const {
+  /// Whether the layers of a model, and of models in it, all stand in others' groups; false for models in more than 20
+  /// others, as in a file whose links go in a circle.
+  bool holds_nothing(const std::string& layers, int most_within = 20) const {
     return std::ranges::all_of(file_.names_in(layers), [&](const std::string& layer) {
       const std::string path = layers + "/" + layer;
-      return file_.names_in(path) == std::vector<std::string>{"vars"} && file_.names_in(path + "/vars").empty();
+      return std::ranges::all_of(file_.names_in(path), [&](const std::string& part) {
+        if (part == layers_group) return most_within > 0 && holds_nothing(path + "/" + part, most_within - 1);
+        return part == "vars" && file_.names_in(path + "/vars").empty();
+      });
     });
   }
 

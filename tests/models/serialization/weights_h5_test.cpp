@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <support/errors.h>
 #include <support/temporary_folder.h>
 #include <support/tensors.h>
@@ -352,6 +353,40 @@ TEST_F(WeightsOfOneLayer, KeepsOddNamesInOneLine) {
               file.add_dataset("layers/a\nb/vars/0", std::vector<float>{1}, {1});
             }),
             file_ + ": has weights that the model lacks: group \"layers/a\\nb/vars\" has 1");
+}
+
+// A file may have hard links from a group to one that it lies in.
+TEST_F(WeightsOfOneLayer, RefusesModelsInACircle) {
+  hdf5::Writer file(0);
+  add_kernel(file);
+  add_bias(file);
+  file.add_group("layers/functional/layers");
+  file.write_to(file_);
+  const hid_t written = H5Fopen(file_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  ASSERT_GE(H5Lcreate_hard(written, "layers/functional", written, "layers/functional/layers/functional", H5P_DEFAULT,
+                           H5P_DEFAULT),
+            0);
+  H5Fclose(written);
+  EXPECT_EQ(load_failure(model()), file_ + ": has a layer that the model lacks: \"layers/functional/layers\"");
+}
+
+// Models in models, whose layers all stand in the group of another model.
+TEST_F(WeightsH5, MayHaveModelsThatHoldNothing) {
+  const Dense shared({.units = 2});
+  const Symbol a = Input({2});
+  const Model first(a, shared(a));
+  const Symbol b = Input({2});
+  const Model inner(b, shared(b));
+  const Symbol c = Input({2});
+  const Model second(c, inner(c));
+  const Symbol x = Input({2});
+  const Network network(x, second(first(x)), 1);
+  save_weights(network, file_);
+  EXPECT_TRUE(hdf5::Reader(file_).has_group("layers/functional_1/layers/functional/layers/input_layer/vars"));
+  const auto saved = weights_of(network);
+  randomize(network, 2);
+  load_weights(network, file_);
+  EXPECT_EQ(weights_of(network), saved);
 }
 
 TEST_F(WeightsH5, AreReadAsTfKeras213WroteThem) {
