@@ -290,7 +290,7 @@ void add_options(CLI::App& command, SummaryOptions& options) {
   add_precision_option(command, options.dtype_policy);
   command
       .add_option("--batch-size", options.batch_size,
-                  "also the memory that training takes, measured by steps of so many examples on one replica")
+                  "also the memory that training takes, measured by steps of that many examples on one replica")
       ->check(whole_number_from(1));
   command.add_flag("--json", options.json, "counts as one JSON object on standard output");
   command.footer(
