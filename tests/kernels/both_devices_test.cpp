@@ -188,7 +188,7 @@ TEST(BothKindsOfDevice, TakeAndGiveTheSame) {
     }
     ASSERT_EQ(found->second.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      SCOPED_TRACE(i == 0 ? "the result" : fmt::format("the gradient of input {}", i - 1));
+      SCOPED_TRACE(result_name(i));
       const Tensor& actual = found->second[i];
       ASSERT_EQ(actual.defined(), expected[i].defined());
       if (!actual.defined()) continue;

@@ -1,7 +1,6 @@
 // What every op has to do, by the rows of cases/op_case.h.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -16,7 +15,6 @@
 namespace lockstep::test {
 namespace {
 
-using testing::AnyOf;
 using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
@@ -65,13 +63,15 @@ class OpTest : public testing::TestWithParam<std::size_t> {
   }
 
   /// The result, then the gradients of the inputs, in their dtypes.
-  std::vector<Tensor> results_of(const Inputs& inputs) const {
+  std::vector<Tensor> results_of(const Inputs& inputs) const { return results_of(inputs, inputs); }
+  /// The same with the gradients of those of them that are `trained` alone.
+  std::vector<Tensor> results_of(const Inputs& inputs, std::span<const Tensor> trained) const {
     GradientTape tape;
-    for (const Tensor& input : inputs) tape.watch(input);
+    for (const Tensor& input : trained) tape.watch(input);
     std::vector<Tensor> results{op_.run(inputs)};
     const Tensor& y = results.front();
     const Tensor weights = cast(weights_of(y), y.dtype());
-    std::ranges::move(tape.gradient(sum(multiply(y, weights)), inputs), std::back_inserter(results));
+    std::ranges::move(tape.gradient(sum(multiply(y, weights)), trained), std::back_inserter(results));
     return results;
   }
 
@@ -93,7 +93,7 @@ class OpTest : public testing::TestWithParam<std::size_t> {
 void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    SCOPED_TRACE(i == 0 ? "the result" : fmt::format("the gradient of input {}", i - 1));
+    SCOPED_TRACE(result_name(i));
     expect_same_bits(a[i], b[i]);
   }
 }
@@ -131,10 +131,7 @@ TEST_P(OpTest, GivesTheSameBitsAgain) {
 TEST_P(OpTest, EachInputAloneMayBeTrained) {
   const std::vector<Tensor> expected = results_of(inputs_);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    GradientTape tape;
-    tape.watch(inputs_[i]);
-    const Tensor y = op_.run(inputs_);
-    const Tensor gradient = tape.gradient(sum(multiply(y, weights_of(y))), std::array{inputs_[i]})[0];
+    const Tensor gradient = results_of(inputs_, std::span(&inputs_[i], 1))[1];
     expect_close(gradient, expected[i + 1].to_vector<double>(), check_.length, check_.magnitude);
   }
 }
@@ -151,7 +148,7 @@ TEST_P(OpTest, OfBfloat16IsThatOfF32Rounded) {
     const std::vector<Tensor> narrow = results_of(rounded(DType::bf16, parameters));
     expect_same(results_of(rounded(DType::bf16, parameters)), narrow);
     for (std::size_t i = 0; i < narrow.size(); ++i) {
-      SCOPED_TRACE(i == 0 ? "the result" : fmt::format("the gradient of input {}", i - 1));
+      SCOPED_TRACE(result_name(i));
       EXPECT_EQ(narrow[i].dtype(), i <= op_.data ? DType::bf16 : parameters);
       expect_near(narrow[i], wide[i]);
     }

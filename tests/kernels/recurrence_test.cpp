@@ -4,6 +4,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <kernels/cases/op_case.h>
+#include <kernels/cases/recurrence.h>
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
@@ -25,21 +27,7 @@ struct Case {
   bool return_sequences = false;
 };
 
-struct Kind {
-  std::string name;
-  std::int64_t gates;
-  std::int64_t biases;  ///< for each gate's sum
-  Tensor (*op)(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-               bool return_sequences);
-
-  Shape bias_shape(std::int64_t units) const {
-    return biases == 1 ? Shape{gates * units} : Shape{biases, gates * units};
-  }
-};
-
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
-
-class Recurrent : public testing::TestWithParam<Kind> {
+class Recurrent : public testing::TestWithParam<RecurrentKind> {
  protected:
   std::vector<Tensor> inputs_of(const Case& c) const {
     const std::int64_t sums = kind_.gates * c.units;
@@ -59,7 +47,7 @@ class Recurrent : public testing::TestWithParam<Kind> {
     return results;
   }
 
-  const Kind kind_ = GetParam();
+  const RecurrentKind kind_ = GetParam();
 };
 
 void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
@@ -67,10 +55,8 @@ void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) expect_same_bits(a[i], b[i]);
 }
 
-/// For tolerances of four times as much on GPUs: cuDNN's kernel of whole LSTM layers computes its functions only to
-/// some 2e-6 of their values.
-std::int64_t as_cudnn_rounds(std::int64_t length) {
-  return current_context().device.kind == DeviceKind::gpu ? 16 * length : length;
+std::int64_t length_here(std::int64_t length) {
+  return current_context().device.kind == DeviceKind::gpu ? as_cudnn_rounds(length) : length;
 }
 
 TEST_P(Recurrent, TheLastStepIsTheLastOfTheSequence) {
@@ -111,31 +97,12 @@ TEST_P(Recurrent, NamesShapesThatDoNotFit) {
   EXPECT_THAT(error(3, Shape{7}), HasSubstr(fmt::format("must be f32 {}, got f32 (7)", kind_.bias_shape(2))));
 }
 
-constexpr RecurrenceOptions hard_lstm{.activation = Activation::softsign,
-                                      .recurrent_activation = Activation::hard_sigmoid};
-constexpr RecurrenceOptions reset_before{.recurrent_activation = Activation::hard_sigmoid, .reset_after = false};
-
-template <auto op, const RecurrenceOptions& formula>
-Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-                bool return_sequences) {
-  RecurrenceOptions options = formula;
-  options.return_sequences = return_sequences;
-  return op(x, kernel, recurrent_kernel, bias, options);
-}
-
-using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
-constexpr Composed composed_lstm = &lstm;
-constexpr Composed composed_gru = &gru;
-
-INSTANTIATE_TEST_SUITE_P(Ops, Recurrent,
-                         testing::Values(Kind{"lstm", 4, 1, &lstm}, Kind{"gru", 3, 2, &gru},
-                                         Kind{"hard_lstm", 4, 1, &composed<composed_lstm, hard_lstm>},
-                                         Kind{"reset_before_gru", 3, 1, &composed<composed_gru, reset_before>}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ops, Recurrent, testing::ValuesIn(recurrent_kinds()),
+                         [](const auto& info) { return as_test_name(info.param.name); });
 
 // Of one formula there are two implementations.
 TEST(ComposedRecurrence, GivesWhatTheOpsGive) {
-  for (const Kind& kind : {Kind{"lstm", 4, 1, &lstm}, Kind{"gru", 3, 2, &gru}}) {
+  for (const RecurrentKind& kind : {recurrent_kinds()[0], recurrent_kinds()[1]}) {
     const std::vector<Tensor> in{random_tensor({4, 5, 3}, 1), random_tensor({3, kind.gates * 2}, 2),
                                  random_tensor({2, kind.gates * 2}, 3), random_tensor(kind.bias_shape(2), 4)};
     const Composed op = kind.gates == 4 ? composed_lstm : composed_gru;
@@ -150,10 +117,10 @@ TEST(ComposedRecurrence, GivesWhatTheOpsGive) {
     const auto expected = results([&] { return kind.op(in[0], in[1], in[2], in[3], true); });
     const auto found = results([&] { return op(in[0], in[1], in[2], in[3], {.return_sequences = true}); });
     for (std::size_t i = 0; i < found.size(); ++i)
-      expect_close(found[i], expected[i].to_vector<double>(), as_cudnn_rounds(20 * 5));
+      expect_close(found[i], expected[i].to_vector<double>(), length_here(20 * 5));
     const Tensor none = op(in[0], in[1], in[2], {}, {});
     expect_close(none, kind.op(in[0], in[1], in[2], Tensor::zeros(in[3].shape()), false).to_vector<double>(),
-                 as_cudnn_rounds(20));
+                 length_here(20));
   }
 }
 

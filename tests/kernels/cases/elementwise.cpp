@@ -97,9 +97,7 @@ std::vector<OpCase> binary_cases() {
     cases.push_back(binary_case(op, {3}, {1, 1, 3}, {1, 1, 3}));
     cases.push_back(binary_case(op, {4, 0}, {4, 1}, {4, 0}));
   }
-  cases.push_back(binary_case(multiply_op, {300, 1000}, {300, 1}, {300, 1000}));
-  cases.back().is_large = true;
-  cases.back().check.samples = 2;
+  cases.push_back(large(binary_case(multiply_op, {300, 1000}, {300, 1}, {300, 1000}), 2));
   return cases;
 }
 

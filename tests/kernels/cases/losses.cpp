@@ -77,9 +77,7 @@ std::vector<OpCase> loss_cases() {
   for (const auto& [rows, classes] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{9, 10}, std::pair{33, 101}})
     for (const DType dtype : {DType::i32, DType::i64, DType::u8})
       cases.push_back(sparse_case(rows, classes, dtype, dtype == DType::i32));
-  cases.push_back(sparse_case(5000, 10, DType::i64, false));
-  cases.back().is_large = true;
-  cases.back().check.samples = 2;
+  cases.push_back(large(sparse_case(5000, 10, DType::i64, false), 2));
   for (const Shape& shape : {Shape{1}, Shape{50}, Shape{9, 3}}) cases.push_back(sigmoid_case(shape));
   return cases;
 }

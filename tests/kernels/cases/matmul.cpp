@@ -49,24 +49,24 @@ OpCase activated(OpCase plain, const ActivationCase& activation) {
   return plain;
 }
 
-OpCase large(OpCase op) {
-  op.is_large = true;
-  op.check.samples = 6;
-  return op;
-}
-
 }  // namespace
 
 std::vector<OpCase> matmul_cases() {
-  std::vector<OpCase> cases{dense_case(4, 3, 5),          dense_case(1, 1, 1),          dense_case(7, 17, 3),
-                            dense_case(16, 32, 8),        dense_case(5, 8, 1),          dense_case(3, 300, 2, false),
-                            dense_case(33, 5, 16, false), large(dense_case(3, 70, 90)), large(dense_case(130, 70, 90))};
+  std::vector<OpCase> cases{dense_case(4, 3, 5),
+                            dense_case(1, 1, 1),
+                            dense_case(7, 17, 3),
+                            dense_case(16, 32, 8),
+                            dense_case(5, 8, 1),
+                            dense_case(3, 300, 2, false),
+                            dense_case(33, 5, 16, false),
+                            large(dense_case(3, 70, 90), 6),
+                            large(dense_case(130, 70, 90), 6)};
   for (const ActivationCase& activation : activations_of_elements()) {
     cases.push_back(activated(dense_case(5, 7, 3), activation));
     if (activation.activation == Activation::tanh)
-      cases.push_back(large(activated(dense_case(33, 70, 90), activation)));
+      cases.push_back(large(activated(dense_case(33, 70, 90), activation), 6));
     if (activation.activation != Activation::relu) continue;
-    cases.push_back(large(activated(dense_case(130, 70, 90), activation)));
+    cases.push_back(large(activated(dense_case(130, 70, 90), activation), 6));
     cases.back().inputs[2] = bias_far_from_0(90, 70);
   }
   return cases;

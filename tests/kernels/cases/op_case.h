@@ -35,7 +35,7 @@ struct OpCase {
   std::string calls_first{};  ///< the function that `run` calls before
   bool takes_integers = false;
   bool nan_spreads = true;   ///< data of NaN alone give results of NaN alone
-  std::size_t optional = 0;  ///< so many of the last inputs may be undefined
+  std::size_t optional = 0;  ///< how many of the last inputs may be undefined
   bool same_bits_on_any_threads = true;
   bool is_view = false;   ///< its result stays where the first input is
   bool is_large = false;  ///< for several threads and blocks: op_test.cpp alone runs it
@@ -60,6 +60,12 @@ inline Reference each(std::function<double(double)> f) {
 /// order of adding decides whether it is active.
 Tensor bias_far_from_0(std::int64_t units, std::int64_t terms);
 
+/// The op as a large row, which compares `samples` elements of each input with difference quotients.
+OpCase large(OpCase op, int samples);
+
+/// Of the results of a row, its value and then its gradients, which one this is.
+std::string result_name(std::size_t number);
+
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> array_cases();
 std::vector<OpCase> convolution_cases();
@@ -80,7 +86,9 @@ const std::vector<OpCase>& op_cases();
 /// Those that are not large.
 const std::vector<OpCase>& small_op_cases();
 
-/// The name as GoogleTest takes it, with the row's number, since shapes alone may tell rows apart.
+/// `name` with an underscore for each sign that GoogleTest does not take.
+std::string as_test_name(std::string name);
+/// The row's name as GoogleTest takes it, with the row's number, since shapes alone may tell rows apart.
 std::string test_name(const std::vector<OpCase>& cases, std::size_t number);
 
 }  // namespace lockstep::test

@@ -35,11 +35,24 @@ Tensor bias_far_from_0(std::int64_t units, std::int64_t terms) {
   return Tensor::from(values, {units});
 }
 
-std::string test_name(const std::vector<OpCase>& cases, std::size_t number) {
-  std::string result = cases[number].name;
-  for (char& letter : result)
+OpCase large(OpCase op, int samples) {
+  op.is_large = true;
+  op.check.samples = samples;
+  return op;
+}
+
+std::string result_name(std::size_t number) {
+  return number == 0 ? "the result" : fmt::format("the gradient of input {}", number - 1);
+}
+
+std::string as_test_name(std::string name) {
+  for (char& letter : name)
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
-  return result + "_" + std::to_string(number);
+  return name;
+}
+
+std::string test_name(const std::vector<OpCase>& cases, std::size_t number) {
+  return as_test_name(cases[number].name) + "_" + std::to_string(number);
 }
 
 }  // namespace lockstep::test

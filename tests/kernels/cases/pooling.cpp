@@ -64,10 +64,8 @@ std::vector<OpCase> pooling_cases() {
     cases.push_back(
         pool_case(of_max, {1, 5, 4, 8}, {.window = {3, 4}, .strides = Size2d{1, 1}, .padding = Padding::same}));
     cases.push_back(pool_case(of_max, {1, 18, 17, 2}, {.window = {17, 16}, .strides = Size2d{1, 1}}));
-    cases.push_back(
-        pool_case(of_max, {20, 15, 15, 20}, {.window = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same}));
-    cases.back().is_large = true;
-    cases.back().check.samples = 3;
+    cases.push_back(large(
+        pool_case(of_max, {20, 15, 15, 20}, {.window = {3, 3}, .strides = Size2d{2, 2}, .padding = Padding::same}), 3));
   }
   return cases;
 }

@@ -30,9 +30,7 @@ OpCase dropout_case(const Shape& shape, float rate) {
 
 std::vector<OpCase> random_cases() {
   std::vector<OpCase> cases{dropout_case({3}, 0.3F), dropout_case({7, 81}, 0.25F), dropout_case({1021}, 0.5F)};
-  cases.push_back(dropout_case({100'003}, 0.5F));
-  cases.back().is_large = true;
-  cases.back().check.samples = 2;
+  cases.push_back(large(dropout_case({100'003}, 0.5F), 2));
   return cases;
 }
 

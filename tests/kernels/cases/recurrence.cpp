@@ -1,9 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <kernels/cases/op_case.h>
+#include <kernels/cases/recurrence.h>
 
-#include <lockstep/kernels/recurrence/composed_recurrence.h>
 #include <lockstep/kernels/recurrence/gru.h>
 #include <lockstep/kernels/recurrence/lstm.h>
 
@@ -146,56 +147,53 @@ Tensor composed(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_k
   return op(x, kernel, recurrent_kernel, bias, options);
 }
 
-using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
-constexpr Composed composed_lstm = &lstm;
-constexpr Composed composed_gru = &gru;
-
 template <class Plain>
 std::vector<double> run_plain(const Sizes& sizes, const Values& in) {
   return Plain(sizes, in).run();
 }
 
-struct Kind {
-  const char* name;
-  std::int64_t gates;
-  std::int64_t biases;  ///< for each gate's sum
-  Tensor (*op)(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
-               bool return_sequences);
-  std::vector<double> (*plain)(const Sizes& sizes, const Values& in);
-  bool bias_is_optional;
-};
+/// The reference of a kind.
+using Plain = std::vector<double> (*)(const Sizes& sizes, const Values& in);
 
-OpCase case_of(const Kind& kind, const Sizes& sizes) {
+OpCase case_of(const RecurrentKind& kind, Plain plain, const Sizes& sizes) {
   const std::int64_t sums = kind.gates * sizes.units;
   // The longest sum of a gradient is a kernel's, over all rows and steps, whose terms have each passed the sums of
   // every step that follows them.
   const std::int64_t length = sizes.rows * sizes.time * (sizes.features + sizes.units);
-  return {.name = fmt::format("{} of {} rows, {} steps, {} features, {} units{}", kind.name, sizes.rows, sizes.time,
-                              sizes.features, sizes.units, sizes.return_sequences ? ", sequences" : ""),
-          .inputs = {random_tensor({sizes.rows, sizes.time, sizes.features}, 1),
-                     random_tensor({sizes.features, sums}, 2), random_tensor({sizes.units, sums}, 3),
-                     random_tensor(kind.biases == 1 ? Shape{sums} : Shape{kind.biases, sums}, 4)},
-          .run = [=](In in) { return kind.op(in[0], in[1], in[2], in[3], sizes.return_sequences); },
-          .reference = [=](const Values& in) { return kind.plain(sizes, in); },
-          .check = {.length = length},
-          .length_on_gpus = 16 * length,
-          .bf16 = Bf16::none,
-          .optional = kind.bias_is_optional ? 1U : 0U,
-          .same_bits_on_any_threads = false};
+  return {
+      .name = fmt::format("{} of {} rows, {} steps, {} features, {} units{}", kind.name, sizes.rows, sizes.time,
+                          sizes.features, sizes.units, sizes.return_sequences ? ", sequences" : ""),
+      .inputs = {random_tensor({sizes.rows, sizes.time, sizes.features}, 1), random_tensor({sizes.features, sums}, 2),
+                 random_tensor({sizes.units, sums}, 3), random_tensor(kind.bias_shape(sizes.units), 4)},
+      .run = [=](In in) { return kind.op(in[0], in[1], in[2], in[3], sizes.return_sequences); },
+      .reference = [=](const Values& in) { return plain(sizes, in); },
+      .check = {.length = length},
+      .length_on_gpus = as_cudnn_rounds(length),
+      .bf16 = Bf16::none,
+      .same_bits_on_any_threads = false};
 }
 
 }  // namespace
 
+const std::vector<RecurrentKind>& recurrent_kinds() {
+  static const auto& all = *new std::vector<RecurrentKind>{
+      {"lstm", 4, 1, &lstm},
+      {"gru", 3, 2, &gru},
+      {"lstm with hard_sigmoid", 4, 1, &composed<composed_lstm, hard_lstm>},
+      {"gru with reset before", 3, 1, &composed<composed_gru, reset_before>},
+  };
+  return all;
+}
+
 std::vector<OpCase> recurrence_cases() {
+  const std::array plain{&run_plain<PlainLstm>, &run_plain<PlainGru>, &run_plain<PlainHardLstm>,
+                         &run_plain<PlainResetBeforeGru>};
   std::vector<OpCase> cases;
-  for (const Kind& kind :
-       {Kind{"lstm", 4, 1, &lstm, &run_plain<PlainLstm>, false}, Kind{"gru", 3, 2, &gru, &run_plain<PlainGru>, false},
-        Kind{"lstm with hard_sigmoid,", 4, 1, &composed<composed_lstm, hard_lstm>, &run_plain<PlainHardLstm>, true},
-        Kind{"gru with reset before,", 3, 1, &composed<composed_gru, reset_before>, &run_plain<PlainResetBeforeGru>,
-             true}})
+  for (std::size_t kind = 0; kind < plain.size(); ++kind)
     for (const Sizes& sizes : {Sizes{1, 1, 1, 1}, Sizes{3, 1, 2, 4, true}, Sizes{4, 5, 3, 2}, Sizes{2, 7, 5, 3, true},
                                Sizes{9, 3, 4, 17}, Sizes{5, 12, 6, 8, true}}) {
-      cases.push_back(case_of(kind, sizes));
+      cases.push_back(case_of(recurrent_kinds()[kind], plain[kind], sizes));
+      cases.back().optional = kind < 2 ? 0 : 1;  // the bias of composed ones
       cases.back().is_large = sizes.rows > 4;
     }
   return cases;

@@ -67,9 +67,7 @@ std::vector<OpCase> reduction_cases() {
     }
   for (const Shape& shape :
        {Shape{1, 500'000, 1}, Shape{1, 40'000, 10}, Shape{3, 9'000, 33}, Shape{2, 50, 3000}, Shape{1000, 300, 1}}) {
-    cases.push_back(sum_case(shape, {1}));
-    cases.back().is_large = true;
-    cases.back().check.samples = 2;
+    cases.push_back(large(sum_case(shape, {1}), 2));
   }
   return cases;
 }

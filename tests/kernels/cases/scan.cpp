@@ -47,9 +47,7 @@ std::vector<OpCase> scan_cases() {
         cases.push_back(cumsum_case(shape, axis, options));
       // In pieces for several threads or blocks; a few long lines, and many.
       for (const Shape& shape : {Shape{3, 700, 1}, Shape{1, 50'000, 1}, Shape{2, 900, 70}, Shape{1, 40, 3000}}) {
-        cases.push_back(cumsum_case(shape, 1, options));
-        cases.back().is_large = true;
-        cases.back().check.samples = 2;
+        cases.push_back(large(cumsum_case(shape, 1, options), 2));
       }
     }
   return cases;

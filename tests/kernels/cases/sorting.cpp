@@ -49,9 +49,7 @@ std::vector<OpCase> sorting_cases() {
     cases.push_back(top_k_case(shape, k));
   for (const auto& [shape, axis] :
        {std::pair(Shape{700, 300}, 1), std::pair(Shape{3, 2000}, 1), std::pair(Shape{5, 900, 7}, 1)}) {
-    cases.push_back(sort_case(shape, axis, SortDirection::ascending));
-    cases.back().is_large = true;
-    cases.back().check.samples = 0;
+    cases.push_back(large(sort_case(shape, axis, SortDirection::ascending), 0));
   }
   return cases;
 }
