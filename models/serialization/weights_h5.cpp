@@ -153,13 +153,14 @@ class UnknownWeights {
     }
   }
 
-  /// Whether the layers of a model, and of models in it, all stand in others' groups; false for models in more than 20
-  /// others, as in a file whose links go in a circle.
-  bool holds_nothing(const std::string& layers, int most_within = 20) const {
+  /// Whether the layers of a model, and of models in it, all stand in others' groups; false, too, where it is in more
+  /// than 20 others or more than 200 have been looked at: a file's links may go in a circle, or by many ways to one.
+  bool holds_nothing(const std::string& layers, int& looked_at, int within = 0) const {
+    if (within > 20 || ++looked_at > 200) return false;
     return std::ranges::all_of(file_.names_in(layers), [&](const std::string& layer) {
       const std::string path = layers + "/" + layer;
       return std::ranges::all_of(file_.names_in(path), [&](const std::string& part) {
-        if (part == layers_group) return most_within > 0 && holds_nothing(path + "/" + part, most_within - 1);
+        if (part == layers_group) return holds_nothing(path + "/" + part, looked_at, within + 1);
         return part == "vars" && file_.names_in(path + "/vars").empty();
       });
     });
@@ -174,7 +175,7 @@ class UnknownWeights {
         check_layers(whole);
         continue;
       }
-      if (part == layers_group && holds_nothing(whole)) continue;  // of a model whose layers stand in others' groups
+      if (int looked_at = 0; part == layers_group && holds_nothing(whole, looked_at)) continue;
       const bool is_known = inner ? part == "optimizer" || part == "metrics" : part == "cell";
       require<InputError>(is_known || part == "vars" || part == "seed_generator",
                           "{}: has a layer that the model lacks: {:?}", file_.path(), whole);

@@ -370,6 +370,27 @@ TEST_F(WeightsOfOneLayer, RefusesModelsInACircle) {
   EXPECT_EQ(load_failure(model()), file_ + ": has a layer that the model lacks: \"layers/functional/layers\"");
 }
 
+// Each level has two links to the next one: as paths, there are 2^18 models.
+TEST_F(WeightsOfOneLayer, RefusesMoreModelsThanItIsWorthToLookAt) {
+  hdf5::Writer file(0);
+  add_kernel(file);
+  add_bias(file);
+  std::string level = "layers/functional/layers";
+  std::vector<std::pair<std::string, std::string>> links;
+  for (int i = 0; i < 18; ++i) {
+    file.add_group(level + "/b");
+    links.emplace_back(level + "/a/layers", level + "/b/layers");
+    level += "/a/layers";
+  }
+  file.add_group(level);
+  file.write_to(file_);
+  const hid_t written = H5Fopen(file_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  for (const auto& [next, link] : links)
+    ASSERT_GE(H5Lcreate_hard(written, next.c_str(), written, link.c_str(), H5P_DEFAULT, H5P_DEFAULT), 0);
+  H5Fclose(written);
+  EXPECT_EQ(load_failure(model()), file_ + ": has a layer that the model lacks: \"layers/functional/layers\"");
+}
+
 // Models in models, whose layers all stand in the group of another model.
 TEST_F(WeightsH5, MayHaveModelsThatHoldNothing) {
   const Dense shared({.units = 2});
