@@ -18,7 +18,7 @@ bool checks_operands() { return contracts::checked; }
 
 void check_operands(const char* kernel, std::span<const Operand> operands) {
   for (const Operand& operand : operands)
-    contracts::check(kernel, current_context().device, GpuQueue::compute, {memory_of(operand)}, operand.reach);
+    contracts::check(kernel, Stream{current_context().device}, {memory_of(operand)}, operand.reach);
 }
 
 }  // namespace lockstep::kernels

@@ -22,7 +22,7 @@ Tensor aligned(const Tensor& x);
 /// Gives a library's call on the calling thread's GPU these uses of memory, aligned as it is promised, to check by the
 /// contracts (runtime/device/contracts.h).
 inline void check_operands(const char* call, std::initializer_list<contracts::Use> uses) {
-  contracts::check(call, current_context().device, GpuQueue::compute, uses);
+  contracts::check(call, Stream{current_context().device}, uses);
 }
 /// Of so many elements, from the first to the last in memory.
 inline contracts::Use operand(const void* address, std::int64_t elements, DType dtype = DType::f32) {

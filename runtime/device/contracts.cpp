@@ -17,22 +17,18 @@
 namespace lockstep::contracts {
 namespace {
 
-constexpr std::array all_queues{GpuQueue::compute, GpuQueue::communication, GpuQueue::input};
-constexpr std::array<std::string_view, all_queues.size()> queue_names{"compute", "communication", "input"};
-std::size_t index(GpuQueue queue) { return static_cast<std::size_t>(queue); }
+constexpr std::array<std::string_view, stream_kinds.size()> stream_names{"compute", "communication", "input"};
+std::size_t index(StreamKind stream) { return static_cast<std::size_t>(stream); }
 
-/// How many uses of each queue of a GPU have been noted when something comes.
-using Clock = std::array<std::uint64_t, all_queues.size()>;
-
-/// What a queue has been given to do with some memory.
+/// A stream's use of some memory.
 struct Noted {
   const std::byte* begin;
   const std::byte* end;
-  GpuQueue queue;
-  std::uint64_t number;  ///< of the queue's uses
+  StreamKind stream;
+  std::uint64_t number;  ///< among the stream's uses
 
   bool overlaps(const std::byte* from, const std::byte* to) const { return begin < to && from < end; }
-  bool is_before(const Clock& clock) const { return number <= clock[index(queue)]; }
+  bool is_before(const Clock& clock) const { return number <= clock[index(stream)]; }
 };
 
 struct Block {
@@ -43,12 +39,12 @@ struct Block {
 };
 
 struct Gpu {
-  std::array<Clock, all_queues.size()> clocks{};  ///< by queue: what comes before its next use; its own are all
-  std::vector<Noted> left{};  ///< of blocks that are not live, by queues that compute was not yet put after
+  std::array<Clock, stream_kinds.size()> clocks{};  ///< by stream: what comes before its next use
+  std::vector<Noted> left{};  ///< in blocks that are not live, by streams that compute does not wait for yet
 
-  Clock& clock(GpuQueue queue) { return clocks[index(queue)]; }
-  Noted note(const std::byte* begin, const std::byte* end, GpuQueue queue) {
-    return {begin, end, queue, ++clock(queue)[index(queue)]};
+  Clock& clock(StreamKind stream) { return clocks[index(stream)]; }
+  Noted note(const std::byte* begin, const std::byte* end, StreamKind stream) {
+    return {begin, end, stream, ++clock(stream)[index(stream)]};
   }
 };
 
@@ -58,12 +54,12 @@ void merge(const Clock& from, Clock& into) {
 
 class Ledger {
  public:
-  void check(const char* call, const LogicalDevice& gpu, GpuQueue queue, const Use& use, Reach reach) {
+  void check(const char* call, const Stream& stream, const Use& use, Reach reach) {
     const std::lock_guard lock(mutex_);
     const auto* const begin = static_cast<const std::byte*>(use.begin);
     const auto* const end = begin + use.bytes;
     const auto given = [&] {
-      return fmt::format("{} on {} is given {} bytes at {}", call, gpu.name(), use.bytes, use.begin);
+      return fmt::format("{} on {} is given {} bytes at {}", call, stream.gpu.name(), use.bytes, use.begin);
     };
     const auto found = block_at(begin);
     if (found == blocks_.end()) fail<BrokenInvariant>("{}, where no block is live", given());
@@ -75,14 +71,14 @@ class Ledger {
       fail<BrokenInvariant>("{}, of which {} are behind its end", place(), end - start - block.bytes);
     if (reinterpret_cast<std::uintptr_t>(begin) % use.alignment != 0)
       fail<BrokenInvariant>("{}, not aligned to {}", place(), use.alignment);
-    if (!(block.gpu == gpu)) {
+    if (!(block.gpu == stream.gpu)) {
       if (reach == Reach::own) fail<BrokenInvariant>("{}, not its own", place());
       return;  // in which order GPUs use each other's memory is not known here
     }
-    if (const Noted* const other = unordered(block, begin, end, queue))
-      fail<BrokenInvariant>("{}, for its {} queue, which no mark has put after what its {} queue does there", place(),
-                            queue_names[index(queue)], queue_names[index(other->queue)]);
-    note(block, begin, end, queue);
+    if (const Noted* const other = unordered(block, begin, end, stream.kind))
+      fail<BrokenInvariant>("{}, in its {} stream, which waits for no event after the use by its {} stream", place(),
+                            stream_names[index(stream.kind)], stream_names[index(other->stream)]);
+    note(block, begin, end, stream.kind);
   }
 
   void begin_block(const void* allocator, const LogicalDevice& gpu, const void* memory, std::size_t bytes) {
@@ -91,7 +87,7 @@ class Ledger {
     if (block_at(begin) != blocks_.end()) return;
     Gpu& state = gpus_[gpu.index];
     Block block{.allocator = allocator, .gpu = gpu, .bytes = bytes};
-    block.uses.push_back(state.note(begin, begin + bytes, GpuQueue::compute));
+    block.uses.push_back(state.note(begin, begin + bytes, StreamKind::compute));
     forget_finished(state);
     for (const Noted& left : state.left)
       if (left.overlaps(begin, begin + bytes)) block.uses.push_back(left);
@@ -104,22 +100,20 @@ class Ledger {
     if (found == blocks_.end() || found->second.allocator != allocator) return;
     Gpu& state = gpus_[found->second.gpu.index];
     forget_finished(state);
-    const Clock& computed = state.clock(GpuQueue::compute);
+    const Clock& computed = state.clock(StreamKind::compute);
     const auto ended = blocks_.extract(found);
     for (const Noted& noted : ended.mapped().uses)
       if (!noted.is_before(computed)) state.left.push_back(noted);
   }
 
-  // Marks are read by threads other than those that set them: both under the lock.
-
-  void read_clock(const LogicalDevice& gpu, GpuQueue queue, Clock& clock) {
+  Clock clock_of(const Stream& stream) {
     const std::lock_guard lock(mutex_);
-    clock = gpus_[gpu.index].clock(queue);
+    return gpus_[stream.gpu.index].clock(stream.kind);
   }
 
-  void put_after(const LogicalDevice& gpu, const Clock& clock, std::span<const GpuQueue> queues) {
+  void put_after(const LogicalDevice& gpu, std::span<const StreamKind> streams, const Clock& clock) {
     const std::lock_guard lock(mutex_);
-    for (const GpuQueue queue : queues) merge(clock, gpus_[gpu.index].clock(queue));
+    for (const StreamKind stream : streams) merge(clock, gpus_[gpu.index].clock(stream));
   }
 
  private:
@@ -132,22 +126,22 @@ class Ledger {
     return address < before->first + before->second.bytes ? before : blocks_.end();
   }
 
-  /// The first use of this memory that no mark has put before the next one of `queue`; null if there is none.
-  const Noted* unordered(const Block& block, const std::byte* begin, const std::byte* end, GpuQueue queue) {
-    const Clock& clock = gpus_[block.gpu.index].clock(queue);
+  /// The first use of this memory that no event orders before the next one of `stream`; null if there is none.
+  const Noted* unordered(const Block& block, const std::byte* begin, const std::byte* end, StreamKind stream) {
+    const Clock& clock = gpus_[block.gpu.index].clock(stream);
     const auto found = std::ranges::find_if(
         block.uses, [&](const Noted& noted) { return noted.overlaps(begin, end) && !noted.is_before(clock); });
     return found == block.uses.end() ? nullptr : &*found;
   }
 
   /// Precondition: nothing there is unordered.
-  void note(Block& block, const std::byte* begin, const std::byte* end, GpuQueue queue) {
+  void note(Block& block, const std::byte* begin, const std::byte* end, StreamKind stream) {
     std::erase_if(block.uses, [&](const Noted& noted) { return noted.begin >= begin && noted.end <= end; });
-    block.uses.push_back(gpus_[block.gpu.index].note(begin, end, queue));
+    block.uses.push_back(gpus_[block.gpu.index].note(begin, end, stream));
   }
 
   static void forget_finished(Gpu& gpu) {
-    const Clock& computed = gpu.clock(GpuQueue::compute);
+    const Clock& computed = gpu.clock(StreamKind::compute);
     std::erase_if(gpu.left, [&](const Noted& noted) { return noted.is_before(computed); });
   }
 
@@ -161,35 +155,11 @@ Ledger& ledger() {
   return ledger;
 }
 
-class WatchedMark final : public GpuMark {
- public:
-  WatchedMark(std::unique_ptr<GpuMark> mark, const LogicalDevice& gpu, GpuQueue queue)
-      : mark_(std::move(mark)), gpu_(gpu), queue_(queue) {}
-  void set() override {
-    ledger().read_clock(gpu_, queue_, before_);
-    mark_->set();
-  }
-  void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
-    mark_->order_before(gpu, queue);
-    if (gpu == gpu_) ledger().put_after(gpu_, before_, std::span(&queue, 1));
-  }
-  void wait() const override {
-    mark_->wait();
-    ledger().put_after(gpu_, before_, all_queues);
-  }
-
- private:
-  std::unique_ptr<GpuMark> mark_;
-  LogicalDevice gpu_;
-  GpuQueue queue_;
-  Clock before_{};
-};
-
 }  // namespace
 
-void check(const char* call, const LogicalDevice& gpu, GpuQueue queue, std::span<const Use> uses, Reach reach) {
+void check(const char* call, const Stream& stream, std::span<const Use> uses, Reach reach) {
   for (const Use& use : uses)
-    if (use.bytes > 0) ledger().check(call, gpu, queue, use, reach);
+    if (use.bytes > 0) ledger().check(call, stream, use, reach);
 }
 
 void begin_block(const void* allocator, const LogicalDevice& gpu, const void* block, std::size_t bytes) {
@@ -199,20 +169,20 @@ void begin_block(const void* allocator, const LogicalDevice& gpu, const void* bl
 void end_block(const void* allocator, const void* block) noexcept {
   try {
     ledger().end_block(allocator, block);
-  } catch (const std::bad_alloc&) {  // NOLINT: what another queue still does there is then forgotten
+  } catch (const std::bad_alloc&) {  // NOLINT: what another stream still does there is then forgotten
   }
 }
 
-std::unique_ptr<GpuMark> watched(std::unique_ptr<GpuMark> mark, const LogicalDevice& gpu, GpuQueue queue) {
-  return std::make_unique<WatchedMark>(std::move(mark), gpu, queue);
+Clock clock_of(const Stream& stream) { return ledger().clock_of(stream); }
+
+void put_after(const Stream& stream, const Clock& clock) {
+  ledger().put_after(stream.gpu, std::span(&stream.kind, 1), clock);
 }
+
+void reached(const LogicalDevice& gpu, const Clock& clock) { ledger().put_after(gpu, stream_kinds, clock); }
 
 void finished(const LogicalDevice& gpu) {
-  for (const GpuQueue queue : all_queues) {
-    Clock clock{};
-    ledger().read_clock(gpu, queue, clock);
-    ledger().put_after(gpu, clock, all_queues);
-  }
+  for (const StreamKind kind : stream_kinds) reached(gpu, clock_of({gpu, kind}));
 }
 
 }  // namespace lockstep::contracts

@@ -1,14 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <span>
 
-#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/stream.h>
 
-// What is promised of all memory that a call gives to a GPU's queue, and is looked after on the host before the call is
-// made, in builds without NDEBUG: `if constexpr (contracts::checked)`. In others nothing calls what is here.
+// Contracts of the memory that a call gives to a stream of a GPU, checked on the host before the call is made, in
+// builds without NDEBUG: `if constexpr (contracts::checked)`. Other builds call nothing of this.
 
 namespace lockstep::contracts {
 
@@ -30,15 +31,13 @@ struct Use {
 enum class Reach { own, all };
 
 ///@{
-/// `call` is about to give these uses to a queue of `gpu`. Each has to be aligned and to lie within one block that is
-/// live and within reach, and marks have to put it after all that other queues of `gpu` have been given to do there;
-/// the compute queue has been given the block itself, too. Throws BrokenInvariant, which names the call, the GPU, the
-/// address, the bytes and the block's size. Thread-safe.
-void check(const char* call, const LogicalDevice& gpu, GpuQueue queue, std::span<const Use> uses,
-           Reach reach = Reach::own);
-inline void check(const char* call, const LogicalDevice& gpu, GpuQueue queue, std::initializer_list<Use> uses,
-                  Reach reach = Reach::own) {
-  check(call, gpu, queue, std::span<const Use>(uses.begin(), uses.size()), reach);
+/// `call` is about to give these uses to a stream. Each has to be aligned and to lie within one block that is live and
+/// within reach, and events have to order it after all uses by other streams of the GPU; a new block counts as a use by
+/// the compute stream. Throws BrokenInvariant, which names the call, the GPU, the address, the bytes and the block's
+/// size. Thread-safe.
+void check(const char* call, const Stream& stream, std::span<const Use> uses, Reach reach = Reach::own);
+inline void check(const char* call, const Stream& stream, std::initializer_list<Use> uses, Reach reach = Reach::own) {
+  check(call, stream, std::span<const Use>(uses.begin(), uses.size()), reach);
 }
 ///@}
 
@@ -49,9 +48,15 @@ void begin_block(const void* allocator, const LogicalDevice& gpu, const void* bl
 void end_block(const void* allocator, const void* block) noexcept;
 ///@}
 
-/// A mark of this queue of `gpu`, such that what it orders is known to `check`.
-std::unique_ptr<GpuMark> watched(std::unique_ptr<GpuMark> mark, const LogicalDevice& gpu, GpuQueue queue);
-/// The host has waited for all queues of `gpu`.
+/// A vector clock: how many uses of each stream of a GPU come before something.
+using Clock = std::array<std::uint64_t, stream_kinds.size()>;
+/// Of all that the stream was given so far.
+Clock clock_of(const Stream& stream);
+/// What the stream is given from now on comes after all that is before `clock`, which is of the same GPU.
+void put_after(const Stream& stream, const Clock& clock);
+/// The host has waited for all that is before `clock`, of `gpu`.
+void reached(const LogicalDevice& gpu, const Clock& clock);
+/// The host has waited for all streams of `gpu`.
 void finished(const LogicalDevice& gpu);
 
 }  // namespace lockstep::contracts

@@ -1,7 +1,6 @@
 #include "lockstep/runtime/device/gpu_platform.h"
 
 #include <atomic>
-#include <utility>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/built_in_gpu_platform.h>
@@ -26,12 +25,6 @@ void synchronize(const LogicalDevice& device) {
   if (device.kind != DeviceKind::gpu) return;
   gpu_platform().synchronize(device);
   if constexpr (contracts::checked) contracts::finished(device);
-}
-
-std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) {
-  std::unique_ptr<GpuMark> mark = gpu_platform().make_mark(gpu, queue);
-  if constexpr (contracts::checked) return contracts::watched(std::move(mark), gpu, queue);
-  return mark;
 }
 
 GpuPlatformScope::GpuPlatformScope(GpuPlatform& platform) { other_platform() = &platform; }

@@ -7,6 +7,7 @@
 
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/device/memory_resource.h>
+#include <lockstep/runtime/device/stream.h>
 
 namespace lockstep {
 
@@ -16,32 +17,12 @@ struct GpuReport {
   std::string why_none{};         ///< one line; empty when there are devices
 };
 
-/// What a logical GPU does side by side. The work of one queue is done in the order in which it was enqueued, that of
-/// different queues in any order that marks leave.
-enum class GpuQueue {
-  compute,        ///< all that is not said to be in another queue
-  communication,  ///< what replicas exchange beside their computing
-  input,          ///< copies of batches from the host
-};
-
-/// How much work a queue of a logical GPU had been given at some time.
-class GpuMark {
- public:
-  virtual ~GpuMark() = default;
-  /// Notes how much it is now.
-  virtual void set() = 0;
-  /// What this queue of `gpu` is given from now on, it does after all that was noted last. Does not wait on the host.
-  virtual void order_before(const LogicalDevice& gpu, GpuQueue queue) const = 0;
-  /// Waits on the host until what was noted last is done. Throws DeviceError for work that failed.
-  virtual void wait() const = 0;
-};
-
-/// Work that a thread has given a GPU's compute queue while it captured (GpuCapture): the same work on the same
-/// addresses, whenever it is launched.
+/// Work that a thread gave to a GPU's compute stream while it captured (GpuCapture): each launch repeats it on the same
+/// addresses.
 class GpuGraph {
  public:
   virtual ~GpuGraph() = default;
-  /// Enqueues it in the compute queue, in one go. Throws DeviceError.
+  /// Enqueues all of it in the compute stream. Throws DeviceError.
   virtual void launch() const = 0;
 };
 
@@ -64,23 +45,23 @@ class GpuPlatform {
   /// one side is the host's. Throws DeviceError.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;
-  /// Enqueues a copy from pinned memory in the GPU's input queue; until that is done, `from` has to stay as it is.
+  /// Enqueues a copy from pinned memory in the GPU's input stream; `from` must not change before it is done.
   /// Throws DeviceError.
   virtual void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) = 0;
   /// Sets bytes of a GPU's memory to 0.
   virtual void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) = 0;
-  /// Waits for all work of a logical GPU, in all of its queues. Throws DeviceError for work that failed,
+  /// Waits for all work of a logical GPU, in all of its streams. Throws DeviceError for work that failed,
   /// InvalidArgument for indices outside their range that it met.
   virtual void synchronize(const LogicalDevice& gpu) = 0;
-  /// A mark of a queue of a logical GPU, which notes nothing yet.
-  virtual std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) = 0;
+  /// For Event. Throws DeviceError.
+  virtual std::unique_ptr<GpuEvent> make_event(const LogicalDevice& gpu) = 0;
 
   // For GpuCapture. While a thread captures, what else it asks of GPUs throws NotCapturable.
 
-  /// What the calling thread gives the compute queue of `gpu` from now on is noted and not done. Throws DeviceError,
-  /// and Unsupported in a build without GPUs. Precondition: the thread captures nothing.
+  /// What the calling thread gives the compute stream of `gpu` from now on is recorded and does not run. Throws
+  /// DeviceError, and Unsupported in a build without GPUs. Precondition: the thread captures nothing.
   virtual void begin_capture(const LogicalDevice& gpu) = 0;
-  /// What the calling thread has given it since; nothing is noted any more, also when this throws DeviceError.
+  /// What the calling thread has given it since; nothing is recorded any more, also when this throws DeviceError.
   virtual std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) = 0;
 };
 
@@ -89,9 +70,6 @@ GpuPlatform& gpu_platform();
 
 /// Waits for a GPU's work, as GpuPlatform::synchronize; a CPU's is done when the call that did it returns.
 void synchronize(const LogicalDevice& device);
-
-/// A mark of the platform's, as GpuPlatform::make_mark.
-std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue);
 
 /// Puts another platform in its place, for tests on machines without a GPU. Not while devices are in use.
 class GpuPlatformScope {

@@ -10,7 +10,7 @@ namespace {
 
 void check(const char* call, const LogicalDevice& device, const void* memory, std::size_t bytes) {
   if constexpr (contracts::checked)
-    if (device.kind == DeviceKind::gpu) contracts::check(call, device, GpuQueue::compute, {{memory, bytes}});
+    if (device.kind == DeviceKind::gpu) contracts::check(call, Stream{device}, {{memory, bytes}});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/parallel.h>
 
 namespace lockstep {
@@ -30,12 +31,12 @@ void fill(std::byte* staging, const Upload& copy) {
 
 }  // namespace
 
-Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(make_mark(gpu, GpuQueue::compute)) {}
+Uploads::Uploads(const LogicalDevice& gpu) : gpu_(gpu), computed_(gpu) {}
 
 Uploads::~Uploads() {
   for (const Staging& staging : stagings_) {
     try {
-      if (staging.read) staging.read->wait();
+      if (staging.read) staging.read->synchronize();
     } catch (const Error& error) {  // of a GPU that does nothing any more
       log_warning("copies to {} are given up: {}", gpu_.name(), error.what());
     }
@@ -43,29 +44,30 @@ Uploads::~Uploads() {
   }
 }
 
-std::shared_ptr<const GpuMark> Uploads::begin(std::span<const Upload> copies) {
+std::shared_ptr<const Event> Uploads::begin(std::span<const Upload> copies) {
   std::size_t bytes = 0;
   for (const Upload& copy : copies) bytes += padded(copy.bytes);
   const std::lock_guard lock(mutex_);
   Staging& staging = next_staging(bytes);
-  computed_->set();
-  computed_->order_before(gpu_, GpuQueue::input);
-  const std::shared_ptr<GpuMark> done = take_mark();
+  const Stream input{gpu_, StreamKind::input};
+  computed_.record(Stream{gpu_});
+  input.wait(computed_);
+  const std::shared_ptr<Event> done = take_event();
   std::byte* place = staging.memory;
   for (const Upload& copy : copies) {
-    if constexpr (contracts::checked) contracts::check("an upload", gpu_, GpuQueue::input, {{copy.to, copy.bytes}});
+    if constexpr (contracts::checked) contracts::check("an upload", input, {{copy.to, copy.bytes}});
     fill(place, copy);
     gpu_platform().copy_from_pinned(copy.to, gpu_, place, copy.bytes);
     place += padded(copy.bytes);
   }
-  done->set();
+  done->record(input);
   staging.read = done;
   return done;
 }
 
 Uploads::Staging& Uploads::next_staging(std::size_t bytes) {
   Staging& staging = stagings_[calls_ % stagings_.size()];
-  if (staging.read) staging.read->wait();
+  if (staging.read) staging.read->synchronize();
   if (staging.bytes < bytes) {
     MemoryResource& pinned = gpu_platform().pinned_memory();
     if (staging.memory != nullptr)
@@ -80,26 +82,26 @@ Uploads::Staging& Uploads::next_staging(std::size_t bytes) {
   return staging;
 }
 
-std::shared_ptr<GpuMark> Uploads::take_mark() {
-  std::unique_ptr<GpuMark> mark;
+std::shared_ptr<Event> Uploads::take_event() {
+  std::unique_ptr<Event> event;
   {
     const std::lock_guard lock(spare_mutex_);
     if (spare_.empty()) {
-      mark = make_mark(gpu_, GpuQueue::input);
-      spare_.reserve(++marks_);  // giving back needs no memory
+      event = std::make_unique<Event>(gpu_);
+      spare_.reserve(++events_);  // giving back needs no memory
     } else {
-      mark = std::move(spare_.back());
+      event = std::move(spare_.back());
       spare_.pop_back();
     }
   }
-  return {mark.release(), [this](GpuMark* used) {
+  return {event.release(), [this](Event* used) {
             const std::lock_guard lock(spare_mutex_);
             spare_.emplace_back(used);
           }};
 }
 
 Uploads& uploads(const LogicalDevice& gpu) {
-  // Never destroyed: batches in static storage give their marks back until the very end of the program.
+  // Never destroyed: batches in static storage give their events back until the very end of the program.
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::map<int, std::unique_ptr<Uploads>>;
   const std::lock_guard lock(mutex);

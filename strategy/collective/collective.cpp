@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/strategy/collective/hierarchical_copy/hierarchical_copy_collective.h>
 #include <lockstep/strategy/collective/nccl/nccl_collective.h>
 #include <lockstep/strategy/collective/reduction_to_one_device/reduction_to_one_device_collective.h>

@@ -11,14 +11,12 @@ ReplicaGroup::ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chron
   if (devices.size() < 2 || !std::ranges::all_of(devices, is_gpu)) return;
   gpus_ = devices;
   for (int replica = 0; replica < size(); ++replica)
-    for (std::unique_ptr<GpuMark>& mark : member(replica).marks)
-      mark = make_mark(gpus_[static_cast<std::size_t>(replica)], GpuQueue::compute);
+    for (std::optional<Event>& event : member(replica).events) event.emplace(stream_of(replica).gpu);
 }
 
 void ReplicaGroup::order_after_all(int replica, std::size_t meeting) {
-  const LogicalDevice& own = gpus_[static_cast<std::size_t>(replica)];
   for (int other = 0; other < size(); ++other)
-    if (other != replica) mark_of(other, meeting).order_before(own, GpuQueue::compute);
+    if (other != replica) stream_of(replica).wait(event_of(other, meeting));
 }
 
 }  // namespace lockstep

@@ -3,11 +3,11 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <vector>
 
-#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/not_capturable.h>
+#include <lockstep/runtime/device/stream.h>
 #include <lockstep/runtime/thread/rendezvous.h>
 #include <lockstep/runtime/thread/wait_timer.h>
 
@@ -40,7 +40,7 @@ class ReplicaGroup {
     refuse_capture(a_meeting);
     if (gpus_.empty()) return meet_on_host(replica, place);
     const std::size_t number = member(replica).meetings++;
-    mark_of(replica, number).set();
+    event_of(replica, number).record(stream_of(replica));
     meet_on_host(replica, place);
     order_after_all(replica, number);
   }
@@ -84,12 +84,13 @@ class ReplicaGroup {
   struct alignas(64) Member {
     Clock::duration busy{};
     std::size_t meetings = 0;  ///< of the step, where GPUs' work is put in order
-    /// For every other meeting: nobody comes to the next one before all have left the one before, so that no mark is
-    /// set again before all have seen it.
-    std::array<std::unique_ptr<GpuMark>, 2> marks{};
+    /// For every other meeting: nobody comes to the next one before all have left the one before, so that no event
+    /// is recorded again before all wait for it.
+    std::array<std::optional<Event>, 2> events{};
   };
   Member& member(int replica) { return members_[static_cast<std::size_t>(replica)]; }
-  GpuMark& mark_of(int replica, std::size_t meeting) { return *member(replica).marks[meeting % 2]; }
+  Event& event_of(int replica, std::size_t meeting) { return *member(replica).events[meeting % 2]; }
+  Stream stream_of(int replica) const { return {gpus_[static_cast<std::size_t>(replica)]}; }
   /// What this replica's GPU is given from now on, it does after what all of them had been given at the meeting.
   void order_after_all(int replica, std::size_t meeting);
 

@@ -38,7 +38,7 @@ UploadedBatch::~UploadedBatch() {
 
 void UploadedBatch::await() const {
   if (!arrival_ || awaited_) return;
-  arrival_->order_before(gpu_, GpuQueue::compute);
+  Stream{gpu_}.wait(*arrival_);
   awaited_ = true;
 }
 

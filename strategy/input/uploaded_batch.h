@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <lockstep/runtime/data/dataset.h>
-#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/stream.h>
 
 namespace lockstep {
 
@@ -27,7 +27,7 @@ class UploadedBatch {
  private:
   LogicalDevice gpu_;
   Batch batch_;
-  std::shared_ptr<const GpuMark> arrival_{};  ///< null when nothing had to be copied
+  std::shared_ptr<const Event> arrival_{};  ///< null when nothing had to be copied
   mutable std::atomic<bool> awaited_ = false;
 };
 

@@ -108,8 +108,8 @@ TEST_F(CheckedOps, ABatchBeforeItHasArrived) {
   const Upload upload{batch.raw_data(), values.data(), values.size() * sizeof(float)};
   const auto arrived = uploads(gpu_).begin(std::span(&upload, 1));
   EXPECT_THAT(error_of<BrokenInvariant>([&] { batch * 2.0; }),
-              HasSubstr("for its compute queue, which no mark has put after what its input queue does there"));
-  arrived->order_before(gpu_, GpuQueue::compute);
+              HasSubstr("in its compute stream, which waits for no event after the use by its input stream"));
+  Stream{gpu_}.wait(*arrived);
   EXPECT_EQ((batch * 2.0).to_vector<float>(), std::vector<float>(100, 6));
 }
 

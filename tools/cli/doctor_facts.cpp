@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 
 namespace lockstep::cli {

@@ -13,30 +13,6 @@
 namespace lockstep {
 namespace {
 
-class CudaMark final : public GpuMark {
- public:
-  CudaMark(const Gpu& gpu, GpuQueue queue) : gpu_(gpu), queue_(queue), reached_(gpu) {}
-  void set() override {
-    refuse_capture(mark);
-    reached_.record(gpu_, queue_);
-  }
-  void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
-    refuse_capture(mark);
-    const Gpu& later = lockstep::gpu(gpu);
-    if (&later != &gpu_ || queue != queue_) reached_.order_before(later, queue);
-  }
-  void wait() const override {
-    refuse_capture(mark);
-    reached_.wait();
-  }
-
- private:
-  static constexpr const char* mark = "an order of what several queues do";
-  const Gpu& gpu_;
-  GpuQueue queue_;
-  CudaEvent reached_;
-};
-
 /// Is destroyed when nothing of it is under way.
 class CudaGraph final : public GpuGraph {
  public:
@@ -47,7 +23,7 @@ class CudaGraph final : public GpuGraph {
     check_cuda(status, "cudaGraphInstantiate");
   }
   ~CudaGraph() override {
-    cudaStreamSynchronize(gpu_.queue_stream(GpuQueue::compute));
+    cudaStreamSynchronize(gpu_.own_stream(StreamKind::compute));
     cudaGraphExecDestroy(executable_);
     static_cast<void>(cudaGetLastError());
   }
@@ -135,7 +111,7 @@ class CudaPlatform final : public GpuPlatform {
   void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) override {
     const Gpu& here = lockstep::gpu(gpu);
     here.make_current();
-    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, here.stream(GpuQueue::input)),
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, here.stream(StreamKind::input)),
                "cudaMemcpyAsync");
   }
 
@@ -145,9 +121,9 @@ class CudaPlatform final : public GpuPlatform {
     check_cuda(cudaMemsetAsync(memory, 0, bytes, here.stream()), "cudaMemsetAsync");
   }
 
-  void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize_queues(); }
-  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) override {
-    return std::make_unique<CudaMark>(lockstep::gpu(gpu), queue);
+  void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize_streams(); }
+  std::unique_ptr<GpuEvent> make_event(const LogicalDevice& gpu) override {
+    return std::make_unique<CudaEvent>(lockstep::gpu(gpu));
   }
   void begin_capture(const LogicalDevice& gpu) override { lockstep::gpu(gpu).begin_capture(); }
   std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override {

@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-/// A stream of the calling thread to capture in: others put their work after what is in the compute queue's.
+/// A stream of the calling thread to capture in: work of other threads stays in the compute stream.
 class CaptureStream {
  public:
   /// On the current GPU.
@@ -37,6 +37,8 @@ struct Capture {
 };
 thread_local Capture capture;
 
+constexpr const char* an_event = "an event between streams";
+
 }  // namespace
 
 void check_cuda(cudaError_t status, const char* call) {
@@ -55,17 +57,17 @@ Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(physical_gpu(d
   int highest = 0;
   check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
   // All GPUs wait for the one whose part of an exchange has to queue up behind what it computes.
-  for (const GpuQueue queue : {GpuQueue::compute, GpuQueue::communication, GpuQueue::input})
-    check_cuda(cudaStreamCreateWithPriority(&streams_[static_cast<std::size_t>(queue)], cudaStreamNonBlocking,
-                                            queue == GpuQueue::communication ? highest : lowest),
+  for (const StreamKind kind : stream_kinds)
+    check_cuda(cudaStreamCreateWithPriority(&streams_[static_cast<std::size_t>(kind)], cudaStreamNonBlocking,
+                                            kind == StreamKind::communication ? highest : lowest),
                "cudaStreamCreateWithPriority");
 }
 
-cudaStream_t Gpu::stream(GpuQueue queue) const {
+cudaStream_t Gpu::stream(StreamKind kind) const {
   if (capture.gpu == nullptr) [[likely]]
-    return queue_stream(queue);
+    return own_stream(kind);
   if (capture.gpu != this) refuse_capture("work of another GPU");
-  if (queue != GpuQueue::compute) refuse_capture("work beside what is computed");
+  if (kind != StreamKind::compute) refuse_capture("work beside what is computed");
   return capture.stream;
 }
 
@@ -95,10 +97,10 @@ void Gpu::synchronize() {
   throw_errors();
 }
 
-void Gpu::synchronize_queues() {
+void Gpu::synchronize_streams() {
   refuse_capture("a wait for a GPU");
   make_current();
-  for (cudaStream_t const queue : streams_) check_cuda(cudaStreamSynchronize(queue), "cudaStreamSynchronize");
+  for (cudaStream_t const stream : streams_) check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   throw_errors();
 }
 
@@ -130,11 +132,11 @@ void Gpu::throw_errors() {
 void Gpu::wait_for(const Gpu& other) const {
   if (&other == this) return;
   CudaEvent reached(other);  // CUDA keeps it for as long as it is waited for
-  reached.record(other);
-  reached.order_before(*this);
+  reached.record({other.device()});
+  reached.make_wait({device_});
 }
 
-CudaEvent::CudaEvent(const Gpu& gpu) {
+CudaEvent::CudaEvent(const Gpu& gpu) : gpu_(gpu) {
   gpu.make_current();
   // Who waits on the host sleeps: the cores belong to the replicas.
   check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync),
@@ -143,17 +145,23 @@ CudaEvent::CudaEvent(const Gpu& gpu) {
 
 CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
 
-void CudaEvent::record(const Gpu& gpu, GpuQueue queue) {
-  gpu.make_current();
-  check_cuda(cudaEventRecord(event_, gpu.stream(queue)), "cudaEventRecord");
+void CudaEvent::record(const Stream& stream) {
+  refuse_capture(an_event);
+  gpu_.make_current();
+  check_cuda(cudaEventRecord(event_, gpu_.stream(stream.kind)), "cudaEventRecord");
 }
 
-void CudaEvent::order_before(const Gpu& later, GpuQueue queue) const {
-  later.make_current();
-  check_cuda(cudaStreamWaitEvent(later.stream(queue), event_), "cudaStreamWaitEvent");
+void CudaEvent::make_wait(const Stream& stream) const {
+  refuse_capture(an_event);
+  const Gpu& waiting = gpu(stream.gpu);
+  waiting.make_current();
+  check_cuda(cudaStreamWaitEvent(waiting.stream(stream.kind), event_), "cudaStreamWaitEvent");
 }
 
-void CudaEvent::wait() const { check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+void CudaEvent::synchronize() const {
+  refuse_capture(an_event);
+  check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize");
+}
 
 Gpu& gpu(const LogicalDevice& device) {
   thread_local Gpu* last = nullptr;  // most threads work on one

@@ -26,8 +26,8 @@ struct IndexFault {
   unsigned long long first = none;  ///< the place in the list of indices
 };
 
-/// A logical GPU: a share of a physical one with streams of its own, one for each queue. Several of them on one
-/// physical GPU run side by side. Thread-safe.
+/// A logical GPU: a share of a physical one with streams of its own. Several of them on one physical GPU run
+/// concurrently. Thread-safe.
 class Gpu {
  public:
   /// The streams are made here. Throws DeviceError, and Unsupported without a GPU.
@@ -39,17 +39,17 @@ class Gpu {
   const LogicalDevice& device() const { return device_; }
   /// CUDA's number of the physical GPU.
   int ordinal() const { return ordinal_; }
-  /// Where the calling thread enqueues the work of a queue: that of the compute queue elsewhere while it captures.
-  /// Throws NotCapturable for another queue, or another GPU, than it captures.
-  cudaStream_t stream(GpuQueue queue = GpuQueue::compute) const;
-  /// Where the work of a queue is done.
-  cudaStream_t queue_stream(GpuQueue queue) const { return streams_[static_cast<std::size_t>(queue)]; }
+  /// Where the calling thread enqueues work: instead of the compute stream, the one that it captures. Throws
+  /// NotCapturable for another stream, or another GPU, than it captures.
+  cudaStream_t stream(StreamKind kind = StreamKind::compute) const;
+  /// The stream itself.
+  cudaStream_t own_stream(StreamKind kind) const { return streams_[static_cast<std::size_t>(kind)]; }
   /// Makes it the GPU that CUDA's calls of this thread are for.
   void make_current() const;
   /// Waits for all that it has been given to compute. Throws as GpuPlatform::synchronize.
   void synchronize();
-  /// Waits for the work of all queues. Throws as GpuPlatform::synchronize.
-  void synchronize_queues();
+  /// Waits for the work of all streams. Throws as GpuPlatform::synchronize.
+  void synchronize_streams();
   /// Where kernels report indices outside their range, in memory that both sides see; `what` names the indices in the
   /// error that synchronize() then throws. One for each `what`, made at its first use.
   IndexFault* index_fault(const std::string& what);
@@ -71,30 +71,28 @@ class Gpu {
 
   LogicalDevice device_;
   int ordinal_;
-  std::array<cudaStream_t, 3> streams_{};  ///< by GpuQueue
-  std::mutex mutex_;                       ///< of the faults and the error
+  std::array<cudaStream_t, stream_kinds.size()> streams_{};  ///< by kind
+  std::mutex mutex_;                                         ///< of the faults and the error
   std::map<std::string, IndexFault*> faults_;
   std::string error_;
 };
 
-/// A place in the work of a GPU's queue that other work can be put after.
-class CudaEvent {
+/// CUDA's event of a GPU.
+class CudaEvent final : public GpuEvent {
  public:
-  /// For work of `gpu`. Throws DeviceError.
+  /// Throws DeviceError.
   explicit CudaEvent(const Gpu& gpu);
-  ~CudaEvent();
+  ~CudaEvent() override;
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
-  /// After all that the queue of `gpu` has been given so far.
-  void record(const Gpu& gpu, GpuQueue queue = GpuQueue::compute);
-  /// What the queue of `later` is given from now on, it does after what was recorded last.
-  void order_before(const Gpu& later, GpuQueue queue = GpuQueue::compute) const;
-  /// Waits on the host for what was recorded last. Throws DeviceError.
-  void wait() const;
+  void record(const Stream& stream) override;
+  void make_wait(const Stream& stream) const override;
+  void synchronize() const override;
   /// Whether the work before it is done: success, cudaErrorNotReady, or why it failed.
   cudaError_t state() const { return cudaEventQuery(event_); }
 
  private:
+  const Gpu& gpu_;
   cudaEvent_t event_ = nullptr;
 };
 

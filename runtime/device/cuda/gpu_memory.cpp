@@ -65,7 +65,7 @@ void GpuMemory::fail_for(std::size_t bytes) const {
 void GpuMemory::release(void* memory, std::size_t) noexcept {
   const cudaError_t current = cudaSetDevice(gpu_.ordinal());
   const cudaError_t freed =
-      current == cudaSuccess ? cudaFreeAsync(memory, gpu_.queue_stream(GpuQueue::compute)) : current;
+      current == cudaSuccess ? cudaFreeAsync(memory, gpu_.own_stream(StreamKind::compute)) : current;
   if (freed == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
   log_warning("cudaFreeAsync failed on {}: {}", gpu_.device().name(), cudaGetErrorString(freed));

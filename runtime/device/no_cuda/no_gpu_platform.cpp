@@ -17,7 +17,7 @@ class NoGpus final : public GpuPlatform {
   void copy_from_pinned(void*, const LogicalDevice& gpu, const void*, std::size_t) override { refuse(gpu); }
   void clear(const LogicalDevice& gpu, void*, std::size_t) override { refuse(gpu); }
   void synchronize(const LogicalDevice& gpu) override { refuse(gpu); }
-  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue) override { refuse(gpu); }
+  std::unique_ptr<GpuEvent> make_event(const LogicalDevice& gpu) override { refuse(gpu); }
   void begin_capture(const LogicalDevice& gpu) override { refuse(gpu); }
   std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override { refuse(gpu); }
 

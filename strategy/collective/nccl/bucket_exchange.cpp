@@ -7,8 +7,7 @@ namespace lockstep {
 
 BucketExchange::BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCommunicators& communicators)
     : communicators_(communicators) {
-  for (const LogicalDevice& gpu : gpus)
-    members_.push_back({.gpu = gpu, .summed = make_mark(gpu, GpuQueue::communication)});
+  for (const LogicalDevice& gpu : gpus) members_.push_back({.gpu = gpu, .summed = Event(gpu)});
 }
 
 void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges) {
@@ -16,7 +15,7 @@ void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, st
   if (!begun_) begin(ranges);
   Member& member = members_[static_cast<std::size_t>(replica)];
   member.parts[range] = part;
-  member.final[range]->set();
+  member.final[range].record(Stream{member.gpu});
   ++came_[range];
   while (enqueued_ < ranges && came_[enqueued_] == members_.size()) enqueue(enqueued_++);
 }
@@ -24,7 +23,7 @@ void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, st
 void BucketExchange::begin(std::size_t ranges) {
   for (Member& member : members_) {
     member.parts.resize(ranges);
-    while (member.final.size() < ranges) member.final.push_back(make_mark(member.gpu, GpuQueue::compute));
+    while (member.final.size() < ranges) member.final.emplace_back(member.gpu);
   }
   came_.assign(ranges, 0);
   enqueued_ = 0;
@@ -35,15 +34,15 @@ void BucketExchange::begin(std::size_t ranges) {
 void BucketExchange::enqueue(std::size_t range) {
   parts_.clear();
   for (const Member& member : members_) {
-    member.final[range]->order_before(member.gpu, GpuQueue::communication);
+    const Stream communication{member.gpu, StreamKind::communication};
+    communication.wait(member.final[range]);
     parts_.push_back(member.parts[range]);
     if constexpr (contracts::checked)
-      check_part(gradients_place, member.gpu, GpuQueue::communication, parts_.back(),
-                 static_cast<int>(members_.size()));
+      check_part(gradients_place, communication, parts_.back(), static_cast<int>(members_.size()));
   }
   communicators_.enqueue_for_all(gradients_place, parts_);
   if (range + 1 == came_.size())
-    for (Member& member : members_) member.summed->set();
+    for (Member& member : members_) member.summed.record({member.gpu, StreamKind::communication});
 }
 
 bool BucketExchange::begun() const {
@@ -62,7 +61,7 @@ bool BucketExchange::join(int replica) {
   require<BrokenInvariant>(enqueued_ == came_.size(), "{} of {} ranges of gradients were exchanged when they are used",
                            enqueued_, came_.size());
   const Member& member = members_[static_cast<std::size_t>(replica)];
-  member.summed->order_before(member.gpu, GpuQueue::compute);
+  Stream{member.gpu}.wait(member.summed);
   if (++joined_ == members_.size()) begun_ = false;
   return true;
 }

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
-#include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/runtime/device/stream.h>
 #include <lockstep/strategy/collective/collective.h>
 #include <lockstep/strategy/collective/nccl/gpu_communicators.h>
 
 namespace lockstep {
 
-/// Sums the gradients of GPUs in their communication queues while backward goes on: range by range, in their order. A
+/// Sums the gradients of GPUs in their communication streams while backward goes on: range by range, in their order. A
 /// range is enqueued for all replicas of this process at once, by the last one to come with it: the order is the same
 /// on all GPUs, also against that of other collectives, and no GPU waits for a part that depends on what a host thread
 /// does next, which might be to wait for that GPU, or to fail.
@@ -38,9 +37,9 @@ class BucketExchange {
   /// Of one replica.
   struct Member {
     LogicalDevice gpu;
-    std::vector<GpuPart> parts{};                   ///< by range
-    std::vector<std::unique_ptr<GpuMark>> final{};  ///< by range: the gradients have been computed
-    std::unique_ptr<GpuMark> summed{};              ///< the sums of all ranges
+    Event summed;                  ///< after the sums of all ranges
+    std::vector<GpuPart> parts{};  ///< by range
+    std::vector<Event> final{};    ///< by range: after the gradients
   };
   void begin(std::size_t ranges);
   void enqueue(std::size_t range);

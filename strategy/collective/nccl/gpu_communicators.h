@@ -24,13 +24,13 @@ struct GpuPart {
   std::size_t elements = 0;    ///< at `from`, the same on all GPUs
 };
 
-/// Checks the contracts (runtime/device/contracts.h) of a part that is about to be enqueued in a queue of `gpu`, one of
+/// Checks the contracts (runtime/device/contracts.h) of a part that is about to be enqueued in a stream of one of
 /// `gpus` that come together.
-inline void check_part(const char* what, const LogicalDevice& gpu, GpuQueue queue, const GpuPart& part, int gpus) {
+inline void check_part(const char* what, const Stream& stream, const GpuPart& part, int gpus) {
   const std::size_t element = size_of(part.dtype);
   const std::size_t bytes = part.elements * element;
   const std::size_t results = part.kind == GpuPart::Kind::gather ? static_cast<std::size_t>(gpus) : 1;
-  contracts::check(what, gpu, queue, {{part.from, bytes, element}, {part.to, bytes * results, element}});
+  contracts::check(what, stream, {{part.from, bytes, element}, {part.to, bytes * results, element}});
 }
 
 /// What GPUs that are each a physical one combine values by. All of them have to be given the same parts in the same
@@ -38,11 +38,11 @@ inline void check_part(const char* what, const LogicalDevice& gpu, GpuQueue queu
 class GpuCommunicators {
  public:
   virtual ~GpuCommunicators() = default;
-  /// On replica `replica`'s thread: enqueues its parts, in one go, in its GPU's compute queue. All replicas have come
+  /// On replica `replica`'s thread: enqueues its parts, in one go, in its GPU's compute stream. All replicas have come
   /// to the same place, and go on when all have enqueued. `what` names them in errors. Throws DeviceError, Timeout.
   virtual void enqueue(int replica, const char* what, std::span<const GpuPart> parts) = 0;
   /// On any replica's thread: enqueues a part of each replica of this process, in replica order, in the communication
-  /// queues of their GPUs. Throws DeviceError, Timeout.
+  /// streams of their GPUs. Throws DeviceError, Timeout.
   virtual void enqueue_for_all(const char* what, std::span<const GpuPart> parts) = 0;
   /// After a step that failed, when no replica is in a call: what some replicas have enqueued without the others would
   /// never end on their GPUs. It is ended then, and enqueuing throws DeviceError from now on.

@@ -9,7 +9,7 @@
 namespace lockstep {
 
 /// What GPUs' gradients are exchanged as: themselves, or copies of them that are rounded to bf16, half as many bytes,
-/// whose sums are widened in the gradients' place. Copies are made in the compute queue, as all is that is computed: a
+/// whose sums are widened in the gradients' place. Copies are made in the compute stream, as all is that is computed: a
 /// range is rounded right after it has become final, and sums are widened when the update waits for them anyway.
 class GradientWire {
  public:
@@ -19,10 +19,10 @@ class GradientWire {
 
   /// Of what is exchanged.
   DType dtype() const { return dtype_; }
-  /// On the replica's thread: its part of a range, which is final in its GPU's compute queue, and will hold the sum.
+  /// On the replica's thread: its part of a range, which is final in its GPU's compute stream, and will hold the sum.
   /// Allocates nothing once it has been given ranges of this length. Throws OutOfMemory.
   GpuPart part_of(int replica, const FlatViews& views, std::span<const FlatRange> ranges, std::size_t range);
-  /// On the replica's thread: brings the sums of all ranges, which have come in the compute queue, into the gradients.
+  /// On the replica's thread: brings the sums of all ranges, which have come in the compute stream, into the gradients.
   void finish(int replica, const FlatViews& views, std::span<const FlatRange> ranges) const;
 
  private:

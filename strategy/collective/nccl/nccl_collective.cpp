@@ -15,6 +15,7 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/collective/flat_range.h>
 #include <lockstep/strategy/collective/host_collective.h>
@@ -79,7 +80,7 @@ class NcclCollective final : public HostCollective {
   void enqueue(int replica, const char* what, std::span<const GpuPart> parts) {
     if constexpr (contracts::checked)
       for (const GpuPart& part : parts)
-        check_part(what, gpus_[static_cast<std::size_t>(replica)], GpuQueue::compute, part, replicas_in_sync());
+        check_part(what, Stream{gpus_[static_cast<std::size_t>(replica)]}, part, replicas_in_sync());
     communicators_->enqueue(replica, what, parts);
   }
   /// Enqueues collectives, and returns when all replicas have: nothing that a replica enqueues after them, and nothing

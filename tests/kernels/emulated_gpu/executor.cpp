@@ -5,7 +5,7 @@
 #include <lockstep/kernels/executor/cuda_executor.cuh>
 #include <lockstep/kernels/executor/host_executor.h>
 
-// What CudaExecutor asks of CUB and of a GPU's queue of copies (executor/cuda_executor.cu).
+// What CudaExecutor asks of CUB and of a GPU's stream of copies (executor/cuda_executor.cu).
 
 namespace lockstep::cuda {
 

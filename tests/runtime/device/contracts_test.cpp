@@ -34,26 +34,20 @@ class Contracts : public testing::Test {
   void end() { contracts::end_block(this, block_.data()); }
 
   /// Empty when nothing is wrong.
-  static std::string check(const Use& use, GpuQueue queue = GpuQueue::compute, Reach reach = Reach::own,
+  static std::string check(const Use& use, StreamKind stream = StreamKind::compute, Reach reach = Reach::own,
                            const LogicalDevice& of = gpu) {
     try {
-      contracts::check("a kernel", of, queue, {use}, reach);
+      contracts::check("a kernel", {of, stream}, {use}, reach);
       return "";
     } catch (const BrokenInvariant& error) {
       return error.what();
     }
   }
-  std::unique_ptr<GpuMark> mark(GpuQueue queue) {
-    return contracts::watched(platform_.make_mark(gpu, queue), gpu, queue);
-  }
-  /// What `later` is given comes after what `queue` has been given.
-  void order(GpuQueue queue, GpuQueue later) {
-    const auto now = mark(queue);
-    now->set();
-    now->order_before(gpu, later);
+  /// `later` waits for an event that is recorded in `earlier` now.
+  static void order(StreamKind earlier, StreamKind later) {
+    contracts::put_after({gpu, later}, contracts::clock_of({gpu, earlier}));
   }
 
-  test::PretendGpuPlatform platform_;
   alignas(64) std::array<std::byte, 256> block_{};
   const Use all_{block_.data(), block_.size()};
   const Use first_{block_.data(), 100};
@@ -87,11 +81,11 @@ TEST_F(Contracts, ABlockThatIsNotLiveIsNamed) {
 }
 
 TEST_F(Contracts, ABlockOfAnotherGpuIsNamedUnlessItMayBe) {
-  EXPECT_THAT(check(first_, GpuQueue::compute, Reach::own, other_gpu),
+  EXPECT_THAT(check(first_, StreamKind::compute, Reach::own, other_gpu),
               HasSubstr("a kernel on GPU:51 is given 100 bytes at 0x"));
-  EXPECT_THAT(check(first_, GpuQueue::compute, Reach::own, other_gpu),
+  EXPECT_THAT(check(first_, StreamKind::compute, Reach::own, other_gpu),
               HasSubstr("in a block of 256 bytes of GPU:50, not its own"));
-  EXPECT_THAT(check(first_, GpuQueue::compute, Reach::all, other_gpu), IsEmpty());
+  EXPECT_THAT(check(first_, StreamKind::compute, Reach::all, other_gpu), IsEmpty());
 }
 
 TEST_F(Contracts, ABlockWithinAnothersIsThatOthers) {
@@ -101,63 +95,61 @@ TEST_F(Contracts, ABlockWithinAnothersIsThatOthers) {
   EXPECT_THAT(check(all_), IsEmpty());
 }
 
-TEST_F(Contracts, ABlockIsTheComputeQueuesUntilAMarkIsBefore) {
-  for (const GpuQueue queue : {GpuQueue::communication, GpuQueue::input}) {
-    EXPECT_THAT(check(first_, queue),
-                HasSubstr("queue, which no mark has put after what its compute queue does there"));
-    order(GpuQueue::compute, queue);
-    EXPECT_THAT(check(first_, queue), IsEmpty());
-    order(queue, GpuQueue::compute);
+TEST_F(Contracts, ABlockIsTheComputeStreamsUntilAnotherWaitsForAnEvent) {
+  for (const StreamKind stream : {StreamKind::communication, StreamKind::input}) {
+    EXPECT_THAT(check(first_, stream),
+                HasSubstr("stream, which waits for no event after the use by its compute stream"));
+    order(StreamKind::compute, stream);
+    EXPECT_THAT(check(first_, stream), IsEmpty());
+    order(stream, StreamKind::compute);
   }
 }
 
-TEST_F(Contracts, WhatIsComputedThereAfterTheMarkIsNotOrdered) {
-  const auto computed = mark(GpuQueue::compute);
-  computed->set();
+TEST_F(Contracts, WhatIsComputedThereAfterTheEventIsNotOrdered) {
+  const contracts::Clock computed = contracts::clock_of({gpu});
   EXPECT_THAT(check(first_), IsEmpty());
-  computed->order_before(gpu, GpuQueue::communication);
-  EXPECT_THAT(check(second_, GpuQueue::communication), IsEmpty());
-  EXPECT_THAT(check(all_, GpuQueue::communication), HasSubstr("for its communication queue"));
+  contracts::put_after({gpu, StreamKind::communication}, computed);
+  EXPECT_THAT(check(second_, StreamKind::communication), IsEmpty());
+  EXPECT_THAT(check(all_, StreamKind::communication), HasSubstr("in its communication stream"));
 }
 
-TEST_F(Contracts, ComputingWaitsForTheMarkOfAnotherQueue) {
-  order(GpuQueue::compute, GpuQueue::input);
-  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
-  EXPECT_THAT(check(second_), IsEmpty()) << "not touched by the input queue";
-  EXPECT_THAT(check(all_), HasSubstr("for its compute queue, which no mark has put after what its input queue does"));
-  order(GpuQueue::input, GpuQueue::compute);
+TEST_F(Contracts, ComputingWaitsForAnEventOfAnotherStream) {
+  order(StreamKind::compute, StreamKind::input);
+  EXPECT_THAT(check(first_, StreamKind::input), IsEmpty());
+  EXPECT_THAT(check(second_), IsEmpty()) << "not touched by the input stream";
+  EXPECT_THAT(check(all_),
+              HasSubstr("in its compute stream, which waits for no event after the use by its input stream"));
+  order(StreamKind::input, StreamKind::compute);
   EXPECT_THAT(check(all_), IsEmpty());
 }
 
 TEST_F(Contracts, WhatTheHostHasWaitedForIsBeforeAll) {
-  order(GpuQueue::compute, GpuQueue::input);
-  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
-  const auto arrived = mark(GpuQueue::input);
-  arrived->set();
-  arrived->wait();
+  order(StreamKind::compute, StreamKind::input);
+  EXPECT_THAT(check(first_, StreamKind::input), IsEmpty());
+  contracts::reached(gpu, contracts::clock_of({gpu, StreamKind::input}));
   EXPECT_THAT(check(first_), IsEmpty());
-  EXPECT_THAT(check(first_, GpuQueue::communication), Not(IsEmpty()));
+  EXPECT_THAT(check(first_, StreamKind::communication), Not(IsEmpty()));
   contracts::finished(gpu);
-  EXPECT_THAT(check(first_, GpuQueue::communication), IsEmpty());
+  EXPECT_THAT(check(first_, StreamKind::communication), IsEmpty());
 }
 
-TEST_F(Contracts, OrderIsPassedOnFromQueueToQueue) {
-  order(GpuQueue::compute, GpuQueue::input);
-  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
-  order(GpuQueue::input, GpuQueue::communication);
-  EXPECT_THAT(check(first_, GpuQueue::communication), IsEmpty());
-  order(GpuQueue::communication, GpuQueue::compute);
+TEST_F(Contracts, OrderIsPassedOnFromStreamToStream) {
+  order(StreamKind::compute, StreamKind::input);
+  EXPECT_THAT(check(first_, StreamKind::input), IsEmpty());
+  order(StreamKind::input, StreamKind::communication);
+  EXPECT_THAT(check(first_, StreamKind::communication), IsEmpty());
+  order(StreamKind::communication, StreamKind::compute);
   EXPECT_THAT(check(all_), IsEmpty());
 }
 
-TEST_F(Contracts, ABlockThatIsGivenBackWhileAQueueUsesItIsNotYetTheNextOnes) {
-  order(GpuQueue::compute, GpuQueue::input);
-  EXPECT_THAT(check(first_, GpuQueue::input), IsEmpty());
+TEST_F(Contracts, ABlockThatIsGivenBackWhileAStreamUsesItIsNotYetTheNextOnes) {
+  order(StreamKind::compute, StreamKind::input);
+  EXPECT_THAT(check(first_, StreamKind::input), IsEmpty());
   end();
   begin();
   EXPECT_THAT(check(second_), IsEmpty());
-  EXPECT_THAT(check(first_), HasSubstr("no mark has put after what its input queue does there"));
-  order(GpuQueue::input, GpuQueue::compute);
+  EXPECT_THAT(check(first_), HasSubstr("waits for no event after the use by its input stream"));
+  order(StreamKind::input, StreamKind::compute);
   EXPECT_THAT(check(first_), IsEmpty());
 }
 
@@ -186,7 +178,7 @@ TEST_F(CheckedMemory, CopiesKeepWithinBlocksThatAreLive) {
   EXPECT_THAT(test::error_of<BrokenInvariant>([&] { clear_bytes(memory, gpu, 1024); }), HasSubstr("no block is live"));
 }
 
-TEST_F(CheckedMemory, UploadsKeepWithinBlocksAndAreThereAfterTheirMark) {
+TEST_F(CheckedMemory, UploadsKeepWithinBlocksAndAreThereAfterTheirEvent) {
   Uploads uploads(gpu);
   const auto there = block(1024);
   const auto begin = [&](std::size_t bytes) {
@@ -196,8 +188,8 @@ TEST_F(CheckedMemory, UploadsKeepWithinBlocksAndAreThereAfterTheirMark) {
   EXPECT_THAT(test::error_of<BrokenInvariant>([&] { begin(1025); }), HasSubstr("an upload on GPU:50"));
   const auto arrived = begin(1024);
   EXPECT_THAT(test::error_of<BrokenInvariant>([&] { clear_bytes(there->data(), gpu, 1024); }),
-              HasSubstr("no mark has put after what its input queue does there"));
-  arrived->order_before(gpu, GpuQueue::compute);
+              HasSubstr("waits for no event after the use by its input stream"));
+  Stream{gpu}.wait(*arrived);
   EXPECT_NO_THROW(clear_bytes(there->data(), gpu, 1024));
 }
 

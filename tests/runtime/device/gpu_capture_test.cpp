@@ -96,8 +96,8 @@ TEST_F(Capture, DoesWhatTheHostDecidesEachTimeInItsPlace) {
 }
 
 TEST_F(Capture, RefusesWhatAGraphCannotDo) {
-  const auto mark = platform_.make_mark(gpu, GpuQueue::compute);
-  mark->set();
+  Event event(gpu);
+  event.record({gpu});
   auto* const pinned = static_cast<int*>(platform_.pinned_memory().allocate(sizeof(int)));
   {
     GpuCapture capture(gpu);
@@ -111,9 +111,9 @@ TEST_F(Capture, RefusesWhatAGraphCannotDo) {
     refuses([&] { platform_.copy_from_pinned(a_, gpu, pinned, sizeof(int)); }, "work beside");
     refuses([&] { platform_.synchronize(gpu); }, "a wait for a GPU");
     refuses([&] { platform_.memory(gpu).allocate(1); }, "memory");
-    refuses([&] { mark->set(); }, "a mark");
-    refuses([&] { mark->wait(); }, "a mark");
-    refuses([&] { mark->order_before(gpu, GpuQueue::input); }, "a mark");
+    refuses([&] { event.record({gpu}); }, "an event");
+    refuses([&] { event.synchronize(); }, "an event");
+    refuses([&] { Stream{gpu, StreamKind::input}.wait(event); }, "an event");
     EXPECT_THROW(GpuCapture again(gpu), LogicError);
     std::thread([&] { EXPECT_NO_THROW(platform_.synchronize(gpu)); }).join();
   }

@@ -19,14 +19,14 @@ class UploadsToAGpu : public testing::Test {
   test::PretendGpuPlatform platform_;
   const GpuPlatformScope scope_{platform_};
   Uploads uploads_{gpu};
-  test::PretendGpuQueue& input_ = platform_.queue(gpu, GpuQueue::input);
+  test::PretendGpuStream& input_ = platform_.stream({gpu, StreamKind::input});
 
   /// Memory of the GPU for some integers.
   int* room(std::size_t count) {
     rooms_.push_back(allocator_->allocate(count * sizeof(int)));
     return static_cast<int*>(rooms_.back()->data());
   }
-  std::shared_ptr<const GpuMark> begin(int* to, const std::vector<int>& values) {
+  std::shared_ptr<const Event> begin(int* to, const std::vector<int>& values) {
     const Upload upload{to, values.data(), values.size() * sizeof(int)};
     return uploads_.begin(std::span(&upload, 1));
   }
@@ -47,7 +47,7 @@ TEST_F(UploadsToAGpu, AreDoneBesideWhatItComputesUntilThatWaits) {
   const auto done = begin(to, values);
   values = {7, 8, 9};  // the host's memory may change at once
   EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{0, 0, 0}));
-  done->order_before(gpu, GpuQueue::compute);
+  Stream{gpu}.wait(*done);
   EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{1, 2, 3}));
 }
 
@@ -55,7 +55,7 @@ TEST_F(UploadsToAGpu, ComeAfterWhatItHasBeenGivenToCompute) {
   int* const to = room(1);
   for (std::size_t calls = 1; calls <= 3; ++calls) {
     begin(to, {1});
-    EXPECT_EQ(platform_.waits_for_computing(gpu, GpuQueue::input), calls);
+    EXPECT_EQ(platform_.waits_for_computing({gpu, StreamKind::input}), calls);
   }
 }
 
@@ -66,7 +66,7 @@ TEST_F(UploadsToAGpu, OfOneCallLieSideBySideInPinnedMemory) {
   int* const to_first = room(first.size());
   int* const to_second = room(1);
   const Upload both[] = {{to_first, first.data(), first.size() * sizeof(int)}, {to_second, second.data(), 3}};
-  uploads_.begin(both)->wait();
+  uploads_.begin(both)->synchronize();
   EXPECT_EQ(on_gpu(to_first, first.size()), first);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(on_gpu(to_second, 1).data()), 3), "abc");
   EXPECT_EQ(platform_.pinned_memory().allocations(), 1U);
@@ -95,12 +95,12 @@ TEST_F(UploadsToAGpu, TakeLargerBuffersWhenNeededOnly) {
   EXPECT_EQ(on_gpu(to, 4050), std::vector<int>(4050, 4050));
 }
 
-TEST_F(UploadsToAGpu, MarksAreUsedAgainOnceNobodyHasThem) {
+TEST_F(UploadsToAGpu, EventsAreUsedAgainOnceNobodyHasThem) {
   int* const to = room(1);
-  const GpuMark* const kept = begin(to, {1}).get();
+  const Event* const kept = begin(to, {1}).get();
   const auto held = begin(to, {2});
   EXPECT_NE(held.get(), kept) << "the buffer still needs it";
-  std::vector<const GpuMark*> later;
+  std::vector<const Event*> later;
   for (int call = 0; call < 4; ++call) later.push_back(begin(to, {3}).get());
   EXPECT_NE(std::find(later.begin(), later.end(), kept), later.end());
   EXPECT_EQ(std::find(later.begin(), later.end(), held.get()), later.end());

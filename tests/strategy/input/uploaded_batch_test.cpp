@@ -19,12 +19,12 @@ namespace lockstep {
 namespace {
 
 test::PretendGpuPlatform& platform() { return dynamic_cast<test::PretendGpuPlatform&>(gpu_platform()); }
-test::PretendGpuQueue& input_of(const LogicalDevice& gpu) { return platform().queue(gpu, GpuQueue::input); }
+test::PretendGpuStream& input_of(const LogicalDevice& gpu) { return platform().stream({gpu, StreamKind::input}); }
 
 class UploadedBatchOn : public testing::Test {
  protected:
   const LogicalDevice gpu_ = logical_gpus(1).front();
-  test::PretendGpuQueue& input_ = input_of(gpu_);
+  test::PretendGpuStream& input_ = input_of(gpu_);
   const std::size_t given_before_ = input_.given();
 };
 
@@ -100,7 +100,7 @@ TEST_P(BatchesOnGpus, OfTheNextStepsAreOnTheirWayWhileOneIsComputed) {
   const auto sums = strategy_.run(
       [&](const Batch& own) {
         const Tensor twice = own.x * 2.0;
-        test::PretendGpuQueue& input = input_of(strategy_.devices()[static_cast<std::size_t>(test::this_replica())]);
+        test::PretendGpuStream& input = input_of(strategy_.devices()[static_cast<std::size_t>(test::this_replica())]);
         EXPECT_EQ(input.done() + 1, input.given()) << "of the batch of this step, but not the next";
         return twice;
       },

@@ -59,8 +59,8 @@ PretendGpuCommunicators::PretendGpuCommunicators(PretendGpuPlatform& platform, s
 
 PretendGpuCommunicators::~PretendGpuCommunicators() {
   for (const LogicalDevice& gpu : gpus_) {
-    PretendGpuQueue& queue = platform_.queue(gpu, GpuQueue::communication);
-    queue.finish(queue.given());
+    PretendGpuStream& communication = platform_.stream({gpu, StreamKind::communication});
+    communication.finish(communication.given());
   }
 }
 
@@ -129,7 +129,7 @@ void PretendGpuCommunicators::enqueue_for_all(const char* /*what*/, std::span<co
   const auto work = std::make_shared<Work>();
   work->parts.assign(parts.begin(), parts.end());
   for (const LogicalDevice& gpu : gpus_)
-    platform_.queue(gpu, GpuQueue::communication).enqueue([this, work] {
+    platform_.stream({gpu, StreamKind::communication}).enqueue([this, work] {
       std::call_once(work->once, [&] { combine(work->parts); });
     });
 }

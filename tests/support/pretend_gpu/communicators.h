@@ -14,7 +14,7 @@
 namespace lockstep::test {
 
 /// What pretended GPUs combine values by: in replica order. What is enqueued for all is done when one of their
-/// communication queues comes to it, the rest when the last replica comes with its part. Parts that do not fit
+/// communication streams comes to it, the rest when the last replica comes with its part. Parts that do not fit
 /// together, or come in another order, which NCCL would hang on, are a BrokenInvariant.
 class PretendGpuCommunicators final : public GpuCommunicators {
  public:

@@ -42,35 +42,37 @@ class PretendGpuGraph final : public GpuGraph {
 };
 
 /// What is computed is done when it is given.
-class PretendGpuMark final : public GpuMark {
+class PretendGpuEvent final : public GpuEvent {
  public:
-  /// Of the compute queue without a `queue`.
-  PretendGpuMark(PretendGpuPlatform& platform, PretendGpuQueue* queue) : platform_(platform), queue_(queue) {}
-  void set() override {
-    refuse_capture("a mark");
-    given_ = queue_ ? queue_->given() : 0;
-    is_set_ = true;
+  explicit PretendGpuEvent(PretendGpuPlatform& platform) : platform_(platform) {}
+  void record(const Stream& stream) override {
+    check(stream.gpu);
+    refuse_capture(an_event);
+    stream_ = stream.kind == StreamKind::compute ? nullptr : &platform_.stream(stream);
+    given_ = stream_ ? stream_->given() : 0;
+    is_recorded_ = true;
   }
-  void order_before(const LogicalDevice& gpu, GpuQueue queue) const override {
-    check(gpu);
-    refuse_capture("a mark");
-    require<BrokenInvariant>(is_set_, "{} waits for a mark that nobody has set", gpu.name());
-    if (queue == GpuQueue::compute) return wait();
-    PretendGpuPlatform::SideQueue& later = platform_.side_queue(gpu, queue);
-    if (queue_) return later.work.enqueue([this_queue = queue_, count = given_.load()] { this_queue->finish(count); });
+  void make_wait(const Stream& stream) const override {
+    check(stream.gpu);
+    refuse_capture(an_event);
+    require<BrokenInvariant>(is_recorded_, "{} waits for an event that nobody has recorded", stream.gpu.name());
+    if (stream.kind == StreamKind::compute) return synchronize();
+    PretendGpuPlatform::SideStream& waiting = platform_.side_stream(stream);
+    if (stream_) return waiting.work.enqueue([this_stream = stream_, count = given_] { this_stream->finish(count); });
     const std::lock_guard lock(platform_.mutex_);
-    ++later.waits;
+    ++waiting.waits;
   }
-  void wait() const override {
-    refuse_capture("a mark");
-    if (queue_) queue_->finish(given_);
+  void synchronize() const override {
+    refuse_capture(an_event);
+    if (stream_) stream_->finish(given_);
   }
 
  private:
+  static constexpr const char* an_event = "an event";
   PretendGpuPlatform& platform_;
-  PretendGpuQueue* queue_;
-  std::atomic<bool> is_set_ = false;
-  std::atomic<std::size_t> given_ = 0;
+  PretendGpuStream* stream_ = nullptr;  ///< that it was recorded in; null for the compute stream
+  bool is_recorded_ = false;
+  std::size_t given_ = 0;
 };
 
 void* PretendPinnedMemory::allocate(std::size_t bytes) {
@@ -147,7 +149,7 @@ void PretendGpuPlatform::copy_from_pinned(void* to, const LogicalDevice& gpu, co
   refuse_capture("work beside what is computed");
   require<BrokenInvariant>(memory_.contains(to) && pinned_memory_.contains(from, bytes),
                            "a copy from pinned memory to {} has addresses of others", gpu.name());
-  queue(gpu, GpuQueue::input).enqueue([this, to, from, bytes] {
+  stream({gpu, StreamKind::input}).enqueue([this, to, from, bytes] {
     const DeviceMemory::Access access(memory_);
     std::memcpy(to, from, bytes);
   });
@@ -203,33 +205,33 @@ std::unique_ptr<GpuGraph> PretendGpuPlatform::end_capture(const LogicalDevice& g
 void PretendGpuPlatform::synchronize(const LogicalDevice& gpu) {
   check(gpu);
   refuse_capture("a wait for a GPU");
-  for (const GpuQueue side : {GpuQueue::communication, GpuQueue::input})
-    queue(gpu, side).finish(queue(gpu, side).given());
+  for (const StreamKind side : {StreamKind::communication, StreamKind::input}) {
+    PretendGpuStream& work = stream({gpu, side});
+    work.finish(work.given());
+  }
   throw_fault();
 }
 
-std::unique_ptr<GpuMark> PretendGpuPlatform::make_mark(const LogicalDevice& gpu, GpuQueue queue) {
+std::unique_ptr<GpuEvent> PretendGpuPlatform::make_event(const LogicalDevice& gpu) {
   check(gpu);
-  return std::make_unique<PretendGpuMark>(*this, queue == GpuQueue::compute ? nullptr : &this->queue(gpu, queue));
+  return std::make_unique<PretendGpuEvent>(*this);
 }
 
-PretendGpuQueue& PretendGpuPlatform::queue(const LogicalDevice& gpu, GpuQueue queue) {
-  return side_queue(gpu, queue).work;
-}
+PretendGpuStream& PretendGpuPlatform::stream(const Stream& stream) { return side_stream(stream).work; }
 
-PretendGpuPlatform::SideQueue& PretendGpuPlatform::side_queue(const LogicalDevice& gpu, GpuQueue queue) {
-  require<BrokenInvariant>(queue != GpuQueue::compute, "what {} computes waits in no queue", gpu.name());
+PretendGpuPlatform::SideStream& PretendGpuPlatform::side_stream(const Stream& stream) {
+  require<BrokenInvariant>(stream.kind != StreamKind::compute, "what {} computes never waits", stream.gpu.name());
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<SideQueue>& found = queues_[{gpu.index, queue}];
+  std::unique_ptr<SideStream>& found = streams_[{stream.gpu.index, stream.kind}];
   if (!found) {
-    found = std::make_unique<SideQueue>();
+    found = std::make_unique<SideStream>();
     found->work.hurry(hurries_);
   }
   return *found;
 }
 
-std::size_t PretendGpuPlatform::waits_for_computing(const LogicalDevice& gpu, GpuQueue queue) {
-  const SideQueue& found = side_queue(gpu, queue);
+std::size_t PretendGpuPlatform::waits_for_computing(const Stream& stream) {
+  const SideStream& found = side_stream(stream);
   const std::lock_guard lock(mutex_);
   return found.waits;
 }
@@ -237,7 +239,7 @@ std::size_t PretendGpuPlatform::waits_for_computing(const LogicalDevice& gpu, Gp
 void PretendGpuPlatform::hurry(bool on) {
   const std::lock_guard lock(mutex_);
   hurries_ = on;
-  for (const auto& [of, queue] : queues_) queue->work.hurry(on);
+  for (const auto& [of, stream] : streams_) stream->work.hurry(on);
 }
 
 void PretendGpuPlatform::take_down_fault(const std::string& op, std::int64_t place) {

@@ -13,7 +13,7 @@
 
 #include <support/pretend_gpu/computing.h>
 #include <support/pretend_gpu/device_memory.h>
-#include <support/pretend_gpu/queue.h>
+#include <support/pretend_gpu/stream.h>
 
 #include <lockstep/runtime/device/gpu_platform.h>
 
@@ -35,8 +35,8 @@ class PretendPinnedMemory final : public MemoryResource {
   std::size_t allocations_ = 0;
 };
 
-/// A machine with GPUs that compute when they are given something. Their other queues do their work as late as they
-/// can, when something waits for it, or, once told to hurry, at once.
+/// A machine with GPUs that compute when they are given something. Their other streams do their work as late as
+/// they can, when something waits for it, or, once told to hurry, at once.
 class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
  public:
   /// `peers`: of each GPU those whose memory it can address. Without any, one GPU, which all logical ones share.
@@ -51,7 +51,7 @@ class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
   void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) override;
   void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) override;
   void synchronize(const LogicalDevice& gpu) override;
-  std::unique_ptr<GpuMark> make_mark(const LogicalDevice& gpu, GpuQueue queue) override;
+  std::unique_ptr<GpuEvent> make_event(const LogicalDevice& gpu) override;
   void begin_capture(const LogicalDevice& gpu) override;
   std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) override;
 
@@ -71,22 +71,22 @@ class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
   /// A kernel has met a bad index: as on a GPU, whoever waits for its work next is told.
   void set_fault(const std::string& what);
 
-  /// One that is not the compute queue.
-  PretendGpuQueue& queue(const LogicalDevice& gpu, GpuQueue queue);
-  /// How often this queue has been put after what the GPU had been given to compute.
-  std::size_t waits_for_computing(const LogicalDevice& gpu, GpuQueue queue);
-  /// Whether the queues of all GPUs do their work at once, which they do not at first. Not while they have some.
+  /// One that is not the compute stream.
+  PretendGpuStream& stream(const Stream& stream);
+  /// How often this stream has waited for what the GPU had been given to compute.
+  std::size_t waits_for_computing(const Stream& stream);
+  /// Whether the streams of all GPUs do their work at once, which they do not at first. Not while they have some.
   void hurry(bool on);
 
  private:
   friend class PretendGpuGraph;
-  friend class PretendGpuMark;
-  struct SideQueue {
-    PretendGpuQueue work;
+  friend class PretendGpuEvent;
+  struct SideStream {
+    PretendGpuStream work;
     std::size_t waits = 0;
   };
   void throw_fault();
-  SideQueue& side_queue(const LogicalDevice& gpu, GpuQueue queue);
+  SideStream& side_stream(const Stream& stream);
 
   std::atomic<std::size_t> launches_ = 0;
   std::vector<std::vector<int>> peers_;
@@ -96,7 +96,7 @@ class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
   std::string fault_;
   std::map<int, std::int64_t> launches_to_failure_;  ///< by index of the GPU
   bool hurries_ = false;
-  std::map<std::pair<int, GpuQueue>, std::unique_ptr<SideQueue>> queues_;
+  std::map<std::pair<int, StreamKind>, std::unique_ptr<SideStream>> streams_;
 };
 
 }  // namespace lockstep::test

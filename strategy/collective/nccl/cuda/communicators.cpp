@@ -178,7 +178,7 @@ void NcclCommunicators::enqueue(int replica, const char* what, std::span<const G
   group.end();
   ++member.enqueued;
   settle(member, what);
-  watch(member, GpuQueue::compute, what);
+  watch(member, StreamKind::compute, what);
 }
 
 void NcclCommunicators::enqueue_for_all(const char* what, std::span<const GpuPart> parts) {
@@ -188,11 +188,11 @@ void NcclCommunicators::enqueue_for_all(const char* what, std::span<const GpuPar
   for (std::size_t replica = 0; replica < members_.size(); ++replica) {
     const Member& member = *members_[replica];
     member.gpu.make_current();
-    enqueue_part(parts[replica], ranks_, member.communicator, member.gpu.stream(GpuQueue::communication));
+    enqueue_part(parts[replica], ranks_, member.communicator, member.gpu.stream(StreamKind::communication));
   }
   group.end();
   for (const auto& member : members_) settle(*member, what);
-  for (const auto& member : members_) watch(*member, GpuQueue::communication, what);
+  for (const auto& member : members_) watch(*member, StreamKind::communication, what);
 }
 
 void NcclCommunicators::abandon_step() {
@@ -201,11 +201,11 @@ void NcclCommunicators::abandon_step() {
     abort_all("a replica failed before its part of a collective, which others had begun", true);
 }
 
-void NcclCommunicators::watch(Member& member, GpuQueue queue, const char* what) {
+void NcclCommunicators::watch(Member& member, StreamKind stream, const char* what) {
   if (member.spare.empty()) member.spare.push_back(std::make_unique<CudaEvent>(member.gpu));
   std::unique_ptr<CudaEvent> end = std::move(member.spare.back());
   member.spare.pop_back();
-  end->record(member.gpu, queue);
+  end->record({member.gpu.device(), stream});
   member.under_way.push_back({std::move(end), what, Clock::now()});
 }
 

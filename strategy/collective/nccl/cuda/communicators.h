@@ -67,7 +67,7 @@ class NcclCommunicators final : public GpuCommunicators {
   /// Polls until NCCL has done what was asked of the communicator. Precondition: its mutex is held, or it is not in
   /// use.
   void settle(const Member& member, const char* what) const;
-  void watch(Member& member, GpuQueue queue, const char* what);
+  void watch(Member& member, StreamKind stream, const char* what);
   void watch_all(const std::stop_token& stop);
   /// What is wrong with a member's collectives; empty when nothing is.
   std::string trouble_of(Member& member) const;

@@ -90,21 +90,23 @@ TEST_F(Cuda, CopiesBetweenGpusAreInTheOrderOfBoth) {
     }
 }
 
-TEST_F(Cuda, MarksPutQueuesInOrder) {
+TEST_F(Cuda, EventsOrderStreams) {
   MemoryResource& pinned = platform_.pinned_memory();
   auto* const staging = static_cast<std::byte*>(pinned.allocate(bytes));
-  const auto computed = platform_.make_mark(gpu(2), GpuQueue::compute);
-  const auto arrived = platform_.make_mark(gpu(2), GpuQueue::input);
+  const Stream compute{gpu(2)};
+  const Stream input{gpu(2), StreamKind::input};
+  Event computed(gpu(2));
+  Event arrived(gpu(2));
   for (int turn = 1; turn < 200; ++turn) {
     std::byte* const memory = filled(gpu(2), 0);
     std::fill_n(staging, bytes, static_cast<std::byte>(turn));
-    computed->set();
-    computed->order_before(gpu(2), GpuQueue::input);
+    computed.record(compute);
+    input.wait(computed);
     platform_.copy_from_pinned(memory, gpu(2), staging, bytes);
-    arrived->set();
-    arrived->order_before(gpu(2), GpuQueue::compute);
+    arrived.record(input);
+    compute.wait(arrived);
     ASSERT_EQ(value_of(memory, gpu(2)), turn);
-    arrived->wait();
+    arrived.synchronize();
   }
   pinned.release(staging, bytes);
 }
@@ -120,7 +122,7 @@ TEST_F(Cuda, WhatIsFreedIsThereForWorkBeforeThat) {
   }
 }
 
-TEST_F(Cuda, WaitsForAllQueues) {
+TEST_F(Cuda, WaitsForAllStreams) {
   platform_.synchronize(gpu(0));
   const std::int64_t before = cuda_.calls("cudaStreamSynchronize");
   platform_.synchronize(gpu(0));
@@ -130,7 +132,7 @@ TEST_F(Cuda, WaitsForAllQueues) {
 TEST_F(Cuda, ACallThatFailsIsNamed) {
   const ContextScope there(context_on(gpu(1)));
   std::byte* const memory = filled(gpu(1), 1);
-  const auto mark = platform_.make_mark(gpu(1), GpuQueue::compute);
+  Event event(gpu(1));
   const auto expect_named = [&](const char* function, const auto& ask) {
     cuda_.fail(function, 1, cudaErrorLaunchFailure);
     EXPECT_ERROR(DeviceError, fmt::format("{} failed on GPU:1: ", function), ask());
@@ -140,8 +142,8 @@ TEST_F(Cuda, ACallThatFailsIsNamed) {
   expect_named("cudaMemcpyAsync", [&] { value_of(memory, gpu(1)); });
   expect_named("cudaStreamSynchronize", [&] { platform_.synchronize(gpu(1)); });
   expect_named("cudaMemsetAsync", [&] { platform_.clear(gpu(1), memory, bytes); });
-  expect_named("cudaEventRecord", [&] { mark->set(); });
-  expect_named("cudaStreamWaitEvent", [&] { mark->order_before(gpu(1), GpuQueue::input); });
+  expect_named("cudaEventRecord", [&] { event.record({gpu(1)}); });
+  expect_named("cudaStreamWaitEvent", [&] { Stream{gpu(1), StreamKind::input}.wait(event); });
   expect_named("cudaMallocAsync", [&] { room(gpu(1)); });
 }
 

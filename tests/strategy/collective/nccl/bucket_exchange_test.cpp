@@ -57,7 +57,7 @@ class Exchange {
     return values;
   }
   std::size_t waits(int replica) const {
-    return platform().waits_for_computing(gpus_[static_cast<std::size_t>(replica)], GpuQueue::communication);
+    return platform().waits_for_computing({gpus_[static_cast<std::size_t>(replica)], StreamKind::communication});
   }
 
  private:
@@ -148,9 +148,10 @@ TEST(BucketExchange, GradientsThatChangeAfterTheyWereFinalAreRefused) {
   two.add(0, 0);
   two.compute(0);
   const std::string error = test::error_of<BrokenInvariant>([&] { two.add(1, 0); });
-  EXPECT_THAT(error,
-              AllOf(HasSubstr("the reduction of gradients on GPU:0"),
-                    HasSubstr("for its communication queue, which no mark has put after what its compute queue")));
+  EXPECT_THAT(
+      error,
+      AllOf(HasSubstr("the reduction of gradients on GPU:0"),
+            HasSubstr("in its communication stream, which waits for no event after the use by its compute stream")));
 }
 
 TEST(BucketExchange, GradientsAreNotComputedWithBeforeAReplicaJoins) {
@@ -158,7 +159,7 @@ TEST(BucketExchange, GradientsAreNotComputedWithBeforeAReplicaJoins) {
   for (const int replica : {0, 1})
     for (const std::size_t range : {0U, 1U, 2U}) two.add(replica, range);
   EXPECT_THAT(test::error_of<BrokenInvariant>([&] { two.compute(1); }),
-              HasSubstr("for its compute queue, which no mark has put after what its communication queue does there"));
+              HasSubstr("in its compute stream, which waits for no event after the use by its communication stream"));
   EXPECT_TRUE(two.exchange.join(1));
   EXPECT_NO_THROW(two.compute(1));
 }

@@ -78,7 +78,7 @@ class HeldStream {
   explicit HeldStream(const LogicalDevice& device) {
     gpu(device).make_current();
     const auto wait = [](void* held) { static_cast<HeldStream*>(held)->released_.wait(); };
-    check_cuda(cudaLaunchHostFunc(gpu(device).queue_stream(GpuQueue::communication), wait, this), "cudaLaunchHostFunc");
+    check_cuda(cudaLaunchHostFunc(gpu(device).own_stream(StreamKind::communication), wait, this), "cudaLaunchHostFunc");
   }
   ~HeldStream() { release(); }
   HeldStream(const HeldStream&) = delete;
@@ -146,17 +146,16 @@ TEST_P(Nccl, CombinesBesideWhatIsComputedOnceThatHasComeSoFar) {
   const auto communicators = make(gpus_);
   for (int turn = 0; turn < 50; ++turn) {
     const Values values(gpus_, 5000);
-    std::vector<std::unique_ptr<GpuMark>> marks;
+    std::vector<Event> events;
     for (const Tensor& tensor : values.tensors) {
-      marks.push_back(make_mark(tensor.device(), GpuQueue::compute));
-      marks.back()->set();
-      marks.back()->order_before(tensor.device(), GpuQueue::communication);
+      events.emplace_back(tensor.device()).record({tensor.device()});
+      Stream{tensor.device(), StreamKind::communication}.wait(events.back());
     }
     communicators->enqueue_for_all("a test", values.parts());
     for (const Tensor& tensor : values.tensors) {
-      const auto summed = make_mark(tensor.device(), GpuQueue::communication);
-      summed->set();
-      summed->order_before(tensor.device(), GpuQueue::compute);
+      Event summed(tensor.device());
+      summed.record({tensor.device(), StreamKind::communication});
+      Stream{tensor.device()}.wait(summed);
     }
     for (const Tensor& sum : values.tensors) ASSERT_THAT(sum.to_vector<float>(), Each(sum_));
   }

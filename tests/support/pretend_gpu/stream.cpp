@@ -1,10 +1,10 @@
 #include <utility>
 
-#include <support/pretend_gpu/queue.h>
+#include <support/pretend_gpu/stream.h>
 
 namespace lockstep::test {
 
-void PretendGpuQueue::enqueue(std::function<void()> work) {
+void PretendGpuStream::enqueue(std::function<void()> work) {
   bool at_once = false;
   {
     const std::lock_guard lock(mutex_);
@@ -14,22 +14,22 @@ void PretendGpuQueue::enqueue(std::function<void()> work) {
   if (at_once) finish(given());
 }
 
-void PretendGpuQueue::hurry(bool on) {
+void PretendGpuStream::hurry(bool on) {
   const std::lock_guard lock(mutex_);
   hurries_ = on;
 }
 
-std::size_t PretendGpuQueue::given() const {
+std::size_t PretendGpuStream::given() const {
   const std::lock_guard lock(mutex_);
   return done_ + waiting_.size();
 }
 
-std::size_t PretendGpuQueue::done() const {
+std::size_t PretendGpuStream::done() const {
   const std::lock_guard lock(mutex_);
   return done_;
 }
 
-void PretendGpuQueue::finish(std::size_t count) {
+void PretendGpuStream::finish(std::size_t count) {
   const std::lock_guard turn(turn_);
   while (done() < count) {
     std::function<void()> work;

@@ -7,8 +7,8 @@
 
 namespace lockstep::test {
 
-/// A queue of a pretended GPU whose work is done as late as it can be: when something waits for it.
-class PretendGpuQueue {
+/// A stream of a pretended GPU whose work is done as late as it can be: when something waits for it.
+class PretendGpuStream {
  public:
   /// One more piece of work, which is done after those before it.
   void enqueue(std::function<void()> work);
