@@ -155,10 +155,12 @@ std::vector<Holder> holders_with_weights(const NestedModel& model) {
   return holders;
 }
 
-/// Whether the groups have the names of what they would hold.
-bool are_named(const std::vector<std::string>& groups, const std::vector<Holder>& holders) {
-  return std::ranges::equal(groups, holders, [](const std::string& group, const Holder& holder) {
-    return group == holder.name || group.ends_with("/" + holder.name);
+/// Whether the groups have the names of the holders, and as many weights. Names alone do not tell: a model may have the
+/// name of its only layer with weights that an output depends on.
+bool match(const hdf5::Reader& file, const std::vector<std::string>& groups, const std::vector<Holder>& holders) {
+  return std::ranges::equal(groups, holders, [&](const std::string& group, const Holder& holder) {
+    return (group == holder.name || group.ends_with("/" + holder.name)) &&
+           file.attribute(group, "weight_names").size() == holder.variables().size();
   });
 }
 
@@ -285,7 +287,7 @@ void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
   const std::vector<std::string> groups = groups_with_weights(file);
   std::vector<Holder> holders = holders_with_weights(flat_keras_model(network, ""));
   if (std::vector<Holder> nested = holders_with_weights(keras_model(network, ""));
-      !are_named(groups, holders) && groups.size() == nested.size())
+      !match(file, groups, holders) && groups.size() == nested.size())
     holders = std::move(nested);
   if (groups.size() == 1 && holders.size() > 1)
     if (const std::optional<Holder> joined = joined_if_nested(file, groups.front(), network)) holders = {*joined};

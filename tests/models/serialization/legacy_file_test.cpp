@@ -118,5 +118,27 @@ TEST(LegacyFile, HasWeightsFirstOfLayersThatTrainInAModelDeepInsideThatDoesNot) 
   }
 }
 
+// A group of its name holds the weights of the model, not those of its layer alone.
+TEST(LegacyFile, HasOneGroupForAModelThatHasTheNameOfItsOnlyLayerThatIsRead) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "model.h5";
+  const Symbol y = Input({1}, "y");
+  const Model pair(y, Dense({.units = 1, .use_bias = false, .name = "pair"})(y), {.name = "pair"});
+  const Symbol x = Input({1}, "x");
+  Json config = network_config(keras_model(Network(x, pair(x), 0), "outer"), ConfigForm::legacy_h5);
+  Json& inner = config["config"]["layers"][1]["config"];
+  Json unread = inner["layers"][1];
+  unread["config"]["name"] = unread["name"] = "first";
+  inner["layers"].push_back(unread);
+  inner["output_layers"] = {{"pair", 0, 0}, {"first", 0, 0}};
+  write_file(path, config, {"pair", "first"});
+  const SymbolicModel opened = model_from_config(legacy_h5_format.read_config(path));
+  const Network network(opened.inputs, opened.outputs, 0);
+  EXPECT_NO_THROW(load_weights(network, path));
+  for (const Variable& weight : network.variables())
+    EXPECT_EQ(weight.value().to_vector<float>().front(), weight.name().starts_with("first") ? 1 : 2) << weight.name();
+  EXPECT_EQ(network.variables().size(), 2U);
+}
+
 }  // namespace
 }  // namespace lockstep
