@@ -82,7 +82,6 @@
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/device_scope.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/core/creator.h>
 #include <lockstep/strategy/core/extended.h>
 #include <lockstep/strategy/core/names.h>
@@ -90,7 +89,8 @@
 #include <lockstep/strategy/core/strategy.h>
 #include <lockstep/strategy/core/variable.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
-#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
+#include <lockstep/strategy/strategies/verify.h>

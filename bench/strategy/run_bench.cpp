@@ -6,7 +6,7 @@
 
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 // What the strategy itself costs: a step that does nothing, a meeting, an all_reduce of one number. With more replicas
 // than cores the figures are the operating system's switching of threads.

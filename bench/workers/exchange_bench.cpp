@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/bench/benchmark_program.h>
-#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/tensor/tensor.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/reduce/bucket_plan.h>
 
 // The exchange of a step's gradients between workers, with nothing beside it. mpirun starts it, as `lockstep bench`.

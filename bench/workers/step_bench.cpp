@@ -16,7 +16,7 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
+#include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
 
 // A step file's step, as training takes it on a device that computes by itself: where a layer would compute, the
 // replica's thread waits, as it waits for a GPU. All else is real: tape, buckets, the exchange beside backward, update.

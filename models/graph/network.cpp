@@ -12,9 +12,9 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/models/layers/naming.h>
-#include <lockstep/runtime/cluster/cluster.h>
 #include <lockstep/runtime/thread/device_scope.h>
 #include <lockstep/runtime/trace/trace.h>
+#include <lockstep/strategy/comm/cluster/cluster.h>
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
 
 namespace lockstep {
 namespace {

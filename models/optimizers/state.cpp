@@ -15,7 +15,7 @@
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {
 namespace {
@@ -154,7 +154,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   if (needs_norms() || clips_own()) by_rows.assign(by_rows.size(), false);
   std::vector<float> starts;
   for (const Rule::Slot& slot : slots()) starts.push_back(slot.start);
-  const bool own_copies = !options_.aggregate || context.strategy().state()->collective().updates_own_copy();
+  const bool own_copies = !options_.aggregate || context.strategy().state()->gradient_update().updates_own_copy();
   std::vector<Group> groups = grouped(context, variables);
   for (Group& group : groups) {
     std::vector<Variable> members;

@@ -5,7 +5,7 @@
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/models/training/totals.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
 namespace lockstep {

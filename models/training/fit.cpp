@@ -11,8 +11,8 @@
 #include <lockstep/models/training/step_graphs.h>
 #include <lockstep/models/training/training_progress.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {
 namespace {

@@ -51,6 +51,8 @@ class Event {
  public:
   /// For the streams of `gpu`; no work is recorded yet. Throws DeviceError; Unsupported in a build without GPUs.
   explicit Event(const LogicalDevice& gpu);
+  /// Whose streams it is for.
+  const LogicalDevice& gpu() const { return gpu_; }
   /// Records all work that `stream`, one of the GPU's, was given so far. Throws DeviceError, NotCapturable.
   void record(const Stream& stream);
   /// Blocks the host until the work that was recorded last is done. Throws DeviceError for work that failed.

@@ -6,8 +6,8 @@
 
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/update/reduce.h>
-#include <lockstep/strategy/collective/combine.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/core/thread_strategy.h>
 

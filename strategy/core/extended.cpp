@@ -2,7 +2,7 @@
 
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/device_memory.h>
-#include <lockstep/strategy/collective/combine.h>
+#include <lockstep/strategy/comm/combine.h>
 
 namespace lockstep {
 namespace {

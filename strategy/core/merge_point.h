@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <lockstep/strategy/collective/replica_group.h>
+#include <lockstep/strategy/comm/replica_group.h>
 
 namespace lockstep {
 

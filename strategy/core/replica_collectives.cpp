@@ -53,13 +53,13 @@ Tensor ReplicaContext::all_reduce(ReduceOpOrName op, const Tensor& value) const 
 
 std::vector<Tensor> ReplicaContext::all_reduce(ReduceOpOrName op, const std::vector<Tensor>& values) const {
   warn_outside_strategies("all_reduce");
-  const std::vector<Tensor> results = collective().all_reduce(replica_, op, values);
+  const std::vector<Tensor> results = communicator().all_reduce(replica_, op, values);
   if (recording(values)) {
     require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
                          "all_reduce of {} has no gradient; use sum or mean", name(op));
     record("all_reduce", values, results, [context = *this, op, forms = forms_of(results)](BackwardContext& backward) {
       const OutputGradients incoming(backward, forms);
-      const auto reduced = context.collective().all_reduce(context.replica_, op, incoming.values);
+      const auto reduced = context.communicator().all_reduce(context.replica_, op, incoming.values);
       for (std::size_t i = 0; i < reduced.size(); ++i) pass_on(backward, incoming.places[i], reduced[i]);
     });
   }
@@ -77,7 +77,7 @@ IndexedSlices ReplicaContext::all_reduce(ReduceOpOrName op, const IndexedSlices&
 std::vector<DenseOrSparse> ReplicaContext::all_reduce(ReduceOpOrName op,
                                                       const std::vector<DenseOrSparse>& values) const {
   warn_outside_strategies("all_reduce");
-  return lockstep::all_reduce(collective(), replica_, op, values);
+  return lockstep::all_reduce(communicator(), replica_, op, values);
 }
 
 Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
@@ -89,7 +89,7 @@ std::vector<Tensor> ReplicaContext::all_gather(const std::vector<Tensor>& values
   std::vector<Tensor> results;
   std::vector<std::int64_t> begins;  // of the own parts
   std::vector<std::int64_t> ends;
-  for (const Gathered& gathered : collective().all_gather(replica_, values, axis)) {
+  for (const Gathered& gathered : communicator().all_gather(replica_, values, axis)) {
     begins.push_back(gathered.offset);
     ends.push_back(gathered.offset + values[results.size()].dim(axis));
     results.push_back(gathered.value);
@@ -98,7 +98,7 @@ std::vector<Tensor> ReplicaContext::all_gather(const std::vector<Tensor>& values
     record("all_gather", values, results,
            [context = *this, begins, ends, axis, forms = forms_of(results)](BackwardContext& backward) {
              const OutputGradients incoming(backward, forms);
-             const auto sums = context.collective().all_reduce(context.replica_, ReduceOp::sum, incoming.values);
+             const auto sums = context.communicator().all_reduce(context.replica_, ReduceOp::sum, incoming.values);
              for (std::size_t i = 0; i < sums.size(); ++i) {
                const int place = incoming.places[i];
                pass_on(backward, place, sums[i].slice_view(axis, begins[place], ends[place]));

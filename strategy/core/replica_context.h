@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include <lockstep/strategy/collective/sparse_all_reduce.h>
+#include <lockstep/strategy/comm/sparse_all_reduce.h>
 #include <lockstep/strategy/core/strategy.h>
 
 namespace lockstep {
@@ -32,7 +32,7 @@ class ReplicaContext {
   // The values of all replicas combined, on each of them; every replica has to call it, in the same order. The op may
   // be given by name: all_reduce("SUM", x).
 
-  /// As Collective::all_reduce. Its gradient, for sum and mean, is the all_reduce of the incoming gradients with the
+  /// As Communicator::all_reduce. Its gradient, for sum and mean, is the all_reduce of the incoming gradients with the
   /// same op; the others have none, and throw Unsupported under a tape that watches the value.
   Tensor all_reduce(ReduceOpOrName op, const Tensor& value) const;
   /// Several at once, in one meeting; they may differ in shape and dtype.
@@ -45,8 +45,8 @@ class ReplicaContext {
   /// Several at once, dense and sparse ones, in one meeting.
   std::vector<DenseOrSparse> all_reduce(ReduceOpOrName op, const std::vector<DenseOrSparse>& values) const;
 
-  /// As Collective::all_gather: the replicas' tensors joined along `axis`. Its gradient is this replica's slice of the
-  /// sum of the incoming gradients over the replicas.
+  /// As Communicator::all_gather: the replicas' tensors joined along `axis`. Its gradient is this replica's slice of
+  /// the sum of the incoming gradients over the replicas.
   Tensor all_gather(const Tensor& value, int axis) const;
   /// Several at once, in one meeting.
   std::vector<Tensor> all_gather(const std::vector<Tensor>& values, int axis) const;
@@ -78,9 +78,14 @@ class ReplicaContext {
     strategy_->group().meet(replica_, place);
   }
   /// What the replicas combine values with. Throws LogicError on another thread than this replica's.
-  Collective& collective() const {
+  Communicator& communicator() const {
     check_here();
-    return strategy_->collective();
+    return strategy_->communicator();
+  }
+  /// What sums their gradients. Throws as communicator.
+  GradientUpdate& gradient_update() const {
+    check_here();
+    return strategy_->gradient_update();
   }
 
  private:

@@ -8,7 +8,7 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/reduction/reduce_op.h>
 #include <lockstep/kernels/update/reduce.h>
-#include <lockstep/strategy/collective/combine.h>
+#include <lockstep/strategy/comm/combine.h>
 
 namespace lockstep {
 namespace {

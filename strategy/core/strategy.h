@@ -11,11 +11,10 @@
 #include <vector>
 
 #include <lockstep/kernels/update/reduce.h>
-#include <lockstep/runtime/cluster/cluster_spec.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/device.h>
-#include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/comm/cluster/cluster_spec.h>
 #include <lockstep/strategy/core/batch_rows.h>
 #include <lockstep/strategy/core/input_options.h>
 #include <lockstep/strategy/core/merge_point.h>
@@ -23,6 +22,7 @@
 #include <lockstep/strategy/core/scope.h>
 #include <lockstep/strategy/core/structure.h>
 #include <lockstep/strategy/core/variable.h>
+#include <lockstep/strategy/update/connections.h>
 
 namespace lockstep {
 
@@ -32,9 +32,9 @@ class StrategyExtended;
 
 /// What replicas that run side by side meet with.
 struct Meetings {
-  ReplicaGroup group;                      ///< where they wait for each other
-  std::unique_ptr<Collective> collective;  ///< how they combine values
-  MergePoint merge_point{group};           ///< where one works for all
+  ReplicaGroup group;             ///< where they wait for each other
+  Connections connections{};      ///< how they exchange data
+  MergePoint merge_point{group};  ///< where one works for all
 };
 
 /// What a kind of strategy is made of: replicas, and rules for variables. Held by handles (Strategy) and models.
@@ -65,7 +65,8 @@ class StrategyState {
   ///@{
   /// Part of the meetings.
   ReplicaGroup& group() { return meetings().group; }
-  Collective& collective() { return *meetings().collective; }
+  Communicator& communicator() { return *meetings().connections.communicator; }
+  GradientUpdate& gradient_update() { return *meetings().connections.update; }
   ///@}
 
   /// A variable of this kind of strategy, its name inside the calling thread's name scopes.

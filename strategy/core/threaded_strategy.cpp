@@ -19,8 +19,9 @@ namespace lockstep {
 /// has a crew of its own.
 class ThreadedStrategy::Crew {
  public:
-  /// `around`: that of the run in whose merges this one runs, if there is one.
-  Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options, Collective* around = nullptr);
+  /// `gpus`: those of the run in whose merges this one runs, if there is one.
+  Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
+       std::shared_ptr<GpuCollectives> gpus = {});
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
   Meetings& meetings() { return meetings_; }
@@ -93,13 +94,12 @@ std::string names_of_replica(const std::string& caller, int replica) {
 }  // namespace
 
 ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
-                             Collective* around)
+                             std::shared_ptr<GpuCollectives> gpus)
     : devices_(devices),
       options_(options),
-      meetings_{.group{devices, options.timeout, options.turn_order}, .collective{}},
-      threads_(contexts_of(devices, options.collective.cluster.get())) {
-  if (around != nullptr) meetings_.collective = around->for_inner_runs(meetings_.group);
-  if (!meetings_.collective) meetings_.collective = make_collective(meetings_.group, devices_, options_.collective);
+      meetings_{.group{devices, options.timeout, options.turn_order}},
+      threads_(contexts_of(devices, options.communication.cluster.get())) {
+  meetings_.connections = connect(meetings_.group, devices_, options_.communication, std::move(gpus));
 }
 
 ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
@@ -108,7 +108,7 @@ ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
 }
 
 ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
-  if (!inner_) inner_ = std::make_unique<Crew>(devices_, options_, meetings_.collective.get());
+  if (!inner_) inner_ = std::make_unique<Crew>(devices_, options_, meetings_.connections.gpus);
   return *inner_;
 }
 
@@ -116,7 +116,7 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
   const std::lock_guard one_at_a_time(run_mutex_);
   const std::string names = current_name_scope();
   const std::shared_ptr<const VariableCreators> creators = thread_creators();
-  Cluster* const cluster = options_.collective.cluster.get();
+  Cluster* const cluster = options_.communication.cluster.get();
   const std::uint64_t failures_together = cluster ? cluster->failures_together() : 0;
   threads_.run([&](int replica) {
     thread_creators() = creators;
@@ -127,7 +127,8 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
     if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
-    meetings_.collective->abandon_step();  // first: other workers may not come with their part of what is under way
+    meetings_.connections.update
+        ->abandon_step();  // first: other workers may not come with their part of what is under way
     meetings_.merge_point.abandon_step();
     let_gpus_end();
   }

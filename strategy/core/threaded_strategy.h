@@ -13,16 +13,16 @@ namespace lockstep {
 
 /// How replicas that run side by side meet.
 struct MeetingOptions {
-  std::chrono::milliseconds timeout;  ///< longest wait of a replica for the others
-  CollectiveOptions collective{};     ///< how values are combined
-  bool turn_order = false;            ///< as ReplicaGroup's
+  std::chrono::milliseconds timeout;     ///< longest wait of a replica for the others
+  CommunicationOptions communication{};  ///< how replicas exchange data
+  bool turn_order = false;               ///< as ReplicaGroup's
 };
 
 /// A strategy with a host thread for each replica. Kinds of it differ in the variables that they make.
 class ThreadedStrategy : public StrategyState, public std::enable_shared_from_this<ThreadedStrategy> {
  public:
   /// Throws InvalidArgument for no device, for one listed twice, for one that this build cannot use, and for a timeout
-  /// that is not positive; what make_collective throws.
+  /// that is not positive; what connect throws.
   ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options);
   ~ThreadedStrategy() override;
 
@@ -30,7 +30,7 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
   void run_on_replicas(const std::function<void(int)>& job) final;
   bool has_stepped() const final { return has_stepped_; }
-  Cluster* cluster() const final { return options_.collective.cluster.get(); }
+  Cluster* cluster() const final { return options_.communication.cluster.get(); }
   /// Of the innermost run that the calling thread takes part in.
   Meetings& meetings() final;
 

@@ -7,8 +7,8 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/device/context.h>
-#include <lockstep/strategy/collective/combine.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/core/strategy.h>
 
 // How one thread reads the values of all replicas.

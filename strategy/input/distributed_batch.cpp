@@ -5,7 +5,7 @@
 
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/strategy/collective/replica_group.h>
+#include <lockstep/strategy/comm/replica_group.h>
 #include <lockstep/strategy/input/batch_split.h>
 
 namespace lockstep {

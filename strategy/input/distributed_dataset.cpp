@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/thread/background_queue.h>
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/launcher.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/input/batch_split.h>
 
 namespace lockstep {

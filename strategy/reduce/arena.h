@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/comm/flat_range.h>
 #include <lockstep/strategy/core/variable.h>
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include <lockstep/strategy/collective/collective.h>
+#include <lockstep/strategy/comm/flat_range.h>
 
 namespace lockstep {
 

@@ -12,7 +12,7 @@
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/collective/flat_range.h>
+#include <lockstep/strategy/comm/flat_range.h>
 
 namespace lockstep {
 namespace {
@@ -150,7 +150,7 @@ void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
   compute_gradients(replica, tape, loss, then, [&](std::size_t bucket) {
-    context.collective().gradients_final(replica, views_of(replica), buckets_, bucket);
+    context.gradient_update().gradients_final(replica, views_of(replica), buckets_, bucket);
   });
 }
 
@@ -176,7 +176,7 @@ CapturedGradients GradientReducer::capture_backward(const ReplicaContext& contex
   own.has_gradient = false;
   CapturedGradients captured;
   compute_gradients(replica, tape, loss, then, [&](std::size_t bucket) {
-    if (context.collective().exchanges_beside_backward())
+    if (context.gradient_update().overlaps_backward())
       captured.parts.push_back({.work = capture.take(), .final_bucket = bucket});
   });
   captured.parts.push_back({.work = capture.take()});
@@ -192,7 +192,7 @@ void GradientReducer::backward(const ReplicaContext& context, const CapturedGrad
   for (const CapturedGradients::Part& part : captured.parts) {
     part.work.launch();
     if (part.final_bucket)
-      context.collective().gradients_final(replica, views_of(replica), buckets_, *part.final_bucket);
+      context.gradient_update().gradients_final(replica, views_of(replica), buckets_, *part.final_bucket);
   }
 }
 
@@ -277,13 +277,13 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   add_accumulated(replica);
-  // The collectives call this after all replicas have come with their gradients.
+  // GradientUpdate calls this after all replicas have come with their gradients.
   const UpdateFn checked_update = [&](const UpdateViews& part) {
     check_some_gradient();
     update(part);
   };
   if (arena_) {
-    context.collective().reduce_and_update(replica, views_of(replica), buckets_, checked_update);
+    context.gradient_update().reduce_and_update(replica, views_of(replica), buckets_, checked_update);
   }
   if (!tables_) return;
   if (!arena_) {
@@ -310,7 +310,7 @@ void GradientReducer::sum_gradients(const ReplicaContext& context) {
   const ContextScope there(context_of(replica));
   add_accumulated(replica);
   const FlatViews views{arena_->gradients(), arena_->gradients(), {}, arena_->gradients_of(replica)};
-  context.collective().reduce_and_update(replica, views, buckets_, [&](const UpdateViews& part) {
+  context.gradient_update().reduce_and_update(replica, views, buckets_, [&](const UpdateViews& part) {
     check_some_gradient();
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{part.gradients, part.parameters, part.count}});
   });

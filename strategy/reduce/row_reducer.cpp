@@ -157,7 +157,7 @@ void RowReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
     for (Table& table : tables_)
       gradients.push_back(
           plus(std::exchange(table.accumulated[replica], Tensor()), std::exchange(table.gradients[replica], Tensor())));
-    gradients = lockstep::all_reduce(context.collective(), replica, ReduceOp::sum, gradients);
+    gradients = lockstep::all_reduce(context.communicator(), replica, ReduceOp::sum, gradients);
   }
   {
     const PhaseTimer timer(Phase::update);

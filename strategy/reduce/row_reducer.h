@@ -17,7 +17,7 @@ struct ReducerOptions {
   std::vector<bool> by_rows{};
   /// A step also moves rows whose gradient is 0, as one with momentum does.
   bool every_row = true;
-  /// What the replicas' collective says of updates_own_copy.
+  /// GradientUpdate::updates_own_copy of the replicas.
   bool own_copies = false;
 };
 

@@ -19,7 +19,7 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 #include "labels.h"
 

@@ -27,9 +27,9 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/autograd/tape.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
 
 #include "labels.h"
 

@@ -11,9 +11,9 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/losses/average_loss.h>
 #include <lockstep/models/optimizers/sgd.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
 
 namespace lockstep::test {
 namespace {

@@ -18,7 +18,7 @@
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 // One replica's device fails at any call of a step: the step ends with one line that names call, replica and op.
 

@@ -12,7 +12,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 #include "failing_new.h"
 

@@ -21,7 +21,7 @@
 #include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 #include "process_state.h"
 

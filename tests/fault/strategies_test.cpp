@@ -2,7 +2,7 @@
 #include <support/small_problem.h>
 
 #include <lockstep/kernels/reduction/reduction.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
 
 #include "process_state.h"
 

@@ -1,4 +1,4 @@
-#include <lockstep/runtime/cluster/cluster_spec.h>
+#include <lockstep/strategy/comm/cluster/cluster_spec.h>
 
 #include "fuzz_target.h"
 

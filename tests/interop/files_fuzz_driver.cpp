@@ -31,7 +31,7 @@
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep {
 namespace {

@@ -28,7 +28,7 @@
 #include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/xception.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "layers_models.h"
 #include "randomize.h"

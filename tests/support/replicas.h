@@ -8,7 +8,7 @@
 
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 // Strategies to test with.
 

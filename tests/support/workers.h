@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
+#include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
 
 // For programs that mpirun starts several times (support/workers.cmake): each worker runs every test, in the same
 // order.

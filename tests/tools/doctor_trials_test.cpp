@@ -46,14 +46,13 @@ class IdleCommunicators final : public GpuCommunicators {
  public:
   IdleCommunicators(std::vector<LogicalDevice> all, std::chrono::milliseconds timeout)
       : gpus_(std::move(all)), timeout_(timeout) {}
-  void enqueue(int replica, const char* /*what*/, std::span<const GpuPart> parts) override {
-    if (hangs && replica == 1) std::this_thread::sleep_for(3 * timeout_);
-    const LogicalDevice& own = gpus_[static_cast<std::size_t>(replica)];
-    for (const GpuPart& part : parts)
-      gpu_platform().copy(part.to, own, part.from, own, part.elements * size_of(part.dtype));
+  int ranks() const override { return static_cast<int>(gpus_.size()); }
+  void enqueue(const char* /*what*/, std::span<const std::vector<GpuPart>> parts) override {
+    if (hangs) std::this_thread::sleep_for(3 * timeout_);
+    for (std::size_t replica = 0; replica < gpus_.size(); ++replica)
+      for (const GpuPart& part : parts[replica])
+        gpu_platform().copy(part.to, gpus_[replica], part.from, gpus_[replica], part.elements * size_of(part.dtype));
   }
-  void enqueue_for_all(const char* /*what*/, std::span<const GpuPart> /*parts*/) override {}
-  void abandon_step() override {}
 
   static inline std::atomic<bool> hangs = false;
 

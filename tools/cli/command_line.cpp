@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/strategy/collective/cross_device_ops.h>
+#include <lockstep/strategy/comm/cross_device_ops.h>
 
 #include "nearest_name.h"
 

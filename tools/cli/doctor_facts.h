@@ -6,7 +6,7 @@
 #include <string>
 
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/strategy/collective/nccl/nccl_host.h>
+#include <lockstep/strategy/comm/nccl/nccl_host.h>
 
 namespace lockstep::cli {
 

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include <lockstep/runtime/cluster/launcher.h>
+#include <lockstep/strategy/comm/cluster/launcher.h>
 
 #include "doctor_facts.h"
 

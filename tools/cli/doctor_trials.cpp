@@ -4,7 +4,7 @@
 
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep::cli {
 namespace {

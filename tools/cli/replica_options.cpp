@@ -8,10 +8,10 @@
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/runtime/core/determinism.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
-#include <lockstep/strategy/multi_worker/multi_worker_mirrored_strategy.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
 
 #include "interrupt.h"
 

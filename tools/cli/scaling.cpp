@@ -11,7 +11,7 @@
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "interrupt.h"
 

@@ -11,8 +11,8 @@
 
 #include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/runtime/core/atomic_file.h>
-#include <lockstep/strategy/collective/combine.h>
-#include <lockstep/strategy/collective/workers/over_workers.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/comm/combine.h>
 
 namespace lockstep {
 namespace {

@@ -12,9 +12,9 @@
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/device_scope.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/input/distributed_batch.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
 
 #include "layer_test.h"
 

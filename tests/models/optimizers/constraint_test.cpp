@@ -14,9 +14,9 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/sgd.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 // Optimizers on variables with Keras' constraints.
 

@@ -10,7 +10,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 // Tables trained by the rows that steps look up, against the same tables trained by dense gradients.
 

@@ -11,7 +11,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/models/optimizers/optimizer.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 // Keras' optimizers in double precision, to compare with.
 

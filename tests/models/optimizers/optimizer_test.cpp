@@ -15,8 +15,8 @@
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/optimizers/sgd.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
 
 namespace lockstep {
 namespace {

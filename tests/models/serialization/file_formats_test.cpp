@@ -9,7 +9,7 @@
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep {
 namespace {

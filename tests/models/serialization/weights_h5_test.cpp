@@ -23,7 +23,7 @@
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep {
 namespace {

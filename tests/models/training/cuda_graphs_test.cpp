@@ -26,7 +26,7 @@
 #include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/memory/allocator.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {
 namespace {
@@ -157,7 +157,7 @@ TEST_P(CudaGraphsOn, AreCutWhereABucketIsFinal) {
     compile(model);
     return train(model, data, {.cuda_graphs = cuda_graphs});
   };
-  const bool beside = strategy_.state()->collective().exchanges_beside_backward();
+  const bool beside = strategy_.state()->gradient_update().overlaps_backward();
   for (const bool soon : {false, true}) {
     hurry(soon);
     const Outcome expected = outcome(false);

@@ -9,7 +9,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {
 namespace {

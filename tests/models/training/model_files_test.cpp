@@ -26,7 +26,7 @@
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/runtime/device/registry.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep::test {
 namespace {

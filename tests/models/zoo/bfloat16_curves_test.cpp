@@ -13,7 +13,7 @@
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 #include <lockstep/models/zoo/mini_googlenet.h>
 #include <lockstep/models/zoo/resnet50.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <support/replicas.h>
 #include <support/tensors.h>
 
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/core/extended.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
 
 // What TensorFlow has under `strategy.extended`.
 

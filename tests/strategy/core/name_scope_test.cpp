@@ -7,7 +7,7 @@
 #include <support/replicas.h>
 
 #include <lockstep/strategy/core/names.h>
-#include <lockstep/strategy/one_device/one_device_strategy.h>
+#include <lockstep/strategy/strategies/one_device_strategy.h>
 
 namespace lockstep {
 namespace {

@@ -11,8 +11,8 @@
 #include <support/expect_error.h>
 #include <support/replicas.h>
 
-#include <lockstep/runtime/cluster/launcher.h>
 #include <lockstep/runtime/thread/parallel.h>
+#include <lockstep/strategy/comm/cluster/launcher.h>
 
 #include "input_testing.h"
 

@@ -71,9 +71,9 @@ TEST_F(UploadedBatchOn, GivesUpNoMemoryThatIsStillToBeWritten) {
 }
 
 TEST_F(UploadedBatchOn, ErrorsNameTheGpu) {
-  LogicalDevice small = logical_gpus(8).back();
+  LogicalDevice small = logical_gpus(max_logical_gpus).back();
   small.memory_limit = 4096;
-  EXPECT_ERROR(OutOfMemory, "GPU:7 has no room", UploadedBatch({.x = Tensor::zeros({2000})}, small));
+  EXPECT_ERROR(OutOfMemory, "GPU:63 has no room", UploadedBatch({.x = Tensor::zeros({2000})}, small));
 }
 
 class BatchesOnGpus : public testing::TestWithParam<int> {

@@ -9,9 +9,9 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/kernels/update/update_kernels.h>
-#include <lockstep/strategy/central_storage/central_storage_strategy.h>
 #include <lockstep/strategy/reduce/reducer.h>
-#include <lockstep/strategy/verify/verify.h>
+#include <lockstep/strategy/strategies/central_storage_strategy.h>
+#include <lockstep/strategy/strategies/verify.h>
 
 namespace lockstep {
 namespace {
@@ -53,7 +53,7 @@ class Tables : public testing::TestWithParam<int> {
                             {.slots = std::vector<float>(state_slots),
                              .by_rows = {by_rows, false},
                              .every_row = every_row,
-                             .own_copies = own_copies || strategy.state()->collective().updates_own_copy()});
+                             .own_copies = own_copies || strategy.state()->gradient_update().updates_own_copy()});
     for (std::uint64_t number = 0; number < 3; ++number) {
       strategy.run([&] {
         const ReplicaContext context = get_replica_context();

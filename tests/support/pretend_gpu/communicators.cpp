@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -9,12 +10,13 @@
 
 #include <lockstep/kernels/reduction/reduce_functions.h>
 #include <lockstep/runtime/core/error.h>
+#include <lockstep/strategy/comm/places.h>
 
 namespace lockstep::test {
 namespace {
 
 std::mutex enqueued_mutex;
-std::vector<std::size_t> enqueued_for_all;
+std::vector<std::size_t> enqueued_ranges;
 std::vector<GpuPart::Kind> combined_kinds;
 
 /// In replica order; the result may be one of the parts. As NCCL does, a mean divides before it adds, and bf16 is
@@ -55,7 +57,7 @@ class Communicators : public testing::Environment {
 }  // namespace
 
 PretendGpuCommunicators::PretendGpuCommunicators(PretendGpuPlatform& platform, std::vector<LogicalDevice> gpus)
-    : platform_(platform), gpus_(std::move(gpus)), calls_(gpus_.size()) {}
+    : platform_(platform), gpus_(std::move(gpus)) {}
 
 PretendGpuCommunicators::~PretendGpuCommunicators() {
   for (const LogicalDevice& gpu : gpus_) {
@@ -95,54 +97,33 @@ void PretendGpuCommunicators::combine(std::span<const GpuPart> parts) {
   }
 }
 
-void PretendGpuCommunicators::enqueue(int replica, const char* /*what*/, std::span<const GpuPart> parts) {
-  const std::lock_guard lock(mutex_);
-  require<DeviceError>(!aborted_, "the pretended communicators were aborted");
-  const std::size_t call = calls_[static_cast<std::size_t>(replica)]++;
-  std::vector<std::vector<GpuPart>>& all = waiting_[call];
-  all.resize(gpus_.size());
-  all[static_cast<std::size_t>(replica)] = {parts.begin(), parts.end()};
-  for (const std::size_t calls : calls_)
-    if (calls <= call) return;  // not the last one
-  for (std::size_t place = 0; place < parts.size(); ++place) {
-    std::vector<GpuPart> at_place;
-    for (const std::vector<GpuPart>& own : all) at_place.push_back(own.at(place));
-    combine(at_place);
-  }
-  waiting_.erase(call);
-}
-
-void PretendGpuCommunicators::enqueue_for_all(const char* /*what*/, std::span<const GpuPart> parts) {
+void PretendGpuCommunicators::enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) {
   require<BrokenInvariant>(parts.size() == gpus_.size(), "{} parts for {} GPUs", parts.size(), gpus_.size());
-  {
-    const std::lock_guard lock(mutex_);
-    require<BrokenInvariant>(waiting_.empty(), "GPUs come to two collectives in different orders");
-  }
-  {
+  if (what == std::string_view(gradients_place)) {
     const std::lock_guard lock(enqueued_mutex);
-    enqueued_for_all.push_back(parts.front().elements);
+    enqueued_ranges.push_back(parts.front().front().elements);
   }
   struct Work {
-    std::vector<GpuPart> parts;
+    std::vector<std::vector<GpuPart>> parts;
     std::once_flag once{};
   };
   const auto work = std::make_shared<Work>();
   work->parts.assign(parts.begin(), parts.end());
   for (const LogicalDevice& gpu : gpus_)
     platform_.stream({gpu, StreamKind::communication}).enqueue([this, work] {
-      std::call_once(work->once, [&] { combine(work->parts); });
+      std::call_once(work->once, [&] {
+        for (std::size_t place = 0; place < work->parts.front().size(); ++place) {
+          std::vector<GpuPart> at_place;
+          for (const std::vector<GpuPart>& own : work->parts) at_place.push_back(own.at(place));
+          combine(at_place);
+        }
+      });
     });
 }
 
-void PretendGpuCommunicators::abandon_step() {
-  const std::lock_guard lock(mutex_);
-  aborted_ = aborted_ || !waiting_.empty();
-  waiting_.clear();
-}
-
-std::vector<std::size_t> PretendGpuCommunicators::take_enqueued_for_all() {
+std::vector<std::size_t> PretendGpuCommunicators::take_ranges() {
   const std::lock_guard lock(enqueued_mutex);
-  return std::exchange(enqueued_for_all, {});
+  return std::exchange(enqueued_ranges, {});
 }
 
 std::vector<GpuPart::Kind> PretendGpuCommunicators::take_combined() {

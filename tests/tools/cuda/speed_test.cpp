@@ -4,7 +4,7 @@
 #include <tools/cli/speed.h>
 
 #include <lockstep/models/layers/dense.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 namespace lockstep::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/strategy/core/replica_context.h>
-#include <lockstep/strategy/mirrored/mirrored_strategy.h>
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "array.h"
 #include "check.h"

@@ -1,0 +1,70 @@
+#include "lockstep/strategy/comm/cluster/cluster.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockstep {
+namespace {
+
+/// What is broadcast in one message to each worker rather than in parts that they pass on.
+constexpr std::size_t one_message = 4096;
+
+/// No bytes for any worker.
+template <class Byte>
+std::vector<std::span<Byte>> nothing(int workers) {
+  return std::vector<std::span<Byte>>(static_cast<std::size_t>(workers));
+}
+
+}  // namespace
+
+void ClusterOptions::check() const {
+  require(timeout.count() > 0 && silence_limit.count() > 0,
+          "the longest wait and silence of workers must be positive, got {} ms and {} ms", timeout.count(),
+          silence_limit.count());
+}
+
+std::pair<std::size_t, std::size_t> part_of_bytes(std::size_t bytes, int index, int parts) {
+  constexpr std::size_t line = 64;
+  const std::size_t lines = (bytes + line - 1) / line;
+  const auto border = [&](int i) {
+    return std::min(bytes, lines * static_cast<std::size_t>(i) / static_cast<std::size_t>(parts) * line);
+  };
+  return {border(index), border(index + 1)};
+}
+
+void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {
+  // Large ones in two steps, so that the chief sends each byte once: a part to each worker, which passes it on.
+  const bool in_parts = bytes.size() > one_message;
+  const auto part = [&](int worker) {
+    if (!in_parts) return bytes;
+    const auto [begin, end] = part_of_bytes(bytes.size(), worker, size());
+    return bytes.subspan(begin, end - begin);
+  };
+  auto to = nothing<const std::byte>(size());
+  auto from = nothing<std::byte>(size());
+  if (is_chief())
+    for (int worker = 0; worker < size(); ++worker) to[static_cast<std::size_t>(worker)] = part(worker);
+  else
+    from[0] = part(rank());
+  exchange(place, to, from);
+  if (!in_parts) return;
+  to = nothing<const std::byte>(size());
+  from = nothing<std::byte>(size());
+  for (int worker = 1; worker < size(); ++worker) {  // the chief has everything, and what it passes on is its own part
+    if (is_chief()) to[static_cast<std::size_t>(worker)] = part(0);
+    if (!is_chief()) to[static_cast<std::size_t>(worker)] = part(rank());
+    if (!is_chief()) from[static_cast<std::size_t>(worker)] = part(worker);
+  }
+  if (!is_chief()) from[0] = part(0);
+  exchange(place, to, from);
+}
+
+void Cluster::agree(std::string_view place, std::string_view what, std::string_view own, Channel channel) {
+  const std::vector<std::string> all = all_gather(place, own, channel);
+  for (int worker = 1; worker < size(); ++worker)
+    if (const std::string& other = all[static_cast<std::size_t>(worker)]; other != all.front())
+      throw_together("{} {} on {} and {} on {}: all workers must run the same program with the same options", what,
+                     all.front(), name_of(0), other, name_of(worker));
+}
+
+}  // namespace lockstep

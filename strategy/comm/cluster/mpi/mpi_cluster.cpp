@@ -1,0 +1,378 @@
+#include "lockstep/strategy/comm/cluster/mpi/mpi_cluster.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/runtime/core/logging.h>
+
+namespace lockstep {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The tags of messages that no operation waits for; operations' tags are larger.
+constexpr int notice_tag = 1;
+constexpr int alive_tag = 2;
+
+// A notice's first letter: the sender ends, or something has failed, and the rest says what.
+constexpr char left_mark = 'L';
+constexpr char failed_mark = 'F';
+
+/// So long may a worker that lives say nothing, on a busy machine.
+constexpr auto short_silence = 500ms;
+/// How long a worker that fails waits until the others know.
+constexpr auto farewell = 2s;
+/// How long one waits for others to end when something has failed.
+constexpr auto end_after_failure = 5s;
+
+}  // namespace
+
+MpiCluster::MpiCluster(std::shared_ptr<MpiLibrary> library, MPI_Comm workers, ClusterOptions options)
+    : library_(std::move(library)), peers_{.comm = workers}, options_(std::move(options)) {
+  {
+    const std::lock_guard lock(library_->mutex());
+    check_mpi(MPI_Comm_set_errhandler(peers_.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_size(peers_.comm, &peers_.size), "MPI_Comm_size");
+    check_mpi(MPI_Comm_rank(peers_.comm, &peers_.rank), "MPI_Comm_rank");
+  }
+  heard_.assign(static_cast<std::size_t>(peers_.size), Clock::now());
+  left_.assign(static_cast<std::size_t>(peers_.size), false);
+  alive_.assign(static_cast<std::size_t>(peers_.size), MPI_REQUEST_NULL);
+  hosts_.assign(static_cast<std::size_t>(peers_.size), "?");
+  thread_ = std::thread([this] { serve(); });
+  try {
+    find_hosts();
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+MpiCluster::~MpiCluster() { leave(); }
+
+void MpiCluster::leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  if (all_left()) {
+    const std::lock_guard lock(library_->mutex());
+    MPI_Comm_free(&peers_.comm);
+  } else {
+    library_->leave_unfinished();
+  }
+}
+
+void MpiCluster::find_hosts() {
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  {
+    const std::lock_guard lock(library_->mutex());
+    check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+  }
+  hosts_ = all_gather("the start", std::string_view(name, static_cast<std::size_t>(length)));
+}
+
+std::vector<std::string> MpiCluster::all_gather(std::string_view place, std::string_view own, Channel channel) {
+  MpiGather gather(peers_, place, own, channel);
+  wait_for(gather);
+  const std::vector<std::string>& places = gather.places();
+  for (int worker = 1; worker < peers_.size; ++worker)
+    if (const std::string& other = places[static_cast<std::size_t>(worker)]; other != places.front())
+      throw_together<LogicError>("the workers do not do the same: {} is at {}, {} is at {}", name_of(0), places.front(),
+                                 name_of(worker), other);
+  return gather.texts();
+}
+
+void MpiCluster::exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
+                          std::span<const std::span<std::byte>> from, Channel channel) {
+  MpiExchange exchange(peers_, place, to, from, channel);
+  wait_for(exchange);
+}
+
+void MpiCluster::wait_for(MpiOperation& operation) {
+  std::unique_lock lock(mutex_);
+  if (failure_) throw_failure();
+  queues_[static_cast<std::size_t>(operation.channel())].push_back(&operation);
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !is_waited_for(operation); });
+  if (!operation.done) throw_failure();
+}
+
+void MpiCluster::throw_failure() const {
+  if (failure_->timeout) fail<Timeout>("{}", failure_->message);
+  fail<WorkerFailed>("{}", failure_->message);
+}
+
+void MpiCluster::fail_all(std::string_view why) noexcept {
+  try {
+    const std::string message = fmt::format("{} failed: {}", name_of(peers_.rank), why);
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure_) return;  // all know of another one
+    }
+    fail_here(message);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, farewell, [&] { return notices_sent_; });
+  } catch (const std::exception& error) {
+    log_warning("the other workers were not told of a failure: {}", error.what());
+  }
+}
+
+std::string MpiCluster::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ ? failure_->message : std::string();
+}
+
+/// From here on the cluster is of no use, and all are told so.
+void MpiCluster::fail_here(const std::string& message, bool timeout) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return;
+  failure_ = Failure{.message = message, .timeout = timeout};
+  to_tell_.push_back(failed_mark + message);
+  notices_sent_ = false;
+  changed_.notify_all();
+}
+
+void MpiCluster::serve() {
+  last_turn_ = Clock::now();
+  std::optional<Clock::time_point> left;
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (leaving_ && !left) {
+        left = Clock::now();
+        to_tell_.push_back({left_mark});
+        notices_sent_ = false;
+      }
+    }
+    const std::vector<MpiOperation*> operations = in_hand();
+    try {
+      const std::lock_guard lock(library_->mutex());
+      take_turn(operations);
+    } catch (const std::exception& error) {
+      fail_here(error.what());
+    }
+    for (MpiOperation* const operation : operations) finish(*operation);
+    if (left && may_end(*left)) return;
+    rest(!operations.empty());
+  }
+}
+
+std::vector<MpiOperation*> MpiCluster::in_hand() {
+  const std::lock_guard lock(mutex_);
+  std::vector<MpiOperation*> operations;
+  for (const auto& queue : queues_)
+    if (!queue.empty()) operations.push_back(queue.front());
+  return operations;
+}
+
+bool MpiCluster::is_waited_for(const MpiOperation& operation) const {
+  const auto& queue = queues_[static_cast<std::size_t>(operation.channel())];
+  return std::ranges::find(queue, &operation) != queue.end();
+}
+
+bool MpiCluster::has_work() const {
+  return !to_tell_.empty() || std::ranges::any_of(queues_, [](const auto& queue) { return !queue.empty(); });
+}
+
+/// Hands an operation back that has ended, or that a failure has.
+void MpiCluster::finish(MpiOperation& operation) {
+  bool failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    failed = failure_.has_value();
+  }
+  if (failed) {
+    const std::lock_guard lock(library_->mutex());
+    operation.cancel();
+  }
+  if (!operation.done && !failed) return;
+  const std::lock_guard lock(mutex_);
+  queues_[static_cast<std::size_t>(operation.channel())].pop_front();
+  changed_.notify_all();
+}
+
+void MpiCluster::take_turn(std::span<MpiOperation* const> operations) {
+  const Clock::time_point now = Clock::now();
+  // This process was stopped, by a debugger say: what the others said meanwhile is yet to be heard.
+  if (now - last_turn_ > short_silence) std::ranges::fill(heard_, now);
+  last_turn_ = now;
+  hear();
+  send_notices();
+  say_alive();
+  for (MpiOperation* const operation : operations) advance(*operation);
+}
+
+void MpiCluster::advance(MpiOperation& operation) {
+  if (!operation.started) {
+    operation.started = Clock::now();
+    operation.start();
+  }
+  const std::size_t before = operation.progress();
+  operation.done = operation.advance();
+  if (operation.done || operation.progress() != before) turns_without_rest_ = 0;
+  if (!operation.done) check_waits(operation);
+}
+
+void MpiCluster::hear() {
+  int found = 1;
+  while (found) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, alive_tag, peers_.comm, &found, &message, &status), "MPI_Improbe");
+    if (!found) break;
+    receive_text(message, status);
+    heard_[static_cast<std::size_t>(status.MPI_SOURCE)] = Clock::now();
+  }
+  found = 1;
+  while (found) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    check_mpi(MPI_Improbe(MPI_ANY_SOURCE, notice_tag, peers_.comm, &found, &message, &status), "MPI_Improbe");
+    if (found) hear_notice(message, status);
+  }
+}
+
+void MpiCluster::hear_notice(MPI_Message message, const MPI_Status& status) {
+  const std::string text = receive_text(message, status);
+  const auto sender = static_cast<std::size_t>(status.MPI_SOURCE);
+  heard_[sender] = Clock::now();
+  if (text.front() == left_mark) {
+    left_[sender] = true;
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = Failure{.message = text.substr(1)};
+}
+
+void MpiCluster::say_alive() {
+  const Clock::time_point now = Clock::now();
+  if (said_goodbye_ || now - said_alive_ < std::max<Clock::duration>(100ms, 5ms * peers_.size)) return;
+  said_alive_ = now;
+  for (int worker = 0; worker < peers_.size; ++worker) {
+    MPI_Request& request = alive_[static_cast<std::size_t>(worker)];
+    int done = 1;
+    if (request != MPI_REQUEST_NULL) check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (worker == peers_.rank || !done) continue;
+    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, worker, alive_tag, peers_.comm, &request), "MPI_Isend");
+  }
+}
+
+void MpiCluster::send_notices() {
+  std::vector<std::string> texts;
+  {
+    const std::lock_guard lock(mutex_);
+    texts.swap(to_tell_);
+  }
+  for (const std::string& text : texts) {
+    if (!said_goodbye_) tell_all(text);
+    said_goodbye_ = said_goodbye_ || text.front() == left_mark;
+  }
+  std::erase_if(notices_, [](Notice& notice) {
+    int done = 0;
+    check_mpi(MPI_Test(&notice.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  });
+  if (!notices_.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (notices_sent_ || !to_tell_.empty()) return;
+  notices_sent_ = true;
+  changed_.notify_all();
+}
+
+void MpiCluster::tell_all(const std::string& text) {
+  for (int worker = 0; worker < peers_.size; ++worker) {
+    if (worker == peers_.rank) continue;
+    Notice& notice = notices_.emplace_back(Notice{.text = text});
+    check_mpi(MPI_Isend(notice.text.data(), static_cast<int>(notice.text.size()), MPI_BYTE, worker, notice_tag,
+                        peers_.comm, &notice.request),
+              "MPI_Isend");
+  }
+}
+
+void MpiCluster::check_waits(const MpiOperation& operation) {
+  const Clock::time_point now = Clock::now();
+  const bool ending = options_.asked_to_end && options_.asked_to_end();
+  const auto limit = ending ? std::min<Clock::duration>(short_silence, options_.silence_limit) : options_.silence_limit;
+  std::vector<int> gone;
+  std::vector<int> silent;
+  const std::vector<int> awaited = operation.awaited();
+  for (const int worker : awaited) {
+    const Clock::duration silence = now - heard_[static_cast<std::size_t>(worker)];
+    // Its goodbye may have overtaken what it sent before.
+    if (left_[static_cast<std::size_t>(worker)] && silence > short_silence) gone.push_back(worker);
+    if (silence > limit) silent.push_back(worker);
+  }
+  const auto waited_s = std::chrono::duration<double>(now - *operation.started).count();
+  if (!gone.empty())
+    fail_here(fmt::format("{} ended while others waited for it at {}", names_of(gone), operation.place()));
+  else if (!silent.empty())
+    fail_here(
+        fmt::format("{} does not answer any more: it died, was stopped, or its network is down; others wait for "
+                    "it at {}",
+                    names_of(silent), operation.place()));
+  else if (now - *operation.started > options_.timeout)
+    fail_here(fmt::format("{} did not come to {} within {:.1f} s{}", names_of(awaited), operation.place(), waited_s,
+                          last_words(awaited, now)),
+              true);
+}
+
+/// "; worker 1 (host b) has said nothing for 2.9 s", for those that are silent for long.
+std::string MpiCluster::last_words(const std::vector<int>& workers, Clock::time_point now) const {
+  std::string text;
+  for (const int worker : workers) {
+    const Clock::duration silence = now - heard_[static_cast<std::size_t>(worker)];
+    if (silence > short_silence)
+      text += fmt::format("; {} has said nothing for {:.1f} s", name_of(worker),
+                          std::chrono::duration<double>(silence).count());
+  }
+  return text;
+}
+
+/// Leaves the processor to others: for a moment while pieces come and go, longer when nothing does.
+void MpiCluster::rest(bool busy) {
+  if (busy) {
+    if (++turns_without_rest_ < 500) return std::this_thread::yield();
+    return std::this_thread::sleep_for(50us);
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, 5ms, [&] { return has_work(); });
+}
+
+bool MpiCluster::all_left() const {
+  for (int worker = 0; worker < peers_.size; ++worker)
+    if (worker != peers_.rank && !left_[static_cast<std::size_t>(worker)]) return false;
+  return true;
+}
+
+/// Whether the thread may end, `since` when it says that it ends.
+bool MpiCluster::may_end(Clock::time_point since) {
+  bool failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_work()) return false;
+    failed = failure_.has_value();
+    if (notices_sent_ && all_left()) return true;
+  }
+  const auto limit = failed ? std::chrono::milliseconds(end_after_failure) : options_.timeout;
+  if (Clock::now() - since > limit) return true;
+  // After a failure there is no time to be lost with those that say nothing: this process has something to tell.
+  const auto silence = failed ? std::chrono::milliseconds(2 * short_silence) : options_.silence_limit;
+  for (int worker = 0; worker < peers_.size; ++worker) {
+    const auto of = static_cast<std::size_t>(worker);
+    if (worker != peers_.rank && !left_[of] && Clock::now() - heard_[of] <= silence) return false;
+  }
+  return true;
+}
+
+std::string MpiCluster::names_of(const std::vector<int>& workers) const {
+  std::vector<std::string> names;
+  for (const int worker : workers) names.push_back(name_of(worker));
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+}  // namespace lockstep

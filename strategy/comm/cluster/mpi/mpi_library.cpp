@@ -1,0 +1,77 @@
+#include "lockstep/strategy/comm/cluster/mpi/mpi_library.h"
+
+#include <cstdlib>
+#include <thread>
+
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+
+void check_mpi(int status, const char* call) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  fail<DeviceError>("{} failed: {}", call, std::string_view(text, static_cast<std::size_t>(length)));
+}
+
+std::shared_ptr<MpiLibrary> MpiLibrary::instance() {
+  // Clusters that outlive this, in other static objects, have a share of it.
+  static const std::shared_ptr<MpiLibrary> library(new MpiLibrary());
+  return library;
+}
+
+MpiLibrary::MpiLibrary() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  int provided = MPI_THREAD_SINGLE;
+  if (initialized) {
+    check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+  } else {
+    // When a worker on another machine dies, Open MPI's TCP explains that with help texts that it asks mpirun for,
+    // which has other things to do: the thread would hang, and this worker never say which one died.
+    ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    finish_ = true;
+  }
+  require<Unsupported>(provided >= MPI_THREAD_SERIALIZED,
+                       "lockstep calls MPI from a thread of its own, which this MPI does not allow: initialize it with "
+                       "MPI_Init_thread and MPI_THREAD_SERIALIZED, or leave that to lockstep");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &processes_), "MPI_Comm_size");
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+}
+
+MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  {
+    const std::lock_guard lock(mutex_);
+    // Blocks, but as MPI_Init did just before: nothing else needs MPI yet.
+    if (ordered_ == MPI_COMM_NULL) check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ordered_), "MPI_Comm_split");
+    check_mpi(MPI_Comm_idup(ordered_, &copy, &request), "MPI_Comm_idup");
+  }
+  // Other clusters go on while this waits for all processes.
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  for (int done = 0; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    {
+      const std::lock_guard lock(mutex_);
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+    if (!done && std::chrono::steady_clock::now() > end) {
+      leave_unfinished();
+      fail<Timeout>("not all of {} workers made the strategy within {:.1f} s: all of them run the same program",
+                    processes_, std::chrono::duration<double>(timeout).count());
+    }
+  }
+  return copy;
+}
+
+MpiLibrary::~MpiLibrary() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!finish_ || finalized) return;
+  if (ordered_ != MPI_COMM_NULL) MPI_Comm_free(&ordered_);
+  MPI_Finalize();
+}
+
+}  // namespace lockstep

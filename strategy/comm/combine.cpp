@@ -1,0 +1,135 @@
+#include "lockstep/strategy/comm/combine.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/ranges.h>
+
+#include <lockstep/kernels/array/elementwise.h>
+#include <lockstep/kernels/op/layout.h>
+#include <lockstep/kernels/op/transfer.h>
+#include <lockstep/kernels/update/reduce.h>
+#include <lockstep/kernels/update/update_kernels.h>
+#include <lockstep/runtime/autograd/tape.h>
+#include <lockstep/strategy/comm/cluster/over_workers.h>
+
+namespace lockstep {
+
+Tensor combine(ReduceOp op, std::span<const Tensor> values) {
+  const Tensor& first = values.front();
+  for (std::size_t replica = 0; replica < values.size(); ++replica) {
+    const Tensor& value = values[replica];
+    require(value.defined() && value.is_dense(), "the values to combine must be dense, replica {} has {}", replica,
+            value);
+    require(value.shape() == first.shape() && value.dtype() == first.dtype(),
+            "the values to combine must have the same shape and dtype, replica 0 has {}, replica {} has {}", first,
+            replica, value);
+  }
+  const LogicalDevice& here = current_context().device;
+  std::vector<Tensor> read;
+  for (const Tensor& value : values) read.push_back(reachable_from(here, value));
+  const Tensor result = Tensor::empty(first.shape(), first.dtype());
+  visit_reducible(op, first.dtype(), [&]<class T>() {
+    std::vector<const T*> in;
+    for (const Tensor& value : read) in.push_back(value.data<T>());
+    T* const out = result.data<T>();
+    launch(kernels::Reduce{op, ReduceViews<T>{.in = in, .out = std::span(&out, 1), .count = result.elements()}});
+  });
+  return result;
+}
+
+namespace {
+
+bool fits(const Tensor& value, const Tensor& first, int axis) {
+  if (!value.defined() || value.dtype() != first.dtype() || value.rank() != first.rank()) return false;
+  for (int other = 0; other < value.rank(); ++other)
+    if (other != axis && value.shape()[other] != first.shape()[other]) return false;
+  return true;
+}
+
+}  // namespace
+
+Tensor concatenate(std::span<const Tensor> values, int axis) {
+  const Tensor& first = values.front();
+  require(first.defined() && first.rank() >= 1, "scalars cannot be joined along an axis: give them one first, got {}",
+          first);
+  axis = first.shape().normalize_axis(axis);
+  Shape shape = first.shape();
+  shape[axis] = 0;
+  for (const Tensor& value : values) {
+    require(fits(value, first, axis),
+            "values joined along axis {} must agree in dtype, rank and all other axes, the replicas have {}", axis,
+            fmt::join(values, ", "));
+    shape[axis] += value.shape()[axis];
+  }
+  const Tensor result = Tensor::empty(shape, first.dtype());
+  std::int64_t begin = 0;
+  for (const Tensor& value : values) {
+    const std::int64_t end = begin + value.shape()[axis];
+    assign(value, result.slice_view(axis, begin, end));
+    begin = end;
+  }
+  return result;
+}
+
+Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values) {
+  if (!workers) return combine(op, values);
+  const std::int64_t terms = static_cast<std::int64_t>(values.size()) * workers->size();
+  const Tensor own = combine(op == ReduceOp::mean ? ReduceOp::sum : op, values);
+  return all_reduce_over(*workers, place, op, own, terms);
+}
+
+IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values) {
+  require<Unsupported>(op == ReduceOp::sum || op == ReduceOp::mean,
+                       "{} of IndexedSlices is a sum or a mean, not {}; make them dense first", place, name(op));
+  const Shape& shape = values.front().dense_shape;
+  std::vector<Tensor> rows;
+  std::vector<Tensor> indices;
+  for (std::size_t replica = 0; replica < values.size(); ++replica) {
+    check_shapes(values[replica]);
+    require(values[replica].dense_shape == shape, "{} needs slices of one dense shape, replica 0 has {}, replica {} {}",
+            place, values[0].text(), replica, values[replica].text());
+    rows.push_back(make_dense(values[replica].values));
+    indices.push_back(make_dense(values[replica].indices));
+  }
+  if (workers) workers->agree(place, "the dense shape is", shape.text());
+  const IndexedSlices joined{concatenate(workers, place, rows, 0), concatenate(workers, place, indices, 0), shape};
+  if (op == ReduceOp::sum) return joined;
+  const std::int64_t replicas = static_cast<std::int64_t>(values.size()) * (workers ? workers->size() : 1);
+  visit_reducible(op, joined.values.dtype(), [&]<class T>() {
+    T* const all = joined.values.data<T>();
+    const T* const in = all;
+    launch(kernels::Reduce{
+        op,
+        ReduceViews<T>{
+            .in = std::span(&in, 1), .out = std::span(&all, 1), .count = joined.values.elements(), .terms = replicas}});
+  });
+  return joined;
+}
+
+Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
+                     std::span<const double> weights) {
+  const std::vector<double> all = concatenate(workers, place, weights);
+  const bool equal = std::ranges::all_of(all, [&](double weight) { return weight == all.front(); });
+  if (equal && all.front() > 0) return combine(workers, place, ReduceOp::mean, values);
+  const NoGradientScope not_recorded;
+  std::vector<Tensor> weighted;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    weighted.push_back(weights[i] > 0 ? values[i] * weights[i] : Tensor::zeros(values[i].shape(), values[i].dtype()));
+  return combine(workers, place, ReduceOp::sum, weighted) / std::accumulate(all.begin(), all.end(), 0.0);
+}
+
+Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis) {
+  const Tensor own = concatenate(values, axis);
+  return workers ? all_gather_over(*workers, place, own, axis).value : own;
+}
+
+std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers) {
+  if (!workers) return {numbers.begin(), numbers.end()};
+  std::vector<double> all;
+  for (const std::vector<double>& of_worker : gather_numbers(*workers, place, numbers))
+    all.insert(all.end(), of_worker.begin(), of_worker.end());
+  return all;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <lockstep/strategy/comm/local/host_communicator.h>
+#include <lockstep/strategy/comm/replica_group.h>
+
+namespace lockstep {
+
+/// The baseline that the others are measured against: every value is copied to the first replica's device, which alone
+/// combines them, and the result is copied back. Adds in replica order: ((x0 + x1) + x2) + ...
+class ReductionToOneDeviceCommunicator final : public HostCommunicator {
+ public:
+  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CommunicationOptions.
+  ReductionToOneDeviceCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
+      : HostCommunicator(group, bytes_per_pack) {}
+
+ private:
+  void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
+};
+
+}  // namespace lockstep

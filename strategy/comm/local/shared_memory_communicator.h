@@ -1,0 +1,20 @@
+#pragma once
+
+#include <lockstep/strategy/comm/local/host_communicator.h>
+#include <lockstep/strategy/comm/replica_group.h>
+
+namespace lockstep {
+
+/// Nothing is sent: each replica reduces its share of the elements by reading every copy and writing every copy. Adds
+/// in replica order: ((x0 + x1) + x2) + ...
+class SharedMemoryCommunicator final : public HostCommunicator {
+ public:
+  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CommunicationOptions.
+  SharedMemoryCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
+      : HostCommunicator(group, bytes_per_pack) {}
+
+ private:
+  void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
+};
+
+}  // namespace lockstep

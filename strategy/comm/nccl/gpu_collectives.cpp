@@ -1,0 +1,100 @@
+#include "lockstep/strategy/comm/nccl/gpu_collectives.h"
+
+#include <utility>
+
+#include <lockstep/runtime/device/context.h>
+#include <lockstep/runtime/device/contracts.h>
+
+namespace lockstep {
+
+GpuCollective::GpuCollective(const std::vector<LogicalDevice>& gpus) : parts_(gpus.size()) {
+  for (const LogicalDevice& gpu : gpus) computed_.emplace_back(gpu);
+}
+
+void GpuCollective::set_parts(int replica, std::span<const GpuPart> parts) {
+  const auto own = static_cast<std::size_t>(replica);
+  parts_[own].assign(parts.begin(), parts.end());
+  computed_[own].record({computed_[own].gpu()});
+}
+
+GpuCollectives::GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators)
+    : gpus_(gpus), communicators_(std::move(communicators)) {
+  for (const LogicalDevice& gpu : gpus) done_.emplace_back(gpu);
+  thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+}
+
+GpuCollectives::~GpuCollectives() {
+  wait_until_enqueued();
+  thread_ = {};
+}
+
+void GpuCollectives::submit(const char* what, const GpuCollective& collective) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({what, &collective});
+    ++submitted_;
+  }
+  changed_.notify_all();
+}
+
+std::size_t GpuCollectives::submitted() const {
+  const std::lock_guard lock(mutex_);
+  return submitted_;
+}
+
+void GpuCollectives::join(int replica) {
+  wait_until_enqueued();
+  const std::unique_lock lock(mutex_);
+  if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+  const auto own = static_cast<std::size_t>(replica);
+  if (enqueued_ > 0) Stream{gpus_[own]}.wait(done_[own]);
+}
+
+void GpuCollectives::wait_until_enqueued() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return enqueued_ == submitted_; });
+}
+
+void GpuCollectives::abandon_step() {
+  wait_until_enqueued();
+  const std::lock_guard lock(mutex_);
+  error_ = nullptr;
+}
+
+void GpuCollectives::serve(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
+    const Submission next = waiting_.front();
+    waiting_.pop_front();
+    std::exception_ptr error = error_;
+    lock.unlock();
+    try {
+      if (!error) enqueue(next);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    error_ = error;
+    ++enqueued_;
+    changed_.notify_all();
+  }
+}
+
+void GpuCollectives::enqueue(const Submission& submission) {
+  const GpuCollective& collective = *submission.collective;
+  for (std::size_t replica = 0; replica < gpus_.size(); ++replica) {
+    const ContextScope there(context_on(gpus_[replica]));
+    const Stream communication{gpus_[replica], StreamKind::communication};
+    communication.wait(collective.computed_[replica]);
+    if constexpr (contracts::checked)
+      for (const GpuPart& part : collective.parts_[replica])
+        check_part(submission.what, communication, part, communicators_->ranks());
+  }
+  communicators_->enqueue(submission.what, collective.parts_);
+  for (std::size_t replica = 0; replica < gpus_.size(); ++replica) {
+    const ContextScope there(context_on(gpus_[replica]));
+    done_[replica].record({gpus_[replica], StreamKind::communication});
+  }
+}
+
+}  // namespace lockstep

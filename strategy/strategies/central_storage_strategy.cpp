@@ -1,0 +1,50 @@
+#include "lockstep/strategy/strategies/central_storage_strategy.h"
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/core/distributed_variable.h>
+#include <lockstep/strategy/core/threaded_strategy.h>
+
+namespace lockstep {
+namespace {
+
+class CentralStorageState final : public ThreadedStrategy {
+ public:
+  CentralStorageState(const std::vector<LogicalDevice>& devices, const CentralStorageOptions& options)
+      : ThreadedStrategy(devices,
+                         {.timeout = options.timeout,
+                          .communication = {.cross_device_ops = CrossDeviceOps::shared_memory, .bytes_per_pack = 0}}) {
+    const bool on_first = devices.size() == 1 || devices.front().kind == DeviceKind::gpu;
+    const LogicalDevice usual = on_first ? devices.front() : logical_cpus(1).front();
+    parameter_device_ = {options.parameter_device.value_or(usual)};
+    const LogicalDevice& chosen = parameter_device_.front();
+    require<Unsupported>(
+        devices.size() == 1 || chosen.kind == devices.front().kind,
+        "the replicas' {}s update the variables where they are: parameter_device must be one too, got {}",
+        name(devices.front().kind), chosen.name());
+  }
+
+  const std::vector<LogicalDevice>& parameter_devices() const override { return parameter_device_; }
+  std::shared_ptr<StrategyState> clone() const override {
+    return std::make_shared<CentralStorageState>(
+        devices(),
+        CentralStorageOptions{.parameter_device = parameter_device_.front(), .timeout = meeting_options().timeout});
+  }
+
+ private:
+  std::shared_ptr<VariableState> create_variable(VariableSpec spec) override {
+    return std::make_shared<AggregatingVariable>(std::move(spec), parameter_device_, weak_from_this());
+  }
+
+  std::vector<LogicalDevice> parameter_device_;
+};
+
+}  // namespace
+
+CentralStorageStrategy::CentralStorageStrategy(const std::vector<LogicalDevice>& compute_devices,
+                                               const CentralStorageOptions& options)
+    : Strategy(std::make_shared<CentralStorageState>(compute_devices, options)) {}
+
+CentralStorageStrategy::CentralStorageStrategy(const std::vector<std::string>& compute_devices)
+    : CentralStorageStrategy(parse_devices(compute_devices)) {}
+
+}  // namespace lockstep

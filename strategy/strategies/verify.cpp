@@ -1,0 +1,77 @@
+#include "lockstep/strategy/strategies/verify.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <lockstep/strategy/comm/cluster/cluster.h>
+
+namespace lockstep {
+namespace {
+
+void compare(const Variable& variable, int replica, const Tensor& of_first, const Tensor& of_other) {
+  const std::span<const float> first = of_first.span<float>();
+  const std::span<const float> other = of_other.span<float>();
+  if (std::memcmp(first.data(), other.data(), first.size_bytes()) == 0) return;
+  std::size_t i = 0;
+  while (std::memcmp(&first[i], &other[i], sizeof(float)) == 0) ++i;
+  fail<BrokenInvariant>("the copies of '{}' differ: element {} is {} on replica 0 and {} on replica {}",
+                        variable.name(), i, first[i], other[i], replica);
+}
+
+/// "'dense/kernel' (8, 16)".
+std::string text_at(const std::vector<Variable>& variables, std::size_t position) {
+  if (position >= variables.size()) return fmt::format("nothing after {} variable(s)", variables.size());
+  return fmt::format("'{}' {}", variables[position].name(), variables[position].shape());
+}
+
+/// A number that differs, as good as certainly, where the values do.
+std::uint64_t hash_of(const Tensor& values) {
+  const std::span<const float> all = values.span<float>();
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(all.data()), all.size_bytes()});
+}
+
+void compare_workers(Cluster& workers, std::span<const Variable> variables, const std::vector<std::uint64_t>& own) {
+  const std::string_view text(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(own.front()));
+  const std::vector<std::string> all = workers.all_gather("the comparison of variables", text);
+  for (int worker = 1; worker < workers.size(); ++worker) {
+    const std::string& other = all[static_cast<std::size_t>(worker)];
+    if (other == all.front()) continue;
+    const auto at = std::ranges::mismatch(other, all.front()).in1 - other.begin();
+    const auto variable = static_cast<std::size_t>(at) / sizeof(own.front());
+    workers.throw_together<BrokenInvariant>("the copies of '{}' differ between {} and {}",
+                                            variable < variables.size() ? variables[variable].name() : "?",
+                                            workers.name_of(0), workers.name_of(worker));
+  }
+}
+
+}  // namespace
+
+void verify_same_order(std::span<const std::vector<Variable>* const> by_replica) {
+  const std::vector<Variable>& first = *by_replica.front();
+  for (std::size_t replica = 1; replica < by_replica.size(); ++replica) {
+    const std::vector<Variable>& other = *by_replica[replica];
+    const auto [in_first, in_other] = std::mismatch(first.begin(), first.end(), other.begin(), other.end());
+    if (in_first == first.end() && in_other == other.end()) continue;
+    const auto position = static_cast<std::size_t>(in_first - first.begin());
+    fail("the replicas' gradients are in different orders: at position {} replica 0 has {}, replica {} has {}",
+         position, text_at(first, position), replica, text_at(other, position));
+  }
+}
+
+void verify_mirrored(std::span<const Variable> variables, Cluster* workers) {
+  std::vector<std::uint64_t> hashes;
+  for (const Variable& variable : variables) {
+    if (workers) hashes.push_back(0);
+    if (variable.synchronization() == Synchronization::on_read) continue;
+    const auto& copies = variable.state().copies();
+    const Tensor first = copies.front().on_host();
+    for (int replica = 1; replica < static_cast<int>(copies.size()); ++replica)
+      compare(variable, replica, first, copies[replica].on_host());
+    if (workers) hashes.back() = hash_of(first);
+  }
+  if (workers && !variables.empty()) compare_workers(*workers, variables, hashes);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,42 @@
+#include "lockstep/strategy/update/workers_update.h"
+
+#include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/comm/places.h>
+
+namespace lockstep {
+
+void WorkersUpdate::gradients_final(int /*replica*/, const FlatViews& views, std::span<const FlatRange> ranges,
+                                    std::size_t range) {
+  exchange_.add(views.gradients, ranges, range);
+}
+
+void WorkersUpdate::abandon_step() {
+  if (exchange_.begun()) cluster_.fail_all("a step failed while its gradients were on their way");
+}
+
+void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
+  const PhaseTimer timer(Phase::reduce);
+  group_.meet(replica, gradients_place);
+  const bool begun = exchange_.begun();  // by all replicas, or by none
+  if (!begun && group_.size() > 1)
+    for (const FlatRange& range : ranges)
+      add_up_range(views.gradients, views.gradients.front(), shard_of(range, replica, group_.size()));
+  group_.meet(replica, "the sums of a worker");
+  if (replica == 0 && begun) exchange_.finish();
+  if (replica == 0 && !begun) exchange_.sum_over_workers(views.gradients.front(), ranges);
+  group_.meet(replica, "the sums of all workers");
+}
+
+void WorkersUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
+                                      const UpdateFn& update) {
+  sum_gradients(replica, views, ranges);
+  {
+    const PhaseTimer timer(Phase::update);
+    const FlatViews summed{views.gradients.first(1), views.parameters, views.state};
+    for (const FlatRange& range : ranges) update_range(update, summed, shard_of(range, replica, group_.size()));
+  }
+  const PhaseTimer timer(Phase::reduce);
+  group_.meet(replica, update_end);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <lockstep/strategy/comm/cluster/cluster.h>
+#include <lockstep/strategy/comm/replica_group.h>
+#include <lockstep/strategy/update/gradient_exchange.h>
+#include <lockstep/strategy/update/gradient_update.h>
+
+namespace lockstep {
+
+/// The update of WorkersCommunicator. Gradients are exchanged beside backward; then each replica updates its share of
+/// this worker's copies. Adds in replica order within a worker, then in worker order.
+class WorkersUpdate final : public GradientUpdate {
+ public:
+  /// For the replicas of `group` on this worker of `cluster`, which both outlive this.
+  WorkersUpdate(ReplicaGroup& group, Cluster& cluster)
+      : group_(group), cluster_(cluster), exchange_(group.size(), cluster) {}
+  void gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
+                       std::size_t range) override;
+  void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
+                         const UpdateFn& update) override;
+  void abandon_step() override;
+
+ private:
+  /// Puts the sums over all replicas of all workers into the first replica's gradients.
+  void sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges);
+
+  ReplicaGroup& group_;
+  Cluster& cluster_;
+  GradientExchange exchange_;
+};
+
+}  // namespace lockstep

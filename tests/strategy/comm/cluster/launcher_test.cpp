@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/comm/cluster/launcher.h>
+
+namespace lockstep {
+namespace {
+
+/// A process that Open MPI has started, as its variables say.
+class Launched : public testing::Test {
+ protected:
+  ~Launched() override {
+    ::unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    ::unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  }
+  static void among(const char* rank, const char* count) {
+    ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", rank, 1);
+    ::setenv("OMPI_COMM_WORLD_LOCAL_SIZE", count, 1);
+  }
+};
+
+TEST_F(Launched, KnowsThoseOfItsMachine) {
+  EXPECT_EQ(local_processes().count, 1);
+  among("2", "4");
+  EXPECT_EQ(local_processes().rank, 2);
+  EXPECT_EQ(local_processes().count, 4);
+  among("4", "4");  // no such number
+  EXPECT_EQ(local_processes().count, 1);
+}
+
+TEST_F(Launched, SharesTheMachinesCores) {
+  if (available_cores() < sysconf(_SC_NPROCESSORS_ONLN)) GTEST_SKIP() << "this process has been given cores of its own";
+  EXPECT_EQ(cores_of_process(), available_cores());
+  among("1", "2");
+  EXPECT_EQ(cores_of_process(), std::max(1, available_cores() / 2));
+  among("0", "100000");
+  EXPECT_EQ(cores_of_process(), 1);
+}
+
+TEST_F(Launched, KeepsCoresThatItIsGivenAlone) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 3)
+    GTEST_SKIP() << "cores that are taken away and divided are as many as those that are left";
+  cpu_set_t own = before;
+  for (int core = 0; CPU_COUNT(&own) == CPU_COUNT(&before); ++core) CPU_CLR(core, &own);
+  ASSERT_EQ(sched_setaffinity(0, sizeof own, &own), 0);
+  among("0", "2");
+  EXPECT_EQ(cores_of_process(), CPU_COUNT(&own));
+  sched_setaffinity(0, sizeof before, &before);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,113 @@
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/pretend_gpu/communicators.h>
+#include <support/tensors.h>
+
+#include <lockstep/runtime/device/registry.h>
+#include <lockstep/strategy/comm/nccl/gpu_collectives.h>
+
+namespace lockstep::test {
+namespace {
+
+/// Two GPUs whose communicators fail on demand, and a value on each.
+class TwoGpus : public testing::Test {
+ protected:
+  class Communicators final : public GpuCommunicators {
+   public:
+    explicit Communicators(TwoGpus& test) : test_(test), working_(test.platform_, test.gpus_) {}
+    int ranks() const override { return working_.ranks(); }
+    void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override {
+      test_.names_.emplace_back(what);
+      require<DeviceError>(what != test_.fails_, "{} failed", what);
+      working_.enqueue(what, parts);
+    }
+
+   private:
+    TwoGpus& test_;
+    PretendGpuCommunicators working_;
+  };
+
+  ~TwoGpus() override {
+    for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before its memory is given back
+  }
+  /// Both replicas set their parts.
+  void set(GpuCollective& collective, double first, double second) {
+    for (const int replica : {0, 1}) {
+      const Tensor& own = values_[static_cast<std::size_t>(replica)];
+      copy(Tensor::full({3}, replica == 0 ? first : second), own);
+      const GpuPart part{.from = own.raw_data(), .to = own.raw_data(), .elements = 3};
+      collective.set_parts(replica, std::span(&part, 1));
+    }
+  }
+  std::vector<float> value(int replica) const { return values_[static_cast<std::size_t>(replica)].to_vector<float>(); }
+
+  PretendGpuPlatform& platform_ = dynamic_cast<PretendGpuPlatform&>(gpu_platform());
+  const std::vector<LogicalDevice> gpus_ = logical_gpus(2);
+  const std::vector<Tensor> values_{Tensor::empty({3}, DType::f32, gpus_[0]), Tensor::empty({3}, DType::f32, gpus_[1])};
+  std::string_view fails_{};
+  std::vector<std::string> names_{};
+  GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this)};
+  GpuCollective one_{gpus_};
+  GpuCollective other_{gpus_};
+};
+
+TEST_F(TwoGpus, GetTheSumsOnceTheirReplicasHaveJoined) {
+  for (const double value : {1.0, 2.0}) {
+    set(one_, value, 10);
+    collectives_.submit("a sum", one_);
+    for (const int replica : {0, 1}) {
+      collectives_.join(replica);
+      EXPECT_THAT(this->value(replica), testing::Each(value + 10));
+    }
+  }
+  EXPECT_EQ(collectives_.submitted(), 2U);
+}
+
+TEST_F(TwoGpus, CollectivesAreEnqueuedInTheOrderOfTheirSubmission) {
+  set(one_, 1, 1);
+  set(other_, 1, 1);
+  for (int turn = 0; turn < 50; ++turn) {
+    collectives_.submit("one", one_);
+    collectives_.submit("other", other_);
+  }
+  collectives_.wait_until_enqueued();
+  ASSERT_EQ(names_.size(), 100U);
+  for (std::size_t i = 0; i < names_.size(); ++i) EXPECT_EQ(names_[i], i % 2 == 0 ? "one" : "other");
+}
+
+TEST_F(TwoGpus, AnErrorReachesTheFirstReplicaToJoinAndNothingIsEnqueuedBeforeThat) {
+  fails_ = "one";
+  set(one_, 1, 2);
+  set(other_, 1, 2);
+  collectives_.submit("one", one_);
+  collectives_.submit("other", other_);
+  EXPECT_ERROR(DeviceError, "one failed", collectives_.join(1));
+  EXPECT_NO_THROW(collectives_.join(0));
+  EXPECT_THAT(names_, testing::ElementsAre("one"));
+  collectives_.submit("other", other_);
+  for (const int replica : {0, 1}) collectives_.join(replica);
+  EXPECT_THAT(value(0), testing::Each(3));
+}
+
+TEST_F(TwoGpus, TheErrorOfAnAbandonedStepIsDropped) {
+  fails_ = "one";
+  set(one_, 1, 2);
+  collectives_.submit("one", one_);
+  collectives_.abandon_step();
+  EXPECT_NO_THROW(collectives_.join(0));
+}
+
+TEST_F(TwoGpus, WhatIsSubmittedIsEnqueuedBeforeTheEnd) {
+  set(one_, 4, 5);
+  {
+    GpuCollectives ending(gpus_, std::make_unique<Communicators>(*this));
+    for (int turn = 0; turn < 20; ++turn) ending.submit("a sum", one_);
+  }
+  EXPECT_EQ(names_.size(), 20U);
+}
+
+}  // namespace
+}  // namespace lockstep::test

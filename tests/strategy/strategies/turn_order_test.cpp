@@ -1,0 +1,128 @@
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <support/expect_error.h>
+#include <support/replicas.h>
+
+#include <lockstep/strategy/strategies/mirrored_strategy.h>
+
+// MirroredOptions::turn_order: the order of all side effects is TensorFlow's. Nothing here guards the logs: in turn
+// order one replica works at a time.
+
+namespace lockstep {
+namespace {
+
+using test::this_replica;
+using testing::ElementsAre;
+
+MirroredStrategy taking_turns(int replicas) {
+  return MirroredStrategy(logical_cpus(replicas), {.timeout = std::chrono::minutes(4), .turn_order = true});
+}
+
+class TurnOrder : public testing::TestWithParam<int> {
+ protected:
+  void write(const std::string& what) { log_.push_back(what + std::to_string(this_replica())); }
+  /// "a0", "a1", ... for "a"
+  void expect_next(const std::string& what) {
+    for (int replica = 0; replica < replicas_; ++replica) {
+      ASSERT_LT(read_, log_.size());
+      EXPECT_EQ(log_[read_++], what + std::to_string(replica));
+    }
+  }
+
+  const int replicas_ = GetParam();
+  const MirroredStrategy strategy_ = taking_turns(replicas_);
+  std::vector<std::string> log_;
+  std::size_t read_ = 0;
+};
+
+// semantics 3.2, 14.8, 15.8: a0 a1 M b0 b1
+TEST_P(TurnOrder, IsReplicaByReplicaBeforeAndAfterAMerge) {
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    strategy_.run([&] {
+      write("a");
+      get_replica_context().merge_call([&](const Strategy&) { log_.push_back("M"); });
+      write("b");
+      get_replica_context().merge_call([&](const Strategy&) { log_.push_back("N"); });
+    });
+    expect_next("a");
+    EXPECT_EQ(log_[read_++], "M");
+    expect_next("b");
+    EXPECT_EQ(log_[read_++], "N");
+  }
+  EXPECT_EQ(read_, log_.size());
+}
+
+// semantics 3.2: a collective is such a point, too
+TEST_P(TurnOrder, HoldsAroundCollectives) {
+  const auto sums = strategy_.run([&] {
+    write("a");
+    const Tensor sum = get_replica_context().all_reduce("sum", 1.0);
+    write("b");
+    return sum.item<float>();
+  });
+  expect_next("a");
+  expect_next("b");
+  EXPECT_THAT(sums.local_results(), testing::Each(static_cast<float>(replicas_)));
+}
+
+// semantics 3.2, 3.6: also in a run inside a merge
+TEST_P(TurnOrder, HoldsInARunInsideAMerge) {
+  strategy_.run([&] {
+    write("a");
+    get_replica_context().merge_call([&](const Strategy& strategy) { strategy.run([&] { write("i"); }); });
+    write("b");
+  });
+  expect_next("a");
+  expect_next("i");
+  expect_next("b");
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, TurnOrder, testing::ValuesIn(test::replica_counts));
+
+// semantics 3.5, 14.8: replicas not yet started never start, and earlier side effects stay
+TEST(TurnOrderErrors, AnExceptionInReplica0MeansReplica1NeverRan) {
+  const MirroredStrategy strategy = taking_turns(3);
+  std::vector<int> ran;
+  for (const int failing : {0, 1}) {
+    ran.clear();
+    EXPECT_THROW(strategy.run([&] {
+      ran.push_back(this_replica());
+      if (this_replica() == failing) throw std::out_of_range("mine");
+    }),
+                 std::out_of_range);
+    EXPECT_EQ(ran, failing == 0 ? std::vector({0}) : std::vector({0, 1}));
+  }
+  EXPECT_THAT(strategy.run([] { return this_replica(); }).local_results(), ElementsAre(0, 1, 2));
+}
+
+// semantics 3.5: the first one raised, in turn order, is the one that reaches the caller; those in a merge are unwound
+TEST(TurnOrderErrors, TheFirstReplicasErrorIsTheCallers) {
+  const MirroredStrategy strategy = taking_turns(2);
+  EXPECT_ERROR(InvalidArgument, "replica 0 (CPU:0): of 0", strategy.run([] { fail("of {}", this_replica()); }));
+  bool unwound = false;
+  EXPECT_ERROR(InvalidArgument, "replica 1 (CPU:1): late", strategy.run([&] {
+    if (this_replica() == 1) fail("late");
+    try {
+      get_replica_context().merge_call([](const Strategy&) {});
+    } catch (const Aborted&) {
+      unwound = true;
+      throw;
+    }
+  }));
+  EXPECT_TRUE(unwound);
+}
+
+// semantics 3.4
+TEST(TurnOrderErrors, DifferentNumbersOfMergesAreALogicError) {
+  for (const int ending : {0, 1})
+    EXPECT_ERROR(LogicError, fmt::format("replica(s) {} ended the step without it", ending), taking_turns(2).run([&] {
+      if (this_replica() != ending) get_replica_context().merge_call([](const Strategy&) {});
+    }));
+}
+
+}  // namespace
+}  // namespace lockstep
