@@ -63,14 +63,6 @@ ConvolutionPlan make_plan(const Convolution& convolution, const Gpu& gpu, cudnnH
   }
 }
 
-/// The convolution as cuDNN is told of it.
-Convolution told(const Convolution& c) { return cudnn::takes_uneven_padding() ? c : cudnn::with_even_padding(c); }
-
-/// Its x, to be read.
-Tensor told_x(const Convolution& c, const Tensor& x) {
-  return aligned(cudnn::takes_uneven_padding() ? x : cudnn::padded(c, x));
-}
-
 /// The calling thread's plan for a physical GPU.
 const ConvolutionPlan& plan_of(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle) {
   thread_local KnownPlans<Convolution, ConvolutionPlan> plans(1024);
@@ -93,14 +85,14 @@ void kernels::Conv2d::on_gpu() const {
   convolution.bias = bias.defined();
   // Without a bias, cuDNN has a relu only in kernels that it compiles while the program runs.
   convolution.relu = bias.defined() && activation == Activation::relu && cudnn::takes_relu(x.dtype());
-  const Tensor images = told_x(convolution, x);
+  const Tensor images = aligned(x);
   const Tensor filters = cudnn::filters_first(kernel, x.dtype());
   const Tensor shift = bias.defined() ? aligned(in_dtype(x.dtype(), bias)) : bias;
   const LibraryResult result(y, convolution.relu ? Activation::linear : activation);
-  run(told(convolution), {.x = images.raw_data(),
-                          .kernel = filters.raw_data(),
-                          .y = result.tensor().raw_data(),
-                          .bias = shift.defined() ? shift.raw_data() : nullptr});
+  run(convolution, {.x = images.raw_data(),
+                    .kernel = filters.raw_data(),
+                    .y = result.tensor().raw_data(),
+                    .bias = shift.defined() ? shift.raw_data() : nullptr});
   result.finish();
 }
 
@@ -115,12 +107,9 @@ void kernels::Conv2dGradientX::on_gpu() const {
                                 window);
   const Tensor gradient = aligned(dy);
   const Tensor filters = cudnn::filters_first(kernel, dx.dtype());
-  // dx, or what it is a part or a copy of.
-  const Convolution whole = told(convolution);
-  const Tensor written = whole == convolution && is_aligned(dx) ? dx : Tensor::empty(whole.x_shape(), dx.dtype());
-  run(whole, {.x = written.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
-  if (written.raw_data() != dx.raw_data())
-    kernels::Convert{whole == convolution ? written : cudnn::unpadded_view(convolution, written), dx}.on_gpu();
+  const Tensor written = is_aligned(dx) ? dx : Tensor::empty(dx.shape(), dx.dtype());
+  run(convolution, {.x = written.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
+  if (written.raw_data() != dx.raw_data()) kernels::Convert{written, dx}.on_gpu();
 }
 
 void kernels::Conv2dGradientKernel::on_gpu() const {
@@ -131,10 +120,10 @@ void kernels::Conv2dGradientKernel::on_gpu() const {
   }
   const Convolution convolution(ConvolutionPass::gradient_kernel, x.dtype(), x.shape(), dkernel.shape(), dy.shape(),
                                 window);
-  const Tensor images = told_x(convolution, x);
+  const Tensor images = aligned(x);
   const Tensor gradient = aligned(dy);
   const Tensor filters = cudnn::empty_filters_first(dkernel.shape(), x.dtype());
-  run(told(convolution), {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
+  run(convolution, {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   cudnn::filters_last(filters, dkernel);
   if (dbias.defined()) kernels::SumMiddle{dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1})}.on_gpu();
 }

@@ -1,6 +1,6 @@
 #include "lockstep/kernels/cuda/convolution.h"
 
-#include <algorithm>
+#include <array>
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/window/window.h>
@@ -50,30 +50,6 @@ std::string Convolution::text() const {
   return fmt::format("{} of {} x {} with kernel {}, strides {}, padding {} and {}, dilation {}{}{}",
                      what.at(static_cast<std::size_t>(pass)), name(dtype), x_shape(), kernel, pair(strides),
                      pair(pads_before), pair(pads_after), pair(dilation), bias ? ", bias" : "", relu ? ", relu" : "");
-}
-
-Convolution with_even_padding(const Convolution& c) {
-  Convolution even = c;
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::int64_t common = std::min(c.pads_before[axis], c.pads_after[axis]);
-    even.x_size[axis] += c.pads_before[axis] + c.pads_after[axis] - 2 * common;
-    even.pads_before[axis] = even.pads_after[axis] = common;
-  }
-  return even;
-}
-
-Tensor padded(const Convolution& c, const Tensor& x) {
-  const Convolution even = with_even_padding(c);
-  if (even == c) return x;
-  const Tensor larger = Tensor::zeros(even.x_shape(), x.dtype());
-  launch(kernels::Convert{x, unpadded_view(c, larger)});
-  return larger;
-}
-
-Tensor unpadded_view(const Convolution& c, const Tensor& x) {
-  const Convolution even = with_even_padding(c);
-  const auto [row, column] = Pair{c.pads_before[0] - even.pads_before[0], c.pads_before[1] - even.pads_before[1]};
-  return x.slice_view(1, row, row + c.x_size[0]).slice_view(2, column, column + c.x_size[1]);
 }
 
 Tensor empty_filters_first(const Shape& kernel, DType dtype) {

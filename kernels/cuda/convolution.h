@@ -75,14 +75,6 @@ struct Convolution {
   friend auto operator<=>(const Convolution&, const Convolution&) = default;
 };
 
-/// The same convolution with as much padding before x as after it: what more there was on one side are rows and columns
-/// of a larger x.
-Convolution with_even_padding(const Convolution& c);
-/// The x of with_even_padding(c): `x` and zeros around it. The handle itself where the padding of `c` is even.
-Tensor padded(const Convolution& c, const Tensor& x);
-/// The way back: `x` is the part of the larger one that padded() copied, any strides.
-Tensor unpadded_view(const Convolution& c, const Tensor& x);
-
 /// A kernel HWIO in the memory order of Convolution::kernel(), as a matrix its transpose, and in `dtype`.
 Tensor filters_first(const Tensor& kernel, DType dtype);
 /// Uninitialized memory for what filters_first gives of a kernel of this shape.

@@ -12,9 +12,8 @@
 
 #include <lockstep/kernels/cuda/convolution.h>
 
-// Convolutions on cuDNN, by one of its two APIs, of which a build has one: cudnn_graphs.cpp asks its graphs, by way of
-// cudnn-frontend, which takes a compiler half a minute to read; cudnn_classic.cpp its older functions, which need
-// nothing but cuDNN. No GPU has run a convolution through either yet.
+// Convolutions as graphs of cuDNN. cudnn_graphs.cpp alone includes cudnn-frontend, which takes a compiler half a minute
+// to read.
 
 namespace lockstep::cudnn {
 
@@ -34,12 +33,9 @@ using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 /// "cuDNN 9.19.0, cudnn-frontend 1.32.0": whose plans are understood.
 std::string versions();
 
-///@{
-/// Whether this build's API can be told of more padding on one side of x than on the other, and has a relu behind the
-/// bias that keeps NaN, without losing more than that gains.
-bool takes_uneven_padding();
-bool takes_relu(DType dtype);
-///@}
+/// Whether cuDNN has a relu behind the bias that keeps NaN, without losing more than that gains: in bfloat16 no kernel
+/// on tensor cores promises it.
+constexpr bool takes_relu(DType dtype) { return dtype == DType::f32; }
 
 /// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms
 /// that round differently, by an algorithm that comes compiled and gives the same bits every time.

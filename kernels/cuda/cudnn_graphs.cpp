@@ -115,10 +115,6 @@ std::string versions() {
                      CUDNN_FRONTEND_MAJOR_VERSION, CUDNN_FRONTEND_MINOR_VERSION, CUDNN_FRONTEND_PATCH_VERSION);
 }
 
-bool takes_uneven_padding() { return true; }
-// In bfloat16 none of the kernels on tensor cores is said to keep NaN.
-bool takes_relu(DType dtype) { return dtype == DType::f32; }
-
 struct ConvolutionPlan::Description {
   Convolution convolution;
   cudnnHandle_t handle = nullptr;  ///< null for a GPU that is described

@@ -25,9 +25,6 @@ struct Destroy {
 template <class T, auto destroy>
 using Owner = std::unique_ptr<std::remove_pointer_t<T>, Destroy<destroy>>;
 using TensorDescriptor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
-using FilterDescriptor = Owner<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
-using ConvolutionDescriptor = Owner<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
-using ActivationDescriptor = Owner<cudnnActivationDescriptor_t, cudnnDestroyActivationDescriptor>;
 using RnnDescriptor = Owner<cudnnRNNDescriptor_t, cudnnDestroyRNNDescriptor>;
 using DropoutDescriptor = Owner<cudnnDropoutDescriptor_t, cudnnDestroyDropoutDescriptor>;
 using SequenceDescriptor = Owner<cudnnRNNDataDescriptor_t, cudnnDestroyRNNDataDescriptor>;

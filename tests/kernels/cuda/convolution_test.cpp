@@ -161,57 +161,6 @@ INSTANTIATE_TEST_SUITE_P(Small, ConvolutionMapping,
                          ::testing::Combine(::testing::ValuesIn(small_convolutions()),
                                             ::testing::Values(DType::f32, DType::bf16)));
 
-/// The sums that each element of y, dx and dkernel is.
-std::array<std::vector<double>, 3> sums_of(const Convolution& c, const Tensor& x, const Tensor& kernel,
-                                           const Tensor& dy) {
-  const auto images = x.to_vector<double>();
-  const auto filters = kernel.to_vector<double>();
-  const auto gradient = dy.to_vector<double>();
-  std::vector<double> y(gradient.size());
-  std::vector<double> dx(images.size());
-  std::vector<double> dkernel(filters.size());
-  for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
-    y[at_y] += images[at_x] * filters[at_kernel];
-    dx[at_x] += gradient[at_y] * filters[at_kernel];
-    dkernel[at_kernel] += images[at_x] * gradient[at_y];
-  });
-  return {y, dx, dkernel};
-}
-
-TEST(EvenPadding, ChangesNoSum) {
-  std::vector<Convolution> all;
-  for (const ConvolutionCase& c : small_convolutions()) all.push_back(convolution_of(c, ConvolutionPass::forward));
-  // More before than after, which no option gives.
-  const Window2d lower{.height = 3, .width = 3, .stride_h = 2, .stride_w = 2, .pad_top = 2, .pad_right = 1};
-  all.emplace_back(ConvolutionPass::forward, DType::f32, Shape{2, 5, 6, 3}, Shape{3, 3, 3, 4}, Shape{2, 3, 3, 4},
-                   lower);
-  int uneven = 0;
-  for (const Convolution& c : all) {
-    SCOPED_TRACE(c.text());
-    const Convolution even = cudnn::with_even_padding(c);
-    EXPECT_EQ(even.pads_before, even.pads_after);
-    EXPECT_EQ(even == c, c.pads_before == c.pads_after);
-    const Tensor x = random_tensor(c.x_shape(), 1);
-    const Tensor kernel = random_tensor({c.kernel().elements()}, 2);
-    const Tensor dy = random_tensor({c.y().elements()}, 3);
-    const auto [y, dx, dkernel] = sums_of(c, x, kernel, dy);
-    const Tensor larger = cudnn::padded(c, x);
-    EXPECT_EQ(larger.shape(), even.x_shape());
-    const auto [even_y, even_dx, even_dkernel] = sums_of(even, larger, kernel, dy);
-    EXPECT_EQ(even_y, y);
-    EXPECT_EQ(even_dkernel, dkernel);
-    if (even == c) {
-      EXPECT_EQ(larger.raw_data(), x.raw_data());
-      EXPECT_EQ(even_dx, dx);
-      continue;
-    }
-    ++uneven;
-    const Tensor whole = Tensor::from(std::vector<float>(even_dx.begin(), even_dx.end()), even.x_shape());
-    EXPECT_EQ(cudnn::unpadded_view(c, whole).to_vector<float>(), std::vector<float>(dx.begin(), dx.end()));
-  }
-  EXPECT_GE(uneven, 4);
-}
-
 TEST(FiltersFirst, IsTheKernelFilterByFilter) {
   const Tensor kernel = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {1, 2, 2, 3});
   for (const DType dtype : {DType::f32, DType::bf16}) {

@@ -10,6 +10,10 @@
 namespace lockstep::smoke {
 namespace {
 
+using cudnn::TensorDescriptor;
+using FilterDescriptor = cudnn::Owner<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
+using ConvolutionDescriptor = cudnn::Owner<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
+
 constexpr int rows = 64;     ///< of x; images, of one pixel each
 constexpr int inner = 256;   ///< products in each sum; channels
 constexpr int columns = 96;  ///< filters
@@ -82,18 +86,18 @@ void convolve(const Array<float>& x, const Array<float>& kernel, const Array<flo
   cudnnHandle_t handle = nullptr;
   cudnn::check(cudnnCreate(&handle), "cudnnCreate");
   const auto images = [](int channels) {
-    auto made = cudnn::made<cudnn::TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
+    auto made = cudnn::made<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
     cudnn::check(cudnnSetTensor4dDescriptor(made.get(), CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, rows, channels, 1, 1),
                  "cudnnSetTensor4dDescriptor");
     return made;
   };
   const auto in = images(inner);
   const auto out = images(columns);
-  const auto filters = cudnn::made<cudnn::FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
+  const auto filters = cudnn::made<FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
   cudnn::check(cudnnSetFilter4dDescriptor(filters.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, columns, inner, 1, 1),
                "cudnnSetFilter4dDescriptor");
   const auto window =
-      cudnn::made<cudnn::ConvolutionDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
+      cudnn::made<ConvolutionDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
   cudnn::check(
       cudnnSetConvolution2dDescriptor(window.get(), 0, 0, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
       "cudnnSetConvolution2dDescriptor");
