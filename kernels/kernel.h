@@ -14,25 +14,27 @@
 #include <lockstep/kernels/operand.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/tensor/tensor.h>
+#include <lockstep/runtime/trace/trace.h>
 
 // A kernel is a struct of its arguments, which the ops have checked, results allocated. Tensors are dense
 // f32 unless a kernel says otherwise; "rows" means that all axes but the last are dense among themselves and only the
 // row stride may be wider than the last axis, as in a channel slice. Kernels marked "real" also take bf16 for
 // everything but parameters, statistics and their gradients, all of one dtype; they compute in f32 and round results.
 //
+// clang-format off
 //   struct Twice {
 //     Tensor x;
-//     Tensor y;                                                        // of x's shape
+//     Tensor y;                                                   // of x's shape
 //
-//     static constexpr const char* name = "twice";                     // in errors
-//     auto operands() const { return kernels::operands(x, y); }        // all memory that it reads or writes
+//     static constexpr const char* name = "twice";                // in errors and traces
+//     auto operands() const { return kernels::operands(x, y); }   // all memory that it reads or writes
 //     template <class Executor>
-//     void run(Executor& on) const;                                    // for both kinds of device
-//     (executor/executor.h) void on_host() const;                                            // defined by
-//     LOCKSTEP_SHARED_KERNEL(Twice) void on_gpu() const;                                             // defined by it
-//     or, on a library, in cuda/ void on_cpu() const;                                             // only where
-//     something faster than on_host() is
+//     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
+//     void on_host() const;                                       // defined by LOCKSTEP_SHARED_KERNEL(Twice)
+//     void on_gpu() const;                                        // defined by it or, on a library, in cuda/
+//     void on_cpu() const;                                        // only where something is faster than on_host()
 //   };
+// clang-format on
 //
 // A kernel that reads indices returns std::int64_t: the place of the first index that is out of range, or -1; on GPUs
 // always -1, since there Gpu::synchronize throws for it. One whose result the host waits for, or whose arguments change
@@ -116,11 +118,12 @@ auto run_on_cpu(const Kernel& kernel) {
 }
 
 /// Runs a kernel on the calling thread's device: on a GPU in its compute stream, which is not waited for. In builds
-/// that check contracts (runtime/device/contracts.h) all memory of its operands is checked before. Returns what the
-/// kernel returns. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant for a broken contract, and
-/// Unsupported when this build has no kernels for GPUs.
+/// that check contracts (runtime/device/contracts.h) all memory of its operands is checked before. A span of its name
+/// in traces. Returns what the kernel returns. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant
+/// for a broken contract, and Unsupported when this build has no kernels for GPUs.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
+  const TraceSpan span(Kernel::name);
   if (current_context().device.kind == DeviceKind::cpu) return run_on_cpu(kernel);
   if (checks_operands()) check_operands(Kernel::name, kernel.operands());
   if constexpr (!detail::capturable<Kernel>()) detail::refuse_capture_of(Kernel::name);

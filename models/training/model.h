@@ -44,7 +44,7 @@ struct FitOptions {
   DistributeOptions distribute{};
   /// For replicas on GPUs: what a step computes up to its gradients is captured as CUDA graphs once its shapes have
   /// come up a few times, and launched from then on; the bits are the same. Where that cannot be, a warning says why,
-  /// once, and steps are as without. Memory of about one step more is kept. Has not been run on a GPU yet.
+  /// once, and steps are as without. Memory of about one step more is kept.
   bool cuda_graphs = false;
 };
 

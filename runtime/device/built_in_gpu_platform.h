@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// What gpu_platform() gives outside of tests. Implemented in cuda/ or, in a build without the toolkit, in no_cuda/.
+/// What gpu_platform() gives outside of tests. Implemented in cuda/ or, in a build without the toolkit, in
+/// no_gpu_platform.cpp.
 GpuPlatform& built_in_gpu_platform();
 
 }  // namespace lockstep

@@ -19,13 +19,20 @@
 #include <lockstep/runtime/device/contracts.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/uploads.h>
-
-// What ops on pretended GPUs refuse to give to a kernel, in builds that check contracts.
-
-#ifndef NDEBUG
+#include <lockstep/runtime/trace/trace.h>
 
 namespace lockstep {
 namespace {
+
+TEST(Launch, IsASpanInTraces) {
+  const TraceRecording recording;
+  launch(kernels::Fill{Tensor::empty({3}), 1});
+  const std::vector<TraceEvent> events = recording.events();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events.front().name, "fill");
+}
+
+#ifndef NDEBUG  // what ops on pretended GPUs refuse to give to a kernel, in builds that check contracts
 
 using test::error_of;
 using testing::AllOf;
@@ -126,7 +133,7 @@ TEST_F(CheckedOps, ARecurrentLayersWeightsOfAnotherGpu) {
               AllOf(HasSubstr("a recurrent layer on GPU:0 is given 80 bytes"), HasSubstr("of GPU:1, not its own")));
 }
 
+#endif
+
 }  // namespace
 }  // namespace lockstep
-
-#endif
