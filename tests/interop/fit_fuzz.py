@@ -224,29 +224,42 @@ def is_blind(before, theirs, near):
     return moved != 0 and not TIMES * noise <= NOT_BLIND * moved
 
 
+SATURATING = ("sigmoid", "softmax", "tanh")
+
+
+def saturates(kind, y):
+    """Whether 1 - y, or 1 - |y|, has few digits of f32 left."""
+    bounds = np.abs(y) if kind == "tanh" else np.concatenate([np.ravel(y), 1 - np.ravel(y)])
+    return bool(np.max(bounds) > 1 - 1e-3)
+
+
 class Saturation(keras.callbacks.Callback):
     """Whether probabilities, or what tanh gives, come at any step so near their bounds that f32 has few digits for the
     rest, by which their loss or its gradient is computed, or that Keras over JAX, which cuts probabilities off at 1e-7,
-    has no gradient."""
+    has no gradient. Looks at the model's results and at layers inside, not inside recurrent ones."""
 
     def __init__(self, case):
         super().__init__()
         self.case, self.found = case, False
+        inside = [(layer.activation.__name__, node.outputs[0]) for layer in case.model.layers
+                  if hasattr(layer, "activation") and not isinstance(layer, layers.RNN) for node in layer._inbound_nodes]
+        self.kinds = [kind for kind, _ in inside if kind in SATURATING]
+        self.probe = keras.Model(case.model.inputs, list(case.model.outputs) + [y for kind, y in inside if kind in SATURATING])
 
     def outputs(self, x, training):
+        self.model.jax_state_sync()
         state = ([variable.value for variable in variables] for variables in
-                 (self.model.trainable_variables, self.model.non_trainable_variables))
-        outputs, _ = self.model.stateless_call(*state, x if len(x) > 1 else x[0], training=training)
-        return outputs if isinstance(outputs, list) else [outputs]
+                 (self.probe.trainable_variables, self.probe.non_trainable_variables))
+        return self.probe.stateless_call(*state, x if len(x) > 1 else x[0], training=training)[0]
 
     def look(self, outputs):
-        for head, y in zip(self.case.heads, outputs):
-            if head.activation in ("sigmoid", "softmax"):
-                self.found |= bool(np.min(y) < 1e-3 or np.max(y) > 1 - 1e-3)
-            elif head.activation == "tanh":
-                self.found |= bool(np.max(np.abs(y)) > 1 - 1e-3)
+        heads = self.case.heads
+        self.found |= any(saturates(kind, y) for kind, y in zip(self.kinds, outputs[len(heads):]))
+        for head, y in zip(heads, outputs):
+            if head.activation in SATURATING:
+                self.found |= saturates(head.activation, y)
             elif getattr(head.loss, "from_logits", False) and not isinstance(head.loss, keras.losses.BinaryCrossentropy):
-                self.found |= bool(np.max(jax.nn.softmax(y)) > 1 - 1e-3)
+                self.found |= saturates("softmax", jax.nn.softmax(y))
 
     def on_train_begin(self, logs=None):
         x, batch = self.case.train[0], self.case.batch
