@@ -117,15 +117,15 @@ auto run_on_cpu(const Kernel& kernel) {
     return kernel.on_host();
 }
 
-/// Runs a kernel on the calling thread's device: on a GPU in its compute stream, which is not waited for. In builds
-/// that check contracts (runtime/device/contracts.h) all memory of its operands is checked before. A span of its name
+/// Runs a kernel on the calling thread's device: on a GPU in its compute stream, which is not waited for. Where
+/// contracts are checked (runtime/device/contracts.h), all memory of its operands is before. A span of its name
 /// in traces. Returns what the kernel returns. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant
 /// for a broken contract, and Unsupported when this build has no kernels for GPUs.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
   const TraceSpan span(Kernel::name);
   if (current_context().device.kind == DeviceKind::cpu) return run_on_cpu(kernel);
-  if (checks_operands()) check_operands(Kernel::name, kernel.operands());
+  if (contracts::checked()) check_operands(Kernel::name, kernel.operands());
   if constexpr (!detail::capturable<Kernel>()) detail::refuse_capture_of(Kernel::name);
   if (GpuStandIn* const gpu = gpu_stand_in()) return detail::run_on(*gpu, kernel);
 #if LOCKSTEP_HAVE_CUDA

@@ -14,8 +14,6 @@ contracts::Use memory_of(const Operand& operand) {
   return {tensor.raw_data(), static_cast<std::size_t>(last + 1) * size, size};
 }
 
-bool checks_operands() { return contracts::checked; }
-
 void check_operands(const char* kernel, std::span<const Operand> operands) {
   for (const Operand& operand : operands)
     contracts::check(kernel, Stream{current_context().device}, {memory_of(operand)}, operand.reach);

@@ -40,8 +40,6 @@ std::array<Operand, sizeof...(Listed)> operands(const Listed&... listed) {
 /// The memory from the first to the last element; strides are not negative.
 contracts::Use memory_of(const Operand& operand);
 
-/// Whether the library is built to check contracts.
-bool checks_operands();
 /// Throws BrokenInvariant unless all operands may be given to the compute stream of the calling thread's GPU now
 /// (contracts::check). `kernel` is named in the error.
 void check_operands(const char* kernel, std::span<const Operand> operands);

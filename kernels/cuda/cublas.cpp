@@ -169,7 +169,7 @@ void ProductPlan::choose_algorithm(cublasLtHandle_t handle) {
 bool ProductPlan::find_algorithm(cublasLtHandle_t handle) { return ask_for_algorithm(handle) == CUBLAS_STATUS_SUCCESS; }
 
 void ProductPlan::run(cublasLtHandle_t handle, const Operands& operands, void* workspace, cudaStream_t stream) {
-  if constexpr (contracts::checked)
+  if (contracts::checked())
     check_operands("cublasLtMatmul",
                    {operand(operands.a, product_.a_elements(), product_.operands),
                     operand(operands.b, product_.b_elements(), product_.operands),

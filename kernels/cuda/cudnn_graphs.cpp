@@ -237,7 +237,7 @@ std::optional<ConvolutionPlan> ConvolutionPlan::restored(const Convolution& conv
 }
 
 void ConvolutionPlan::run(cudnnHandle_t handle, const Operands& operands, void* workspace) const {
-  if constexpr (contracts::checked) check_contracts(description_->convolution, operands, workspace);
+  if (contracts::checked()) check_contracts(description_->convolution, operands, workspace);
   std::unordered_map<std::int64_t, void*> addresses{
       {x_uid, operands.x}, {kernel_uid, operands.kernel}, {y_uid, operands.y}};
   if (description_->convolution.bias) addresses.emplace(bias_uid, operands.bias);

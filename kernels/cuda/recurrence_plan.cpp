@@ -127,7 +127,7 @@ std::size_t RecurrencePlan::reserve_of(const Operands& operands) const {
 
 void RecurrencePlan::forward(cudnnHandle_t handle, const Operands& operands) const {
   const auto mode = operands.reserve == nullptr ? CUDNN_FWD_MODE_INFERENCE : CUDNN_FWD_MODE_TRAINING;
-  if constexpr (contracts::checked) check_contracts("cudnnRNNForward", operands, work_bytes(mode));
+  if (contracts::checked()) check_contracts("cudnnRNNForward", operands, work_bytes(mode));
   check(cudnnRNNForward(handle, rnn_.get(), mode, lengths_on_gpu, x_.get(), operands.x, y_.get(), operands.y,
                         states_.get(), nullptr, nullptr, states_.get(), nullptr, nullptr,
                         static_cast<std::size_t>(weight_bytes_), operands.weights,
@@ -137,7 +137,7 @@ void RecurrencePlan::forward(cudnnHandle_t handle, const Operands& operands) con
 }
 
 void RecurrencePlan::gradient_x(cudnnHandle_t handle, const Operands& operands, const void* dy, void* dx) const {
-  if constexpr (contracts::checked) {
+  if (contracts::checked()) {
     const std::int64_t steps = layer_.n * layer_.time;
     check_contracts("cudnnRNNBackwardData_v8", operands, trained_);
     check_operands("cudnnRNNBackwardData_v8",
@@ -152,7 +152,7 @@ void RecurrencePlan::gradient_x(cudnnHandle_t handle, const Operands& operands, 
 }
 
 void RecurrencePlan::gradient_weights(cudnnHandle_t handle, const Operands& operands) const {
-  if constexpr (contracts::checked) check_contracts("cudnnRNNBackwardWeights_v8", operands, trained_);
+  if (contracts::checked()) check_contracts("cudnnRNNBackwardWeights_v8", operands, trained_);
   check(cudnnRNNBackwardWeights_v8(
             handle, rnn_.get(), CUDNN_WGRAD_MODE_ADD, lengths_on_gpu, x_.get(), operands.x, states_.get(), nullptr,
             y_.get(), operands.y, static_cast<std::size_t>(weight_bytes_), operands.weights,

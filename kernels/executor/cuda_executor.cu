@@ -11,7 +11,7 @@ namespace lockstep::cuda {
 
 double CudaExecutor::value_at(const double* pointer) {
   refuse_capture("a value read by the host");
-  if constexpr (contracts::checked)
+  if (contracts::checked())
     contracts::check("value_at", Stream{gpu_.device()}, {{pointer, sizeof(double), alignof(double)}});
   double value = 0;
   check_cuda(cudaMemcpyAsync(&value, pointer, sizeof value, cudaMemcpyDeviceToHost, gpu_.stream()), "cudaMemcpyAsync");

@@ -10,7 +10,7 @@ namespace lockstep {
 
 Tensor WholeRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
                             const Tensor& y) {
-  if (kernels::checks_operands()) {
+  if (contracts::checked()) {
     const auto operands = kernels::operands(x, weights.kernel, weights.recurrent_kernel, weights.bias, y);
     kernels::check_operands("a recurrent layer", operands);
   }
@@ -18,7 +18,7 @@ Tensor WholeRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const 
 }
 
 void WholeRecurrence::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
-  if (kernels::checks_operands()) {
+  if (contracts::checked()) {
     const RecurrentWeights& weights = ran.weights;
     const auto operands =
         kernels::operands(ran.x, weights.kernel, weights.recurrent_kernel, weights.bias, ran.y, ran.kept, dy, dx,

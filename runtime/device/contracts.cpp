@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
@@ -156,6 +157,14 @@ Ledger& ledger() {
 }
 
 }  // namespace
+
+bool checked() {
+  static const bool asked = [] {
+    const char* const setting = std::getenv("LOCKSTEP_CHECK_CONTRACTS");
+    return setting != nullptr && std::string_view(setting) == "1";
+  }();
+  return asked;
+}
 
 void check(const char* call, const Stream& stream, std::span<const Use> uses, Reach reach) {
   for (const Use& use : uses)

@@ -8,17 +8,13 @@
 
 #include <lockstep/runtime/device/stream.h>
 
-// Contracts of the memory that a call gives to a stream of a GPU, checked on the host before the call is made, in
-// builds without NDEBUG: `if constexpr (contracts::checked)`. Other builds call nothing of this.
+// Contracts of the memory that a call gives to a stream of a GPU, checked on the host before the call is made, if asked
+// for: `if (contracts::checked())`. Otherwise nothing else of this is called.
 
 namespace lockstep::contracts {
 
-/// Whether this source is compiled to check. Not for headers: programs may be compiled otherwise than the library.
-#ifdef NDEBUG
-inline constexpr bool checked = false;
-#else
-inline constexpr bool checked = true;
-#endif
+/// Whether they are checked: when LOCKSTEP_CHECK_CONTRACTS is 1 in the environment at the first call.
+bool checked();
 
 /// A stretch of memory that a call reads or writes.
 struct Use {

@@ -24,7 +24,7 @@ GpuPlatform& gpu_platform() {
 void synchronize(const LogicalDevice& device) {
   if (device.kind != DeviceKind::gpu) return;
   gpu_platform().synchronize(device);
-  if constexpr (contracts::checked) contracts::finished(device);
+  if (contracts::checked()) contracts::finished(device);
 }
 
 GpuPlatformScope::GpuPlatformScope(GpuPlatform& platform) { other_platform() = &platform; }

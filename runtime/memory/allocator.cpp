@@ -66,8 +66,8 @@ std::shared_ptr<Buffer> CachingAllocator::allocate(std::size_t bytes) {
   }
   if (device_.kind == DeviceKind::cpu) poison::permit(block->data, bytes);
   try {
-    if constexpr (contracts::checked)
-      if (device_.kind == DeviceKind::gpu) contracts::begin_block(this, device_, block->data, block->bytes);
+    if (device_.kind == DeviceKind::gpu && contracts::checked())
+      contracts::begin_block(this, device_, block->data, block->bytes);
     return std::make_shared<Buffer>(shared_from_this(), block);
   } catch (const std::bad_alloc&) {
     take_back(block);
@@ -136,8 +136,7 @@ void CachingAllocator::count_reserved(std::size_t bytes) {
 
 void CachingAllocator::take_back(BlockList::Position block) noexcept {
   if (device_.kind == DeviceKind::cpu) poison::forbid(block->data, block->bytes);
-  if constexpr (contracts::checked)
-    if (device_.kind == DeviceKind::gpu) contracts::end_block(this, block->data);
+  if (device_.kind == DeviceKind::gpu && contracts::checked()) contracts::end_block(this, block->data);
   const std::lock_guard lock(mutex_);
   stats_.bytes_in_use -= block->bytes;
   blocks_.give_back(block);

@@ -9,8 +9,7 @@ namespace lockstep {
 namespace {
 
 void check(const char* call, const LogicalDevice& device, const void* memory, std::size_t bytes) {
-  if constexpr (contracts::checked)
-    if (device.kind == DeviceKind::gpu) contracts::check(call, Stream{device}, {{memory, bytes}});
+  if (device.kind == DeviceKind::gpu && contracts::checked()) contracts::check(call, Stream{device}, {{memory, bytes}});
 }
 
 }  // namespace

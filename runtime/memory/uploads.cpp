@@ -55,7 +55,7 @@ std::shared_ptr<const Event> Uploads::begin(std::span<const Upload> copies) {
   const std::shared_ptr<Event> done = take_event();
   std::byte* place = staging.memory;
   for (const Upload& copy : copies) {
-    if constexpr (contracts::checked) contracts::check("an upload", input, {{copy.to, copy.bytes}});
+    if (contracts::checked()) contracts::check("an upload", input, {{copy.to, copy.bytes}});
     fill(place, copy);
     gpu_platform().copy_from_pinned(copy.to, gpu_, place, copy.bytes);
     place += padded(copy.bytes);

@@ -32,7 +32,7 @@ TEST(Launch, IsASpanInTraces) {
   EXPECT_EQ(events.front().name, "fill");
 }
 
-#ifndef NDEBUG  // what ops on pretended GPUs refuse to give to a kernel, in builds that check contracts
+// What ops on pretended GPUs refuse to give to a kernel.
 
 using test::error_of;
 using testing::AllOf;
@@ -132,8 +132,6 @@ TEST_F(CheckedOps, ARecurrentLayersWeightsOfAnotherGpu) {
   EXPECT_THAT(error_of<BrokenInvariant>([&] { layers.run(layer, x, weights, false, y); }),
               AllOf(HasSubstr("a recurrent layer on GPU:0 is given 80 bytes"), HasSubstr("of GPU:1, not its own")));
 }
-
-#endif
 
 }  // namespace
 }  // namespace lockstep

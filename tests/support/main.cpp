@@ -28,6 +28,7 @@ class LimitEachTest : public testing::EmptyTestEventListener {
 }  // namespace lockstep::test
 
 int main(int argc, char** argv) {
+  setenv("LOCKSTEP_CHECK_CONTRACTS", "1", 0);  // runtime/device/contracts.h
   testing::InitGoogleMock(&argc, argv);
   // Set by lockstep_test, a little below ctest's own limit; not when a person runs the program, perhaps in a debugger.
   if (const char* limit_s = std::getenv("LOCKSTEP_TEST_LIMIT_S"))

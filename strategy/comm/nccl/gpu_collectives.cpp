@@ -86,7 +86,7 @@ void GpuCollectives::enqueue(const Submission& submission) {
     const ContextScope there(context_on(gpus_[replica]));
     const Stream communication{gpus_[replica], StreamKind::communication};
     communication.wait(collective.computed_[replica]);
-    if constexpr (contracts::checked)
+    if (contracts::checked())
       for (const GpuPart& part : collective.parts_[replica])
         check_part(submission.what, communication, part, communicators_->ranks());
   }

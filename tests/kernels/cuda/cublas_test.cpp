@@ -73,7 +73,6 @@ TEST(Cublas, NamesTheProductThatHasNoAlgorithm) {
               HasSubstr("(240, 32) transposed x (32, 10), bias' gradient: "));
 }
 
-#ifndef NDEBUG  // in builds that check contracts
 TEST(Cublas, IsGivenNoMemoryThatIsTooSmallOrNotAligned) {
   const LogicalDevice gpu{DeviceKind::gpu, 40};
   const ContextScope there({.device = gpu});
@@ -90,8 +89,6 @@ TEST(Cublas, IsGivenNoMemoryThatIsTooSmallOrNotAligned) {
   EXPECT_THAT(error_of<BrokenInvariant>([&] { run(13, 24); }), HasSubstr("not aligned to 16"));
   contracts::end_block(&memory, a);
 }
-#endif
-
 TEST(Cublas, NamesTheFunctionThatFailed) {
   EXPECT_THAT(error_of<DeviceError>([] { cublas::check(CUBLAS_STATUS_INVALID_VALUE, "cublasLtMatmul"); }),
               AllOf(HasSubstr("cublasLtMatmul failed on CPU:0"), HasSubstr("unsupported value")));

@@ -153,9 +153,7 @@ TEST_F(Contracts, ABlockThatIsGivenBackWhileAStreamUsesItIsNotYetTheNextOnes) {
   EXPECT_THAT(check(first_), IsEmpty());
 }
 
-#ifndef NDEBUG
-
-/// What the runtime itself checks, in builds that do.
+/// What the runtime itself checks.
 class CheckedMemory : public testing::Test {
  protected:
   std::shared_ptr<Buffer> block(std::size_t bytes) const { return allocator_->allocate(bytes); }
@@ -192,8 +190,6 @@ TEST_F(CheckedMemory, UploadsKeepWithinBlocksAndAreThereAfterTheirEvent) {
   Stream{gpu}.wait(*arrived);
   EXPECT_NO_THROW(clear_bytes(there->data(), gpu, 1024));
 }
-
-#endif
 
 }  // namespace
 }  // namespace lockstep

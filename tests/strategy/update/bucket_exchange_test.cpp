@@ -32,6 +32,7 @@ class Exchange {
     PretendGpuCommunicators::take_ranges();
   }
   ~Exchange() {
+    collectives_.wait_until_enqueued();
     for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before its memory is given back
   }
   Exchange(const Exchange&) = delete;
@@ -136,8 +137,6 @@ TEST(BucketExchange, RangesThatNobodyCameWithAreABrokenInvariant) {
   EXPECT_THROW(two.exchange.join(0), BrokenInvariant);
 }
 
-#ifndef NDEBUG  // in builds that check contracts
-
 TEST(BucketExchange, RangesThatEndBehindTheGradientsAreRefused) {
   Exchange two(2);
   for (const int replica : {0, 1}) {
@@ -172,8 +171,6 @@ TEST(BucketExchange, GradientsAreNotComputedWithBeforeAReplicaJoins) {
   two.exchange.join(1);
   EXPECT_NO_THROW(two.compute(1));
 }
-
-#endif
 
 TEST(BucketExchange, SumsWhateverTheThreadsDo) {
   constexpr int replicas = 4;

@@ -12,7 +12,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Two GPUs whose communicators fail on demand, and a value on each.
+/// Two GPUs whose communicators fail on demand, and the values of two collectives on each.
 class TwoGpus : public testing::Test {
  protected:
   class Communicators final : public GpuCommunicators {
@@ -31,12 +31,13 @@ class TwoGpus : public testing::Test {
   };
 
   ~TwoGpus() override {
+    collectives_.wait_until_enqueued();
     for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before its memory is given back
   }
   /// Both replicas set their parts.
   void set(GpuCollective& collective, double first, double second) {
     for (const int replica : {0, 1}) {
-      const Tensor& own = values_[static_cast<std::size_t>(replica)];
+      const Tensor own = (&collective == &one_ ? values_ : other_values_)[static_cast<std::size_t>(replica)];
       copy(Tensor::full({3}, replica == 0 ? first : second), own);
       const GpuPart part{.from = own.raw_data(), .to = own.raw_data(), .elements = 3};
       collective.set_parts(replica, std::span(&part, 1));
@@ -46,7 +47,11 @@ class TwoGpus : public testing::Test {
 
   PretendGpuPlatform& platform_ = dynamic_cast<PretendGpuPlatform&>(gpu_platform());
   const std::vector<LogicalDevice> gpus_ = logical_gpus(2);
-  const std::vector<Tensor> values_{Tensor::empty({3}, DType::f32, gpus_[0]), Tensor::empty({3}, DType::f32, gpus_[1])};
+  std::vector<Tensor> made() const {
+    return {Tensor::empty({3}, DType::f32, gpus_[0]), Tensor::empty({3}, DType::f32, gpus_[1])};
+  }
+  const std::vector<Tensor> values_ = made();  ///< of `one_`, by replica
+  const std::vector<Tensor> other_values_ = made();
   std::string_view fails_{};
   std::vector<std::string> names_{};
   GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this)};
@@ -89,7 +94,7 @@ TEST_F(TwoGpus, AnErrorReachesTheFirstReplicaToJoinAndNothingIsEnqueuedBeforeTha
   EXPECT_THAT(names_, testing::ElementsAre("one"));
   collectives_.submit("other", other_);
   for (const int replica : {0, 1}) collectives_.join(replica);
-  EXPECT_THAT(value(0), testing::Each(3));
+  EXPECT_THAT(other_values_[0].to_vector<float>(), testing::Each(3));
 }
 
 TEST_F(TwoGpus, TheErrorOfAnAbandonedStepIsDropped) {
