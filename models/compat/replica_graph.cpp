@@ -46,12 +46,11 @@ class BatchSlice final : public LayerImpl {
 /// Joins parts of a batch.
 class BatchConcatenate final : public LayerImpl {
  public:
-  explicit BatchConcatenate(std::string name) : LayerImpl(std::move(name)) {}
+  explicit BatchConcatenate(std::string name) : LayerImpl(std::move(name), {.can_compute_in_bf16 = true}) {}
 
   std::string_view class_name() const override { return "Concatenate"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
-  bool can_compute_in_bf16() const override { return true; }
 };
 
 /// Of the policy of those layers of the template that it stands beside, whatever the caller's is.

@@ -31,8 +31,9 @@ Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& l
   for (const GraphCall& call : calls) {
     const int source = call.inputs[0];
     const LayerImpl& layer = layers[call.layer].impl();
-    if (layer.is_relu() && source >= 0 && readers[source] == 1 && layers[calls[source].layer].impl().can_fuse_relu() &&
-        calls[source].device == call.device && agree(layers[calls[source].layer].impl(), layer)) {
+    if (layer.traits().is_relu && source >= 0 && readers[source] == 1 &&
+        layers[calls[source].layer].impl().traits().can_fuse_relu && calls[source].device == call.device &&
+        agree(layers[calls[source].layer].impl(), layer)) {
       steps[step_of[source]].fused_relu = true;
       step_of.push_back(step_of[source]);
       continue;
@@ -54,9 +55,9 @@ void write_into_concatenations(Plan& plan, const std::vector<Layer>& layers) {
   for (int concat = 0; concat < static_cast<int>(steps.size()); ++concat) {
     const std::vector<int>& parts = steps[concat].inputs;
     const LayerImpl& joint = layers[steps[concat].layer].impl();
-    const bool in_place = joint.joins_last_axis() && std::ranges::all_of(parts, [&](int part) {
+    const bool in_place = joint.traits().joins_last_axis && std::ranges::all_of(parts, [&](int part) {
                             return part >= 0 && readers[part] == 1 && steps[part].device == steps[concat].device &&
-                                   layers[steps[part].layer].impl().can_write_to() &&
+                                   layers[steps[part].layer].impl().traits().can_write_to &&
                                    agree(layers[steps[part].layer].impl(), joint);
                           });
     if (!in_place) continue;

@@ -9,12 +9,9 @@
 namespace lockstep {
 namespace {
 
-/// What else a network asks of a layer of a function.
-struct Traits {
-  bool is_relu = false;
-  bool has_bf16 = true;
-  Activation activation = Activation::linear;  ///< that the function is, if it is one of those
-};
+/// Of most functions.
+constexpr LayerTraits elementwise{.can_compute_in_bf16 = true, .can_be_captured = true};
+constexpr LayerTraits is_relu{.can_compute_in_bf16 = true, .can_be_captured = true, .is_relu = true};
 
 struct ActivationOptions {
   Activation activation = Activation::linear;
@@ -44,38 +41,39 @@ class ActivationImpl final : public LayerImpl {
   using Function = std::function<Tensor(const Tensor&)>;
   using Describe = std::function<void(LayerConfig&)>;
 
-  ActivationImpl(const char* class_name, Function function, Describe describe, Traits traits, std::string name)
-      : LayerImpl(std::move(name)),
+  /// `activation`: what the function is, if it is one of those.
+  ActivationImpl(const char* class_name, Function function, Describe describe, const LayerTraits& traits,
+                 Activation activation, std::string name)
+      : LayerImpl(std::move(name), traits),
         class_name_(class_name),
         function_(std::move(function)),
         describe_(std::move(describe)),
-        traits_(traits) {}
+        activation_(activation) {}
 
   std::string_view class_name() const override { return class_name_; }
   Shape output_shape(std::span<const Shape> inputs) const override { return only_input(class_name_, inputs); }
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    return activated(call, traits_.activation, [&](Activation activation) {
-      return activation == traits_.activation ? function_(inputs[0]) : inputs[0];
+    return activated(call, activation_, [&](Activation activation) {
+      return activation == activation_ ? function_(inputs[0]) : inputs[0];
     });
   }
   void describe(LayerConfig& config) const override { describe_(config); }
-  bool is_relu() const override { return traits_.is_relu; }
-  bool can_compute_in_bf16() const override { return traits_.has_bf16; }
-  bool can_be_captured() const override { return true; }
 
  private:
   const char* class_name_;
   Function function_;
   Describe describe_;
-  Traits traits_;
+  Activation activation_;
 };
 
 /// A layer of a function, with its options and how they are listed.
 template <class Options>
 std::shared_ptr<LayerImpl> make(const char* class_name, ActivationImpl::Function function,
-                                void (*list)(LayerConfig&, Options&), const Options& options, Traits traits = {}) {
+                                void (*list)(LayerConfig&, Options&), const Options& options,
+                                const LayerTraits& traits = elementwise, Activation activation = Activation::linear) {
   auto describe = [list, options](LayerConfig& config) { write_options(config, list, options); };
-  return std::make_shared<ActivationImpl>(class_name, std::move(function), std::move(describe), traits, options.name);
+  return std::make_shared<ActivationImpl>(class_name, std::move(function), std::move(describe), traits, activation,
+                                          options.name);
 }
 
 }  // namespace
@@ -84,15 +82,17 @@ ActivationLayer::ActivationLayer(Activation activation, std::string name)
     : Layer(make(
           "Activation", [activation](const Tensor& x) { return activate(x, activation); }, list_activation,
           ActivationOptions{.activation = activation, .name = std::move(name)},
-          {.is_relu = activation == Activation::relu, .has_bf16 = has_bf16(activation), .activation = activation})) {}
+          {.can_compute_in_bf16 = has_bf16(activation),
+           .can_be_captured = true,
+           .is_relu = activation == Activation::relu},
+          activation)) {}
 
 ActivationLayer ActivationLayer::from_config(LayerConfig& config) {
   const auto options = read_options(config, list_activation);
   return ActivationLayer(options.activation, options.name);
 }
 
-ReLU::ReLU(std::string name)
-    : Layer(make("ReLU", relu, list_relu, NoOptions{.name = std::move(name)}, {.is_relu = true})) {}
+ReLU::ReLU(std::string name) : Layer(make("ReLU", relu, list_relu, NoOptions{.name = std::move(name)}, is_relu)) {}
 
 ReLU ReLU::from_config(LayerConfig& config) { return ReLU(read_options(config, list_relu).name); }
 
@@ -115,8 +115,9 @@ ELU::ELU(const ELUOptions& options)
 ELU ELU::from_config(LayerConfig& config) { return ELU(read_options(config, list_elu)); }
 
 Softmax::Softmax(std::string name)
-    : Layer(make("Softmax", [](const Tensor& x) { return activate(x, Activation::softmax); }, list_softmax,
-                 NoOptions{.name = std::move(name)}, {.has_bf16 = false, .activation = Activation::softmax})) {}
+    : Layer(make(
+          "Softmax", [](const Tensor& x) { return activate(x, Activation::softmax); }, list_softmax,
+          NoOptions{.name = std::move(name)}, {.can_be_captured = true}, Activation::softmax)) {}
 
 Softmax Softmax::from_config(LayerConfig& config) { return Softmax(read_options(config, list_softmax).name); }
 

@@ -82,7 +82,12 @@ void list(LayerConfig& config, BatchNormalizationOptions& options) {
 class BatchNormalizationImpl final : public LayerImpl {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
-      : LayerImpl(options.name), options_(options), epsilon_(static_cast<float>(options.epsilon)) {
+      : LayerImpl(options.name, {.can_fuse_relu = true,
+                                 .can_write_to = true,
+                                 .can_compute_in_bf16 = true,
+                                 .can_be_captured = !options.synchronized}),
+        options_(options),
+        epsilon_(static_cast<float>(options.epsilon)) {
     require(options.momentum >= 0 && options.momentum <= 1,
             "BatchNormalization needs a momentum between 0 and 1, got {}", options.momentum);
     require(options.epsilon > 0, "BatchNormalization needs an epsilon above 0, got {}", options.epsilon);
@@ -115,10 +120,6 @@ class BatchNormalizationImpl final : public LayerImpl {
     return result.y;
   }
 
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return !options_.synchronized; }
-  bool can_fuse_relu() const override { return true; }
-  bool can_write_to() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:

@@ -87,12 +87,12 @@ class ConvImpl : public LayerImpl {
     return {size.height, size.width, filters(image[2])};
   }
 
-  bool can_compute_in_bf16() const override { return has_bf16(conv_.activation); }
-  bool can_be_captured() const override { return true; }
-
  protected:
   ConvImpl(const char* class_name, std::string name, Size2d kernel_size, const Conv2dOptions& conv)
-      : LayerImpl(std::move(name)), class_name_(class_name), kernel_size_(kernel_size), conv_(conv) {
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = has_bf16(conv.activation), .can_be_captured = true}),
+        class_name_(class_name),
+        kernel_size_(kernel_size),
+        conv_(conv) {
     const auto check = [&](const char* what, Size2d size) {
       require(size.height >= 1 && size.width >= 1, "{} needs {} of at least 1, got ({}, {})", class_name, what,
               size.height, size.width);
@@ -224,7 +224,10 @@ class SeparableConv2DImpl final : public ConvImpl {
  public:
   explicit SeparableConv2DImpl(const SeparableConv2DOptions& options)
       : ConvImpl("SeparableConv2D", options.name, options.kernel_size,
-                 {.strides = options.strides, .padding = options.padding, .dilation = options.dilation_rate}),
+                 {.strides = options.strides,
+                  .padding = options.padding,
+                  .dilation = options.dilation_rate,
+                  .activation = options.activation}),
         options_(options) {
     check_at_least_1("filter", options.filters);
     check_at_least_1("depth_multiplier", options.depth_multiplier);
@@ -236,8 +239,6 @@ class SeparableConv2DImpl final : public ConvImpl {
       return conv2d(by_channel, pointwise_kernel_.value(), value_if_any(bias_), {.activation = activation});
     });
   }
-
-  bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 

@@ -20,7 +20,9 @@ void list(LayerConfig& config, DenseOptions& options) {
 
 class DenseImpl final : public LayerImpl {
  public:
-  explicit DenseImpl(const DenseOptions& options) : LayerImpl(options.name), options_(options) {
+  explicit DenseImpl(const DenseOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = has_bf16(options.activation), .can_be_captured = true}),
+        options_(options) {
     require(options.units >= 1, "Dense needs at least 1 unit, got {}", options.units);
   }
 
@@ -44,8 +46,6 @@ class DenseImpl final : public LayerImpl {
     });
   }
 
-  bool can_compute_in_bf16() const override { return has_bf16(options_.activation); }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 
  private:

@@ -22,7 +22,8 @@ void list(LayerConfig& config, EmbeddingOptions& options) {
 
 class EmbeddingImpl final : public LayerImpl {
  public:
-  explicit EmbeddingImpl(const EmbeddingOptions& options) : LayerImpl(options.name), options_(options) {
+  explicit EmbeddingImpl(const EmbeddingOptions& options)
+      : LayerImpl(options.name, {.looks_up_rows = true}), options_(options) {
     require(options.input_dim >= 1 && options.output_dim >= 1,
             "Embedding needs an input_dim and an output_dim of at least 1, got {} and {}", options.input_dim,
             options.output_dim);
@@ -40,8 +41,6 @@ class EmbeddingImpl final : public LayerImpl {
     const Tensor& ids = inputs[0];
     return embedding_lookup(embeddings_.value(), ids.dtype() == DType::f32 ? cast(ids, DType::i64) : ids);
   }
-
-  bool looks_up_rows() const override { return true; }
 
   void describe(LayerConfig& config) const override { write_options(config, list, options_); }
 

@@ -13,15 +13,14 @@ void list(LayerConfig& config, NoOptions&) { config.fixed("data_format", "channe
 
 class FlattenImpl final : public LayerImpl {
  public:
-  explicit FlattenImpl(std::string name) : LayerImpl(std::move(name)) {}
+  explicit FlattenImpl(std::string name)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true}) {}
 
   std::string_view class_name() const override { return "Flatten"; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return {only_input(class_name(), inputs).elements()};
   }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return flatten(inputs[0]); }
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 

@@ -19,10 +19,6 @@ void LayerImpl::build(std::span<const Shape> inputs, const LayerSeed& seed) {
   built_ = true;
 }
 
-void LayerImpl::set_draws(std::span<const std::uint64_t> draws) {
-  require(draws.empty(), "layer '{}' draws no random numbers, got {} counts of them", name_, draws.size());
-}
-
 void LayerImpl::describe(LayerConfig&) const {
   fail<Unsupported>("layer '{}' ({}) is none of Keras' that a file of a whole model can hold; save the weights alone",
                     name_, class_name());
@@ -63,9 +59,6 @@ Variable LayerImpl::add_weight(VariableSpec spec, const Regularizer& regularizer
   spec.name = fmt::format("{}/{}", name_, spec.name);
   if (!trainable_) spec.trainable = false;
   const bool is_penalized = regularizer && spec.trainable.value_or(true);  // as in Keras 3
-  require<InputError>(spec.shape.elements() <= most_params_ - count_params(),
-                      "layer '{}': its weight '{}' is {}, and there is no room for so many in the file", name_,
-                      spec.name, spec.shape);
   if (constraint) {
     constraint.check(spec.name, spec.shape);
     spec.constraint = constraint;

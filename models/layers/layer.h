@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,8 +25,8 @@ enum class Mode { inference, train };
 struct LayerCall {
   /// The network's mode.
   Mode mode = Mode::inference;
-  bool fused_relu = false;  ///< apply max(0, .) to the result; only given to layers that say `can_fuse_relu`
-  Tensor out{};             ///< where to write the result, if defined; only given to layers that say `can_write_to`
+  bool fused_relu = false;  ///< apply max(0, .) to the result; only given where LayerTraits::can_fuse_relu
+  Tensor out{};             ///< where to write the result, if defined; only given where LayerTraits::can_write_to
   bool is_output = false;   ///< the result is the network's: a softmax or sigmoid keeps its logits for losses
 };
 
@@ -40,7 +39,24 @@ struct LayerSeed {
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + number}; }
 };
 
+/// What a network and its training may rely on in a kind of layer.
+struct LayerTraits {
+  bool can_fuse_relu = false;  ///< `call` heeds LayerCall::fused_relu
+  bool can_write_to = false;   ///< `call` heeds LayerCall::out
+  /// `call` takes bf16, beside weights of f32, and then gives it; the network casts around other layers.
+  bool can_compute_in_bf16 = false;
+  /// `call` in training reads no values and, but for what it does by GpuCapture::each_time, has a GPU do the same for
+  /// every batch of one shape: then it need not be called for each (FitOptions::cuda_graphs).
+  bool can_be_captured = false;
+  bool is_relu = false;          ///< only applies max(0, .), which a layer before it may do in its own pass
+  bool joins_last_axis = false;  ///< only joins its inputs along the last axis, so that they may be written in place
+  /// Looks up rows of a weight (embedding_lookup): training then finds out in its first step which gradients are rows.
+  /// Those of other layers' weights are exchanged whole.
+  bool looks_up_rows = false;
+};
+
 class LayerConfig;
+class RandomDraws;
 
 /// A layer's computation and weights. One object, used by every replica: per-replica state is in variables.
 /// Shapes are without the batch axis.
@@ -59,29 +75,10 @@ class LayerImpl {
   /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable. Inputs of real
   /// numbers are of `call_dtype`, and so is the result.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
-  /// How often each replica has drawn random numbers in training, for a layer that draws some: beside the weights all
-  /// that a run needs to go on from here.
-  virtual std::vector<std::uint64_t> draws() const { return {}; }
-  /// Goes on from there. Throws InvalidArgument for other numbers of them than `draws` has.
-  virtual void set_draws(std::span<const std::uint64_t> draws);
-  /// Whether `call` heeds LayerCall::fused_relu.
-  virtual bool can_fuse_relu() const { return false; }
-  /// Whether `call` heeds LayerCall::out.
-  virtual bool can_write_to() const { return false; }
-  /// Whether `call` can be given bf16, beside weights of f32, and then gives it.
-  virtual bool can_compute_in_bf16() const { return false; }
-  /// Whether `call` in training reads no values and, but for what it does by GpuCapture::each_time, has a GPU do the
-  /// same for every batch of one shape: then it need not be called for each (FitOptions::cuda_graphs).
-  virtual bool can_be_captured() const { return false; }
-  /// True for a layer that only applies max(0, .), which a layer before it may do in its own pass.
-  virtual bool is_relu() const { return false; }
-  /// True for a layer that only joins its inputs along the last axis, so that they may be written in place.
-  virtual bool joins_last_axis() const { return false; }
-
-  /// True for a layer that looks up rows of a weight (embedding_lookup): training then finds out in its first step
-  /// which gradients are rows. Those of other layers' weights are exchanged whole.
-  virtual bool looks_up_rows() const { return false; }
-
+  /// What it draws random numbers from, beside the weights all that a run needs to resume; null if it draws none.
+  virtual RandomDraws* random_draws() { return nullptr; }
+  /// As given at construction.
+  const LayerTraits& traits() const { return traits_; }
   /// Gives the layer's options, for files of whole models. Throws Unsupported for a layer that such files cannot hold.
   virtual void describe(LayerConfig& config) const;
 
@@ -103,11 +100,8 @@ class LayerImpl {
   DType compute_dtype() const { return lockstep::compute_dtype(dtype_policy_); }
   /// What `call` is given and gives: f32 where the layer cannot compute in bf16; the network then casts.
   DType call_dtype() const {
-    return dtype_policy_ == DTypePolicy::float32 || can_compute_in_bf16() ? compute_dtype() : DType::f32;
+    return dtype_policy_ == DTypePolicy::float32 || traits_.can_compute_in_bf16 ? compute_dtype() : DType::f32;
   }
-  /// Of a layer that a file describes: its variables have no more elements than the file can hold. Asked for more,
-  /// `build` throws InputError.
-  void limit_params(std::int64_t most) { most_params_ = most; }
   /// Whether it has its variables.
   bool is_built() const { return built_; }
   /// In Keras' order.
@@ -119,7 +113,7 @@ class LayerImpl {
 
  protected:
   /// `name` may be empty.
-  explicit LayerImpl(std::string name) : name_(std::move(name)) {}
+  explicit LayerImpl(std::string name, const LayerTraits& traits = {}) : name_(std::move(name)), traits_(traits) {}
   /// What `build` does for this kind of layer.
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
   /// Lists variables that other layers have made, for a layer that runs those.
@@ -132,10 +126,10 @@ class LayerImpl {
 
  private:
   std::string name_;  ///< empty until the model gives one
+  LayerTraits traits_;
   bool built_ = false;
   bool trainable_ = true;
   DTypePolicy dtype_policy_ = current_dtype_policy();
-  std::int64_t most_params_ = std::numeric_limits<std::int64_t>::max();
   std::vector<Variable> variables_;
   std::vector<std::pair<Variable, Regularizer>> regularized_;
 };

@@ -23,12 +23,11 @@ void list(LayerConfig& config, LayerNormalizationOptions& options) {
 class LayerNormalizationImpl final : public LayerImpl {
  public:
   explicit LayerNormalizationImpl(const LayerNormalizationOptions& options)
-      : LayerImpl(options.name), options_(options) {
+      : LayerImpl(options.name, {.can_be_captured = true}), options_(options) {
     require(options.epsilon > 0, "LayerNormalization needs an epsilon above 0, got {}", options.epsilon);
   }
 
   std::string_view class_name() const override { return "LayerNormalization"; }
-  bool can_be_captured() const override { return true; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& input = only_input(class_name(), inputs);

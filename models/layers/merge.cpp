@@ -24,7 +24,10 @@ void list(LayerConfig&, NoOptions&) {}
 
 class ConcatenateImpl final : public LayerImpl {
  public:
-  explicit ConcatenateImpl(const ConcatenateOptions& options) : LayerImpl(options.name), axis_(options.axis) {
+  explicit ConcatenateImpl(const ConcatenateOptions& options)
+      : LayerImpl(options.name,
+                  {.can_compute_in_bf16 = true, .can_be_captured = true, .joins_last_axis = options.axis == -1}),
+        axis_(options.axis) {
     require(axis_ != 0, "Concatenate joins any axis but the batch axis, 0");
   }
 
@@ -47,9 +50,6 @@ class ConcatenateImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, axis_); }
-  bool joins_last_axis() const override { return axis_ == -1; }
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, ConcatenateOptions{.axis = axis_}); }
 
  private:
@@ -58,7 +58,8 @@ class ConcatenateImpl final : public LayerImpl {
 
 class AddImpl final : public LayerImpl {
  public:
-  explicit AddImpl(std::string name) : LayerImpl(std::move(name)) {}
+  explicit AddImpl(std::string name)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true}) {}
 
   std::string_view class_name() const override { return "Add"; }
 
@@ -70,8 +71,6 @@ class AddImpl final : public LayerImpl {
   }
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return add_n(inputs); }
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override { write_options(config, list, NoOptions()); }
 };
 

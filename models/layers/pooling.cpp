@@ -26,7 +26,7 @@ class Pooling2DImpl final : public LayerImpl {
   using Op = Tensor (*)(const Tensor&, const Pool2dOptions&);
 
   Pooling2DImpl(const char* class_name, Op op, const Pooling2DOptions& options)
-      : LayerImpl(options.name),
+      : LayerImpl(options.name, {.can_write_to = true, .can_compute_in_bf16 = true, .can_be_captured = true}),
         class_name_(class_name),
         op_(op),
         size_(options.pool_size),
@@ -50,9 +50,6 @@ class Pooling2DImpl final : public LayerImpl {
     return op_(inputs[0], {.window = size_, .strides = strides_, .padding = padding_, .out = call.out});
   }
 
-  bool can_write_to() const override { return true; }
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, Pooling2DOptions{.pool_size = size_, .strides = strides_, .padding = padding_});
   }
@@ -69,7 +66,10 @@ class Pooling2DImpl final : public LayerImpl {
 class GlobalPooling2DImpl final : public LayerImpl {
  public:
   GlobalPooling2DImpl(const char* class_name, Pooling2DImpl::Op op, const GlobalPooling2DOptions& options)
-      : LayerImpl(options.name), class_name_(class_name), op_(op), keepdims_(options.keepdims) {}
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+        class_name_(class_name),
+        op_(op),
+        keepdims_(options.keepdims) {}
 
   std::string_view class_name() const override { return class_name_; }
 
@@ -84,8 +84,6 @@ class GlobalPooling2DImpl final : public LayerImpl {
     const Tensor y = op_(x, {.window = {x.dim(1), x.dim(2)}, .strides = Size2d{1, 1}});
     return keepdims_ ? y : reshape(y, {x.dim(0), x.dim(3)});
   }
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, GlobalPooling2DOptions{.keepdims = keepdims_});
   }

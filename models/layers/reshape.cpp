@@ -17,7 +17,8 @@ void list(LayerConfig& config, ZeroPadding2DOptions& options) {
 
 class ReshapeImpl final : public LayerImpl {
  public:
-  explicit ReshapeImpl(const ReshapeOptions& options) : LayerImpl(options.name), target_(options.target_shape) {
+  explicit ReshapeImpl(const ReshapeOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), target_(options.target_shape) {
     int unknown = 0;
     for (const std::int64_t size : target_) {
       require(size >= -1, "Reshape needs sizes of at least 1, or one -1, got {}", target_);
@@ -38,8 +39,6 @@ class ReshapeImpl final : public LayerImpl {
     return reshape(x, result);
   }
 
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, ReshapeOptions{.target_shape = target_});
   }
@@ -63,7 +62,8 @@ class ReshapeImpl final : public LayerImpl {
 
 class ZeroPadding2DImpl final : public LayerImpl {
  public:
-  explicit ZeroPadding2DImpl(const ZeroPadding2DOptions& options) : LayerImpl(options.name), padding_(options.padding) {
+  explicit ZeroPadding2DImpl(const ZeroPadding2DOptions& options)
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}), padding_(options.padding) {
     require(padding_.top >= 0 && padding_.bottom >= 0 && padding_.left >= 0 && padding_.right >= 0,
             "ZeroPadding2D needs padding of at least 0, got ({}, {}), ({}, {})", padding_.top, padding_.bottom,
             padding_.left, padding_.right);
@@ -78,8 +78,6 @@ class ZeroPadding2DImpl final : public LayerImpl {
 
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return zero_pad2d(inputs[0], padding_); }
 
-  bool can_compute_in_bf16() const override { return true; }
-  bool can_be_captured() const override { return true; }
   void describe(LayerConfig& config) const override {
     write_options(config, list, ZeroPadding2DOptions{.padding = padding_});
   }

@@ -141,7 +141,7 @@ void TrainingRun::restore() {
 }
 
 void TrainingRun::prepare_optimizer() const {
-  const auto looks_up_rows = [](const Layer& layer) { return layer.impl().looks_up_rows(); };
+  const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
   if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // which ones, the first step will tell
   model_.strategy().run([&] { compiled_.optimizer.build(state_.trainable); });
 }

@@ -13,6 +13,7 @@
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/runtime/core/atomic_file.h>
+#include <lockstep/strategy/core/creator.h>
 
 namespace lockstep {
 namespace {
@@ -62,11 +63,17 @@ std::optional<Training> read_training(const nlohmann::ordered_json& config, cons
   return training;
 }
 
-/// Before memory is taken for them: a short file can describe any number of weights.
-void limit_weights(const std::vector<SavedLayer>& layers, const std::string& path) {
+/// Makes weights as long as the file can hold them, before memory is taken: a short file can describe any number.
+VariableCreator limited_by(const std::string& path) {
   constexpr std::uintmax_t smallest_weight = 2;  // bytes
   const std::uintmax_t most = std::filesystem::file_size(path) * best_ratio_of_deflate / smallest_weight;
-  for (const SavedLayer& saved : layers) saved.layer.impl().limit_params(static_cast<std::int64_t>(most));
+  return [left = static_cast<std::int64_t>(most)](const VariableMaker& next, VariableSpec spec) mutable {
+    require<InputError>(spec.shape.elements() <= left,
+                        "layer '{}': its weight '{}' is {}, and there is no room for so many in the file",
+                        spec.name.substr(0, spec.name.rfind('/')), spec.name, spec.shape);
+    left -= spec.shape.elements();
+    return next(std::move(spec));
+  };
 }
 
 }  // namespace
@@ -89,8 +96,10 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   try {
     const nlohmann::ordered_json config = format.read_config(path);
     const SymbolicModel symbolic = model_from_config(config);
-    limit_weights(symbolic.layers, path);
-    Model model(symbolic.inputs, symbolic.outputs, {.name = symbolic.name, .seed = options.seed});
+    Model model = [&] {
+      const VariableCreatorScope scope(limited_by(path));
+      return Model(symbolic.inputs, symbolic.outputs, {.name = symbolic.name, .seed = options.seed});
+    }();
     std::optional<Training> training = read_training(config, model, symbolic.layers, options);
     std::optional<Training> without_state;
     format.read_weights(path, symbolic.layers, options.optimizer ? without_state : training);

@@ -24,7 +24,7 @@ std::vector<Tensor> tensors_of(const Batch& batch) {
 
 std::string why_not_captured(const StepCompute& compute, const std::vector<LogicalDevice>& devices) {
   for (const Layer& layer : compute.network().layers())
-    if (!layer.impl().can_be_captured())
+    if (!layer.impl().traits().can_be_captured)
       return fmt::format("a layer of class {} ('{}') cannot be captured", layer.impl().class_name(), layer.name());
   for (const CompiledOutput& output : compute.outputs())
     if (output.loss && !output.loss->config())

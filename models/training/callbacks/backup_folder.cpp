@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/layers/random_draws.h>
 #include <lockstep/runtime/core/atomic_file.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/comm/combine.h>
@@ -67,9 +68,15 @@ std::vector<double> kept_copy_weights(const Strategy& strategy, const Variable& 
   return concatenate(strategy.state()->cluster(), backup_place, variable.state().copy_weights());
 }
 
+/// How often the replicas of this process have drawn random numbers in a layer; empty if it draws none.
+std::vector<std::uint64_t> counts_of(const Layer& layer) {
+  const RandomDraws* const draws = layer.impl().random_draws();
+  return draws != nullptr ? draws->counts() : std::vector<std::uint64_t>();
+}
+
 /// How often the replicas of all workers have drawn random numbers in a layer.
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& layer) {
-  const std::vector<std::uint64_t> own = layer.impl().draws();
+  const std::vector<std::uint64_t> own = counts_of(layer);
   const std::vector<double> all =
       concatenate(strategy.state()->cluster(), backup_place, std::vector<double>(own.begin(), own.end()));
   return {all.begin(), all.end()};
@@ -165,7 +172,8 @@ class Contents {
         variables[i].state().set_copy_weight(static_cast<int>(copy), copy_weights_[i][copy]);
       }
     }
-    for (std::size_t i = 0; i < draws_.size(); ++i) model.network().layers()[i].impl().set_draws(draws_[i]);
+    for (std::size_t i = 0; i < draws_.size(); ++i)
+      if (RandomDraws* const draws = model.network().layers()[i].impl().random_draws()) draws->set_counts(draws_[i]);
     for (std::size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]->load_state(states_[i]);
     progress = progress_;
   }
@@ -220,10 +228,15 @@ class Contents {
 
   void read_draws(const Json& json, const Model& model) {
     draws_ = json.at("draws").get<std::vector<std::vector<std::uint64_t>>>();
-    check_count(draws_.size(), model.network().layers().size(), "layers");
-    for (std::vector<std::uint64_t>& draws : draws_)
+    const std::vector<Layer>& layers = model.network().layers();
+    check_count(draws_.size(), layers.size(), "layers");
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      std::vector<std::uint64_t>& draws = draws_[i];
       if (!draws.empty())
         draws = for_local_replicas(model.strategy(), draws, [](const auto& all) { return std::ranges::max(all); });
+      check_count(draws.size(), counts_of(layers[i]).size(),
+                  fmt::format("sequences of random numbers in layer '{}'", layers[i].name()));
+    }
   }
 
   void read_optimizer(const Json& json) {

@@ -42,7 +42,8 @@ struct Seen {
 /// Gives what it gets.
 class Probe final : public LayerImpl {
  public:
-  Probe(std::string name, Seen& seen, bool has_bf16) : LayerImpl(std::move(name)), seen_(seen), has_bf16_(has_bf16) {}
+  Probe(std::string name, Seen& seen, bool has_bf16)
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = has_bf16}), seen_(seen) {}
   std::string_view class_name() const override { return "Probe"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
@@ -50,11 +51,9 @@ class Probe final : public LayerImpl {
     seen_.places.push_back(inputs[0].raw_data());
     return inputs[0];
   }
-  bool can_compute_in_bf16() const override { return has_bf16_; }
 
  private:
   Seen& seen_;
-  bool has_bf16_;
 };
 
 Layer probe(DTypePolicy policy, Seen& seen, bool has_bf16 = true) {

@@ -38,14 +38,14 @@ class Probe final : public LayerImpl {
 /// A pooling of one element that notes where it is told to write.
 class Writer final : public LayerImpl {
  public:
-  Writer(std::string name, std::vector<const void*>& told) : LayerImpl(std::move(name)), told_(told) {}
+  Writer(std::string name, std::vector<const void*>& told)
+      : LayerImpl(std::move(name), {.can_write_to = true}), told_(told) {}
   std::string_view class_name() const override { return "Writer"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     told_.push_back(call.out.defined() ? call.out.raw_data() : nullptr);
     return max_pool2d(inputs[0], {.window = {1, 1}, .strides = Size2d{1, 1}, .out = call.out});
   }
-  bool can_write_to() const override { return true; }
 
  private:
   std::vector<const void*>& told_;

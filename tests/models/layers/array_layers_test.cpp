@@ -16,8 +16,8 @@ TEST(ActivationLayer, AppliesTheFunction) {
   expect_same_bits(call(ActivationLayer(Activation::relu), {x}), relu(x));
   expect_same_bits(call(ActivationLayer(Activation::tanh), {x}), tanh(x));
   EXPECT_EQ(shape_after(ActivationLayer(Activation::tanh), {{3, 4}}), (Shape{3, 4}));
-  EXPECT_TRUE(ActivationLayer(Activation::relu).impl().is_relu());
-  EXPECT_FALSE(ActivationLayer(Activation::sigmoid).impl().is_relu());
+  EXPECT_TRUE(ActivationLayer(Activation::relu).impl().traits().is_relu);
+  EXPECT_FALSE(ActivationLayer(Activation::sigmoid).impl().traits().is_relu);
 }
 
 TEST(ActivationLayer, KerasLayersOfSingleFunctions) {
@@ -27,8 +27,8 @@ TEST(ActivationLayer, KerasLayersOfSingleFunctions) {
   expect_same_bits(call(LeakyReLU({.negative_slope = 0.1}), {x}), leaky_relu(x, 0.1));
   expect_same_bits(call(ELU({.alpha = 2}), {x}), elu(x, 2));
   expect_same_bits(call(Softmax(), {x}), softmax(x));
-  EXPECT_TRUE(ReLU().impl().is_relu());
-  EXPECT_FALSE(LeakyReLU().impl().is_relu());
+  EXPECT_TRUE(ReLU().impl().traits().is_relu);
+  EXPECT_FALSE(LeakyReLU().impl().traits().is_relu);
   EXPECT_EQ(ReLU().impl().class_name(), "ReLU");
   EXPECT_EQ(shape_after(Softmax(), {{3, 4}}), (Shape{3, 4}));
   EXPECT_ERROR(InvalidArgument, "LeakyReLU needs a negative_slope of at least 0, got -1",
@@ -78,8 +78,8 @@ TEST(Concatenate, JoinsAnyAxisButTheBatch) {
   const Concatenate rows({.axis = 1});
   EXPECT_EQ(shape_after(rows, {{3, 4}, {2, 4}}), (Shape{5, 4}));
   EXPECT_EQ(shape_after(Concatenate({.axis = -2}), {{3, 4}, {2, 4}}), (Shape{5, 4}));
-  EXPECT_FALSE(rows.impl().joins_last_axis());
-  EXPECT_TRUE(Concatenate().impl().joins_last_axis());
+  EXPECT_FALSE(rows.impl().traits().joins_last_axis);
+  EXPECT_TRUE(Concatenate().impl().traits().joins_last_axis);
   const Tensor a = random_tensor({2, 3, 4}, 1);
   const Tensor b = random_tensor({2, 2, 4}, 2);
   const Tensor y = call(rows, {a, b});

@@ -34,7 +34,7 @@ TEST(Pooling, WritesIntoASlice) {
   const Tensor x = random_tensor({2, 4, 4, 3}, 1);
   const Tensor slice = Tensor::zeros({2, 2, 2, 8}).slice_view(-1, 2, 5);
   const MaxPooling2D layer;
-  ASSERT_TRUE(layer.impl().can_write_to());
+  ASSERT_TRUE(layer.impl().traits().can_write_to);
   const Tensor y = call(layer, {x}, {.out = slice});
   EXPECT_EQ(y.raw_data(), slice.raw_data());
   expect_same_bits(slice, max_pool2d(x));

@@ -309,7 +309,7 @@ TEST_P(CudaGraphsOn, AStepThatFailsEndsFitWithItsOwnError) {
 /// Times 2. What it does with its input otherwise, only it knows.
 class Twice : public LayerImpl {
  public:
-  Twice() : LayerImpl("twice") {}
+  explicit Twice(const LayerTraits& traits = {}) : LayerImpl("twice", traits) {}
   std::string_view class_name() const override { return "Twice"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return inputs[0] + inputs[0]; }
@@ -318,11 +318,11 @@ class Twice : public LayerImpl {
 /// Reads a value, though it says that it does not.
 class Reader final : public Twice {
  public:
+  Reader() : Twice({.can_be_captured = true}) {}
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     first_ = inputs[0].to_vector<float>().front();
     return Twice::call(inputs, call);
   }
-  bool can_be_captured() const override { return true; }
 
  private:
   std::atomic<float> first_ = 0;
