@@ -40,10 +40,10 @@ struct ModelFormat {
                                      const std::optional<Training>& training);
   /// The model's configuration in terms of Keras 3, and as its "compile_config" how it was compiled.
   nlohmann::ordered_json (*read_config)(const std::string& path);
-  /// Sets the weights of the file's layers, which have been built. Sets none if not all fit. Brings the training's
-  /// optimizer, if there is one, to the state that the file holds.
-  void (*read_weights)(const std::string& path, const std::vector<SavedLayer>& layers,
-                       std::optional<Training>& training);
+  /// Sets the weights of the file's layers, which have been built; `config` is what `read_config` has given. Sets none
+  /// if not all fit. Brings the training's optimizer, if there is one, to the state that the file holds.
+  void (*read_weights)(const std::string& path, const nlohmann::ordered_json& config,
+                       const std::vector<SavedLayer>& layers, std::optional<Training>& training);
 };
 
 extern const WeightsFormat weights_h5_format;   ///< Keras 3's; reads its legacy files, too

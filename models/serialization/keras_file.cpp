@@ -88,7 +88,8 @@ std::vector<std::byte> contents_of(const Network& network, const NestedModel& mo
 
 Json read_config(const std::string& path) { return in_own_terms(read_json(path, config_entry), writer_of(path)); }
 
-void set_weights(const std::string& path, const std::vector<SavedLayer>& layers, std::optional<Training>& training) {
+void set_weights(const std::string& path, const Json&, const std::vector<SavedLayer>& layers,
+                 std::optional<Training>& training) {
   std::vector<WeightsGroup> groups;
   for (const SavedLayer& saved : layers) groups.push_back({.path = saved.group, .layer = saved.layer});
   const hdf5::Reader file(path, read_zip_entry(path, weights_entry));

@@ -101,10 +101,9 @@ void add_trained(const Json& layer, bool outer_trains, std::vector<bool>& traine
   for (const Json& inner : options["layers"]) add_trained(inner, outer_trains, trained);
 }
 
-/// By group, which layers train, if the file says what its model is. What the outermost model says does not count.
-std::map<std::string, std::vector<bool>> trained_layers(const hdf5::Reader& file) {
+/// By group, which layers train, as the model's configuration says. What the outermost model says does not count.
+std::map<std::string, std::vector<bool>> trained_layers(const Json& model) {
   std::map<std::string, std::vector<bool>> trained;
-  const Json model = read_json(file, "model_config").value_or(Json::object());
   const Json config = model.is_object() ? model.value("config", Json::object()) : Json::object();
   for (const Json& layer : config.is_object() ? config.value("layers", Json::array()) : Json::array()) {
     const Json options = layer.is_object() ? layer.value("config", Json::object()) : Json::object();
@@ -115,8 +114,8 @@ std::map<std::string, std::vector<bool>> trained_layers(const hdf5::Reader& file
   return trained;
 }
 
-void read_holders(const hdf5::Reader& file, std::vector<Holder> holders) {
-  const std::map<std::string, std::vector<bool>> trained = trained_layers(file);
+void read_holders(const hdf5::Reader& file, const Json& model, std::vector<Holder> holders) {
+  const std::map<std::string, std::vector<bool>> trained = trained_layers(model);
   Values values;
   for (Holder& holder : holders) {
     if (const auto found = trained.find(holder.group); found != trained.end()) holder.trained = found->second;
@@ -255,7 +254,8 @@ Json read_config(const std::string& path) {
   return in_own_terms(*model, {.version = text("keras_version"), .backend = text("backend")});
 }
 
-void set_weights(const std::string& path, const std::vector<SavedLayer>& layers, std::optional<Training>& training) {
+void set_weights(const std::string& path, const Json& config, const std::vector<SavedLayer>& layers,
+                 std::optional<Training>& training) {
   const hdf5::Reader file(path);
   std::vector<Holder> holders;
   std::map<std::string, std::size_t> holder_of;
@@ -265,7 +265,7 @@ void set_weights(const std::string& path, const std::vector<SavedLayer>& layers,
       holders.push_back({.group = fmt::format("{}/{}", weights_group, saved.top_level), .name = saved.top_level});
     holders[holder->second].layers.push_back(saved.layer);
   }
-  read_holders(file, holders);
+  read_holders(file, config, holders);
   if (training) training->config.optimizer = read_optimizer(file, optimizer_group, optimizer_datasets(file), *training);
 }
 
@@ -294,7 +294,7 @@ void load_legacy_weights(const hdf5::Reader& file, const Network& network) {
   require<InputError>(groups.size() == holders.size(), "{}: the model has {} layers with weights, the file has {}",
                       file.path(), holders.size(), groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) holders[i].group = groups[i];
-  read_holders(file, holders);
+  read_holders(file, read_json(file, "model_config").value_or(Json::object()), holders);
 }
 
 }  // namespace lockstep

@@ -102,7 +102,7 @@ Model load_model(const std::string& path, const LoadOptions& options) {
     }();
     std::optional<Training> training = read_training(config, model, symbolic.layers, options);
     std::optional<Training> without_state;
-    format.read_weights(path, symbolic.layers, options.optimizer ? without_state : training);
+    format.read_weights(path, config, symbolic.layers, options.optimizer ? without_state : training);
     if (training) model.compile(training->config.optimizer, training->config.outputs);
     return model;
   } catch (InputError& error) {

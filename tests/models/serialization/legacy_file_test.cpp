@@ -61,10 +61,11 @@ TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
                  inner ? std::vector<std::string>{"second", "first"} : std::vector<std::string>{"first", "second"});
       load_weights(own, path);
       EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << outer << inner;
-      const SymbolicModel opened = model_from_config(legacy_h5_format.read_config(path));
+      const Json written = legacy_h5_format.read_config(path);
+      const SymbolicModel opened = model_from_config(written);
       const Network network(opened.inputs, opened.outputs, 0);
       std::optional<Training> none;
-      legacy_h5_format.read_weights(path, opened.layers, none);
+      legacy_h5_format.read_weights(path, written, opened.layers, none);
       EXPECT_THAT(weights_of(network), ElementsAre(1, 2)) << outer << inner;
     }
   }
@@ -110,10 +111,11 @@ TEST(LegacyFile, HasWeightsFirstOfLayersThatTrainInAModelDeepInsideThatDoesNot) 
                first ? std::vector<std::string>{"first", "second"} : std::vector<std::string>{"second", "first"});
     load_weights(own, path);
     EXPECT_THAT(weights_of(own), ElementsAre(1, 2)) << first;
-    const SymbolicModel opened = model_from_config(legacy_h5_format.read_config(path));
+    const Json written = legacy_h5_format.read_config(path);
+    const SymbolicModel opened = model_from_config(written);
     const Network network(opened.inputs, opened.outputs, 0);
     std::optional<Training> none;
-    legacy_h5_format.read_weights(path, opened.layers, none);
+    legacy_h5_format.read_weights(path, written, opened.layers, none);
     EXPECT_THAT(weights_of(network), ElementsAre(1, 2)) << first;
   }
 }
