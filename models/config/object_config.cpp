@@ -1,124 +1,66 @@
 #include "lockstep/models/config/object_config.h"
 
-#include <cmath>
+#include <cctype>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
 
-using Value = ObjectConfig::Value;
-
-std::string text_of(const Value& value) {
-  return std::visit([](const auto& alternative) { return fmt::format("{}", alternative); }, value);
-}
-
-/// Also of a list of one, which Keras takes thresholds as.
-std::optional<double> number_of(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* list = std::get_if<std::vector<double>>(&value); list != nullptr && list->size() == 1)
-    return list->front();
-  return {};
-}
-
-/// Keras also writes whole numbers as 10.0.
-std::optional<std::int64_t> whole_number_of(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  const auto* number = std::get_if<double>(&value);
-  if (number != nullptr && *number == std::floor(*number) && std::abs(*number) < 0x1p53)
-    return static_cast<std::int64_t>(*number);
-  return {};
-}
+using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-std::optional<Value> ObjectOptions::extract(const char* key) {
-  const auto found = left_.extract(key);
-  if (found.empty()) return {};
-  return found.mapped();
+std::shared_ptr<const Json> ObjectConfig::none() {
+  static const auto empty = std::make_shared<const Json>(Json::object());
+  return empty;
 }
 
-void ObjectOptions::refuse(const std::string& key, const Value& value, const std::string& right) const {
-  fail<InputError>("the {} {}: {} cannot be {}; it must be {}", kind_, object_.class_name, key, text_of(value), right);
+std::shared_ptr<const Json> ObjectConfig::copy_of(const Json& options) { return std::make_shared<const Json>(options); }
+
+Json keras_object(std::string_view module, std::string_view class_name) {
+  return {{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
 }
 
-void ObjectOptions::take(const char* key, bool& value) {
-  const std::optional<Value> found = extract(key);
-  if (!found) return;
-  const bool* flag = std::get_if<bool>(&*found);
-  if (flag == nullptr) refuse(key, *found, "true or false");
-  value = *flag;
+Json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form) {
+  Json json = keras_object(module, object.class_name);
+  json["config"] = nlohmann::json(*object.options);  // which sorts
+  if (form == ConfigForm::legacy_h5)
+    for (const char* key : {"module", "registered_name"}) json.erase(key);
+  return json;
 }
 
-void ObjectOptions::take(const char* key, int& value) {
-  std::int64_t wide = value;
-  take(key, wide);
-  value = static_cast<int>(wide);
-  if (value != wide) refuse(key, wide, "a whole number of 32 bits");
+Json function_json(const std::string& name, ConfigForm form) {
+  if (form == ConfigForm::legacy_h5) return name;
+  return {{"module", "builtins"}, {"class_name", "function"}, {"config", name}, {"registered_name", "function"}};
 }
 
-void ObjectOptions::take(const char* key, std::int64_t& value) {
-  const std::optional<Value> found = extract(key);
-  if (!found) return;
-  const std::optional<std::int64_t> whole = whole_number_of(*found);
-  if (!whole) refuse(key, *found, "a whole number");
-  value = *whole;
-}
-
-void ObjectOptions::take(const char* key, double& value) {
-  const std::optional<Value> found = extract(key);
-  if (!found) return;
-  const std::optional<double> number = number_of(*found);
-  if (!number) refuse(key, *found, "a number");
-  value = *number;
-}
-
-void ObjectOptions::take(const char* key, std::string& value) {
-  const std::optional<Value> found = extract(key);
-  if (!found) return;
-  const std::string* text = std::get_if<std::string>(&*found);
-  if (text == nullptr) refuse(key, *found, "text");
-  value = *text;
-}
-
-void ObjectOptions::take(const char* key, std::optional<double>& value) {
-  if (!left_.contains(key)) return;
-  double number = 0;
-  take(key, number);
-  value = number;
-}
-
-void ObjectOptions::take(const char* key, std::vector<std::int64_t>& value) {
-  const std::optional<Value> found = extract(key);
-  if (!found) return;
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&*found);
-  if (list == nullptr) refuse(key, *found, "a list of whole numbers");
-  value = *list;
-}
-
-void ObjectOptions::take(const char* key, std::vector<double>& value) {
-  const std::optional<Value> found = extract(key);
-  if (!found) return;
-  if (const auto* list = std::get_if<std::vector<double>>(&*found)) {
-    value = *list;
-  } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&*found)) {
-    value.assign(whole->begin(), whole->end());
-  } else {
-    refuse(key, *found, "a list of numbers");
+NamedObject object_from_json(const char* kind, const Json& value) {
+  const Json* const function = value.is_object() && value.value("class_name", "") == "function" ? &value : nullptr;
+  const Json& name = function != nullptr && value.contains("config") ? value["config"] : value;
+  if (name.is_string()) return {.object = {.class_name = name.get<std::string>()}, .name = name.get<std::string>()};
+  require<InputError>(value.is_object() && value.contains("class_name") && value["class_name"].is_string(),
+                      "the {} is {}; it must be a name, or an object with a class_name", kind, value.dump());
+  std::string own_name;
+  Json options = Json::object();
+  const Json config = value.value("config", Json::object());
+  for (const auto& [key, option] : config.items()) {
+    if (key == "name" && option.is_string())
+      own_name = option.get<std::string>();
+    else if (!option.is_null() && key != "dtype")
+      options[key] = option;
   }
+  return {.object = {value["class_name"].get<std::string>(), ObjectConfig::copy_of(options)}, .name = own_name};
 }
 
-void ObjectOptions::take_fixed(const char* key, const Value& value) {
-  const std::optional<Value> found = extract(key);
-  if (found && *found != value) refuse(key, *found, text_of(value));
-}
-
-void ObjectOptions::check_all_taken() const {
-  for (const auto& [key, value] : left_)
-    if (value != Value(false) && number_of(value) != 0.0) refuse(key, value, "left out: it is unknown here");
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name)
+    if (c != '_') plain.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  return plain;
 }
 
 }  // namespace lockstep

@@ -1,66 +1,59 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
+#include <memory>
 #include <string>
-#include <type_traits>
-#include <variant>
-#include <vector>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <lockstep/models/config/option_visitor.h>
+
+// Objects of Keras, such as optimizers, schedules, losses and metrics, in the JSON of its files.
 
 namespace lockstep {
 
-/// An optimizer, schedule, loss or metric as Keras' files have it: a class, and what its constructor takes.
+/// Where Keras' list of a model's layers and its files begin to differ: the legacy files leave modules out.
+enum class ConfigForm { keras_3, legacy_h5 };
+
+/// What an object was made of: a class, and what its constructor takes.
 struct ObjectConfig {
-  /// What an option can be.
-  using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
-  std::string class_name;                  ///< Keras'
-  std::map<std::string, Value> options{};  ///< by Keras' names; those that are null are left out
+  std::string class_name;                                          ///< Keras'
+  std::shared_ptr<const nlohmann::ordered_json> options = none();  ///< by Keras' names
 
-  /// Adds an option; nothing for an empty std::optional.
-  template <class T>
-  void set(const char* key, const T& value) {
-    if constexpr (std::is_same_v<T, std::optional<double>>) {
-      if (value) options.insert_or_assign(key, *value);
-    } else {
-      options.insert_or_assign(key, value);
-    }
-  }
+  /// No options.
+  static std::shared_ptr<const nlohmann::ordered_json> none();
+  /// Those that were written.
+  static std::shared_ptr<const nlohmann::ordered_json> copy_of(const nlohmann::ordered_json& options);
 };
 
-/// The options of an object from a file, for what makes the object again. All functions throw InputError naming object,
-/// option and what would be right.
-class ObjectOptions {
- public:
-  /// `kind` is for messages: "optimizer". The object outlives this.
-  ObjectOptions(const char* kind, const ObjectConfig& object) : kind_(kind), object_(object), left_(object.options) {}
+/// An object of this class with these options, without those that are empty.
+template <class Options>
+ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Options&), Options options) {
+  OptionVisitor visitor(class_name);
+  list(visitor, options);
+  return {class_name, ObjectConfig::copy_of(visitor.values())};
+}
 
-  ///@{
-  /// Sets the value to what the object has, or leaves it where that says nothing.
-  void take(const char* key, bool& value);
-  void take(const char* key, int& value);
-  void take(const char* key, std::int64_t& value);
-  void take(const char* key, double& value);
-  void take(const char* key, std::string& value);
-  void take(const char* key, std::optional<double>& value);
-  void take(const char* key, std::vector<std::int64_t>& value);
-  void take(const char* key, std::vector<double>& value);
-  ///@}
-  /// An option that this project has in one value.
-  void take_fixed(const char* key, const ObjectConfig::Value& value);
-  /// What says how something is computed, and not what.
-  void pass_over(const char* key) { left_.erase(key); }
-  /// Throws for an option that has not been taken, unless it is off (false or 0).
-  void check_all_taken() const;
+/// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name": null}.
+nlohmann::ordered_json keras_object(std::string_view module, std::string_view class_name);
 
- private:
-  /// The value, which counts as taken.
-  std::optional<ObjectConfig::Value> extract(const char* key);
-  [[noreturn]] void refuse(const std::string& key, const ObjectConfig::Value& value, const std::string& right) const;
+/// The same with the object's options, sorted; a legacy file has class and config alone.
+nlohmann::ordered_json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form);
 
-  const char* kind_;
-  const ObjectConfig& object_;
-  std::map<std::string, ObjectConfig::Value> left_;
+/// What Keras writes for a function: its name.
+nlohmann::ordered_json function_json(const std::string& name, ConfigForm form);
+
+/// An object as it was read.
+struct NamedObject {
+  ObjectConfig object;  ///< with the name alone, where there is no more
+  std::string name;     ///< its own; empty where it says none
 };
+
+/// From an object, or from the name of one or of a function; `kind` is for messages: "loss". Options that are null
+/// count as missing. Throws InputError for what is none of these.
+NamedObject object_from_json(const char* kind, const nlohmann::ordered_json& value);
+
+/// "MeanSquaredError", "mean_squared_error" and "meansquarederror" are one.
+std::string plain_name(std::string_view name);
 
 }  // namespace lockstep

@@ -7,7 +7,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/layers/naming.h>
+#include <lockstep/models/config/object_config.h>
+#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
@@ -49,62 +50,80 @@ constexpr std::array<std::pair<std::string_view, KeyedInitializer>, 9> initializ
                                                                                      {"LecunNormal", lecun_normal},
                                                                                      {"Orthogonal", orthogonal}}};
 
-/// The options of a class that stands in a file as {"class_name", "config"} or, with its defaults, as a name.
-struct Found {
-  std::string class_name;
-  Json config = Json::object();
+/// An object that stands in a file as {"class_name", "config"} or, with its defaults, as a name.
+std::optional<ObjectConfig> object_of(const Json& value) {
+  if (!value.is_string() && (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string()))
+    return {};
+  return object_from_json("option", value).object;
+}
 
-  double number(const char* key, double otherwise) const {
-    const auto value = config.find(key);
-    return value != config.end() && value->is_number() ? value->get<double>() : otherwise;
-  }
-  std::string text(const char* key, const char* otherwise) const {
-    const auto value = config.find(key);
-    return value != config.end() && value->is_string() ? value->get<std::string>() : otherwise;
-  }
+struct Factors {
+  double l1;
+  double l2;
 };
 
-std::optional<Found> object_of(const Json& value) {
-  if (value.is_string()) return Found{.class_name = value.get<std::string>()};
-  if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string()) return {};
-  Found found{.class_name = value["class_name"].get<std::string>()};
-  if (value.contains("config") && value["config"].is_object()) found.config = value["config"];
-  return found;
+void list(OptionVisitor& visitor, Factors& factors) {
+  visitor.option("l1", factors.l1);
+  visitor.option("l2", factors.l2);
 }
 
-/// "GlorotUniform", "glorot_uniform" and "glorotuniform" are one.
-std::string plain(std::string_view name) {
-  std::string result = snake_case(name);
-  std::erase(result, '_');
-  return result;
+/// Those that this kind of constraint has.
+void list(OptionVisitor& visitor, Constraint::Kind kind, MinMaxNormOptions& options) {
+  using enum Constraint::Kind;
+  if (kind == non_neg) return;
+  if (kind == min_max_norm) visitor.option("min_value", options.min_value);
+  if (kind != unit_norm) visitor.option("max_value", options.max_value);
+  if (kind == min_max_norm) visitor.option("rate", options.rate);
+  std::vector<std::int64_t> axes(options.axis.numbers.begin(), options.axis.numbers.end());
+  visitor.one_or_more("axis", axes);
+  options.axis.numbers.assign(axes.begin(), axes.end());
 }
 
-/// The axes that norms are taken along, 0 where the file says nothing.
-std::optional<NormAxes> axes_of(const Found& found) {
-  const auto axis = found.config.find("axis");
-  if (axis == found.config.end()) return 0;
-  if (axis->is_number_integer()) return axis->get<int>();
-  const auto is_number = [](const Json& value) { return value.is_number_integer(); };
-  if (!axis->is_array() || !std::ranges::all_of(*axis, is_number)) return {};
-  return NormAxes(axis->get<std::vector<int>>());
+void list(OptionVisitor& visitor, NormalOptions& options) {
+  visitor.option("mean", options.mean);
+  visitor.option("stddev", options.stddev);
 }
 
-SeededInitializer variance_scaling_of(const Found& found) {
-  const std::string mode = found.text("mode", "fan_in");
-  const std::string distribution = found.text("distribution", "truncated_normal");
-  VarianceScalingOptions options{.scale = found.number("scale", 1)};
-  if (mode == "fan_out") options.mode = FanMode::fan_out;
-  if (mode == "fan_avg") options.mode = FanMode::fan_avg;
-  if (distribution == "uniform") options.distribution = Distribution::uniform;
-  if (distribution == "untruncated_normal") options.distribution = Distribution::untruncated_normal;
-  return options.scale > 0 ? variance_scaling(options) : SeededInitializer();
+void list(OptionVisitor& visitor, UniformOptions& options) {
+  visitor.option("minval", options.minval);
+  visitor.option("maxval", options.maxval);
+}
+
+void list(OptionVisitor& visitor, VarianceScalingOptions& options) {
+  visitor.option("scale", options.scale);
+  visitor.choice("mode", options.mode,
+                 {{"fan_in", FanMode::fan_in}, {"fan_out", FanMode::fan_out}, {"fan_avg", FanMode::fan_avg}});
+  visitor.choice("distribution", options.distribution,
+                 {{"normal", Distribution::truncated_normal},  // of Keras 2
+                  {"truncated_normal", Distribution::truncated_normal},
+                  {"untruncated_normal", Distribution::untruncated_normal},
+                  {"uniform", Distribution::uniform}});
+}
+
+/// What the file says nothing of is as `options` has it.
+template <class Options>
+Options read(const ObjectConfig& object, Options options = {}) {
+  OptionVisitor visitor(object.class_name, *object.options);
+  list(visitor, options);
+  return options;
+}
+
+/// Throws for options that it cannot have; empty for an unknown one.
+SeededInitializer make_initializer(const ObjectConfig& object) {
+  const std::string name = plain_name(object.class_name);
+  for (const auto& [known, function] : initializers)
+    if (name == plain_name(known)) return function;
+  if (name == "randomnormal") return random_normal(read<NormalOptions>(object));
+  if (name == "truncatednormal") return truncated_normal(read<NormalOptions>(object));
+  if (name == "randomuniform") return random_uniform(read<UniformOptions>(object));
+  if (name == "variancescaling") return variance_scaling(read<VarianceScalingOptions>(object));
+  if (name != "constant") return {};
+  double value = 0;
+  OptionVisitor(name, *object.options).option("value", value);
+  return constant(value);
 }
 
 }  // namespace
-
-Json keras_object(std::string_view module, std::string_view class_name) {
-  return {{"module", module}, {"class_name", class_name}, {"config", Json::object()}, {"registered_name", nullptr}};
-}
 
 std::optional<std::string_view> activation_name(Activation activation) {
   for (const auto& [name, known] : activations)
@@ -140,48 +159,45 @@ Json regularizer_config(const Regularizer& regularizer) {
 
 std::optional<Regularizer> find_regularizer(const Json& value) {
   if (value.is_null()) return Regularizer();
-  const std::optional<Found> found = object_of(value);
-  const std::string name = found ? plain(found->class_name) : "";
+  const std::optional<ObjectConfig> found = object_of(value);
+  const std::string name = found ? plain_name(found->class_name) : "";
   if (name != "l1" && name != "l2" && name != "l1l2") return {};
   // A name alone stands for Keras' default of 0.01.
   const double otherwise = value.is_string() ? 0.01 : 0;
-  const double l1 = name == "l2" ? 0 : found->number("l1", otherwise);
-  const double l2 = name == "l1" ? 0 : found->number("l2", otherwise);
-  if (l1 < 0 || l2 < 0) return {};
-  return Regularizer(l1, l2);
+  try {
+    const auto [l1, l2] = read<Factors>(*found, {.l1 = otherwise, .l2 = otherwise});
+    return Regularizer(name == "l2" ? 0 : l1, name == "l1" ? 0 : l2);
+  } catch (const Error&) {
+    return {};  // of values that it cannot have
+  }
 }
 
 Json constraint_config(const Constraint& constraint) {
   const auto known = std::ranges::find(constraints, constraint.kind(), &decltype(constraints)::value_type::second);
   if (known == constraints.end()) return nullptr;
   Json object = keras_object("keras.constraints", known->first);
-  if (constraint.kind() == Constraint::Kind::non_neg) return object;
-  const auto& [min_value, max_value, rate, axis] = constraint.options();
-  Json& config = object["config"];
-  if (constraint.kind() == Constraint::Kind::min_max_norm) config["min_value"] = min_value;
-  if (constraint.kind() != Constraint::Kind::unit_norm) config["max_value"] = max_value;
-  if (constraint.kind() == Constraint::Kind::min_max_norm) config["rate"] = rate;
-  config["axis"] = axis.numbers.size() == 1 ? Json(axis.numbers.front()) : Json(axis.numbers);
+  OptionVisitor visitor("");
+  MinMaxNormOptions options = constraint.options();
+  list(visitor, constraint.kind(), options);
+  object["config"] = visitor.values();
   return object;
 }
 
 std::optional<Constraint> find_constraint(const Json& value) {
   if (value.is_null()) return Constraint();
-  const std::optional<Found> found = object_of(value);
-  const std::optional<NormAxes> axis = found ? axes_of(*found) : std::nullopt;
-  if (!axis) return {};
-  const std::string name = plain(found->class_name);
-  const MinMaxNormOptions range{.min_value = found->number("min_value", 0),
-                                .max_value = found->number("max_value", 1),
-                                .rate = found->number("rate", 1),
-                                .axis = *axis};
-  try {
-    if (name == "maxnorm") return MaxNorm(found->number("max_value", 2), *axis);
-    if (name == "minmaxnorm") return MinMaxNorm(range);
-    if (name == "nonneg") return NonNeg();
-    if (name == "unitnorm") return UnitNorm(*axis);
-  } catch (const InvalidArgument&) {
-    // of values that it cannot have
+  const std::optional<ObjectConfig> found = object_of(value);
+  const std::string name = found ? plain_name(found->class_name) : "";
+  for (const auto& [known, kind] : constraints) {
+    if (name != plain_name(known)) continue;
+    MinMaxNormOptions options{.min_value = kind == Constraint::Kind::unit_norm ? 1.0 : 0.0,
+                              .max_value = kind == Constraint::Kind::max_norm ? 2.0 : 1.0};
+    try {
+      OptionVisitor visitor(name, *found->options);
+      list(visitor, kind, options);
+      return Constraint(kind, options);
+    } catch (const Error&) {
+      return {};  // of values that it cannot have
+    }
   }
   return {};
 }
@@ -195,19 +211,12 @@ Json initializer_config(const SeededInitializer& initializer) {
 }
 
 SeededInitializer find_initializer(const Json& value) {
-  const std::optional<Found> found = object_of(value);
-  if (!found) return {};
-  const std::string name = plain(found->class_name);
-  for (const auto& [known, function] : initializers)
-    if (name == plain(known)) return function;
-  const NormalOptions normal{.mean = found->number("mean", 0), .stddev = found->number("stddev", 0.05)};
-  if (name == "randomnormal") return random_normal(normal);
-  if (name == "truncatednormal") return truncated_normal(normal);
-  if (name == "randomuniform")
-    return random_uniform({.minval = found->number("minval", -0.05), .maxval = found->number("maxval", 0.05)});
-  if (name == "constant") return constant(found->number("value", 0));
-  if (name == "variancescaling") return variance_scaling_of(*found);
-  return {};
+  const std::optional<ObjectConfig> found = object_of(value);
+  try {
+    return found ? make_initializer(*found) : SeededInitializer();
+  } catch (const Error&) {
+    return {};  // of values that it cannot have
+  }
 }
 
 }  // namespace lockstep

@@ -16,9 +16,6 @@
 
 namespace lockstep {
 
-/// Keras 3's form of an object: {"module", "class_name", "config": {}, "registered_name": null}.
-nlohmann::ordered_json keras_object(std::string_view module, std::string_view class_name);
-
 /// What files of Keras 2 call hard_sigmoid, which is another function than Keras 3's, where they have been read.
 inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 2";
 

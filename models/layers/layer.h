@@ -152,6 +152,8 @@ class Layer {
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// "layer/kernel" for one of the layer's variables, with the name of this handle.
   std::string weight_name(const Variable& variable) const;
+  /// Keras' get_config, as JSON: the options, under this handle's name. Throws Unsupported as LayerImpl::describe.
+  std::string get_config() const;
   /// A handle to the same layer under this name.
   Layer with_name(std::string name) const;
   ///@{

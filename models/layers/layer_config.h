@@ -1,11 +1,7 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,6 +9,7 @@
 
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/convolution/conv2d.h>
+#include <lockstep/models/config/option_visitor.h>
 #include <lockstep/models/layers/constraints.h>
 #include <lockstep/models/layers/dtype_policy.h>
 #include <lockstep/models/layers/initializers.h>
@@ -20,20 +17,15 @@
 
 namespace lockstep {
 
-/// A layer's options under Keras' names and in Keras' values: the "config" that its files of whole models have for each
-/// layer. A layer lists its options once, for writing and for reading: each function below writes the value that it is
-/// given, or sets it to what was read, or leaves it where the file says nothing. They throw InputError, naming layer,
-/// option and what would be right, for a value that the layer cannot take.
-class LayerConfig {
+/// The options of a layer, beside what every layer has. Whole numbers of layers, from which sizes are computed, have 32
+/// bits.
+class LayerConfig : public OptionVisitor {
  public:
   /// To be written.
   LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy);
   /// To be read from a "config". `input_rank` is that of the layer's first input, with the batch axis. Throws
   /// InputError for one without a name, or with a dtype that is no DTypePolicy.
   LayerConfig(std::string_view class_name, const nlohmann::ordered_json& values, int input_rank);
-  ~LayerConfig();
-  LayerConfig(const LayerConfig&) = delete;
-  LayerConfig& operator=(const LayerConfig&) = delete;
 
   ///@{
   /// What every layer has.
@@ -45,10 +37,9 @@ class LayerConfig {
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
-  /// A number, a flag or a shape.
-  void option(const char* key, bool& value);
+  /// As of all objects; a whole number; a shape.
+  using OptionVisitor::option;
   void option(const char* key, std::int64_t& value);
-  void option(const char* key, double& value);
   void option(const char* key, Shape& value);
   ///@}
   ///@{
@@ -68,45 +59,23 @@ class LayerConfig {
   void option(const char* key, Constraint& value);
   /// Written where it is one of the functions that take a key, such as glorot_uniform; else left to Keras' default.
   void option(const char* key, SeededInitializer& value);
-
-  ///@{
-  /// An option that this project has in one value.
-  void fixed(const char* key, std::string_view value);
-  void fixed(const char* key, double value);
-  void fixed(const char* key, std::same_as<bool> auto value) { fixed_flag(key, value); }
-  void fixed_null(const char* key);
-  ///@}
   /// An axis that is the last one: -1, and also read as the number that it has in the layer's input.
   void last_axis(const char* key);
-  /// An option of another name in Keras 2, to be read under its new one.
-  void renamed(const char* old_key, const char* key);
-  /// What says how, or from which seed, something is computed, and not what: read over, and not written.
-  void passed_over(const char* key);
-
-  /// Throws InputError for an option that has been read over, unless it is off (null, false or 0).
-  void check_all_read() const;
-  /// What was written.
-  const nlohmann::ordered_json& values() const { return *values_; }
 
  private:
-  template <class T, class Write, class Read>
-  void exchange(const char* key, T& value, const Write& write, const Read& read);
-  /// The value of a key of a file, which counts as read; null when there is none.
-  const nlohmann::ordered_json* take(const char* key);
-  [[noreturn]] void refuse(const char* key, const nlohmann::ordered_json& value, std::string_view right) const;
-  void fixed_flag(const char* key, bool value);
-  void fixed_value(const char* key, const nlohmann::ordered_json& value);
   void read_dtype();
 
   std::string class_name_;
   std::string name_;
   bool trainable_ = true;
   std::optional<DTypePolicy> dtype_policy_{};
-  bool reading_ = false;
   int input_rank_ = 0;
-  std::unique_ptr<nlohmann::ordered_json> values_;
-  std::set<std::string> read_;
 };
+
+class LayerImpl;
+
+/// All options of a layer, under this name. Throws Unsupported for a layer that files cannot hold.
+nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
 /// Of a layer that has none but its name.
 struct NoOptions {

@@ -82,8 +82,13 @@ Loss::Function binary(const CrossentropyOptions& options) {
   };
 }
 
-ObjectConfig config_of(const char* class_name, const CrossentropyOptions& options) {
-  return {class_name, {{"from_logits", options.from_logits}, {"label_smoothing", options.label_smoothing}}};
+void list(OptionVisitor& visitor, SparseCrossentropyOptions& options) {
+  visitor.option("from_logits", options.from_logits);
+}
+
+void list(OptionVisitor& visitor, CrossentropyOptions& options) {
+  visitor.option("from_logits", options.from_logits);
+  visitor.option("label_smoothing", options.label_smoothing);
 }
 
 }  // namespace
@@ -96,12 +101,25 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred) const {
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options)
     : Loss("sparse_categorical_crossentropy", sparse_categorical(options.from_logits),
-           ObjectConfig{"SparseCategoricalCrossentropy", {{"from_logits", options.from_logits}}}) {}
+           config_of("SparseCategoricalCrossentropy", list, options)) {}
 
 CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyOptions& options)
-    : Loss("categorical_crossentropy", categorical(checked(options)), config_of("CategoricalCrossentropy", options)) {}
+    : Loss("categorical_crossentropy", categorical(checked(options)),
+           config_of("CategoricalCrossentropy", list, options)) {}
 
 BinaryCrossentropy::BinaryCrossentropy(const CrossentropyOptions& options)
-    : Loss("binary_crossentropy", binary(checked(options)), config_of("BinaryCrossentropy", options)) {}
+    : Loss("binary_crossentropy", binary(checked(options)), config_of("BinaryCrossentropy", list, options)) {}
+
+SparseCategoricalCrossentropy SparseCategoricalCrossentropy::from_config(OptionVisitor& visitor) {
+  return SparseCategoricalCrossentropy(read_options<SparseCrossentropyOptions>(visitor, list));
+}
+
+CategoricalCrossentropy CategoricalCrossentropy::from_config(OptionVisitor& visitor) {
+  return CategoricalCrossentropy(read_options<CrossentropyOptions>(visitor, list));
+}
+
+BinaryCrossentropy BinaryCrossentropy::from_config(OptionVisitor& visitor) {
+  return BinaryCrossentropy(read_options<CrossentropyOptions>(visitor, list));
+}
 
 }  // namespace lockstep

@@ -25,6 +25,8 @@ class Loss {
   const std::string& name() const { return name_; }
   /// Keras' loss that it is; none for one of a program's own.
   const std::optional<ObjectConfig>& config() const { return config_; }
+  /// Keras' get_config, as JSON. Throws Unsupported for one of a program's own.
+  std::string get_config() const;
   /// The value of each example, (n), of f32: so, as in Keras, are predictions of bf16 before the function gets them.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
@@ -59,6 +61,8 @@ struct SparseCategoricalCrossentropy : Loss {
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
   /// Of all defaults: SparseCategoricalCrossentropy({}).
   explicit SparseCategoricalCrossentropy(Defaults) : SparseCategoricalCrossentropy() {}
+  /// Of the options of a file.
+  static SparseCategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
 /// Targets and predictions (n, ..., classes): -sum of y log(p / sum of p), or of y log softmax(p).
 struct CategoricalCrossentropy : Loss {
@@ -66,6 +70,8 @@ struct CategoricalCrossentropy : Loss {
   explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
   /// Of all defaults: CategoricalCrossentropy({}).
   explicit CategoricalCrossentropy(Defaults) : CategoricalCrossentropy() {}
+  /// Of the options of a file.
+  static CategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
 /// Targets and predictions (n, ..., k), targets in [0, 1]; the mean over an example's elements.
 struct BinaryCrossentropy : Loss {
@@ -73,6 +79,8 @@ struct BinaryCrossentropy : Loss {
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
   /// Of all defaults: BinaryCrossentropy({}).
   explicit BinaryCrossentropy(Defaults) : BinaryCrossentropy() {}
+  /// Of the options of a file.
+  static BinaryCrossentropy from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

@@ -35,6 +35,8 @@ Tensor in_unit_interval(const Tensor& x) {
   return low - relu(low - 1.0);
 }
 
+void list(OptionVisitor& visitor, double& delta) { visitor.option("delta", delta); }
+
 double checked_delta(double delta) {
   require(delta > 0, "Huber needs a delta above 0, got {}", delta);
   return delta;
@@ -62,8 +64,12 @@ MeanSquaredLogarithmicError::MeanSquaredLogarithmicError()
                    })) {}
 
 Huber::Huber(double delta)
-    : Loss(mean_of("huber_loss", {"Huber", {{"delta", delta}}},
+    : Loss(mean_of("huber_loss", config_of("Huber", list, delta),
                    [delta = checked_delta(delta)](const Tensor& y, const Tensor& p) { return huber(p - y, delta); })) {}
+
+Huber Huber::from_config(OptionVisitor& visitor) {
+  return Huber(read_options(visitor, list, 1.0));  // what Keras makes of its own files, which do not say it
+}
 
 LogCosh::LogCosh()
     : Loss(mean_of("log_cosh", {"LogCosh"}, [](const Tensor& y, const Tensor& p) { return log_cosh(p - y); })) {}

@@ -27,6 +27,8 @@ struct MeanSquaredLogarithmicError : Loss {
 struct Huber : Loss {
   /// Throws InvalidArgument unless delta > 0.
   explicit Huber(double delta = 1);
+  /// Of the options of a file.
+  static Huber from_config(OptionVisitor& visitor);
 };
 /// log(cosh(p - y)).
 struct LogCosh : Loss {

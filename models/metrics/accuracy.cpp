@@ -78,6 +78,10 @@ Values in_top_k(Values labels, const Tensor& y_pred, int k) {
   return means_of_rows(labels, y_pred.dim(0));
 }
 
+void list_threshold(OptionVisitor& visitor, double& threshold) { visitor.option("threshold", threshold); }
+
+void list_k(OptionVisitor& visitor, int& k) { visitor.option("k", k); }
+
 int checked_k(int k) {
   require(k >= 1, "top-k accuracy needs k >= 1, got {}", k);
   return k;
@@ -91,7 +95,7 @@ BinaryAccuracy::BinaryAccuracy(double threshold)
     : MeanMetricWrapper(
           "binary_accuracy",
           [threshold](const Tensor& y_true, const Tensor& y_pred) { return binary(y_true, y_pred, threshold); },
-          Direction::up, ObjectConfig{"BinaryAccuracy", {{"threshold", threshold}}}) {}
+          Direction::up, config_of("BinaryAccuracy", list_threshold, threshold)) {}
 
 CategoricalAccuracy::CategoricalAccuracy()
     : MeanMetricWrapper(
@@ -111,7 +115,7 @@ TopKCategoricalAccuracy::TopKCategoricalAccuracy(int k)
           [k = checked_k(k)](const Tensor& y_true, const Tensor& y_pred) {
             return in_top_k(classes_of(y_true, y_pred), y_pred, k);
           },
-          Direction::up, ObjectConfig{"TopKCategoricalAccuracy", {{"k", std::int64_t{k}}}}) {}
+          Direction::up, config_of("TopKCategoricalAccuracy", list_k, k)) {}
 
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k)
     : MeanMetricWrapper(
@@ -119,6 +123,18 @@ SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k)
           [k = checked_k(k)](const Tensor& y_true, const Tensor& y_pred) {
             return in_top_k(labels_of(y_true, y_pred), y_pred, k);
           },
-          Direction::up, ObjectConfig{"SparseTopKCategoricalAccuracy", {{"k", std::int64_t{k}}}}) {}
+          Direction::up, config_of("SparseTopKCategoricalAccuracy", list_k, k)) {}
+
+BinaryAccuracy BinaryAccuracy::from_config(OptionVisitor& visitor) {
+  return BinaryAccuracy(read_options(visitor, list_threshold, 0.5));
+}
+
+TopKCategoricalAccuracy TopKCategoricalAccuracy::from_config(OptionVisitor& visitor) {
+  return TopKCategoricalAccuracy(read_options(visitor, list_k, 5));
+}
+
+SparseTopKCategoricalAccuracy SparseTopKCategoricalAccuracy::from_config(OptionVisitor& visitor) {
+  return SparseTopKCategoricalAccuracy(read_options(visitor, list_k, 5));
+}
 
 }  // namespace lockstep

@@ -17,6 +17,8 @@ struct Accuracy : MeanMetricWrapper {
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);
+  /// Of the options of a file.
+  static BinaryAccuracy from_config(OptionVisitor& visitor);
 };
 /// The largest prediction is where the largest target is; of equal ones the first counts.
 struct CategoricalAccuracy : MeanMetricWrapper {
@@ -31,11 +33,15 @@ struct SparseCategoricalAccuracy : MeanMetricWrapper {
 struct TopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "top_k_categorical_accuracy".
   explicit TopKCategoricalAccuracy(int k = 5);
+  /// Of the options of a file.
+  static TopKCategoricalAccuracy from_config(OptionVisitor& visitor);
 };
 /// Likewise for labels; update throws InvalidArgument for a label outside the classes.
 struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "sparse_top_k_categorical_accuracy".
   explicit SparseTopKCategoricalAccuracy(int k = 5);
+  /// Of the options of a file.
+  static SparseTopKCategoricalAccuracy from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

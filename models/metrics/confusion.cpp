@@ -20,6 +20,8 @@ void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<cons
     add(truths[i] != 0, predictions[i], weights[i * weights.size() / truths.size()]);
 }
 
+void list_threshold(OptionVisitor& visitor, double& threshold) { visitor.option("thresholds", threshold); }
+
 /// Of the weights of all elements that are positive by prediction (for precision) or by target (for recall), those that
 /// are by both.
 Metric::Rule share_of_true_positives(const char* class_name, double threshold, bool among_predicted) {
@@ -36,7 +38,7 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
               },
           .result = [](const Metric::Sums& sums) { return divide_no_nan(sums[0], sums[1]); },
           .direction = Direction::up,
-          .config = ObjectConfig{class_name, {{"thresholds", threshold}}}};
+          .config = config_of(class_name, list_threshold, threshold)};
 }
 
 /// The last threshold that a prediction is above. The first one lies below 0, so that every prediction is above it. In
@@ -92,13 +94,11 @@ double area_under_pr(const Metric::Sums& buckets) {
   return area;
 }
 
-ObjectConfig config_of(const AUCOptions& options) {
-  ObjectConfig config{"AUC",
-                      {{"num_thresholds", std::int64_t{options.num_thresholds}},
-                       {"curve", std::string(options.curve == AUCCurve::roc ? "ROC" : "PR")},
-                       {"from_logits", options.from_logits}}};
-  if (!options.thresholds.empty()) config.set("thresholds", options.thresholds);
-  return config;
+void list(OptionVisitor& visitor, AUCOptions& options) {
+  visitor.option("num_thresholds", options.num_thresholds);
+  visitor.choice("curve", options.curve, {{"ROC", AUCCurve::roc}, {"PR", AUCCurve::pr}});
+  visitor.option("from_logits", options.from_logits);
+  visitor.option_if_any("thresholds", options.thresholds);
 }
 
 Metric::Rule area_under_curve(AUCOptions options) {
@@ -120,7 +120,7 @@ Metric::Rule area_under_curve(AUCOptions options) {
               },
           .result = options.curve == AUCCurve::roc ? area_under_roc : area_under_pr,
           .direction = Direction::up,
-          .config = config_of(options)};
+          .config = config_of("AUC", list, options)};
 }
 
 }  // namespace
@@ -130,5 +130,16 @@ Precision::Precision(double threshold) : Metric("precision", share_of_true_posit
 Recall::Recall(double threshold) : Metric("recall", share_of_true_positives("Recall", threshold, false)) {}
 
 AUC::AUC(const AUCOptions& options) : Metric(options.name, area_under_curve(options)) {}
+
+Precision Precision::from_config(OptionVisitor& visitor) {
+  return Precision(read_options(visitor, list_threshold, 0.5));
+}
+
+Recall Recall::from_config(OptionVisitor& visitor) { return Recall(read_options(visitor, list_threshold, 0.5)); }
+
+AUC AUC::from_config(OptionVisitor& visitor) {
+  visitor.fixed("summation_method", "interpolation");
+  return AUC(read_options<AUCOptions>(visitor, list));
+}
 
 }  // namespace lockstep

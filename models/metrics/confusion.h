@@ -15,11 +15,15 @@ namespace lockstep {
 struct Precision : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit Precision(double threshold = 0.5);
+  /// Of the options of a file.
+  static Precision from_config(OptionVisitor& visitor);
 };
 /// The share of true targets that are found: true positives / (true positives + false negatives).
 struct Recall : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit Recall(double threshold = 0.5);
+  /// Of the options of a file.
+  static Recall from_config(OptionVisitor& visitor);
 };
 
 /// ROC: the rate of true positives over that of false ones. PR: precision over recall.
@@ -46,6 +50,8 @@ struct AUC : Metric {
   explicit AUC(const AUCOptions& options = {});
   /// Of all defaults: AUC({}).
   explicit AUC(Defaults) : AUC() {}
+  /// Of the options of a file.
+  static AUC from_config(OptionVisitor& visitor);
 };
 
 }  // namespace lockstep

@@ -42,6 +42,8 @@ class Metric {
   Direction direction() const { return rule_.direction; }
   /// Keras' metric that it is; none for one of a program's own.
   const std::optional<ObjectConfig>& config() const { return rule_.config; }
+  /// Keras' get_config, as JSON. Throws Unsupported for one of a program's own.
+  std::string get_config() const;
   /// The same under another name.
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
   /// The sums of a batch of n rows; `sample_weight` (n) or (n, 1), or undefined for weights of 1. Records no gradient.

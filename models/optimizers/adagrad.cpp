@@ -1,10 +1,15 @@
 #include "lockstep/models/optimizers/adagrad.h"
 
-#include <lockstep/models/optimizers/option_lists.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
 namespace {
+
+void list(OptionVisitor& visitor, AdagradOptions& options) {
+  visitor.option("initial_accumulator_value", options.initial_accumulator_value);
+  visitor.option("epsilon", options.epsilon);
+}
 
 class SumsOfSquares final : public Optimizer::Rule {
  public:
@@ -14,7 +19,7 @@ class SumsOfSquares final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Adagrad must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of("Adagrad", options_); }
+  ObjectConfig config() const override { return config_of("Adagrad", list, options_); }
   std::vector<Slot> slots() const override {
     return {{.name = "accumulator", .start = static_cast<float>(options_.initial_accumulator_value)}};
   }
@@ -31,5 +36,9 @@ class SumsOfSquares final : public Optimizer::Rule {
 
 Adagrad::Adagrad(const AdagradOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<SumsOfSquares>(options), common) {}
+
+Adagrad Adagrad::from_config(const OptimizerConfig& config) {
+  return Adagrad(rule_options(config, list), config.common);
+}
 
 }  // namespace lockstep

@@ -19,6 +19,8 @@ struct Adagrad : Optimizer {
   explicit Adagrad(const AdagradOptions& options = {}, const OptimizerOptions& common = {});
   /// Of all defaults: Adagrad({}).
   explicit Adagrad(Defaults) : Adagrad() {}
+  /// Of the options of a file.
+  static Adagrad from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -1,10 +1,19 @@
 #include "lockstep/models/optimizers/adam.h"
 
-#include <lockstep/models/optimizers/option_lists.h>
+#include <utility>
+
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
 namespace {
+
+void list(OptionVisitor& visitor, AdamOptions& options) {
+  visitor.option("beta_1", options.beta_1);
+  visitor.option("beta_2", options.beta_2);
+  visitor.option("epsilon", options.epsilon);
+  visitor.option("amsgrad", options.amsgrad);
+}
 
 class AdaptiveMoments final : public Optimizer::Rule {
  public:
@@ -14,9 +23,9 @@ class AdaptiveMoments final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Adam must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of(class_name_, options_); }
+  ObjectConfig config() const override { return config_of(class_name_, list, options_); }
   std::vector<Slot> slots() const override {
-    std::vector<Slot> slots{{.name = "momentum"}, {.name = "velocity"}};
+    std::vector<Slot> slots{{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
     if (options_.amsgrad) slots.push_back({.name = "velocity_hat"});
     return slots;
   }
@@ -55,5 +64,19 @@ AdamW::AdamW(const AdamWOptions& options, const OptimizerOptions& common)
                                                                        .epsilon = options.epsilon,
                                                                        .amsgrad = options.amsgrad}),
                 with_decay(common, options.weight_decay)) {}
+
+Adam Adam::from_config(const OptimizerConfig& config) { return Adam(rule_options(config, list), config.common); }
+
+AdamW AdamW::from_config(const OptimizerConfig& config) {
+  const AdamOptions options = rule_options(config, list);
+  OptimizerOptions common = config.common;
+  return AdamW({.learning_rate = options.learning_rate,
+                .weight_decay = std::exchange(common.weight_decay, 0),
+                .beta_1 = options.beta_1,
+                .beta_2 = options.beta_2,
+                .epsilon = options.epsilon,
+                .amsgrad = options.amsgrad},
+               common);
+}
 
 }  // namespace lockstep

@@ -21,6 +21,8 @@ struct Adam : Optimizer {
   explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
   /// Of all defaults: Adam({}).
   explicit Adam(Defaults) : Adam() {}
+  /// Of the options of a file.
+  static Adam from_config(const OptimizerConfig& config);
 };
 
 /// AdamW's options, by Keras' names.
@@ -42,6 +44,8 @@ struct AdamW : Optimizer {
   explicit AdamW(const AdamWOptions& options = {}, const OptimizerOptions& common = {});
   /// Of all defaults: AdamW({}).
   explicit AdamW(Defaults) : AdamW() {}
+  /// Of the options of a file.
+  static AdamW from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

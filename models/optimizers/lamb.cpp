@@ -1,10 +1,16 @@
 #include "lockstep/models/optimizers/lamb.h"
 
-#include <lockstep/models/optimizers/option_lists.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
 namespace {
+
+void list(OptionVisitor& visitor, LambOptions& options) {
+  visitor.option("beta_1", options.beta_1);
+  visitor.option("beta_2", options.beta_2);
+  visitor.option("epsilon", options.epsilon);
+}
 
 class LayerwiseMoments final : public Optimizer::Rule {
  public:
@@ -14,8 +20,10 @@ class LayerwiseMoments final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of Lamb must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of("Lamb", options_); }
-  std::vector<Slot> slots() const override { return {{.name = "momentum"}, {.name = "velocity"}}; }
+  ObjectConfig config() const override { return config_of("Lamb", list, options_); }
+  std::vector<Slot> slots() const override {
+    return {{.name = "momentum"}, {.name = "velocity", .beside_previous = true}};
+  }
   OptimizerStep step(float, std::int64_t t) const override {
     return LambDirectionStep{
         .beta_1 = options_.beta_1, .beta_2 = options_.beta_2, .epsilon = static_cast<float>(options_.epsilon), .t = t};
@@ -31,5 +39,7 @@ class LayerwiseMoments final : public Optimizer::Rule {
 
 Lamb::Lamb(const LambOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<LayerwiseMoments>(options), common) {}
+
+Lamb Lamb::from_config(const OptimizerConfig& config) { return Lamb(rule_options(config, list), config.common); }
 
 }  // namespace lockstep

@@ -21,6 +21,8 @@ struct Lamb : Optimizer {
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});
   /// Of all defaults: Lamb({}).
   explicit Lamb(Defaults) : Lamb() {}
+  /// Of the options of a file.
+  static Lamb from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -106,6 +106,8 @@ class Optimizer {
   std::int64_t iterations() const;
   /// What it was made of, with the learning rate of now: see optimizer_config.h.
   OptimizerConfig config() const;
+  /// Keras' get_config, as JSON, but for options that are off; for a schedule of a program's own the rate of now.
+  std::string get_config() const;
 
   // Not in a replica: these throw LogicError there.
 

@@ -2,43 +2,116 @@
 
 #include <utility>
 
-#include <lockstep/models/optimizers/option_lists.h>
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/layers/naming.h>
+#include <lockstep/models/optimizers/keras_optimizers.h>
+#include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
 namespace {
 
-template <class Options>
-Options rule_options(const OptimizerConfig& config) {
-  ObjectOptions object("optimizer", config.rule);
-  auto options = take_options<Options>(object);
-  object.check_all_taken();
-  options.learning_rate = config.learning_rate;
-  return options;
+using Json = nlohmann::ordered_json;
+
+const Makers<Optimizer, const OptimizerConfig>& makers() {
+  static const auto table = makers_of<Optimizer, const OptimizerConfig>(keras_optimizers);
+  return table;
 }
 
-Optimizer adamw_of(const OptimizerConfig& config) {
-  const auto options = rule_options<AdamOptions>(config);
-  OptimizerOptions common = config.common;
-  return AdamW({.learning_rate = options.learning_rate,
-                .weight_decay = std::exchange(common.weight_decay, 0),
-                .beta_1 = options.beta_1,
-                .beta_2 = options.beta_2,
-                .epsilon = options.epsilon,
-                .amsgrad = options.amsgrad},
-               common);
+/// What Keras has for all optimizers.
+void list(OptionVisitor& visitor, OptimizerOptions& options) {
+  visitor.option("weight_decay", options.weight_decay);
+  visitor.option("clipnorm", options.clipnorm);
+  visitor.option("global_clipnorm", options.global_clipnorm);
+  visitor.option("clipvalue", options.clipvalue);
+  visitor.option("use_ema", options.use_ema);
+  visitor.option("ema_momentum", options.ema_momentum);
+  visitor.option("ema_overwrite_frequency", options.ema_overwrite_frequency);
+  visitor.option("gradient_accumulation_steps", options.gradient_accumulation_steps);
+}
+
+Json common_options(const OptimizerOptions& common) { return *config_of("", list, common).options; }
+
+Json learning_rate_json(const Optimizer& optimizer, const LearningRate& rate) {
+  const std::optional<ObjectConfig> schedule = schedule_config(rate);
+  // With its module also in a legacy file, as Keras writes it.
+  return schedule ? object_json("keras.optimizers.schedules", *schedule, ConfigForm::keras_3)
+                  : Json(optimizer.learning_rate());
+}
+
+LearningRate learning_rate_from_json(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  return schedule_from_config(object_from_json("schedule", value).object);
+}
+
+/// Takes the learning rate from the options. Keras 2 also called it lr, and had its decay apart.
+LearningRate take_learning_rate(Json& options, LearningRate rate) {
+  for (const char* key : {"lr", "learning_rate"}) {
+    if (options.contains(key)) rate = learning_rate_from_json(options[key]);
+    options.erase(key);
+  }
+  const double decay = options.value("decay", 0.0);
+  options.erase("decay");
+  if (decay == 0) return rate;
+  require<InputError>(!rate.is_schedule(), "the optimizer has a schedule and a decay of {}; it can have one", decay);
+  return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
+}
+
+/// As the list of optimizers has it, also for "sgd".
+std::string known_name(std::string name) {
+  constexpr std::string_view registered = "Custom>";  // as TensorFlow 2.11 begins the names of Keras' own
+  if (name.starts_with(registered)) name.erase(0, registered.size());
+  for (const auto& [known, maker] : makers())
+    if (plain_name(known) == plain_name(name)) return std::string(known);
+  return name;
 }
 
 }  // namespace
 
-Optimizer optimizer_from_config(const OptimizerConfig& config) {
-  const std::string& name = config.rule.class_name;
-  if (name == "SGD") return SGD(rule_options<SgdOptions>(config), config.common);
-  if (name == "Adam") return Adam(rule_options<AdamOptions>(config), config.common);
-  if (name == "AdamW") return adamw_of(config);
-  if (name == "RMSprop") return RMSprop(rule_options<RmspropOptions>(config), config.common);
-  if (name == "Adagrad") return Adagrad(rule_options<AdagradOptions>(config), config.common);
-  if (name == "Lamb") return Lamb(rule_options<LambOptions>(config), config.common);
-  fail<InputError>("the optimizer is of class {}; known are SGD, Adam, AdamW, RMSprop, Adagrad and Lamb", name);
+Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
+  const OptimizerConfig config = optimizer.config();
+  const std::string& class_name = config.rule.class_name;
+  Json options = *config.rule.options;
+  const Json common = common_options(config.common);
+  const bool has_decay = class_name == "AdamW";  // by itself
+  for (const auto& [key, value] : common.items())
+    if (value != 0 || (has_decay && key == "weight_decay")) options[key] = value;
+  if (config.common.gradient_accumulation_steps == 1) options.erase("gradient_accumulation_steps");
+  Json json = object_json("keras.optimizers", {class_name, ObjectConfig::copy_of(options)}, form);
+  json["config"]["name"] = snake_case(class_name);
+  json["config"]["learning_rate"] = learning_rate_json(optimizer, config.learning_rate);
+  return json;
 }
+
+Optimizer optimizer_from_json(Json json) {
+  OptimizerConfig config;
+  const bool has_options = json.is_object() && json.contains("config") && json["config"].is_object();
+  if (has_options) config.learning_rate = take_learning_rate(json["config"], config.learning_rate);
+  const ObjectConfig read = object_from_json("optimizer", json).object;
+  const std::string name = known_name(read.class_name);
+  if (!has_options && name == "SGD") config.learning_rate = SgdOptions{}.learning_rate;
+  if (name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
+  OptionVisitor visitor("the optimizer " + name, *read.options);
+  list(visitor, config.common);
+  Json own = *read.options;
+  const Json common = common_options(config.common);
+  for (const auto& [key, value] : common.items()) own.erase(key);
+  for (const char* key : {"is_legacy_optimizer", "jit_compile"}) own.erase(key);
+  config.rule = {name, ObjectConfig::copy_of(own)};
+  try {
+    return optimizer_from_config(config);
+  } catch (const InvalidArgument& error) {
+    fail<InputError>("the optimizer {}: {}", name, error.what());
+  }
+}
+
+Optimizer optimizer_from_config(const OptimizerConfig& config) {
+  const auto maker = makers().find(config.rule.class_name);
+  require<InputError>(maker != makers().end(), "the optimizer is of class {}; known are {}", config.rule.class_name,
+                      names_of(makers()));
+  return maker->second(config);
+}
+
+std::string Optimizer::get_config() const { return optimizer_json(*this, ConfigForm::keras_3)["config"].dump(); }
 
 }  // namespace lockstep

@@ -1,10 +1,17 @@
 #include "lockstep/models/optimizers/rmsprop.h"
 
-#include <lockstep/models/optimizers/option_lists.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
 namespace {
+
+void list(OptionVisitor& visitor, RmspropOptions& options) {
+  visitor.option("rho", options.rho);
+  visitor.option("momentum", options.momentum);
+  visitor.option("epsilon", options.epsilon);
+  visitor.option("centered", options.centered);
+}
 
 class MeanSquares final : public Optimizer::Rule {
  public:
@@ -15,7 +22,7 @@ class MeanSquares final : public Optimizer::Rule {
     require(options.epsilon > 0, "the epsilon of RMSprop must be positive, got {}", options.epsilon);
   }
 
-  ObjectConfig config() const override { return config_of("RMSprop", options_); }
+  ObjectConfig config() const override { return config_of("RMSprop", list, options_); }
   std::vector<Slot> slots() const override {
     std::vector<Slot> slots{{.name = "velocity"}};
     if (static_cast<float>(options_.momentum) != 0.0F) slots.push_back({.name = "momentum"});
@@ -39,5 +46,9 @@ class MeanSquares final : public Optimizer::Rule {
 
 RMSprop::RMSprop(const RmspropOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<MeanSquares>(options), common) {}
+
+RMSprop RMSprop::from_config(const OptimizerConfig& config) {
+  return RMSprop(rule_options(config, list), config.common);
+}
 
 }  // namespace lockstep

@@ -21,6 +21,8 @@ struct RMSprop : Optimizer {
   explicit RMSprop(const RmspropOptions& options = {}, const OptimizerOptions& common = {});
   /// Of all defaults: RMSprop({}).
   explicit RMSprop(Defaults) : RMSprop() {}
+  /// Of the options of a file.
+  static RMSprop from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

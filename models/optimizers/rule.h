@@ -21,6 +21,7 @@ class Optimizer::Rule {
     std::string name;  ///< Keras' name, e.g. "momentum"
     /// What it holds before the first step.
     float start = 0;
+    bool beside_previous = false;  ///< Keras' files have both for one variable before those for the next
   };
   /// What it keeps, in the order of OptimizerStep's state.
   virtual std::vector<Slot> slots() const = 0;

@@ -1,13 +1,15 @@
 #include "lockstep/models/optimizers/schedules.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string_view>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include <lockstep/models/optimizers/optimizer_config.h>
-#include <lockstep/models/optimizers/option_lists.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
@@ -29,7 +31,7 @@ double half_wave(double fraction, double alpha, double height = 1) {
   return (1 - alpha) * wave + alpha;
 }
 
-// The schedules, of types that schedule_config knows them by.
+// The schedules, of types that known_schedules knows them by.
 
 struct ExponentialRate {
   ExponentialDecayOptions options;
@@ -45,12 +47,16 @@ struct InverseTimeRate {
   }
 };
 
-struct PiecewiseConstantRate {
+struct PiecewiseConstantOptions {
   std::vector<std::int64_t> boundaries;
   std::vector<double> values;
+};
+
+struct PiecewiseConstantRate {
+  PiecewiseConstantOptions options;
   double operator()(std::int64_t step) const {
-    const auto passed = std::ranges::lower_bound(boundaries, step) - boundaries.begin();
-    return values[static_cast<std::size_t>(passed)];
+    const auto passed = std::ranges::lower_bound(options.boundaries, step) - options.boundaries.begin();
+    return options.values[static_cast<std::size_t>(passed)];
   }
 };
 
@@ -94,12 +100,71 @@ struct CosineRestartsRate {
   }
 };
 
-template <class Rate>
-std::optional<ObjectConfig> config_if(const LearningRateSchedule& schedule, const char* class_name) {
-  const Rate* rate = schedule.target<Rate>();
-  if (rate == nullptr) return {};
-  return config_of(class_name, rate->options);
+void list(OptionVisitor& visitor, ExponentialDecayOptions& options) {
+  visitor.option("initial_learning_rate", options.initial_learning_rate);
+  visitor.option("decay_steps", options.decay_steps);
+  visitor.option("decay_rate", options.decay_rate);
+  visitor.option("staircase", options.staircase);
 }
+
+void list(OptionVisitor& visitor, PiecewiseConstantOptions& options) {
+  visitor.option("boundaries", options.boundaries);
+  visitor.option("values", options.values);
+}
+
+void list(OptionVisitor& visitor, PolynomialDecayOptions& options) {
+  visitor.option("initial_learning_rate", options.initial_learning_rate);
+  visitor.option("decay_steps", options.decay_steps);
+  visitor.option("end_learning_rate", options.end_learning_rate);
+  visitor.option("power", options.power);
+  visitor.option("cycle", options.cycle);
+}
+
+void list(OptionVisitor& visitor, CosineDecayOptions& options) {
+  visitor.option("initial_learning_rate", options.initial_learning_rate);
+  visitor.option("decay_steps", options.decay_steps);
+  visitor.option("alpha", options.alpha);
+  visitor.option("warmup_target", options.warmup_target);
+  visitor.option("warmup_steps", options.warmup_steps);
+}
+
+void list(OptionVisitor& visitor, CosineDecayRestartsOptions& options) {
+  visitor.option("initial_learning_rate", options.initial_learning_rate);
+  visitor.option("first_decay_steps", options.first_decay_steps);
+  visitor.option("t_mul", options.t_mul);
+  visitor.option("m_mul", options.m_mul);
+  visitor.option("alpha", options.alpha);
+}
+
+LearningRateSchedule piecewise_constant(const PiecewiseConstantOptions& options) {
+  return PiecewiseConstantDecay(options.boundaries, options.values);
+}
+
+/// A schedule of Keras: how it is recognized, and made again.
+struct KnownSchedule {
+  const char* class_name;
+  std::optional<ObjectConfig> (*config)(const char* class_name, const LearningRateSchedule& schedule);
+  LearningRateSchedule (*read)(OptionVisitor& visitor);
+};
+
+template <class Rate, auto make>
+constexpr KnownSchedule known(const char* class_name) {
+  using Options = decltype(Rate::options);
+  return {class_name,
+          [](const char* name, const LearningRateSchedule& schedule) -> std::optional<ObjectConfig> {
+            const Rate* rate = schedule.target<Rate>();
+            if (rate == nullptr) return {};
+            return config_of<Options>(name, list, rate->options);
+          },
+          [](OptionVisitor& visitor) { return make(read_options<Options>(visitor, list)); }};
+}
+
+constexpr std::array known_schedules{known<ExponentialRate, ExponentialDecay>("ExponentialDecay"),
+                                     known<InverseTimeRate, InverseTimeDecay>("InverseTimeDecay"),
+                                     known<PiecewiseConstantRate, piecewise_constant>("PiecewiseConstantDecay"),
+                                     known<PolynomialRate, PolynomialDecay>("PolynomialDecay"),
+                                     known<CosineRate, CosineDecay>("CosineDecay"),
+                                     known<CosineRestartsRate, CosineDecayRestarts>("CosineDecayRestarts")};
 
 }  // namespace
 
@@ -124,7 +189,7 @@ LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries
           boundaries.size(), values.size());
   require(std::ranges::is_sorted(boundaries, std::ranges::less_equal{}),
           "the boundaries of PiecewiseConstantDecay must increase");
-  return PiecewiseConstantRate{std::move(boundaries), std::move(values)};
+  return PiecewiseConstantRate{{std::move(boundaries), std::move(values)}};
 }
 
 LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options) {
@@ -145,38 +210,21 @@ LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& optio
 }
 
 std::optional<ObjectConfig> schedule_config(const LearningRate& rate) {
-  const LearningRateSchedule& schedule = rate.schedule();
-  if (const auto* steps = schedule.target<PiecewiseConstantRate>())
-    return ObjectConfig{"PiecewiseConstantDecay", {{"boundaries", steps->boundaries}, {"values", steps->values}}};
-  if (auto config = config_if<ExponentialRate>(schedule, "ExponentialDecay")) return config;
-  if (auto config = config_if<InverseTimeRate>(schedule, "InverseTimeDecay")) return config;
-  if (auto config = config_if<PolynomialRate>(schedule, "PolynomialDecay")) return config;
-  if (auto config = config_if<CosineRate>(schedule, "CosineDecay")) return config;
-  return config_if<CosineRestartsRate>(schedule, "CosineDecayRestarts");
+  for (const KnownSchedule& schedule : known_schedules)
+    if (auto config = schedule.config(schedule.class_name, rate.schedule())) return config;
+  return {};
 }
 
 LearningRateSchedule schedule_from_config(const ObjectConfig& config) {
-  ObjectOptions object("schedule", config);
-  const auto made = [&](auto schedule, auto options) {
-    object.check_all_taken();
-    return schedule(options);
-  };
-  const std::string& name = config.class_name;
-  if (name == "ExponentialDecay") return made(ExponentialDecay, take_options<ExponentialDecayOptions>(object));
-  if (name == "InverseTimeDecay") return made(InverseTimeDecay, take_options<ExponentialDecayOptions>(object));
-  if (name == "PolynomialDecay") return made(PolynomialDecay, take_options<PolynomialDecayOptions>(object));
-  if (name == "CosineDecay") return made(CosineDecay, take_options<CosineDecayOptions>(object));
-  if (name == "CosineDecayRestarts") return made(CosineDecayRestarts, take_options<CosineDecayRestartsOptions>(object));
-  require<InputError>(name == "PiecewiseConstantDecay",
-                      "the learning rate's schedule is of class {}; known are ExponentialDecay, InverseTimeDecay, "
-                      "PiecewiseConstantDecay, PolynomialDecay, CosineDecay and CosineDecayRestarts",
-                      name);
-  std::vector<std::int64_t> boundaries;
-  std::vector<double> values;
-  object.take("boundaries", boundaries);
-  object.take("values", values);
-  object.check_all_taken();
-  return PiecewiseConstantDecay(std::move(boundaries), std::move(values));
+  std::vector<std::string_view> names;
+  for (const KnownSchedule& schedule : known_schedules) {
+    names.emplace_back(schedule.class_name);
+    if (config.class_name != schedule.class_name) continue;
+    OptionVisitor visitor("the schedule " + config.class_name, *config.options);
+    return schedule.read(visitor);
+  }
+  fail<InputError>("the learning rate's schedule is of class {}; known are {}", config.class_name,
+                   fmt::join(names, ", "));
 }
 
 }  // namespace lockstep

@@ -1,10 +1,15 @@
 #include "lockstep/models/optimizers/sgd.h"
 
-#include <lockstep/models/optimizers/option_lists.h>
+#include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/optimizers/rule.h>
 
 namespace lockstep {
 namespace {
+
+void list(OptionVisitor& visitor, SgdOptions& options) {
+  visitor.option("momentum", options.momentum);
+  visitor.option("nesterov", options.nesterov);
+}
 
 class Descent final : public Optimizer::Rule {
  public:
@@ -13,7 +18,7 @@ class Descent final : public Optimizer::Rule {
             options.momentum);
   }
 
-  ObjectConfig config() const override { return config_of("SGD", options_); }
+  ObjectConfig config() const override { return config_of("SGD", list, options_); }
   std::vector<Slot> slots() const override {
     if (momentum_ == 0.0F) return {};
     return {{.name = "momentum"}};
@@ -32,5 +37,7 @@ class Descent final : public Optimizer::Rule {
 
 SGD::SGD(const SgdOptions& options, const OptimizerOptions& common)
     : Optimizer(options.learning_rate, std::make_unique<Descent>(options), common) {}
+
+SGD SGD::from_config(const OptimizerConfig& config) { return SGD(rule_options(config, list), config.common); }
 
 }  // namespace lockstep

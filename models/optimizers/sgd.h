@@ -20,6 +20,8 @@ struct SGD : Optimizer {
   explicit SGD(const SgdOptions& options = {}, const OptimizerOptions& common = {});
   /// Of all defaults: SGD({}).
   explicit SGD(Defaults) : SGD() {}
+  /// Of the options of a file.
+  static SGD from_config(const OptimizerConfig& config);
 };
 
 }  // namespace lockstep

@@ -419,7 +419,12 @@ void Optimizer::State::finalize_variable_values() const {
 }
 
 OptimizerConfig Optimizer::State::config() const {
-  return {.rule = rule_->config(), .common = options_, .learning_rate = learning_rate_};
+  OptimizerConfig config{.rule = rule_->config(), .common = options_, .learning_rate = learning_rate_};
+  for (const Rule::Slot& slot : rule_->slots()) {
+    if (!slot.beside_previous) config.slots.emplace_back();
+    config.slots.back().push_back(slot.name);
+  }
+  return config;
 }
 
 OptimizerState Optimizer::State::save() const {

@@ -6,85 +6,14 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/layers/naming.h>
+#include <lockstep/models/losses/loss_config.h>
+#include <lockstep/models/metrics/metric_config.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
-#include <lockstep/models/optimizers/option_lists.h>
-#include <lockstep/models/optimizers/sgd.h>
-#include <lockstep/models/serialization/loss_config.h>
-#include <lockstep/models/serialization/object_json.h>
 
 namespace lockstep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json learning_rate_json(const Optimizer& optimizer, const LearningRate& rate) {
-  const std::optional<ObjectConfig> schedule = schedule_config(rate);
-  // With its module also in a legacy file, as Keras writes it.
-  return schedule ? object_json("keras.optimizers.schedules", *schedule, ConfigForm::keras_3)
-                  : Json(optimizer.learning_rate());
-}
-
-/// Whether Keras takes this value, and means the same as without it.
-bool is_off(const ObjectConfig::Value& value) {
-  return value == ObjectConfig::Value(0.0) || value == ObjectConfig::Value(std::int64_t{0});
-}
-
-Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
-  const OptimizerConfig config = optimizer.config();
-  ObjectConfig object = config.rule;
-  const bool has_decay = object.class_name == "AdamW";  // by itself
-  for (const auto& [key, value] : config_of("", config.common).options)
-    if (!is_off(value) || (has_decay && key == "weight_decay")) object.options.emplace(key, value);
-  if (config.common.gradient_accumulation_steps == 1) object.options.erase("gradient_accumulation_steps");
-  Json json = object_json("keras.optimizers", object, form);
-  json["config"]["name"] = snake_case(object.class_name);
-  json["config"]["learning_rate"] = learning_rate_json(optimizer, config.learning_rate);
-  return json;
-}
-
-LearningRate learning_rate_from_json(const Json& value) {
-  if (value.is_number()) return value.get<double>();
-  return schedule_from_config(object_from_json("schedule", value).object);
-}
-
-/// Takes the learning rate from the options. Keras 2 also called it lr, and had its decay apart.
-LearningRate take_learning_rate(Json& options, LearningRate rate) {
-  for (const char* key : {"lr", "learning_rate"}) {
-    if (options.contains(key)) rate = learning_rate_from_json(options[key]);
-    options.erase(key);
-  }
-  const double decay = options.value("decay", 0.0);
-  options.erase("decay");
-  if (decay == 0) return rate;
-  require<InputError>(!rate.is_schedule(), "the optimizer has a schedule and a decay of {}; it can have one", decay);
-  return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
-}
-
-Optimizer optimizer_from_json(Json json) {
-  OptimizerConfig config;
-  const bool has_options = json.is_object() && json.contains("config") && json["config"].is_object();
-  if (has_options) config.learning_rate = take_learning_rate(json["config"], config.learning_rate);
-  config.rule = object_from_json("optimizer", json).object;
-  constexpr std::string_view registered = "Custom>";  // as TensorFlow 2.11 begins the names of Keras' own
-  if (config.rule.class_name.starts_with(registered)) config.rule.class_name.erase(0, registered.size());
-  for (const char* known : {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Lamb"})  // also "sgd"
-    if (plain_name(known) == plain_name(config.rule.class_name)) config.rule.class_name = known;
-  if (!has_options && config.rule.class_name == "SGD") config.learning_rate = SgdOptions{}.learning_rate;
-  if (config.rule.class_name == "AdamW") config.common.weight_decay = AdamWOptions{}.weight_decay;
-  const ObjectConfig read = config.rule;
-  ObjectOptions object("optimizer", read);
-  list_options(config.common, [&](const char* key, auto& value) {
-    object.take(key, value);
-    config.rule.options.erase(key);
-  });
-  for (const char* key : {"is_legacy_optimizer", "jit_compile"}) config.rule.options.erase(key);
-  try {
-    return optimizer_from_config(config);
-  } catch (const InvalidArgument& error) {
-    fail<InputError>("the optimizer {}: {}", config.rule.class_name, error.what());
-  }
-}
 
 using MetricsOf = std::vector<Metric> OutputTraining::*;
 

@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/layers/keras_names.h>
 #include <lockstep/models/layers/layer_config.h>
 #include <lockstep/models/layers/naming.h>
 
@@ -86,10 +85,8 @@ Json input_config(const Shape& shape, const std::string& name) {
 }
 
 Json layer_config(const LayerImpl& layer, const std::string& name) {
-  LayerConfig config(layer.class_name(), name, layer.trainable(), layer.dtype_policy());
-  layer.describe(config);
   Json result = keras_object("keras.layers", layer.class_name());
-  result["config"] = config.values();
+  result["config"] = written_config(layer, name);
   result["name"] = name;
   result["inbound_nodes"] = Json::array();
   return result;

@@ -2,12 +2,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <lockstep/models/config/object_config.h>
 #include <lockstep/models/graph/nested_model.h>
 
 namespace lockstep {
-
-/// Where Keras' list of a model's layers and its files begin to differ: the legacy files leave modules out.
-enum class ConfigForm { keras_3, legacy_h5 };
 
 /// The model with names that Keras 3 takes: with "_" for each "/", which names of Keras 2 may have, and a number after
 /// them where that name is another's in the same model. In a legacy file a number also follows names that its groups

@@ -23,24 +23,11 @@ const std::string sums = "gradient_accumulator";  // of gradients for an update 
 /// What Keras keeps for each variable: all of a list for one variable after the other, list by list.
 using Layout = std::vector<std::vector<std::string>>;
 
-bool is_on(const ObjectConfig& rule, const char* key) {
-  const auto found = rule.options.find(key);
-  if (found == rule.options.end()) return false;
-  const auto* number = std::get_if<double>(&found->second);
-  return number != nullptr ? static_cast<float>(*number) != 0 : found->second == ObjectConfig::Value(true);
-}
-
 Layout layout_of(const OptimizerConfig& config) {
   Layout layout;
   if (config.common.use_ema) layout.push_back({average});
   if (config.common.gradient_accumulation_steps > 1) layout.push_back({sums});
-  const std::string& name = config.rule.class_name;
-  if (name == "Adam" || name == "AdamW" || name == "Lamb") layout.push_back({"momentum", "velocity"});
-  if (name == "RMSprop") layout.push_back({"velocity"});
-  if (name == "Adagrad") layout.push_back({"accumulator"});
-  if ((name == "RMSprop" || name == "SGD") && is_on(config.rule, "momentum")) layout.push_back({"momentum"});
-  if (is_on(config.rule, "amsgrad")) layout.push_back({"velocity_hat"});
-  if (is_on(config.rule, "centered")) layout.push_back({"average_gradient"});
+  layout.insert(layout.end(), config.slots.begin(), config.slots.end());
   return layout;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
@@ -131,8 +133,7 @@ void warn_of_missing_from_logits(const std::vector<CompiledOutput>& outputs, con
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::optional<ObjectConfig> config = outputs[i].loss ? outputs[i].loss->config() : std::nullopt;
     if (!config || y_preds[i].elements() == 0) continue;
-    const auto from_logits = config->options.find("from_logits");
-    if (from_logits == config->options.end() || from_logits->second != ObjectConfig::Value(false)) continue;
+    if (config->options->value("from_logits", true)) continue;
     const std::vector<float> values = as_f32(y_preds[i]).to_vector<float>();
     const auto [least, most] = std::ranges::minmax(values);
     constexpr float rounding = 1e-3F;

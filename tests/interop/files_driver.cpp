@@ -193,7 +193,9 @@ void run(std::span<const std::string> words) {
   } else if (words[0] == "start" && words.size() == 4) {
     const MirroredStrategy strategy(logical_cpus(2));
     Model model = strategy.scope([] { return branches(); });
-    model.compile(make_optimizer(words[1]), Huber(0.5), {MeanMetricWrapper(MeanAbsoluteError()), Accuracy()});
+    model.compile(
+        make_optimizer(words[1]), Huber(0.5),
+        {MeanMetricWrapper(MeanAbsoluteError()), Accuracy(), BinaryAccuracy(0.25), TopKCategoricalAccuracy(2)});
     train(model, words[3]);
     save_model(model, words[2]);
   } else if (words[0] == "go_on") {

@@ -5,10 +5,12 @@ usage: training_interop.py --driver FILES_DRIVER
 """
 
 import argparse
+import json
 import os
 import pathlib
 import subprocess
 import tempfile
+import zipfile
 
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -84,9 +86,30 @@ def flat_weights(model):
     return sorted((np.asarray(v.value) for v in model.weights), key=lambda value: (value.shape, value.tolist()))
 
 
+def has(theirs, ours):
+    """Whether all options that lockstep says are Keras' too."""
+    if isinstance(ours, dict):
+        return all(key in theirs and has(theirs[key], value) for key, value in ours.items())
+    return ours == theirs if isinstance(ours, (str, type(None))) else np.isclose(theirs, ours, rtol=1e-7)
+
+
+def check_configs(path, model):
+    """What lockstep writes of optimizer, loss and metrics, which is their get_config, is what Keras' get_config has. A Huber
+    of Keras does not say its delta."""
+    written = json.loads(zipfile.ZipFile(path).read("config.json"))["compile_config"]
+    del written["loss"]["config"]["delta"]
+    metrics = [metric for metric in written["metrics"] if isinstance(metric, dict)]
+    theirs = [model.optimizer, model.loss, *map(keras.metrics.deserialize, metrics)]
+    for ours, their in zip([written["optimizer"], written["loss"], *metrics], theirs, strict=True):
+        config = json.loads(json.dumps(their.get_config()))
+        assert has(config, ours["config"]), f"{ours['class_name']}: lockstep has {ours['config']}, Keras {config}"
+
+
 def check_ours(lockstep, name, path, x, y):
     lockstep("start", name, path, path.parent)
     theirs = open_compiled(path)
+    if path.suffix == ".keras":
+        check_configs(path, theirs)
     assert theirs.optimizer.iterations == STEPS // (theirs.optimizer.gradient_accumulation_steps or 1)
     assert type(theirs.optimizer) is type(OPTIMIZERS[name]())
     assert theirs.loss.get_config()["name"] == "huber_loss"

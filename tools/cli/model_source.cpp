@@ -7,10 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/models/losses/loss_config.h>
 #include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/metrics/metric_config.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/loss_config.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/runtime/core/logging.h>
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <nlohmann/json.hpp>
+
 #include <lockstep/models/optimizers/adagrad.h>
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/lamb.h>
@@ -77,13 +79,14 @@ Optimizer UpdateOptions::changed(const Optimizer& saved) const {
     config.common.global_clipnorm = *clip_norm;
   }
   if (momentum) {
-    const auto saved_momentum = config.rule.options.find("momentum");
-    require(saved_momentum != config.rule.options.end(),
-            "--momentum belongs to sgd and rmsprop, the model's optimizer is {}", config.rule.class_name);
-    require(state.steps == 0 || (*momentum == 0) == (saved_momentum->second == ObjectConfig::Value(0.0)),
+    nlohmann::ordered_json options = *config.rule.options;
+    require(options.contains("momentum"), "--momentum belongs to sgd and rmsprop, the model's optimizer is {}",
+            config.rule.class_name);
+    require(state.steps == 0 || (*momentum == 0) == (options["momentum"] == 0),
             "--momentum {}: does not fit the state of the model's optimizer; with --optimizer it starts anew",
             *momentum);
-    config.rule.set("momentum", *momentum);
+    options["momentum"] = *momentum;
+    config.rule.options = ObjectConfig::copy_of(options);
   }
   const Optimizer made = optimizer_from_config(config);
   made.load_state(state);

@@ -23,11 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json config_of(const Layer& layer) {
-  LayerConfig config(layer.impl().class_name(), layer.name(), layer.impl().trainable(), layer.impl().dtype_policy());
-  layer.impl().describe(config);
-  return config.values();
-}
+Json config_of(const Layer& layer) { return Json::parse(layer.get_config()); }
 
 Layer layer_of(std::string_view class_name, const Json& values, int input_rank = 4) {
   LayerConfig config(class_name, values, input_rank);

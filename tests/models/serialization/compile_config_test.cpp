@@ -100,6 +100,8 @@ TEST_P(CompileConfigs, NameWhatIsTheProgramsOwn) {
   EXPECT_EQ(again.optimizer.learning_rate(), 0.25);
   EXPECT_ERROR(InputError, "the metric 'measured' is none of Keras' that this project has",
                read(config, {.losses = {loss}}));
+  EXPECT_ERROR(Unsupported, "the loss 'mine' is none of Keras'", loss.get_config());
+  EXPECT_ERROR(Unsupported, "the metric 'measured' is none of Keras'", metric.get_config());
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, CompileConfigs, testing::Values(ConfigForm::keras_3, ConfigForm::legacy_h5));
@@ -114,7 +116,11 @@ TEST(CompileConfig, IsWhatKerasWrites) {
   for (const char* key : {"module", "class_name", "registered_name"})
     EXPECT_EQ(config["optimizer"][key], optimizer[key]);
   EXPECT_EQ(nlohmann::json(config["optimizer"]["config"]), nlohmann::json(optimizer["config"]));
+  EXPECT_EQ(Json::parse(AdamW({.learning_rate = 0.5, .weight_decay = 0}, {.clipnorm = 2}).get_config()),
+            config["optimizer"]["config"]);
   EXPECT_EQ(config["loss"]["class_name"], "BinaryCrossentropy");
+  EXPECT_EQ(Json::parse(BinaryCrossentropy().get_config()), config["loss"]["config"]);
+  EXPECT_EQ(BinaryAccuracy(0.25).get_config(), R"({"threshold":0.25,"name":"binary_accuracy"})");
   EXPECT_EQ(config["metrics"], Json::parse(R"(["accuracy"])"));
   EXPECT_TRUE(config["weighted_metrics"].is_null());
 }
@@ -125,7 +131,7 @@ TEST(CompileConfig, IsReadAsKeras2WroteIt) {
                        "amsgrad": false, "name": "Adam"}})",
                    R"({"end": "mse"})", R"([["mae", "acc"]])"));
   EXPECT_EQ(compiled.optimizer.learning_rate(), 0.5);
-  EXPECT_EQ(std::get<double>(compiled.optimizer.config().rule.options.at("beta_1")), 0.75);
+  EXPECT_EQ(compiled.optimizer.config().rule.options->at("beta_1"), 0.75);
   EXPECT_EQ(compiled.outputs.at(0).loss.value().name(), "mean_squared_error");
   const std::vector<Metric>& metrics = compiled.outputs.at(0).metrics;
   ASSERT_EQ(metrics.size(), 2U);
@@ -198,13 +204,13 @@ TEST(CompileConfig, IsReadWithoutWhatIsUnknown) {
 }
 
 TEST(CompileConfig, SaysWhatIsWrong) {
-  EXPECT_ERROR(InputError, "the optimizer is of class Nadam; known are SGD, Adam",
+  EXPECT_ERROR(InputError, "the optimizer is of class Nadam; known are Adagrad, Adam, AdamW, Lamb, RMSprop, SGD",
                read(keras_2(R"({"class_name": "Nadam", "config": {}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer has a schedule and a decay of 0.5; it can have one",
                read(keras_2(R"({"class_name": "SGD", "config": {"decay": 0.5, "learning_rate": {"class_name":
                    "PolynomialDecay", "config": {"initial_learning_rate": 1, "decay_steps": 3}}}})",
                             R"("mse")")));
-  EXPECT_ERROR(InputError, "the optimizer SGD: momentum cannot be high; it must be a number",
+  EXPECT_ERROR(InputError, "the optimizer SGD: momentum cannot be \"high\"; it must be a number",
                read(keras_2(R"({"class_name": "SGD", "config": {"momentum": "high"}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the optimizer SGD: the momentum of SGD must lie in [0, 1], got 2",
                read(keras_2(R"({"class_name": "SGD", "config": {"momentum": 2}})", R"("mse")")));
@@ -213,7 +219,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
       read(keras_2(R"({"class_name": "SGD", "config": {"learning_rate": {"class_name": "Mine"}}})", R"("mse")")));
   EXPECT_ERROR(InputError, "the loss 'Dice' is none of Keras' that this project has (bce, ",
                read(keras_2(sgd, R"({"class_name": "Dice", "config": {}})")));
-  EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be sum; it must be sum_over_batch_size",
+  EXPECT_ERROR(InputError, "the loss MeanSquaredError: reduction cannot be \"sum\"; it must be \"sum_over_batch_size\"",
                read(keras_2(sgd, R"({"class_name": "MeanSquaredError", "config": {"reduction": "sum"}})")));
   EXPECT_ERROR(InputError, "the metric 'F1Score' is none of Keras'",
                read(keras_2(sgd, R"("mse")", R"([{"class_name": "F1Score", "config": {}}])")));

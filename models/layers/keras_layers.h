@@ -1,0 +1,48 @@
+#pragma once
+
+#include <tuple>
+
+#include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/layers/activation.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/conv.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
+#include <lockstep/models/layers/embedding.h>
+#include <lockstep/models/layers/flatten.h>
+#include <lockstep/models/layers/gru.h>
+#include <lockstep/models/layers/layer_normalization.h>
+#include <lockstep/models/layers/lstm.h>
+#include <lockstep/models/layers/merge.h>
+#include <lockstep/models/layers/pooling.h>
+#include <lockstep/models/layers/reshape.h>
+
+namespace lockstep {
+
+/// Every layer that a file of a whole model can hold, by Keras' name of its class.
+inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activation"),
+                                         keras_class<Add>("Add"),
+                                         keras_class<AveragePooling2D>("AveragePooling2D"),
+                                         keras_class<BatchNormalization>("BatchNormalization"),
+                                         keras_class<Concatenate>("Concatenate"),
+                                         keras_class<Conv2D>("Conv2D"),
+                                         keras_class<Dense>("Dense"),
+                                         keras_class<DepthwiseConv2D>("DepthwiseConv2D"),
+                                         keras_class<Dropout>("Dropout"),
+                                         keras_class<ELU>("ELU"),
+                                         keras_class<Embedding>("Embedding"),
+                                         keras_class<Flatten>("Flatten"),
+                                         keras_class<GRU>("GRU"),
+                                         keras_class<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
+                                         keras_class<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+                                         keras_class<LSTM>("LSTM"),
+                                         keras_class<LayerNormalization>("LayerNormalization"),
+                                         keras_class<LeakyReLU>("LeakyReLU"),
+                                         keras_class<MaxPooling2D>("MaxPooling2D"),
+                                         keras_class<ReLU>("ReLU"),
+                                         keras_class<Reshape>("Reshape"),
+                                         keras_class<SeparableConv2D>("SeparableConv2D"),
+                                         keras_class<Softmax>("Softmax"),
+                                         keras_class<ZeroPadding2D>("ZeroPadding2D")};
+
+}  // namespace lockstep

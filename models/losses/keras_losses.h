@@ -1,0 +1,25 @@
+#pragma once
+
+#include <tuple>
+
+#include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/losses/loss.h>
+#include <lockstep/models/losses/regression.h>
+
+namespace lockstep {
+
+/// Every loss of Keras that this project has, under the names of its class and functions as plain_name gives them.
+inline constexpr std::tuple keras_losses{
+    keras_class<MeanSquaredError>("meansquarederror", "mse"),
+    keras_class<MeanAbsoluteError>("meanabsoluteerror", "mae"),
+    keras_class<MeanAbsolutePercentageError>("meanabsolutepercentageerror", "mape"),
+    keras_class<MeanSquaredLogarithmicError>("meansquaredlogarithmicerror", "msle"),
+    keras_class<Huber>("huber", "huberloss"),
+    keras_class<LogCosh>("logcosh"),
+    keras_class<Poisson>("poisson"),
+    keras_class<KLDivergence>("kldivergence", "kld", "kullbackleiblerdivergence"),
+    keras_class<SparseCategoricalCrossentropy>("sparsecategoricalcrossentropy"),
+    keras_class<CategoricalCrossentropy>("categoricalcrossentropy"),
+    keras_class<BinaryCrossentropy>("binarycrossentropy", "bce")};
+
+}  // namespace lockstep

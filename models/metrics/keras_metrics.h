@@ -1,0 +1,22 @@
+#pragma once
+
+#include <tuple>
+
+#include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/metrics/accuracy.h>
+#include <lockstep/models/metrics/confusion.h>
+
+namespace lockstep {
+
+/// Every metric of Keras that this project has but for the losses, under its names as plain_name gives them.
+inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc"),
+                                          keras_class<BinaryAccuracy>("binaryaccuracy"),
+                                          keras_class<CategoricalAccuracy>("categoricalaccuracy"),
+                                          keras_class<SparseCategoricalAccuracy>("sparsecategoricalaccuracy"),
+                                          keras_class<TopKCategoricalAccuracy>("topkcategoricalaccuracy"),
+                                          keras_class<SparseTopKCategoricalAccuracy>("sparsetopkcategoricalaccuracy"),
+                                          keras_class<Precision>("precision"),
+                                          keras_class<Recall>("recall"),
+                                          keras_class<AUC>("auc")};
+
+}  // namespace lockstep

@@ -1,0 +1,57 @@
+#include "lockstep/models/metrics/metric_config.h"
+
+#include <nlohmann/json.hpp>
+
+#include <lockstep/models/losses/loss_config.h>
+#include <lockstep/models/metrics/keras_metrics.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Makers<Metric, OptionVisitor>& makers() {
+  static const auto table = makers_of<Metric, OptionVisitor>(keras_metrics);
+  return table;
+}
+
+Json options_json(const Metric& metric, ConfigForm form) {
+  Json json = object_json("keras.metrics", *metric.config(), form);
+  json["config"]["name"] = metric.name();
+  return json;
+}
+
+}  // namespace
+
+Json metric_json(const Metric& metric, ConfigForm form) {
+  if (!metric.config()) return function_json(metric.name(), form);
+  // Keras finds out which accuracy is meant, which it does for the name alone.
+  if (metric.config()->class_name == "accuracy") return metric.name() == "acc" ? "acc" : "accuracy";
+  return options_json(metric, form);
+}
+
+std::string Metric::get_config() const {
+  require<Unsupported>(rule_.config.has_value(), "the metric '{}' is none of Keras', which alone have a config", name_);
+  return options_json(*this, ConfigForm::keras_3)["config"].dump();
+}
+
+Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
+  NamedObject read = object_from_json("metric", value);
+  // TensorFlow's Keras 2 says which function it is the mean of.
+  if (const Json function = read.object.options->value("fn", Json());
+      read.object.class_name == "MeanMetricWrapper" && function.is_string())
+    read.object.class_name = function.get<std::string>();
+  if (const Metric* found = find_own(own, read)) return *found;
+  const std::string name = plain_name(read.object.class_name);
+  const auto loss = loss_makers().find(name == "logcosherror" ? "logcosh" : name);
+  const auto maker = makers().find(name);
+  require<InputError>(maker != makers().end() || loss != loss_makers().end(),
+                      "the metric '{}' is none of Keras' that this project has ({}, and the losses {}), and none of "
+                      "this name is given",
+                      read.object.class_name, names_of(makers()), names_of(loss_makers()));
+  const Metric metric = maker != makers().end() ? make_from(maker->second, "metric", read.object)
+                                                : MeanMetricWrapper(make_from(loss->second, "metric", read.object));
+  return read.name.empty() ? metric : metric.with_name(read.name);
+}
+
+}  // namespace lockstep

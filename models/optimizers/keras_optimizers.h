@@ -1,0 +1,19 @@
+#pragma once
+
+#include <tuple>
+
+#include <lockstep/models/config/keras_class.h>
+#include <lockstep/models/optimizers/adagrad.h>
+#include <lockstep/models/optimizers/adam.h>
+#include <lockstep/models/optimizers/lamb.h>
+#include <lockstep/models/optimizers/rmsprop.h>
+#include <lockstep/models/optimizers/sgd.h>
+
+namespace lockstep {
+
+/// Every optimizer of Keras that this project has.
+inline constexpr std::tuple keras_optimizers{keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),
+                                             keras_class<AdamW>("AdamW"),     keras_class<RMSprop>("RMSprop"),
+                                             keras_class<Adagrad>("Adagrad"), keras_class<Lamb>("Lamb")};
+
+}  // namespace lockstep

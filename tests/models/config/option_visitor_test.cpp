@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <support/expect_error.h>
+
+#include <lockstep/models/config/option_visitor.h>
+#include <lockstep/runtime/core/error.h>
+
+namespace lockstep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+enum class Sense { up, down };
+
+struct Options {
+  bool flag = false;
+  int count = 1;
+  std::int64_t steps = std::int64_t{1} << 40;
+  double rate = 0.5;
+  std::optional<double> limit{};
+  std::string text = "a";
+  std::vector<std::int64_t> axes{3};
+  std::vector<double> thresholds{};
+  Sense mode = Sense::up;
+};
+
+void list(OptionVisitor& visitor, Options& options) {
+  visitor.option("flag", options.flag);
+  visitor.option("count", options.count);
+  visitor.option("steps", options.steps);
+  visitor.option("rate", options.rate);
+  visitor.option("limit", options.limit);
+  visitor.option("text", options.text);
+  visitor.one_or_more("axes", options.axes);
+  visitor.option_if_any("thresholds", options.thresholds);
+  visitor.choice("mode", options.mode, {{"up", Sense::up}, {"down", Sense::down}});
+  visitor.fixed("kind", "plain");
+}
+
+Json written(Options options) {
+  OptionVisitor visitor("the object");
+  list(visitor, options);
+  return visitor.values();
+}
+
+Options read(const Json& values) {
+  OptionVisitor visitor("the object", values);
+  return read_options<Options>(visitor, list);
+}
+
+TEST(OptionVisitor, WritesAndReadsTheSameOptions) {
+  const Json plain = Json::parse(R"({"flag": false, "count": 1, "steps": 1099511627776, "rate": 0.5, "text": "a",
+      "axes": 3, "mode": "up", "kind": "plain"})");
+  EXPECT_EQ(written({}), plain);
+  const Json unusual = Json::parse(R"({"flag": true, "count": -2, "steps": 3, "rate": 2.0, "limit": 0.25, "text": "b",
+      "axes": [0, 1], "thresholds": [0.5], "mode": "down", "kind": "plain"})");
+  EXPECT_EQ(written(read(unusual)), unusual);
+  EXPECT_EQ(written(read(Json::object())), plain);
+}
+
+TEST(OptionVisitor, ReadsOtherFormsOfOneValue) {
+  EXPECT_EQ(read({{"count", 10.0}}).count, 10);
+  EXPECT_EQ(read({{"rate", 2}}).rate, 2);
+  EXPECT_EQ(read({{"rate", {0.25}}}).rate, 0.25);
+  EXPECT_EQ(read({{"unknown", false}, {"other", nullptr}, {"more", 0}}).count, 1);
+}
+
+TEST(OptionVisitor, SaysWhatWouldBeRight) {
+  const auto refused = [](const char* values, const char* message) {
+    EXPECT_ERROR(InputError, message, read(Json::parse(values)));
+  };
+  refused(R"({"flag": 1})", "the object: flag cannot be 1; it must be true or false");
+  refused(R"({"count": 3000000000})", "the object: count cannot be 3000000000; it must be a whole number of 32 bits");
+  refused(R"({"steps": 0.5})", "the object: steps cannot be 0.5; it must be a whole number");
+  refused(R"({"rate": "high"})", "the object: rate cannot be \"high\"; it must be a number");
+  refused(R"({"limit": null})", "the object: limit cannot be null; it must be a number");
+  refused(R"({"text": 1})", "the object: text cannot be 1; it must be text");
+  refused(R"({"axes": [0.5]})", "the object: axes cannot be [0.5]; it must be a whole number, or a list of them");
+  refused(R"({"thresholds": 1})", "the object: thresholds cannot be 1; it must be a list of numbers");
+  refused(R"({"mode": "left"})", "the object: mode cannot be \"left\"; it must be \"up\" or \"down\"");
+  refused(R"({"kind": "rare"})", "the object: kind cannot be \"rare\"; it must be \"plain\"");
+  refused(R"({"unknown": 2})", "the object: unknown cannot be 2; it must be left out: it is unknown here");
+}
+
+}  // namespace
+}  // namespace lockstep
