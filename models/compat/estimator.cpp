@@ -48,11 +48,11 @@ Batch join(const std::vector<Batch>& batches) {
 }
 
 /// Up to `replicas` batches of a pass as one.
-Generator in_groups(const Dataset& batches, std::uint64_t epoch, int replicas) {
-  return [pass = std::make_shared<DatasetIterator>(batches.epoch(epoch)), replicas]() -> std::optional<Batch> {
+DatasetIterator in_groups(const Dataset& batches, std::uint64_t epoch, int replicas) {
+  return [pass = batches.epoch(epoch), replicas]() mutable -> std::optional<Batch> {
     std::vector<Batch> group;
     while (static_cast<int>(group.size()) < replicas) {
-      std::optional<Batch> batch = pass->next();
+      std::optional<Batch> batch = pass.next();
       if (!batch) break;
       group.push_back(*std::move(batch));
     }

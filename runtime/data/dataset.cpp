@@ -15,33 +15,18 @@ void check_source(const Tensor& tensor, const char* which) {
           "{} of a data set must be dense and in host memory, got {}", which, tensor);
 }
 
-}  // namespace
+class Pass {
+ public:
+  Pass(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch)
+      : stage_(std::move(stage)), cursor_(stage_->open(epoch)) {}
+  std::optional<Example> operator()() { return cursor_->next(); }
 
-/// The cursor goes before the stages that it reads from.
-struct DatasetIterator::Pass {
-  std::shared_ptr<const detail::Stage> stage;
-  std::unique_ptr<detail::Cursor> cursor;
+ private:
+  std::shared_ptr<const detail::Stage> stage_;
+  std::unique_ptr<detail::Cursor> cursor_;  ///< goes before the stages that it reads from
 };
 
-void DatasetIterator::DeletePass::operator()(Pass* pass) const noexcept { delete pass; }
-
-DatasetIterator::DatasetIterator(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch) {
-  std::unique_ptr<detail::Cursor> cursor = stage->open(epoch);
-  pass_.reset(new Pass{std::move(stage), std::move(cursor)});
-}
-
-std::optional<Example> DatasetIterator::next() {
-  if (!pass_) return std::nullopt;
-  std::optional<Example> element;
-  try {
-    element = pass_->cursor->next();
-  } catch (...) {
-    pass_.reset();
-    throw;
-  }
-  if (!element) pass_.reset();
-  return element;
-}
+}  // namespace
 
 std::vector<Tensor> Example::inputs() const {
   std::vector<Tensor> all{x};
@@ -116,7 +101,7 @@ Dataset Dataset::from_rows(std::function<Batch(std::int64_t, std::int64_t)> read
   return Dataset(detail::make_row_source(std::move(read), rows));
 }
 
-Dataset Dataset::from_generator(std::function<Generator(std::uint64_t)> make, std::optional<std::int64_t> size) {
+Dataset Dataset::from_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size) {
   require(make != nullptr, "from_generator() needs a function that makes a generator");
   require(size.value_or(0) >= 0, "from_generator() needs a size of at least 0, got {}", size.value_or(0));
   return Dataset(detail::make_generator(std::move(make), size));
@@ -195,6 +180,6 @@ std::optional<Dataset> Dataset::rows_of_batches(const RowWindow& window) const {
 
 std::optional<std::int64_t> Dataset::batch_rows(std::int64_t number) const { return stage_->batch_rows(number); }
 
-DatasetIterator Dataset::epoch(std::uint64_t number) const { return DatasetIterator(stage_.shared(), number); }
+DatasetIterator Dataset::epoch(std::uint64_t number) const { return Pass(stage_.shared(), number); }
 
 }  // namespace lockstep

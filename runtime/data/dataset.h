@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include <lockstep/runtime/core/elements.h>
 #include <lockstep/runtime/core/handle.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -48,8 +48,8 @@ struct ElementId {
   std::int64_t number = 0;  ///< from 0, in the order of the pass
 };
 
-/// One pass of a generator: the next element, nothing at the end. Called by one thread at a time.
-using Generator = std::function<std::optional<Example>()>;
+/// One pass over a Dataset. Keeps alive what it reads from; a pass may be dropped at any element.
+using DatasetIterator = Elements<Example>;
 
 /// A function of a batch, or of one element, that makes each row from the same row alone: of a part of the rows it
 /// makes that part of the result, with the same bits. Where several workers share batches, each one then transforms its
@@ -87,52 +87,8 @@ struct ShuffleOptions {
 };
 
 namespace detail {
-class Cursor;
 class Stage;
-}  // namespace detail
-
-/// One pass over a Dataset. For one thread. Keeps alive what it reads from; a pass may be dropped at any element.
-class DatasetIterator {
- public:
-  /// The next element; nothing at the end. Throws what a stage throws, and is at its end then.
-  std::optional<Example> next();
-
-  class Element;
-  /// For range-for: the elements that `next` would give from here on.
-  Element begin();
-  /// What an Element is equal to once the pass is at its end.
-  std::default_sentinel_t end() const { return {}; }
-
- private:
-  friend class Dataset;
-  explicit DatasetIterator(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch);
-
-  struct Pass;
-  struct DeletePass {
-    void operator()(Pass* pass) const noexcept;
-  };
-  std::unique_ptr<Pass, DeletePass> pass_;  ///< null at the end
-};
-
-/// An input iterator for range-for.
-class DatasetIterator::Element {
- public:
-  /// Stands at what `pass.next()` gives.
-  explicit Element(DatasetIterator& pass) : pass_(&pass), value_(pass.next()) {}
-  /// The element, until this moves on. Precondition: not at the end.
-  const Example& operator*() const { return *value_; }
-  /// Moves on. Throws as DatasetIterator::next.
-  Element& operator++() {
-    value_ = pass_->next();
-    return *this;
-  }
-  /// Whether it is at the end.
-  friend bool operator==(const Element& element, std::default_sentinel_t) { return !element.value_; }
-
- private:
-  DatasetIterator* pass_;
-  std::optional<Example> value_;
-};
+}
 
 /// A recipe for a sequence of examples, with the stages of tf.data. A value: cheap to copy, never changed; each method
 /// gives a new one. Nothing runs before `epoch` is called. Elements are in host memory, and may share it with their
@@ -155,11 +111,12 @@ class Dataset {
   /// InvalidArgument for no function and for rows < 0; when read, for another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
-  /// What generators made by `make`, one for each pass, give; fit_generator's use. `make` gets the pass's number. With
-  /// a `size` each pass has so many elements, also of a generator that never ends; without one, size() says nothing. A
-  /// generator must not change an element that it gave. What it throws reaches the reader as map's errors do, and an
+  /// The elements of generators that `make` makes, one for each pass, of whose number it is a function; fit_generator's
+  /// use. A generator is a function that gives the next element, nothing at the end, or a pass over another set. With
+  /// a `size` each pass has that many elements, also of a generator that never ends; without one, size() says nothing.
+  /// A generator must not change an element that it gave. What it throws reaches the reader as map's errors do, and an
   /// InputError when it ends before `size`. Throws InvalidArgument for no function and for size < 0.
-  static Dataset from_generator(std::function<Generator(std::uint64_t epoch)> make,
+  static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
   /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
@@ -202,7 +159,8 @@ class Dataset {
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Rows of batch `number` of a pass that has so many. Nothing where rows_of_batches gives nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
-  /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order.
+  /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order. `next` throws what
+  /// a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 
  private:
@@ -220,7 +178,5 @@ Example Example::each(const Part& part) const {
   for (const Tensor& tensor : more_y) result.more_y.push_back(of(tensor));
   return result;
 }
-
-inline DatasetIterator::Element DatasetIterator::begin() { return Element(*this); }
 
 }  // namespace lockstep

@@ -9,12 +9,11 @@ namespace {
 class PrefetchCursor final : public Cursor {
  public:
   PrefetchCursor(std::unique_ptr<Cursor> input, std::int64_t count)
-      : input_(std::move(input)), ahead_(count, [this] { return input_->next(); }) {}
+      : ahead_(count, [input = std::move(input)] { return input->next(); }) {}
 
   std::optional<Example> next() override { return ahead_.next(); }
 
  private:
-  std::unique_ptr<Cursor> input_;
   BackgroundQueue<Example> ahead_;
 };
 

@@ -65,7 +65,7 @@ using StagePtr = std::shared_ptr<const Stage>;
 // One for each method of Dataset; arguments are checked there.
 StagePtr make_tensor_source(const Example& set);
 StagePtr make_row_source(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows);
-StagePtr make_generator(std::function<Generator(std::uint64_t)> make, std::optional<std::int64_t> size);
+StagePtr make_generator(std::function<DatasetIterator(std::uint64_t)> make, std::optional<std::int64_t> size);
 /// `by_row`: of batches, each row is made from the same row alone.
 StagePtr make_map(StagePtr input, std::function<Example(const Example&, const ElementId&)> transform, bool by_row);
 StagePtr make_shuffle(StagePtr input, const ShuffleOptions& options);

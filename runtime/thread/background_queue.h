@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include <lockstep/runtime/core/elements.h>
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/thread/parallel.h>
 #include <lockstep/runtime/thread/wait_timer.h>
@@ -22,16 +22,14 @@ namespace lockstep {
 template <class T>
 class BackgroundQueue {
  public:
-  /// Gives nothing at the end; what it throws is its end, too.
-  using Make = std::function<std::optional<T>()>;
-
   /// Keeps up to `capacity` >= 1 values, besides the one in hand.
-  BackgroundQueue(std::int64_t capacity, Make make)
+  BackgroundQueue(std::int64_t capacity, Elements<T> values)
       : capacity_(static_cast<std::size_t>(capacity)),
-        make_(std::move(make)),
+        values_(std::move(values)),
         thread_([this, context = current_context()](const std::stop_token& stop) { produce(stop, context); }) {}
 
-  /// The next value; nothing at the end, however often asked. Throws what `make` threw, once, after the values before.
+  /// The next value; nothing at the end, however often asked. Throws what making one threw, once, after the values
+  /// before.
   std::optional<T> next() {
     const WaitTimer timer;
     std::unique_lock lock(mutex_);
@@ -66,7 +64,7 @@ class BackgroundQueue {
 
   /// False when there is nothing more to be made.
   bool produce_one(const std::stop_token& stop) {
-    std::optional<T> value = make_();
+    std::optional<T> value = values_.next();
     if (!value) return false;
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [&] { return queue_.size() < capacity_; })) return false;
@@ -77,7 +75,7 @@ class BackgroundQueue {
   }
 
   std::size_t capacity_;
-  Make make_;
+  Elements<T> values_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<T> queue_;

@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-using NextBatch = DistributionRecipe::NextBatch;
+using DistributedBatches = Elements<DistributedBatch>;
 
 void check_buffer(std::int64_t size) {
   require(size >= 0, "per_replica_buffer_size must not be negative, got {}", size);
@@ -25,40 +25,35 @@ void warn_of_dropped(std::int64_t rows) {
 }
 
 /// Cuts the batches of a pass over global batches.
-NextBatch split(const Dataset& batches, std::uint64_t epoch, const LocalReplicas& replicas,
-                const std::vector<double>& shares) {
-  return [pass = std::make_shared<DatasetIterator>(batches.epoch(epoch)), replicas,
-          shares]() -> std::optional<DistributedBatch> {
-    const std::optional<Batch> global = pass->next();
+DistributedBatches split(const Dataset& batches, std::uint64_t epoch, const LocalReplicas& replicas,
+                         const std::vector<double>& shares) {
+  return [pass = batches.epoch(epoch), replicas, shares]() mutable -> std::optional<DistributedBatch> {
+    const std::optional<Batch> global = pass.next();
     if (!global) return std::nullopt;
     return DistributedBatch(*global, replicas, shares);
   };
 }
 
 /// Cuts the batches of a pass of which this worker has local_rows.
-NextBatch split_own(const Dataset& own_rows, std::uint64_t epoch, const LocalReplicas& replicas,
-                    const std::vector<double>& shares) {
-  struct Pass {
-    DatasetIterator batches;
-    std::int64_t number = 0;  // of the next batch
-  };
-  return [pass = std::make_shared<Pass>(Pass{own_rows.epoch(epoch)}), own_rows, replicas,
-          shares]() -> std::optional<DistributedBatch> {
-    const std::optional<Batch> own = pass->batches.next();
+DistributedBatches split_own(const Dataset& own_rows, std::uint64_t epoch, const LocalReplicas& replicas,
+                             const std::vector<double>& shares) {
+  return [pass = own_rows.epoch(epoch), number = std::int64_t{0}, own_rows, replicas,
+          shares]() mutable -> std::optional<DistributedBatch> {
+    const std::optional<Batch> own = pass.next();
     if (!own) return std::nullopt;
-    return DistributedBatch(*own, own_rows.batch_rows(pass->number++).value(), replicas, shares);
+    return DistributedBatch(*own, own_rows.batch_rows(number++).value(), replicas, shares);
   };
 }
 
 /// Gives each replica the next batch: of its own set, or in turn of the one that there is. No batch is lost when there
 /// are fewer than replicas at the end.
-NextBatch deal(const std::vector<Dataset>& sets, std::uint64_t epoch, int replicas) {
-  const auto passes = std::make_shared<std::vector<DatasetIterator>>();
-  for (const Dataset& set : sets) passes->push_back(set.epoch(epoch));
-  return [passes, replicas]() -> std::optional<DistributedBatch> {
+DistributedBatches deal(const std::vector<Dataset>& sets, std::uint64_t epoch, int replicas) {
+  std::vector<DatasetIterator> passes;
+  for (const Dataset& set : sets) passes.push_back(set.epoch(epoch));
+  return [passes = std::move(passes), replicas]() mutable -> std::optional<DistributedBatch> {
     std::vector<std::optional<Batch>> parts;
     for (int replica = 0; replica < replicas; ++replica)
-      parts.push_back((*passes)[static_cast<std::size_t>(replica) % passes->size()].next());
+      parts.push_back(passes[static_cast<std::size_t>(replica) % passes.size()].next());
     if (std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }))
       return std::nullopt;
     return DistributedBatch(parts);
@@ -79,13 +74,13 @@ std::optional<std::int64_t> steps_of(const std::vector<Dataset>& sets, int repli
 
 }  // namespace
 
-DistributedIterator::DistributedIterator(std::shared_ptr<const DistributionRecipe> recipe, std::uint64_t epoch)
-    : recipe_(std::move(recipe)), cache_(recipe_->cache_on_devices ? std::make_shared<Cache>() : nullptr) {
+DistributedIterator::DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch)
+    : spec_(std::move(spec)), cache_(spec_->cache_on_devices ? std::make_shared<Cache>() : nullptr) {
   begin_epoch(epoch);
 }
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
-  pass_ = nullptr;  // the old pass makes room for the new one
+  pass_ = {};  // the old pass makes room for the new one
   if (cache_ && cache_->complete) {
     pass_ = [cache = cache_, next = std::size_t{0}]() mutable -> std::optional<DistributedBatch> {
       if (next == cache->batches.size()) return std::nullopt;
@@ -96,8 +91,8 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
   pass_ = open(number);
   if (!cache_) return;
   cache_->batches.clear();
-  pass_ = [next = std::move(pass_), cache = cache_] {
-    std::optional<DistributedBatch> batch = next();
+  pass_ = [pass = std::move(pass_), cache = cache_]() mutable {
+    std::optional<DistributedBatch> batch = pass.next();
     if (batch)
       cache->batches.push_back(*batch);
     else
@@ -106,18 +101,18 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
   };
 }
 
-DistributionRecipe::NextBatch DistributedIterator::open(std::uint64_t number) const {
+DistributedBatches DistributedIterator::open(std::uint64_t number) const {
   ExecutionContext context = current_context();
-  context.ahead_threads = input_threads(recipe_->devices, cores_of_process());
+  context.ahead_threads = input_threads(spec_->devices, cores_of_process());
   const ContextScope here(context);  // of the pass, and of what the data set itself makes ahead
-  NextBatch pass = [next = recipe_->open(number), recipe = recipe_.shared()] {
-    std::optional<DistributedBatch> batch = next();
-    if (batch) batch->move_to(recipe->devices);
+  DistributedBatches pass = [batches = spec_->open(number), spec = spec_.shared()]() mutable {
+    std::optional<DistributedBatch> batch = batches.next();
+    if (batch) batch->move_to(spec->devices);
     return batch;
   };
-  if (recipe_->per_replica_buffer_size == 0) return pass;
+  if (spec_->per_replica_buffer_size == 0) return pass;
   using Buffers = BackgroundQueue<DistributedBatch>;
-  return [buffers = std::make_shared<Buffers>(recipe_->per_replica_buffer_size, std::move(pass))] {
+  return [buffers = std::make_unique<Buffers>(spec_->per_replica_buffer_size, std::move(pass))] {
     return buffers->next();
   };
 }
@@ -125,8 +120,8 @@ DistributionRecipe::NextBatch DistributedIterator::open(std::uint64_t number) co
 std::optional<DistributedBatch> DistributedIterator::next() {
   require<LogicError>(!current_context().in_replica(), "a distributed data set is iterated outside replicas");
   const PhaseTimer timer(Phase::input);
-  Cluster* const workers = recipe_->own_data_of ? recipe_->own_data_of->cluster() : nullptr;
-  return workers && recipe_->until_none_has_any ? next_of_all(*workers) : next_here(workers);
+  Cluster* const workers = spec_->own_data_of ? spec_->own_data_of->cluster() : nullptr;
+  return workers && spec_->until_none_has_any ? next_of_all(*workers) : next_here(workers);
 }
 
 std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& workers) {
@@ -141,23 +136,19 @@ std::optional<DistributedBatch> DistributedIterator::next_of_all(Cluster& worker
 }
 
 std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) {
-  // Empty while the call runs: what fails is at its end.
-  NextBatch pass = std::exchange(pass_, nullptr);
-  if (!pass) return std::nullopt;
   std::optional<DistributedBatch> batch;
   try {
-    batch = pass();
+    batch = pass_.next();
   } catch (const std::exception& error) {
     if (others) others->fail_all(error.what());  // they have made theirs, and wait for this worker's step
     throw;
   }
   if (!batch) return std::nullopt;
-  pass_ = std::move(pass);
-  if (const auto& measurement = recipe_->measurement) {
+  if (const auto& measurement = spec_->measurement) {
     // Only now: batches that were made ahead must not keep the old shares.
     if (!measurement->shares().empty()) {
-      batch = DistributedBatch(batch->global(), static_cast<int>(recipe_->devices.size()), measurement->shares());
-      batch->move_to(recipe_->devices);
+      batch = DistributedBatch(batch->global(), static_cast<int>(spec_->devices.size()), measurement->shares());
+      batch->move_to(spec_->devices);
     }
     batch->measure_with(measurement);
   }
@@ -206,7 +197,7 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
   if (state()->cluster())
     own = batches.rows_of_batches(
         [local, shares = options.shares](std::int64_t rows) { return local_rows(rows, local, shares); });
-  DistributionRecipe recipe{
+  DistributedDatasetSpec spec{
       .open = [local, shares = options.shares, data = own.value_or(batches),
                cut = own ? split_own : split](std::uint64_t epoch) { return cut(data, epoch, local, shares); },
       .size = batches.size(),
@@ -217,8 +208,8 @@ DistributedDataset Strategy::distribute(const Dataset& batches, const Distribute
       .cache_on_devices = options.cache_on_devices,
       .own_data_of = own ? state() : nullptr};
   if (options.measure_steps > 0 && replicas > 1)
-    recipe.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);
-  return DistributedDataset(std::move(recipe));
+    spec.measurement = std::make_shared<ShareMeasurement>(replicas, options.measure_steps);
+  return DistributedDataset(std::move(spec));
 }
 
 DistributedDataset Strategy::distribute_from_function(

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,18 +14,15 @@
 namespace lockstep {
 
 /// What a distributed data set is made of; shared by its passes.
-struct DistributionRecipe {
-  /// The next batch of a pass; nothing at its end.
-  using NextBatch = std::function<std::optional<DistributedBatch>()>;
-
-  std::function<NextBatch(std::uint64_t epoch)> open;  ///< starts a pass
-  std::optional<std::int64_t> size{};                  ///< global batches in a pass; nothing when it never ends
-  std::int64_t dropped_rows = 0;                       ///< examples that a pass leaves out
-  std::vector<LogicalDevice> devices{};                ///< of the replicas that batches are cut for
-  std::int64_t per_replica_buffer_size = 0;            ///< as in DistributeOptions
-  std::vector<double> shares{};                        ///< given ones
-  std::shared_ptr<ShareMeasurement> measurement{};     ///< null when shares are not measured
-  bool cache_on_devices = false;                       ///< as in DistributeOptions
+struct DistributedDatasetSpec {
+  std::function<Elements<DistributedBatch>(std::uint64_t epoch)> open;  ///< starts a pass, in host memory
+  std::optional<std::int64_t> size{};               ///< global batches in a pass; nothing when it never ends
+  std::int64_t dropped_rows = 0;                    ///< examples that a pass leaves out
+  std::vector<LogicalDevice> devices{};             ///< of the replicas that batches are cut for
+  std::int64_t per_replica_buffer_size = 0;         ///< as in DistributeOptions
+  std::vector<double> shares{};                     ///< given ones
+  std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
+  bool cache_on_devices = false;                    ///< as in DistributeOptions
   /// Where each worker makes data that the others do not make: the strategy of all of them. Else null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< whether workers have batches of their own, and go on until all are at their end
@@ -36,7 +32,7 @@ struct DistributionRecipe {
 class DistributedIterator {
  public:
   /// At the start of pass number `epoch`.
-  DistributedIterator(std::shared_ptr<const DistributionRecipe> recipe, std::uint64_t epoch);
+  DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch);
   ///@{
   /// What has been moved from can only be assigned to.
   DistributedIterator(DistributedIterator&&) = default;
@@ -49,13 +45,6 @@ class DistributedIterator {
   /// Goes to the start of pass `number`, from wherever this one is.
   void begin_epoch(std::uint64_t number);
 
-  /// For range-for: an input iterator over what `next` gives.
-  class Step;
-  /// The batches that `next` would give from here on.
-  Step begin();
-  /// What a Step is equal to once the pass is at its end.
-  std::default_sentinel_t end() const { return {}; }
-
  private:
   /// The batches of the first whole pass.
   struct Cache {
@@ -66,59 +55,37 @@ class DistributedIterator {
   /// This worker's next batch. The others, if there are any who do not make it, too, are told when that fails.
   std::optional<DistributedBatch> next_here(Cluster* others);
   /// Makes the next batches of pass `number` anew.
-  DistributionRecipe::NextBatch open(std::uint64_t number) const;
+  Elements<DistributedBatch> open(std::uint64_t number) const;
   /// That of all workers: one of no rows while others have some.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 
-  Handle<const DistributionRecipe, "pass over a distributed data set"> recipe_;
-  DistributionRecipe::NextBatch pass_;         ///< empty at the end
+  Handle<const DistributedDatasetSpec, "pass over a distributed data set"> spec_;
+  Elements<DistributedBatch> pass_;
   std::optional<DistributedBatch> no_rows_{};  ///< in the form of the last batch
   std::shared_ptr<Cache> cache_{};             ///< null unless batches are kept on the devices
 };
-
-/// An input iterator for range-for.
-class DistributedIterator::Step {
- public:
-  /// Stands at what `steps.next()` gives.
-  explicit Step(DistributedIterator& steps) : steps_(&steps), batch_(steps.next()) {}
-  /// The batch, until this moves on. Precondition: not at the end.
-  const DistributedBatch& operator*() const { return *batch_; }
-  /// Moves on. Throws as DistributedIterator::next.
-  Step& operator++() {
-    batch_ = steps_->next();
-    return *this;
-  }
-  /// Whether it is at the end.
-  friend bool operator==(const Step& step, std::default_sentinel_t) { return !step.batch_; }
-
- private:
-  DistributedIterator* steps_;
-  std::optional<DistributedBatch> batch_;
-};
-
-inline DistributedIterator::Step DistributedIterator::begin() { return Step(*this); }
 
 /// A data set of global batches, each of which all replicas work on together. Made by Strategy::distribute and
 /// distribute_from_function.
 class DistributedDataset {
  public:
   /// What Strategy::distribute and distribute_from_function call.
-  explicit DistributedDataset(DistributionRecipe recipe)
-      : recipe_(std::make_shared<const DistributionRecipe>(std::move(recipe))) {}
+  explicit DistributedDataset(DistributedDatasetSpec spec)
+      : spec_(std::make_shared<const DistributedDatasetSpec>(std::move(spec))) {}
 
   /// Number of global steps in a pass; nothing when the set never ends.
-  std::optional<std::int64_t> size() const { return recipe_->size; }
+  std::optional<std::int64_t> size() const { return spec_->size; }
   /// Examples that a pass leaves out; see Dataset::dropped_rows.
-  std::int64_t dropped_rows() const { return recipe_->dropped_rows; }
+  std::int64_t dropped_rows() const { return spec_->dropped_rows; }
   /// The replicas' shares of a batch, as given or measured; none while they are equal.
   const std::vector<double>& shares() const {
-    return recipe_->measurement ? recipe_->measurement->shares() : recipe_->shares;
+    return spec_->measurement ? spec_->measurement->shares() : spec_->shares;
   }
   /// Pass `number`, from 0, as Dataset::epoch.
-  DistributedIterator epoch(std::uint64_t number = 0) const { return DistributedIterator(recipe_.shared(), number); }
+  DistributedIterator epoch(std::uint64_t number = 0) const { return DistributedIterator(spec_.shared(), number); }
 
  private:
-  Handle<const DistributionRecipe, "distributed data set"> recipe_;
+  Handle<const DistributedDatasetSpec, "distributed data set"> spec_;
 };
 
 }  // namespace lockstep

@@ -94,7 +94,8 @@ Rows data_rows() {
                               [] { Dataset::from_generator(nullptr); }),
       misuse<InvalidArgument>("Dataset::epoch", "a generator that is null", "made no generator for pass 0",
                               [] {
-                                const Dataset data = Dataset::from_generator([](std::uint64_t) { return Generator(); });
+                                const Dataset data =
+                                    Dataset::from_generator([](std::uint64_t) { return DatasetIterator(); });
                                 data.epoch().next();
                               }),
       misuse<InvalidArgument>("Dataset::map", "no function", "map() needs a function",

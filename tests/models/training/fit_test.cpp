@@ -188,9 +188,7 @@ class Fit : public testing::Test {
 
   /// The problem's first points, from a generator that does not say how many they are.
   Dataset generated(std::int64_t count) const {
-    return Dataset::from_generator([points = problem_.dataset().take(count)](std::uint64_t) -> Generator {
-      return [pass = std::make_shared<DatasetIterator>(points.epoch())] { return pass->next(); };
-    });
+    return Dataset::from_generator([points = problem_.dataset().take(count)](std::uint64_t) { return points.epoch(); });
   }
 };
 

@@ -18,7 +18,7 @@ using testing::ThrowsMessage;
 
 /// Counts up from 100 times the epoch; ends after `count` numbers.
 Dataset counting(std::int64_t count, std::optional<std::int64_t> size = std::nullopt) {
-  const auto make = [count](std::uint64_t epoch) -> Generator {
+  const auto make = [count](std::uint64_t epoch) -> DatasetIterator {
     return [count, first = static_cast<float>(epoch) * 100, i = std::int64_t{0}]() mutable -> std::optional<Example> {
       if (i == count) return std::nullopt;
       return Example{Tensor::scalar(first + static_cast<float>(i++))};
@@ -62,7 +62,7 @@ TEST(DatasetGenerator, MayNotEndBeforeItsSize) {
 
 TEST(DatasetGenerator, IsNotCalledAgainAfterItsEnd) {
   int calls = 0;
-  const Dataset set = Dataset::from_generator([&](std::uint64_t) -> Generator {
+  const Dataset set = Dataset::from_generator([&](std::uint64_t) -> DatasetIterator {
     return [&]() -> std::optional<Example> {
       ++calls;
       return std::nullopt;
@@ -75,7 +75,7 @@ TEST(DatasetGenerator, IsNotCalledAgainAfterItsEnd) {
 /// Throws `error` as its second element.
 template <class E>
 Dataset failing(E error) {
-  return Dataset::from_generator([error](std::uint64_t) -> Generator {
+  return Dataset::from_generator([error](std::uint64_t) -> DatasetIterator {
     return [error, i = 0]() mutable -> std::optional<Example> {
       if (i++ == 1) throw error;
       return Example{Tensor::scalar(0.0F)};
@@ -98,10 +98,10 @@ TEST(DatasetGenerator, NamesTheElementThatFailed) {
 TEST(DatasetGenerator, RefusesWhatIsNone) {
   EXPECT_THROW((void)Dataset::from_generator(nullptr), InvalidArgument);
   EXPECT_THROW((void)counting(1, -1), InvalidArgument);
-  const Dataset none = Dataset::from_generator([](std::uint64_t) { return Generator(); });
+  const Dataset none = Dataset::from_generator([](std::uint64_t) { return DatasetIterator(); });
   EXPECT_THAT([&] { (void)none.epoch(4); }, ThrowsMessage<InvalidArgument>(HasSubstr("pass 4")));
   const Dataset undefined = Dataset::from_generator(
-      [](std::uint64_t) -> Generator { return []() -> std::optional<Example> { return Example{}; }; });
+      [](std::uint64_t) -> DatasetIterator { return []() -> std::optional<Example> { return Example{}; }; });
   EXPECT_THAT([&] { read(undefined); }, ThrowsMessage<InvalidArgument>(HasSubstr("element 0")));
 }
 

@@ -159,7 +159,9 @@ TEST(RowsOfBatchesWhereTheOthersAreNeeded, AreNone) {
                    .map(RowTransform(doubled))
                    .prefetch()
                    .rows_of_batches(window));
-  const auto ends = [](std::uint64_t) -> Generator { return []() -> std::optional<Example> { return std::nullopt; }; };
+  const auto ends = [](std::uint64_t) -> DatasetIterator {
+    return []() -> std::optional<Example> { return std::nullopt; };
+  };
   const Dataset unknown = Dataset::from_generator(ends);
   for (const Dataset& batches : {unknown.batch(2), unknown.repeat().batch(2), unknown.take(4).batch(2).repeat()}) {
     EXPECT_FALSE(batches.rows_of_batches(window));

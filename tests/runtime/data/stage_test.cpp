@@ -28,7 +28,7 @@ Example counting(std::int64_t begin, std::int64_t end) {
 StagePtr tensors(std::int64_t n) { return detail::make_tensor_source(counting(0, n)); }
 
 StagePtr generator(std::int64_t n, std::optional<std::int64_t> size) {
-  const auto make = [n](std::uint64_t epoch) -> Generator {
+  const auto make = [n](std::uint64_t epoch) -> DatasetIterator {
     return [n, epoch, i = std::int64_t{0}]() mutable -> std::optional<Example> {
       if (i == n) return std::nullopt;
       return Example{.x = Tensor::scalar(static_cast<float>(100 * epoch) + static_cast<float>(i++))};

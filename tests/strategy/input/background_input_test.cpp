@@ -200,7 +200,7 @@ TEST(BackgroundInput, HasTheCoresThatReplicasLeave) {
 TEST(BackgroundInput, IsMadeOnThatManyThreads) {
   const MirroredStrategy strategy = mirrored(2);
   std::vector<int> threads;
-  const auto ones = [&](std::uint64_t) -> Generator {
+  const auto ones = [&](std::uint64_t) -> DatasetIterator {
     return [&]() -> std::optional<Example> {
       threads.push_back(compute_threads());
       return Example{Tensor::full({2}, 1)};
