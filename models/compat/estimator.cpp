@@ -1,51 +1,13 @@
 #include "lockstep/models/compat/estimator.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <lockstep/models/compat/use_instead.h>
 #include <lockstep/models/training/clone_model.h>
+#include <lockstep/runtime/data/stack.h>
 
 namespace lockstep {
 namespace {
-
-/// The rows of all, one part after the other; undefined if they are.
-Tensor join_rows(const std::vector<Tensor>& parts) {
-  if (!parts.front().defined()) return {};
-  Shape shape = parts.front().shape();
-  shape[0] = 0;
-  for (const Tensor& part : parts) {
-    require(part.defined() && part.rank() == static_cast<int>(shape.rank()) && part.dtype() == parts.front().dtype(),
-            "the batches of one step must be alike, got {} and {}", parts.front(), part);
-    shape[0] += part.dim(0);
-  }
-  Tensor joined = Tensor::empty(shape, parts.front().dtype());
-  std::int64_t row = 0;
-  for (const Tensor& part : parts) {
-    copy(part, joined.slice_view(0, row, row + part.dim(0)));
-    row += part.dim(0);
-  }
-  return joined;
-}
-
-/// The same member of each batch.
-template <class Member>
-Tensor join(const std::vector<Batch>& batches, const Member& member) {
-  std::vector<Tensor> parts;
-  for (const Batch& batch : batches) parts.push_back(member(batch));
-  return join_rows(parts);
-}
-
-Batch join(const std::vector<Batch>& batches) {
-  Batch joined{.x = join(batches, [](const Batch& batch) { return batch.x; }),
-               .y = join(batches, [](const Batch& batch) { return batch.y; }),
-               .sample_weight = join(batches, [](const Batch& batch) { return batch.sample_weight; })};
-  for (std::size_t i = 0; i < batches.front().more_x.size(); ++i)
-    joined.more_x.push_back(join(batches, [i](const Batch& batch) { return batch.more_x.at(i); }));
-  for (std::size_t i = 0; i < batches.front().more_y.size(); ++i)
-    joined.more_y.push_back(join(batches, [i](const Batch& batch) { return batch.more_y.at(i); }));
-  return joined;
-}
 
 /// Up to `replicas` batches of a pass as one.
 DatasetIterator in_groups(const Dataset& batches, std::uint64_t epoch, int replicas) {
@@ -57,7 +19,7 @@ DatasetIterator in_groups(const Dataset& batches, std::uint64_t epoch, int repli
       group.push_back(*std::move(batch));
     }
     if (group.empty()) return std::nullopt;
-    return join(group);
+    return detail::join(group);
   };
 }
 

@@ -71,14 +71,14 @@ Example load(const std::filesystem::path& directory, const Layout& layout, std::
                       layout.folder);
   const std::int64_t all = layout.records_of_file * static_cast<std::int64_t>(layout.files.size());
   const std::int64_t count = std::min(all, limit.value_or(all));
-  Example set{Tensor::empty({count, side, side, channels}, DType::u8), Tensor::empty({count}, DType::u8)};
+  const Example set{{Tensor::empty({count, side, side, channels}, DType::u8)}, {Tensor::empty({count}, DType::u8)}};
   for (std::size_t i = 0; i < layout.files.size(); ++i) {
     const std::int64_t begin = static_cast<std::int64_t>(i) * layout.records_of_file;
     if (begin >= count) break;
     const std::int64_t end = std::min(begin + layout.records_of_file, count);
     read_records(find_file(directory, layout, layout.files[i]), layout,
-                 set.x.slice_view(0, begin, end).span<std::uint8_t>(),
-                 set.y.slice_view(0, begin, end).span<std::uint8_t>());
+                 set.x().slice_view(0, begin, end).span<std::uint8_t>(),
+                 set.y().slice_view(0, begin, end).span<std::uint8_t>());
   }
   return set;
 }

@@ -54,7 +54,7 @@ Example load_fashion_mnist(const FashionMnistOptions& options) {
                       images.dim(0), label_file.string(), labels.dim(0));
   require<InputError>(images.dim(0) > 0, "{}: has no images", image_file.string());
   const std::int64_t count = std::min(images.dim(0), options.limit.value_or(images.dim(0)));
-  return {images.slice_view(0, 0, count), labels.slice_view(0, 0, count)};
+  return {{images.slice_view(0, 0, count)}, {labels.slice_view(0, 0, count)}};
 }
 
 }  // namespace lockstep

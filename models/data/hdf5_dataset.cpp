@@ -44,8 +44,8 @@ Batch read_rows(const Source& source, std::int64_t begin, std::int64_t end) {
   for (const std::string* name : {&source.x, &source.y})
     require<InputError>(name->empty() || rows_of(reader, *name) == source.rows, "{}: {:?} no longer has {} rows",
                         source.file, *name, source.rows);
-  Batch rows{.x = reader.read_rows(source.x, begin, end)};
-  if (!source.y.empty()) rows.y = reader.read_rows(source.y, begin, end);
+  Batch rows{{reader.read_rows(source.x, begin, end)}};
+  if (!source.y.empty()) rows.targets = {reader.read_rows(source.y, begin, end)};
   return rows;
 }
 

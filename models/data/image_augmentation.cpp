@@ -122,7 +122,7 @@ std::function<Example(const Example&, const ElementId&)> image_augmentation(cons
   for (const double range : {options.width_shift_range, options.height_shift_range})
     require(range >= 0 && std::isfinite(range), "a shift range must be 0 or more, got {}", range);
   return [options](const Example& example, const ElementId& id) {
-    const Tensor& image = example.x;
+    const Tensor& image = example.x();
     check_image(image);
     // Every number is drawn whether it is needed or not: an option does not change what the others do.
     ElementDraws draws(options.seed, DrawStream::augmentation, id);
@@ -143,7 +143,7 @@ std::function<Example(const Example&, const ElementId&)> random_crop(const Rando
           "a crop needs a size of at least 1 x 1 and a padding of at least 0, got {} x {} and {}", options.size.height,
           options.size.width, options.padding);
   return [options](const Example& example, const ElementId& id) {
-    const Tensor& image = example.x;
+    const Tensor& image = example.x();
     check_image(image);
     const std::int64_t spare_rows = image.dim(0) + 2 * options.padding - options.size.height;
     const std::int64_t spare_columns = image.dim(1) + 2 * options.padding - options.size.width;

@@ -69,7 +69,7 @@ void limit_files(Paths& files, std::vector<std::int32_t>& labels, std::int64_t l
       Tensor::from(std::vector<std::int64_t>(drawn.begin(), drawn.end()), {static_cast<std::int64_t>(drawn.size())});
   drawn.clear();
   for (const Example& number : Dataset::from_tensors(numbers).shuffle({.seed = seed}).take(limit).epoch())
-    drawn.push_back(static_cast<std::size_t>(number.x.item<std::int64_t>()));
+    drawn.push_back(static_cast<std::size_t>(number.x().item<std::int64_t>()));
   std::sort(drawn.begin(), drawn.end());
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     files[i] = files[drawn[i]];
@@ -109,7 +109,7 @@ ImageDirectory image_dataset_from_directory(const std::filesystem::path& directo
   Dataset names = Dataset::from_tensors(Tensor::from(indices, {count}), Tensor::from(labels, {count}));
   if (options.shuffle) names = names.shuffle({.seed = options.seed, .fixed_parts = true});
   Dataset images = names.map([files, size, channels = options.channels](const Example& name) {
-    const auto index = static_cast<std::size_t>(name.x.item<std::int64_t>());
+    const auto index = static_cast<std::size_t>(name.x().item<std::int64_t>());
     return name.with_x(resize_bilinear(read_image((*files)[index], channels), size));
   });
   return {std::move(images), std::move(class_names), *files};

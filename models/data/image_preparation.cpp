@@ -99,7 +99,7 @@ RowTransform image_preparation(const ImagePreparation& options) {
   require(options.padding >= 0 && options.channels >= 1,
           "images need a padding of at least 0 and at least 1 channel, got {} and {}", options.padding,
           options.channels);
-  return RowTransform([options](const Example& batch) { return batch.with_x(prepare(batch.x, options)); });
+  return RowTransform([options](const Example& batch) { return batch.with_x(prepare(batch.x(), options)); });
 }
 
 }  // namespace lockstep

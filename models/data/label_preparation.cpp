@@ -64,7 +64,7 @@ Tensor mix(const Tensor& rows, const std::vector<std::int64_t>& order, float lam
 RowTransform one_hot(std::int64_t classes) {
   require(classes >= 1, "one_hot() needs at least 1 class, got {}", classes);
   return RowTransform([classes](const Example& example) {
-    const Tensor& y = example.y;
+    const Tensor& y = example.y();
     require(y.defined() && (y.dtype() == DType::u8 || y.dtype() == DType::i32 || y.dtype() == DType::i64),
             "labels for one_hot() must be u8, i32 or i64, got {}", y);
     if (y.dtype() == DType::u8) return example.with_y(one_hot_of<std::uint8_t>(y, classes));
@@ -77,17 +77,19 @@ std::function<Example(const Example&, const ElementId&)> mixup(const MixupOption
   require(options.alpha > 0 && options.alpha <= 4, "mixup() needs an alpha above 0 and at most 4, got {}",
           options.alpha);
   return [options](const Example& batch, const ElementId& id) {
-    for (const Tensor& tensor : {batch.x, batch.y})
+    const Tensor& x = batch.x();
+    const Tensor& y = batch.y();
+    for (const Tensor& tensor : {x, y})
       require(tensor.defined() && tensor.rank() >= 1 && tensor.dtype() == DType::f32,
-              "mixup() needs batches of f32 x and y, got {} and {}; use one_hot() for labels", batch.x, batch.y);
-    require(batch.more_x.empty() && batch.more_y.empty() && !batch.sample_weight.defined(),
+              "mixup() needs batches of f32 x and y, got {} and {}; use one_hot() for labels", x, y);
+    require(batch.inputs.size() == 1 && batch.targets.size() == 1 && batch.sample_weights.empty(),
             "mixup() mixes batches of one input and one target without sample weights");
-    require(batch.x.dim(0) == batch.y.dim(0), "x {} and y {} of a batch need equally many rows", batch.x, batch.y);
-    if (batch.x.dim(0) == 0) return batch;
+    require(x.dim(0) == y.dim(0), "x {} and y {} of a batch need equally many rows", x, y);
+    if (x.dim(0) == 0) return batch;
     ElementDraws draws(options.seed, DrawStream::mixup, id);
     const auto lambda = static_cast<float>(draw_beta(options.alpha, draws));
-    const std::vector<std::int64_t> order = draw_order(batch.x.dim(0), draws);
-    return Example{mix(batch.x, order, lambda), mix(batch.y, order, lambda)};
+    const std::vector<std::int64_t> order = draw_order(x.dim(0), draws);
+    return Example{{mix(x, order, lambda)}, {mix(y, order, lambda)}};
   };
 }
 

@@ -82,7 +82,7 @@ RowTransform channel_normalization(const ChannelStatistics& statistics) {
   std::vector<float> deviations;
   for (const float value : variance.span<float>()) deviations.push_back(std::max(std::sqrt(value), least_deviation));
   return RowTransform([mean = mean, deviations](const Example& example) {
-    const Tensor& x = example.x;
+    const Tensor& x = example.x();
     require(holds_pixels(x) && x.rank() >= 1 && x.dim(-1) == mean.dim(0),
             "images to normalize by channel must be u8 or f32 with {} channels last, got {}", mean.dim(0), x);
     const float* means = mean.data<float>();
@@ -99,17 +99,17 @@ RowTransform rescaling(const RescalingOptions& options) {
   require(std::isfinite(options.scale) && std::isfinite(options.offset),
           "rescaling needs a scale and an offset that are finite, got {} and {}", options.scale, options.offset);
   return RowTransform([options](const Example& rows) {
-    require(holds_pixels(rows.x), "values of u8 or f32 are rescaled, got {}", rows.x);
+    const Tensor& x = rows.x();
+    require(holds_pixels(x), "values of u8 or f32 are rescaled, got {}", x);
     const auto formula = [&](float value, std::int64_t) { return value * options.scale + options.offset; };
-    return rows.with_x(rows.x.dtype() == DType::u8 ? for_rows<std::uint8_t>(rows.x, 1, formula)
-                                                   : for_rows<float>(rows.x, 1, formula));
+    return rows.with_x(x.dtype() == DType::u8 ? for_rows<std::uint8_t>(x, 1, formula) : for_rows<float>(x, 1, formula));
   });
 }
 
 RowTransform mean_subtraction(const Tensor& mean) {
   require(mean.defined() && mean.dtype() == DType::f32, "a mean image must be f32, got {}", mean);
   return RowTransform([mean](const Example& example) {
-    const Tensor& x = example.x;
+    const Tensor& x = example.x();
     require(holds_pixels(x) && ends_with(x.shape(), mean.shape()), "images {} are not of the shape of their mean {}", x,
             mean);
     constexpr float white = 255.0F;

@@ -21,15 +21,15 @@ std::vector<double> classes_of(const Tensor& y) {
 
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight) {
   if (class_weight.empty()) return batch;
-  require(!batch.sample_weight.defined(), "class weights and sample weights cannot be used at the same time");
+  require(batch.sample_weights.empty(), "class weights and sample weights cannot be used at the same time");
   const NoGradientScope not_recorded;
   std::vector<float> weights;
-  for (const double label : classes_of(batch.y)) {
+  for (const double label : classes_of(batch.y())) {
     const auto found = class_weight.find(std::llround(label));
     weights.push_back(found == class_weight.end() ? 1.0F : static_cast<float>(found->second));
   }
   Batch weighted = batch;
-  weighted.sample_weight = Tensor::from(weights, {static_cast<std::int64_t>(weights.size())});
+  weighted.sample_weights = {Tensor::from(weights, {static_cast<std::int64_t>(weights.size())})};
   return weighted;
 }
 

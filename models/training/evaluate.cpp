@@ -82,7 +82,7 @@ Logs Model::evaluate(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          const std::vector<Tensor> y_preds = network().run(local.inputs(), Mode::inference);
+          const std::vector<Tensor> y_preds = network().run(local.inputs, Mode::inference);
           return batch_totals(compiled.outputs, local, y_preds, batch_losses(compiled.outputs, local, y_preds));
         },
         batch);
@@ -108,7 +108,7 @@ std::vector<Tensor> Model::predict_all(const Dataset& batches) {
     const auto replicas = strategy().run(
         [&](const Batch& local) {
           const NoGradientScope not_recorded;
-          std::vector<Tensor> outputs = network().run(local.inputs(), Mode::inference);
+          std::vector<Tensor> outputs = network().run(local.inputs, Mode::inference);
           std::ranges::transform(outputs, outputs.begin(), as_f32);
           return outputs;
         },

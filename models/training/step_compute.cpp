@@ -8,7 +8,7 @@ namespace lockstep {
 
 Forward StepCompute::forward(const Batch& local, std::int64_t global_size) const {
   const PhaseTimer timer(Phase::compute);
-  Forward forward{.y_preds = network_.run(local.inputs(), Mode::train)};
+  Forward forward{.y_preds = network_.run(local.inputs, Mode::train)};
   forward.losses = batch_losses(outputs_, local, forward.y_preds);
   forward.penalty = network_.regularization_loss();
   forward.loss = forward.losses.loss / static_cast<double>(global_size);

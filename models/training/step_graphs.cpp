@@ -35,10 +35,7 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
 }
 
 StepGraphs::Key StepGraphs::key_of(const Batch& local, std::int64_t global_size) {
-  Key key{.global_size = global_size,
-          .weighted = local.sample_weight.defined(),
-          .inputs = local.inputs().size(),
-          .tensors = {}};
+  Key key{.global_size = global_size, .inputs = local.inputs.size(), .targets = local.targets.size(), .tensors = {}};
   for (const Tensor& tensor : tensors_of(local)) key.tensors.emplace_back(tensor.dtype(), tensor.shape());
   return key;
 }
@@ -71,7 +68,7 @@ Forward StepGraphs::run(const Batch& local, std::int64_t global_size) {
 }
 
 void StepGraphs::take_in(Step& step, const Batch& local) {
-  if (!step.inputs.x.defined()) {
+  if (step.inputs.inputs.empty()) {
     if (steps_.size() == 1) allocator(gpu_).release_cache();  // what a step has had so far
     const MemoryPoolScope apart(pool_);
     step.inputs = local.each([&](const Tensor& tensor) { return Tensor::empty(tensor.shape(), tensor.dtype(), gpu_); });

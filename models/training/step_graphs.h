@@ -33,8 +33,8 @@ class StepGraphs {
   /// By what steps are told apart.
   struct Key {
     std::int64_t global_size = 0;  ///< the loss is divided by it
-    bool weighted = false;
     std::size_t inputs = 0;
+    std::size_t targets = 0;
     std::vector<std::pair<DType, Shape>> tensors{};  ///< of all that the batch has
     friend bool operator==(const Key& a, const Key& b) = default;
   };

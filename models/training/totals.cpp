@@ -27,9 +27,13 @@ Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pre
 }
 
 void check_targets(const Batch& batch, std::size_t outputs) {
-  require(batch.y.defined(), "a loss needs a data set with targets, this one has only x");
-  require(1 + batch.more_y.size() == outputs, "a model of {} output(s) needs as many targets, the data set has {}",
-          outputs, 1 + batch.more_y.size());
+  const std::size_t targets = batch.targets.size();
+  const std::size_t weights = batch.sample_weights.size();
+  require(targets > 0, "a loss needs a data set with targets, this one has only x");
+  require(targets == outputs, "a model of {} output(s) needs as many targets, the data set has {}", outputs, targets);
+  require(weights <= 1 || weights == outputs,
+          "a model of {} output(s) takes one sample weight of an example, or one for each output, the data set has {}",
+          outputs, weights);
 }
 
 std::vector<Metric::Sums> metric_sums(const CompiledOutput& output, const Tensor& y_true, const Tensor& y_pred,
@@ -114,13 +118,12 @@ Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const std::vector<Tensor>& y_preds) {
   check_targets(batch, outputs.size());
-  const std::vector<Tensor> y_trues = batch.targets();
   BatchLosses losses;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     losses.by_output.emplace_back();
     if (!outputs[i].loss) continue;
     const double loss_weight = outputs[i].loss_weight;
-    const Tensor loss = weighted_loss(*outputs[i].loss, y_trues[i], y_preds[i], batch.sample_weight);
+    const Tensor loss = weighted_loss(*outputs[i].loss, batch.targets[i], y_preds[i], batch.sample_weight(i));
     losses.by_output[i] = loss;
     const Tensor part = loss_weight == 1 ? loss : loss * loss_weight;
     losses.loss = losses.loss.defined() ? losses.loss + part : part;
@@ -148,13 +151,12 @@ void warn_of_missing_from_logits(const std::vector<CompiledOutput>& outputs, con
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
                     const BatchLosses& losses) {
   const NoGradientScope not_recorded;
-  const std::vector<Tensor> y_trues = batch.targets();
   Totals totals{.examples = y_preds.front().dim(0)};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& loss = losses.by_output[i];
     totals.losses.push_back(loss.defined() ? static_cast<double>(loss.item<float>()) : 0);
     totals.loss += outputs[i].loss_weight * totals.losses[i];
-    totals.metrics.push_back(metric_sums(outputs[i], y_trues[i], y_preds[i], batch.sample_weight));
+    totals.metrics.push_back(metric_sums(outputs[i], batch.targets[i], y_preds[i], batch.sample_weight(i)));
   }
   return totals;
 }

@@ -1,5 +1,6 @@
 #include "lockstep/runtime/data/dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <lockstep/runtime/core/error.h>
@@ -15,6 +16,17 @@ void check_source(const Tensor& tensor, const char* which) {
           "{} of a data set must be dense and in host memory, got {}", which, tensor);
 }
 
+const Tensor& first_of(const std::vector<Tensor>& tensors) {
+  static const Tensor none;
+  return tensors.empty() ? none : tensors.front();
+}
+
+std::vector<Tensor> with_first(std::vector<Tensor> tensors, const Tensor& first) {
+  tensors.resize(std::max<std::size_t>(1, tensors.size()));
+  tensors.front() = first;
+  return tensors;
+}
+
 class Pass {
  public:
   Pass(std::shared_ptr<const detail::Stage> stage, std::uint64_t epoch)
@@ -28,71 +40,46 @@ class Pass {
 
 }  // namespace
 
-std::vector<Tensor> Example::inputs() const {
-  std::vector<Tensor> all{x};
-  all.insert(all.end(), more_x.begin(), more_x.end());
-  return all;
+const Tensor& Example::x() const { return first_of(inputs); }
+
+const Tensor& Example::y() const { return first_of(targets); }
+
+const Tensor& Example::sample_weight(std::size_t output) const {
+  return sample_weights.size() > 1 ? sample_weights[output] : first_of(sample_weights);
 }
 
-std::vector<Tensor> Example::targets() const {
-  if (!y.defined()) return {};
-  std::vector<Tensor> all{y};
-  all.insert(all.end(), more_y.begin(), more_y.end());
-  return all;
-}
+Example Example::with_x(const Tensor& other) const { return {with_first(inputs, other), targets, sample_weights}; }
 
-Example Example::with_x(const Tensor& other) const {
-  Example result = *this;
-  result.x = other;
-  return result;
-}
-
-Example Example::with_y(const Tensor& other) const {
-  Example result = *this;
-  result.y = other;
-  return result;
-}
+Example Example::with_y(const Tensor& other) const { return {inputs, with_first(targets, other), sample_weights}; }
 
 RowTransform::RowTransform(Function function) : function_(std::move(function)) {
   require(function_ != nullptr, "a RowTransform needs a function");
 }
 
 Dataset Dataset::from_tensors(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
-  return from_tensors(std::vector{x}, y, sample_weight);
+  const auto if_defined = [](const Tensor& tensor) {
+    return tensor.defined() ? std::vector{tensor} : std::vector<Tensor>();
+  };
+  return from_tensors(Batch{{x}, if_defined(y), if_defined(sample_weight)});
 }
 
-Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const Tensor& y, const Tensor& sample_weight) {
-  return of_tensors(xs, y.defined() ? std::vector{y} : std::vector<Tensor>(), sample_weight);
-}
-
-Dataset Dataset::from_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys,
-                              const Tensor& sample_weight) {
-  require(!ys.empty(), "a list of targets needs at least one");
-  return of_tensors(xs, ys, sample_weight);
-}
-
-Dataset Dataset::of_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys, const Tensor& sample_weight) {
-  require(!xs.empty(), "a data set needs an input");
-  const Tensor& x = xs.front();
-  for (const Tensor& input : xs) {
+Dataset Dataset::from_tensors(const Batch& rows) {
+  require(!rows.inputs.empty(), "a data set needs an input");
+  const Tensor& x = rows.x();
+  for (const Tensor& input : rows.inputs) {
     check_source(input, "x");
     require(input.dim(0) == x.dim(0), "the inputs of a data set need equally many rows, got {} and {}", x, input);
   }
-  for (const Tensor& y : ys) {
+  for (const Tensor& y : rows.targets) {
     check_source(y, "y");
     require(x.dim(0) == y.dim(0), "x and y of a data set need equally many rows, got {} and {}", x, y);
   }
-  if (sample_weight.defined()) {
-    check_source(sample_weight, "sample_weight");
-    require(sample_weight.shape() == Shape{x.dim(0)}, "a data set of {} examples needs as many sample weights, got {}",
-            x.dim(0), sample_weight);
+  for (const Tensor& weight : rows.sample_weights) {
+    check_source(weight, "sample_weight");
+    require(weight.shape() == Shape{x.dim(0)}, "a data set of {} examples needs as many sample weights, got {}",
+            x.dim(0), weight);
   }
-  Example all{.x = x, .sample_weight = sample_weight, .more_x = {xs.begin() + 1, xs.end()}};
-  if (!ys.empty()) {
-    all.y = ys.front();
-    all.more_y.assign(ys.begin() + 1, ys.end());
-  }
-  return Dataset(detail::make_tensor_source(all));
+  return Dataset(detail::make_tensor_source(rows));
 }
 
 Dataset Dataset::from_rows(std::function<Batch(std::int64_t, std::int64_t)> read, std::int64_t rows) {

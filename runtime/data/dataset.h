@@ -12,31 +12,33 @@
 
 namespace lockstep {
 
-/// One element of a Dataset: an input, or several, and what is wanted for it, or for each output of a model. After
-/// batch() all have a leading batch axis.
+/// One element of a Dataset, `Example{{x}, {y}}`: what a model takes and what is wanted of it. Tensors that are there
+/// are defined. After batch() all have a leading batch axis.
 struct Example {
-  /// The input, or the first of several.
-  Tensor x{};
-  Tensor y{};                    ///< undefined when there is nothing to be predicted
-  Tensor sample_weight{};        ///< how much the example counts: a number; undefined for 1
-  std::vector<Tensor> more_x{};  ///< the other inputs, of a model that takes several
-  std::vector<Tensor> more_y{};  ///< the targets of the other outputs, of a model that gives several
+  /// One for each input of a model.
+  std::vector<Tensor> inputs{};
+  std::vector<Tensor> targets{};         ///< one for each output of a model; none when nothing is to be predicted
+  std::vector<Tensor> sample_weights{};  ///< numbers, how much it counts: for all outputs, or for each; none for 1
 
-  /// All inputs.
-  std::vector<Tensor> inputs() const;
-  /// All targets; none when `y` is undefined.
-  std::vector<Tensor> targets() const;
+  ///@{
+  /// The first input and the first target; undefined where there is none.
+  const Tensor& x() const;
+  const Tensor& y() const;
+  ///@}
+  /// How much it counts for that output; undefined for 1. Precondition: if there are several weights, this one is
+  /// there.
+  const Tensor& sample_weight(std::size_t output = 0) const;
   ///@{
   /// The same with another x, or another y.
   Example with_x(const Tensor& other) const;
   Example with_y(const Tensor& other) const;
   ///@}
-  /// The example of part(t) for each tensor t that is defined.
+  /// The example of part(t) for each tensor t.
   template <class Part>
   Example each(const Part& part) const;
 
   /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
-  std::int64_t size() const { return x.dim(0); }
+  std::int64_t size() const { return x().dim(0); }
 };
 /// Several examples as one: all tensors with a leading batch axis, of one size.
 using Batch = Example;
@@ -96,13 +98,10 @@ class Stage;
 class Dataset {
  public:
   ///@{
-  /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined. Of several inputs, xs,
-  /// and of several targets, ys, there is at least one.
+  /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined.
   /// Throws InvalidArgument unless they are dense, in host memory, and have equally many rows.
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
-  static Dataset from_tensors(const std::vector<Tensor>& xs, const Tensor& y = {}, const Tensor& sample_weight = {});
-  static Dataset from_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys,
-                              const Tensor& sample_weight = {});
+  static Dataset from_tensors(const Batch& rows);
   ///@}
 
   /// Example i is row i of what is too large for memory: `read` gives rows [begin, end), as a batch. It is asked for
@@ -165,18 +164,19 @@ class Dataset {
 
  private:
   explicit Dataset(std::shared_ptr<const detail::Stage> stage) : stage_(std::move(stage)) {}
-  static Dataset of_tensors(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys, const Tensor& sample_weight);
 
   Handle<const detail::Stage, "data set"> stage_;
 };
 
 template <class Part>
 Example Example::each(const Part& part) const {
-  const auto of = [&](const Tensor& tensor) { return tensor.defined() ? part(tensor) : Tensor(); };
-  Example result{of(x), of(y), of(sample_weight), {}, {}};
-  for (const Tensor& tensor : more_x) result.more_x.push_back(of(tensor));
-  for (const Tensor& tensor : more_y) result.more_y.push_back(of(tensor));
-  return result;
+  const auto of = [&](const std::vector<Tensor>& tensors) {
+    std::vector<Tensor> parts;
+    parts.reserve(tensors.size());
+    for (const Tensor& tensor : tensors) parts.push_back(part(tensor));
+    return parts;
+  };
+  return {of(inputs), of(targets), of(sample_weights)};  // in this order
 }
 
 }  // namespace lockstep

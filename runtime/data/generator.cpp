@@ -24,7 +24,7 @@ class GeneratorCursor final : public Cursor {
   std::optional<Example> generate() {
     try {
       std::optional<Example> element = generator_.next();
-      require(!element || element->x.defined(), "it has no x");
+      require(!element || element->x().defined(), "it has no x");
       return element;
     } catch (...) {
       std::rethrow_exception(with_element("generator", position_));

@@ -47,13 +47,14 @@ class RowCursor final : public Cursor {
   void read_block(std::int64_t wanted) {
     constexpr std::int64_t block_bytes = 1 << 22;
     // The size of a row is known when one has been read.
-    const std::int64_t at_once = block_.x.defined() ? block_bytes / std::max<std::int64_t>(1, row_bytes(block_.x)) : 1;
+    const std::int64_t at_once =
+        block_.x().defined() ? block_bytes / std::max<std::int64_t>(1, row_bytes(block_.x())) : 1;
     begin_ = position_;
     end_ = std::min(rows_, begin_ + std::max(wanted, at_once));
     try {
       block_ = read_(begin_, end_);
-      require(block_.x.defined() && block_.x.rank() >= 1 && block_.size() == end_ - begin_,
-              "{} row(s) were to be read, got x {}", end_ - begin_, block_.x);
+      require(block_.x().defined() && block_.x().rank() >= 1 && block_.size() == end_ - begin_,
+              "{} row(s) were to be read, got x {}", end_ - begin_, block_.x());
     } catch (...) {
       std::rethrow_exception(with_element("reading", begin_));
     }

@@ -48,50 +48,41 @@ void copy_elements(const Tensor& from, std::byte* to) {
   });
 }
 
-/// `part(example)` of all of them as one tensor.
-template <class Part>
-Tensor stack(std::span<const Example> examples, const char* which, const Part& part) {
-  const Tensor& first = part(examples.front());
+using TensorList = std::vector<Tensor> Example::*;
+
+/// Tensor `index` of that list of all of them as one tensor.
+Tensor stack(std::span<const Example> examples, TensorList list, std::size_t index, const char* which) {
+  const Tensor& first = (examples.front().*list)[index];
   for (const Example& example : examples) {
-    const Tensor& tensor = part(example);
+    const Tensor& tensor = (example.*list)[index];
     // The texts are made only for a message: this runs for every example.
-    if (tensor.defined() == first.defined() && tensor.shape() == first.shape() && tensor.dtype() == first.dtype())
-      continue;
+    if (tensor.defined() && tensor.shape() == first.shape() && tensor.dtype() == first.dtype()) continue;
     fail("the examples of a batch need {} of one shape and dtype, got {} and {}", which, first, tensor);
   }
-  if (!first.defined()) return {};
   const auto rows = static_cast<std::int64_t>(examples.size());
   const Shape& row_shape = first.shape();
   Tensor batch = Tensor::empty(with_rows(rows, {row_shape.begin(), row_shape.end()}), first.dtype());
-  fill_rows(batch,
-            [&](std::int64_t row, std::byte* to) { copy_elements(part(examples[static_cast<std::size_t>(row)]), to); });
+  fill_rows(batch, [&](std::int64_t row, std::byte* to) {
+    copy_elements((examples[static_cast<std::size_t>(row)].*list)[index], to);
+  });
   return batch;
 }
 
-/// Each of a list of tensors that every example has, as one tensor.
-std::vector<Tensor> stack_list(std::span<const Example> examples, const char* which, const char* whole,
-                               std::vector<Tensor> Example::*list) {
+std::vector<Tensor> stack(std::span<const Example> examples, TensorList list, const char* which, const char* whole) {
   const std::size_t size = (examples.front().*list).size();
   for (const Example& example : examples)
     if ((example.*list).size() != size)
-      fail("the examples of a batch need as many {}, got {} and {}", whole, 1 + size, 1 + (example.*list).size());
+      fail("the examples of a batch need as many {}, got {} and {}", whole, size, (example.*list).size());
   std::vector<Tensor> batch;
-  for (std::size_t i = 0; i < size; ++i)
-    batch.push_back(
-        stack(examples, which, [&](const Example& example) -> const Tensor& { return (example.*list)[i]; }));
+  for (std::size_t i = 0; i < size; ++i) batch.push_back(stack(examples, list, i, which));
   return batch;
 }
 
 }  // namespace
 
 Batch stack(std::span<const Example> examples) {
-  const auto member = [](Tensor Example::*which) {
-    return [which](const Example& example) -> const Tensor& { return example.*which; };
-  };
-  return {stack(examples, "an x", member(&Example::x)), stack(examples, "a y", member(&Example::y)),
-          stack(examples, "a sample weight", member(&Example::sample_weight)),
-          stack_list(examples, "an x", "inputs", &Example::more_x),
-          stack_list(examples, "a y", "targets", &Example::more_y)};
+  return {stack(examples, &Example::inputs, "an x", "inputs"), stack(examples, &Example::targets, "a y", "targets"),
+          stack(examples, &Example::sample_weights, "a sample weight", "sample weights")};
 }
 
 Batch join(std::span<const Batch> batches) {
@@ -99,7 +90,7 @@ Batch join(std::span<const Batch> batches) {
   std::vector<Example> rows;
   for (const Batch& batch : batches)
     for (std::int64_t row = 0; row < batch.size(); ++row) rows.push_back(row_view(batch, row));
-  return stack(rows);
+  return rows.empty() ? batches.front() : stack(rows);
 }
 
 Example row_view(const Batch& batch, std::int64_t index) {

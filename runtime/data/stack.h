@@ -7,11 +7,11 @@
 namespace lockstep::detail {
 
 /// The examples as one batch: copies with a leading axis. Throws InvalidArgument when they differ in shape or dtype, or
-/// only some of them have a y or a sample weight.
+/// in how many inputs, targets or sample weights they have.
 Batch stack(std::span<const Example> examples);
 
-/// Batches as one, their rows one after the other: copies, or the only one as it is. Precondition: there is one, and
-/// none is empty. Throws as stack.
+/// Batches as one, their rows one after the other: copies, or the only one as it is. Precondition: there is one.
+/// Throws as stack.
 Batch join(std::span<const Batch> batches);
 
 /// Row `index` of a batch of dense tensors, without its leading axis, as a view.

@@ -12,20 +12,21 @@ namespace lockstep {
 namespace {
 
 std::int64_t rows_of(const Batch& batch) {
-  require(batch.x.rank() >= 1 && (!batch.y.defined() || batch.y.rank() >= 1),
-          "the rows of a batch are split over replicas, a scalar has none: call batch() on the data set first");
-  require(!batch.y.defined() || batch.y.dim(0) == batch.x.dim(0),
-          "x and y of a batch must have equally many rows, got {} and {}", batch.x, batch.y);
-  for (const Tensor& input : batch.more_x)
-    require(input.rank() >= 1 && input.dim(0) == batch.x.dim(0),
-            "the inputs of a batch must have equally many rows, got {} and {}", batch.x, input);
-  for (const Tensor& target : batch.more_y)
-    require(target.rank() >= 1 && target.dim(0) == batch.x.dim(0),
-            "x and the targets of a batch must have equally many rows, got {} and {}", batch.x, target);
-  const Tensor& weight = batch.sample_weight;
-  require(!weight.defined() || (weight.rank() >= 1 && weight.elements() == batch.x.dim(0)),
-          "a batch of {} rows needs as many sample weights, got {}", batch.x.dim(0), weight);
-  return batch.x.dim(0);
+  require(!batch.inputs.empty(), "a batch needs an input");
+  const Tensor& x = batch.x();
+  for (const std::vector<Tensor>* tensors : {&batch.inputs, &batch.targets, &batch.sample_weights})
+    for (const Tensor& tensor : *tensors) {
+      require(tensor.defined(), "a batch has an undefined tensor: leave out what is not there");
+      require(tensor.rank() >= 1,
+              "the rows of a batch are split over replicas, a scalar has none: call batch() on the data set first");
+    }
+  for (const Tensor& input : batch.inputs)
+    require(input.dim(0) == x.dim(0), "the inputs of a batch must have equally many rows, got {} and {}", x, input);
+  for (const Tensor& y : batch.targets)
+    require(y.dim(0) == x.dim(0), "x and y of a batch must have equally many rows, got {} and {}", x, y);
+  for (const Tensor& weight : batch.sample_weights)
+    require(weight.elements() == x.dim(0), "a batch of {} rows needs as many sample weights, got {}", x.dim(0), weight);
+  return x.dim(0);
 }
 
 Batch rows_view(const Batch& batch, std::int64_t begin, std::int64_t end) {

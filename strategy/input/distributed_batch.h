@@ -60,7 +60,7 @@ class DistributedBatch {
   /// How many replicas of this process it was cut for.
   int parts() const { return static_cast<int>(parts_.size()); }
 
-  /// The batch it was cut from; without x when it was not.
+  /// The batch it was cut from; without inputs when it was not.
   const Batch& global() const { return global_; }
   /// Steps on this batch count as steps of the measurement.
   void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }

@@ -49,7 +49,7 @@ TEST_P(CopiesOn, AreEqualAfterEveryStep) {
     const auto losses = strategy.run(
         [&](const Batch& local) {
           GradientTape tape;
-          const Tensor loss = sum(sparse_softmax_cross_entropy(model(local.x, Mode::train), local.y)) /
+          const Tensor loss = sum(sparse_softmax_cross_entropy(model(local.x(), Mode::train), local.y())) /
                               static_cast<double>(batch.global_size());
           optimizer.minimize(tape, loss, model.trainable_variables());
           return loss;

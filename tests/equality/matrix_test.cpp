@@ -160,7 +160,8 @@ Values values_of(const Model& model) {
 class EqualityOf : public testing::TestWithParam<std::tuple<Problem, OptimizerCase>> {
  protected:
   Tensor loss_of(const Model& model, const Batch& part, std::int64_t global_rows) const {
-    return compute_average_loss(problem_.loss(part.y, model(part.x, Mode::train)), {.global_batch_size = global_rows});
+    return compute_average_loss(problem_.loss(part.y(), model(part.x(), Mode::train)),
+                                {.global_batch_size = global_rows});
   }
 
   Values train_on(const Strategy& strategy) const {

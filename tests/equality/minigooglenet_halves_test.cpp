@@ -27,11 +27,11 @@ constexpr float momentum = 0.9F;
 const zoo::MiniGoogLeNetOptions without_dropout{.dropout = 0, .seed = 5};
 
 Batch batch(int step) {
-  return {.x = random_tensor({rows, 32, 32, 3}, static_cast<unsigned>(step)), .y = cyclic_labels(rows, 10)};
+  return {{random_tensor({rows, 32, 32, 3}, static_cast<unsigned>(step))}, {cyclic_labels(rows, 10)}};
 }
 
 Tensor share_of_loss(const Model& model, const Batch& local) {
-  return sum(sparse_softmax_cross_entropy(model(local.x, Mode::train), local.y)) / rows;
+  return sum(sparse_softmax_cross_entropy(model(local.x(), Mode::train), local.y())) / rows;
 }
 
 std::vector<std::vector<float>> values_of(const std::vector<Variable>& variables) {

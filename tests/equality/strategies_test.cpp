@@ -45,7 +45,7 @@ TEST(AllStrategies, CountALoneLastRowInFull) {
       strategy.run(
           [&](const Batch& local) {
             GradientTape tape;
-            const Tensor errors = dense(local.x, w.value(), {});
+            const Tensor errors = dense(local.x(), w.value(), {});
             optimizer.minimize(tape, compute_average_loss(square(errors), {.global_batch_size = batch.global_size()}),
                                {w});
           },
@@ -69,8 +69,8 @@ TEST(CustomLoops, TakeGradientsInEachReplica) {
     const auto own = strategy.run(
         [](const Batch& local) {
           GradientTape tape;
-          tape.watch(local.x);
-          return tape.gradient(square(local.x), std::vector{local.x}).front().item<float>();
+          tape.watch(local.x());
+          return tape.gradient(square(local.x()), std::vector{local.x()}).front().item<float>();
         },
         batch);
     gradients.push_back(own.local_results());

@@ -84,7 +84,7 @@ TEST_P(ADataFileUnderARunningEpoch, OfHdf5IsNamed) {
     writer.write_to(path);
   }
   const Dataset data = hdf5_dataset(path, "x", "y").map([](const Example& example) {
-    return Example{example.x, Tensor::scalar(std::int64_t{0})};
+    return Example{example.inputs, {Tensor::scalar(std::int64_t{0})}};
   });
   expect_named(model_of({columns}), data.batch(4), path);
 }
@@ -110,9 +110,9 @@ TEST_P(ADataFileUnderARunningEpoch, ThatIsReadAtOnceDoesNoHarm) {
     const Tensor images = read_idx(path, 3);
     const Dataset data =
         Dataset::from_tensors(images, Tensor::full({64}, 1, DType::i64)).map([](const Example& example) {
-          const Tensor x = Tensor::empty(example.x.shape());
-          launch(kernels::Convert{example.x, x});
-          return Example{x, example.y};
+          const Tensor x = Tensor::empty(example.x().shape());
+          launch(kernels::Convert{example.x(), x});
+          return Example{{x}, example.targets};
         });
     Model model = model_of({4, 4});
     model.fit(data.batch(4), options);

@@ -36,9 +36,9 @@ class Training {
         [&](const Batch& local) {
           before();
           GradientTape tape;
-          const Tensor logits = model_(local.x, Mode::train);
+          const Tensor logits = model_(local.x(), Mode::train);
           const Tensor loss =
-              sum(sparse_softmax_cross_entropy(logits, local.y)) / static_cast<double>(batch_.global_size());
+              sum(sparse_softmax_cross_entropy(logits, local.y())) / static_cast<double>(batch_.global_size());
           optimizer_.minimize(tape, loss, model_.trainable_variables());
         },
         batch_);

@@ -95,8 +95,8 @@ class Soak {
           [&](const Batch& local) {
             stall_at_random();
             GradientTape tape;
-            const Tensor logits = model_(local.x, Mode::train);
-            const Tensor sum_of_own = sum(sparse_softmax_cross_entropy(logits, local.y));
+            const Tensor logits = model_(local.x(), Mode::train);
+            const Tensor sum_of_own = sum(sparse_softmax_cross_entropy(logits, local.y()));
             const Tensor share = sum_of_own / static_cast<double>(batch.global_size());
             stall_at_random();
             optimizer_.minimize(tape, share, model_.trainable_variables());

@@ -175,7 +175,7 @@ class Session {
     std::vector<Tensor> targets;
     for (const int output : model_->network().outputs())
       targets.push_back(Tensor::zeros(batched(rows, model_->network().calls()[output].shape)));
-    model_->fit(Dataset::from_tensors(inputs, targets).batch(rows / 2));
+    model_->fit(Dataset::from_tensors({inputs, targets}).batch(rows / 2));
   }
 
   void predict(const std::string& folder) const {

@@ -98,7 +98,7 @@ std::vector<Tensor> read_inputs(const Model& model, const std::string& path) {
 
 void predict(Model& model, const std::string& inputs, const std::string& outputs) {
   const std::vector<Tensor> xs = read_inputs(model, inputs);
-  const Tensor predictions = model.predict(Dataset::from_tensors(xs).batch(4));
+  const Tensor predictions = model.predict(Dataset::from_tensors({xs, {}}).batch(4));
   const std::vector<float> y = predictions.to_vector<float>();
   std::ofstream out(outputs, std::ios::binary);
   out.write(reinterpret_cast<const char*>(y.data()), static_cast<std::streamsize>(y.size() * sizeof(float)));

@@ -18,7 +18,7 @@ Rows preparation_rows() {
                               [] { image_augmentation({.width_shift_range = -1}); }),
       misuse<InvalidArgument>("image_augmentation", "vectors",
                               "an image to augment must be u8 or f32 of shape (height, width)",
-                              [] { image_augmentation({})(Example{zeros({2})}, ElementId()); }),
+                              [] { image_augmentation({})(Example{{zeros({2})}}, ElementId()); }),
       misuse<InvalidArgument>("image_augmentation", "an example without x",
                               "(height, width, channels), got an undefined tensor; map before batch()",
                               [] { image_augmentation({})(Example(), ElementId()); }),
@@ -30,7 +30,7 @@ Rows preparation_rows() {
       misuse<InvalidArgument>("random_crop", "images that are too small",
                               "an image f32 (2, 2) on CPU:0 with a padding of 0 is too small for a crop of 4 x 4",
                               [] {
-                                random_crop({.size = {4, 4}})(Example{zeros({2, 2})}, ElementId());
+                                random_crop({.size = {4, 4}})(Example{{zeros({2, 2})}}, ElementId());
                               }),
       misuse<InvalidArgument>(
           "mean_image", "floats",
@@ -47,7 +47,7 @@ Rows preparation_rows() {
       misuse<InvalidArgument>("mean_subtraction", "images of another shape",
                               "images f32 (2, 3) on CPU:0 are not of the shape of their mean f32 (2) on CPU:0",
                               [] {
-                                mean_subtraction(zeros({2}))(Example{zeros({2, 3})});
+                                mean_subtraction(zeros({2}))(Example{{zeros({2, 3})}});
                               }),
       misuse<InvalidArgument>("image_preparation", "a mean that is no image",
                               "the mean image must be f32 of shape (height, width), got f32 (3) on CPU:0",
@@ -60,24 +60,24 @@ Rows preparation_rows() {
       misuse<InvalidArgument>("image_preparation", "floats",
                               "images must be u8 of shape (n, height, width), got f32 (1, 2, 2) on CPU:0",
                               [] {
-                                image_preparation({.mean = zeros({2, 2})})(Example{zeros({1, 2, 2})});
+                                image_preparation({.mean = zeros({2, 2})})(Example{{zeros({1, 2, 2})}});
                               }),
       misuse<InvalidArgument>("one_hot", "no classes", "one_hot() needs at least 1 class, got 0", [] { one_hot(0); }),
       misuse<InvalidArgument>("one_hot", "labels that are floats",
                               "labels for one_hot() must be u8, i32 or i64, got f32 (2) on CPU:0",
                               [] {
-                                one_hot(3)(Example{zeros({2}), zeros({2})});
+                                one_hot(3)(Example{{zeros({2})}, {zeros({2})}});
                               }),
       misuse<InputError>("one_hot", "a label that is no class", "label 3 is none of 0 to 2",
                          [] {
-                           one_hot(3)(Example{zeros({1}), Tensor::full({1}, 3, DType::i64)});
+                           one_hot(3)(Example{{zeros({1})}, {Tensor::full({1}, 3, DType::i64)}});
                          }),
       misuse<InvalidArgument>("mixup", "an alpha of 0", "mixup() needs an alpha above 0 and at most 4, got 0",
                               [] { mixup({.alpha = 0}); }),
       misuse<InvalidArgument>("mixup", "no targets",
                               "mixup() needs batches of f32 x and y, got f32 (2, 2) on CPU:0 and an undefined tensor",
                               [] {
-                                mixup()(Example{zeros({2, 2})}, ElementId());
+                                mixup()(Example{{zeros({2, 2})}}, ElementId());
                               }),
       misuse<InvalidArgument>(
           "channel_statistics", "no images",
@@ -95,7 +95,7 @@ Rows preparation_rows() {
           "channel_normalization", "images of other channels",
           "images to normalize by channel must be u8 or f32 with 2 channels last, got f32 (2, 3) on CPU:0",
           [] {
-            channel_normalization({zeros({2}), zeros({2})})(Example{zeros({2, 3})});
+            channel_normalization({zeros({2}), zeros({2})})(Example{{zeros({2, 3})}});
           }),
   };
 }

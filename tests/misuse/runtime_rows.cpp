@@ -87,7 +87,7 @@ Rows data_rows() {
       misuse<InvalidArgument>("Dataset::from_rows", "fewer rows than were asked for",
                               "reading of element 0: 2 row(s) were to be read, got x f32 (1)",
                               [] {
-                                const auto one = [](std::int64_t, std::int64_t) { return Batch{.x = zeros({1})}; };
+                                const auto one = [](std::int64_t, std::int64_t) { return Batch{{zeros({1})}}; };
                                 Dataset::from_rows(one, 2).batch(2).epoch().next();
                               }),
       misuse<InvalidArgument>("Dataset::from_generator", "no function", "needs a function that makes a generator",

@@ -49,8 +49,8 @@ TrainingData image_data(std::string name, const Example& train, const Example& t
   return {std::move(name),
           "pixels / 255 - mean of all training images",
           small_images,
-          training_batches(Dataset::from_tensors(train.x, train.y), prepare, options),
-          test_batches(Dataset::from_tensors(test.x, test.y), prepare, options),
+          training_batches(Dataset::from_tensors(train), prepare, options),
+          test_batches(Dataset::from_tensors(test), prepare, options),
           train.size(),
           test.size()};
 }
@@ -68,7 +68,7 @@ Parts load_parts(const Load& load, const DataOptions& options) {
   const std::int64_t count = std::min(all.size(), options.limit.value_or(all.size()));
   return {.train = all.each([&](const Tensor& tensor) { return tensor.slice_view(0, 0, count); }),
           .test = test.get(),
-          .mean = mean_image(all.x)};
+          .mean = mean_image(all.x())};
 }
 
 TrainingData load_fashion(const std::string& directory, const DataOptions& options) {
@@ -107,7 +107,7 @@ TrainingData make_synthetic(const std::string& text, const DataOptions& options,
   return {.name = "synthetic data",
           .preparation = "",
           .form = form,
-          .train = training_batches(Dataset::from_tensors(examples.inputs(), examples.y), {}, options),
+          .train = training_batches(Dataset::from_tensors(examples), {}, options),
           .test = std::nullopt,
           .train_examples = count};
 }
@@ -152,11 +152,11 @@ std::int64_t classes_of(const std::string& file, const std::string& y) {
                       "--data hdf5:{}: has no labels, which tell the number of classes; give --model a file", file);
   std::int64_t most = 0;
   for (const Example& labels : hdf5_dataset(file, y).batch(4096).epoch()) {
-    const DType dtype = labels.x.dtype();
+    const DType dtype = labels.x().dtype();
     require<InputError>(dtype != DType::f32, "--data hdf5:{}: {} must be whole-numbered classes", file, y);
-    most = std::max(most, dtype == DType::u8    ? largest_of<std::uint8_t>(labels.x)
-                          : dtype == DType::i32 ? largest_of<std::int32_t>(labels.x)
-                                                : largest_of<std::int64_t>(labels.x));
+    most = std::max(most, dtype == DType::u8    ? largest_of<std::uint8_t>(labels.x())
+                          : dtype == DType::i32 ? largest_of<std::int32_t>(labels.x())
+                                                : largest_of<std::int64_t>(labels.x()));
   }
   return most + 1;
 }
@@ -189,12 +189,12 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   const std::optional<Example> first = first_part.examples->epoch().next();
   require<InputError>(first.has_value(), "--data hdf5:{}: {} has no rows", file, first_part.x);
   const ExampleForm& usual = model.form;
-  const Shape shape = first->x.shape();
+  const Shape shape = first->x().shape();
   const bool fits = model.any_size ? shape.rank() == usual.shape.rank() : shape == usual.shape;
   require(usual.inputs == 1 && fits, "--data hdf5:{}: {} has examples of {}, this --model takes {}{}", file,
           first_part.x, shape, usual.inputs == 1 ? "" : "pairs of ", usual.shape);
   const Rescaling& chosen = rescaling_named(options.rescaling);
-  const RowTransform prepare = preparation_of(chosen, first->x.dtype());
+  const RowTransform prepare = preparation_of(chosen, first->x().dtype());
   TrainingData data{.name = std::filesystem::path(file).filename().string(),
                     .preparation = text_of(chosen),
                     .form = {shape, model.any_size ? classes_of(file, first_part.y) : usual.classes},

@@ -51,7 +51,7 @@ Model make_replicated(const ScalingPlan& plan, Way way, int replicas) {
 /// The loss of the untrained model, which says whether the replicas compute what one replica does.
 double first_loss(const ScalingPlan& plan, Model& model, std::int64_t global_batch) {
   const Example examples = synthetic_examples(usual_form(plan.kind), global_batch, plan.run.seed);
-  return model.evaluate(Dataset::from_tensors(examples.inputs(), examples.y).batch(global_batch)).at("loss");
+  return model.evaluate(Dataset::from_tensors(examples).batch(global_batch)).at("loss");
 }
 
 /// Measures runs and checks them against each other.

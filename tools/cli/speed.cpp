@@ -31,7 +31,7 @@ std::vector<double> MeasuredSteps::step_ms() const {
 
 MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run) {
   const Example examples = synthetic_examples(usual_form(kind), run.global_batch, run.seed);
-  const Dataset batches = Dataset::from_tensors(examples.inputs(), examples.y).batch(run.global_batch);
+  const Dataset batches = Dataset::from_tensors(examples).batch(run.global_batch);
   const auto record = std::make_shared<RunRecord>(run.seed);
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   require(run.warmup <= most && run.steps <= most - run.warmup, "--warmup and --steps: at most {} together", most);

@@ -121,7 +121,7 @@ Example synthetic_examples(const ExampleForm& form, std::int64_t count, std::uin
   }
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int64_t>(random()) % form.classes);
-  return {.x = xs.front(), .y = Tensor::from(labels, {count, 1}), .more_x = {xs.begin() + 1, xs.end()}};
+  return {std::move(xs), {Tensor::from(labels, {count, 1})}};
 }
 
 }  // namespace lockstep::cli

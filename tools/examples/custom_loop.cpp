@@ -58,16 +58,16 @@ int main(int argc, char** argv) try {
 
   const auto train_step = [&](const Batch& local, std::int64_t global_batch_size) {
     GradientTape tape;
-    const Tensor logits = model(local.x, Mode::train);
-    const Tensor loss = compute_average_loss(loss_object(local.y, logits), {.global_batch_size = global_batch_size});
+    const Tensor logits = model(local.x(), Mode::train);
+    const Tensor loss = compute_average_loss(loss_object(local.y(), logits), {.global_batch_size = global_batch_size});
     optimizer.minimize(tape, loss, model.trainable_variables());
-    train_accuracy.update_state(local.y, logits);
+    train_accuracy.update_state(local.y(), logits);
     return loss;
   };
   const auto test_step = [&](const Batch& local) {
-    const Tensor logits = model(local.x);
-    test_loss.update_state({}, loss_object(local.y, logits));
-    test_accuracy.update_state(local.y, logits);
+    const Tensor logits = model(local.x());
+    test_loss.update_state({}, loss_object(local.y(), logits));
+    test_accuracy.update_state(local.y(), logits);
   };
 
   const std::string best = (std::filesystem::temp_directory_path() / "custom_loop.weights.h5").string();

@@ -50,15 +50,15 @@ int main(int argc, char** argv) try {
   const std::int64_t limit = std::stoll(options.at("--limit"));
   const Example train = load_cifar10({.directory = folder, .limit = limit});
   const Example test = load_cifar10({.directory = folder, .split = Split::test, .limit = limit});
-  const auto prepare = mean_subtraction(mean_image(train.x));
+  const auto prepare = mean_subtraction(mean_image(train.x()));
   const Dataset train_batches =
-      Dataset::from_tensors(train.x, train.y)
+      Dataset::from_tensors(train)
           .shuffle()
           .map(image_augmentation({.width_shift_range = 0.1, .height_shift_range = 0.1, .horizontal_flip = true}))
           .batch(64 * gpus)
           .map(prepare)
           .prefetch();
-  const Dataset test_batches = Dataset::from_tensors(test.x, test.y).batch(64 * gpus).map(prepare);
+  const Dataset test_batches = Dataset::from_tensors(test).batch(64 * gpus).map(prepare);
 
   std::vector<std::string> devices;
   for (int i = 0; i < gpus; ++i) devices.push_back(fmt::format("CPU:{}", i));

@@ -216,7 +216,7 @@ TEST(MultiGpuModel, JoinsEachOutput) {
   for (std::size_t i = 0; i < 3; ++i) expect_close(outputs[i], expected[i].to_vector<double>(), 8);
   parallel.compile(SGD(), MeanSquaredError());
   const Tensor y = Tensor::zeros({7, 3});
-  const Dataset data = Dataset::from_tensors({x}, {y, y, Tensor::zeros({7, 1})});
+  const Dataset data = Dataset::from_tensors({{x}, {y, y, Tensor::zeros({7, 1})}});
   const Logs logs = parallel.evaluate(data.batch(7));
   for (const char* name : {"loss", "classes_loss", "classes_1_loss", "size_loss"})
     EXPECT_TRUE(logs.contains(name)) << name;

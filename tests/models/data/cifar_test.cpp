@@ -65,9 +65,9 @@ struct Cifar : testing::Test {
 
 TEST_F(Cifar, GivesImagesWithTheirChannelsLast) {
   const Example set = load_test(2);
-  EXPECT_EQ(set.x.shape(), (Shape{2, 32, 32, 3}));
-  EXPECT_THAT(set.y.to_vector<int>(), ElementsAre(9, 7));
-  const auto values = set.x.span<std::uint8_t>();
+  EXPECT_EQ(set.x().shape(), (Shape{2, 32, 32, 3}));
+  EXPECT_THAT(set.y().to_vector<int>(), ElementsAre(9, 7));
+  const auto values = set.x().span<std::uint8_t>();
   for (std::size_t image = 0; image < 2; ++image)
     for (std::size_t pixel = 0; pixel < pixels; ++pixel)
       for (std::size_t channel = 0; channel < 3; ++channel)
@@ -76,20 +76,20 @@ TEST_F(Cifar, GivesImagesWithTheirChannelsLast) {
 }
 
 TEST_F(Cifar, HasItsKnownSizes) {
-  EXPECT_EQ(load_test().x.shape(), (Shape{10'000, 32, 32, 3}));
+  EXPECT_EQ(load_test().x().shape(), (Shape{10'000, 32, 32, 3}));
   const Example train = load_cifar10({.directory = folder.path()});
-  EXPECT_EQ(train.x.shape(), (Shape{50'000, 32, 32, 3}));
+  EXPECT_EQ(train.x().shape(), (Shape{50'000, 32, 32, 3}));
   for (std::int64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(train.y.span<std::uint8_t>()[static_cast<std::size_t>(i) * 10'000], i + 1);
-    EXPECT_EQ(train.x.slice_view(0, i * 10'000, i * 10'000 + 1).span<std::uint8_t>()[0], 10 * (i + 1));
+    EXPECT_EQ(train.y().span<std::uint8_t>()[static_cast<std::size_t>(i) * 10'000], i + 1);
+    EXPECT_EQ(train.x().slice_view(0, i * 10'000, i * 10'000 + 1).span<std::uint8_t>()[0], 10 * (i + 1));
   }
 }
 
 TEST_F(Cifar, ALimitMayEndWithinAFileAndReadsNoMore) {
   std::filesystem::remove(ten / "data_batch_3.bin");
   const Example set = load_cifar10({.directory = folder.path(), .limit = 10'001});
-  EXPECT_EQ(set.x.dim(0), 10'001);
-  EXPECT_EQ(set.y.span<std::uint8_t>()[10'000], 2);
+  EXPECT_EQ(set.x().dim(0), 10'001);
+  EXPECT_EQ(set.y().span<std::uint8_t>()[10'000], 2);
   EXPECT_EQ(load_test(1'000'000).size(), 10'000);
   EXPECT_THROW(load_test(0), InvalidArgument);
 }
@@ -99,17 +99,17 @@ TEST_F(Cifar, MayBeGivenTheFolderThatTheArchiveMakesAndCompressedFiles) {
   std::filesystem::remove(ten / "test_batch.bin");
   test::write_text(ten / "test_batch.bin.gz", test::gzip(image));
   const Example set = load_cifar10({.directory = ten, .split = Split::test, .limit = 1});
-  EXPECT_EQ(set.y.item<std::uint8_t>(), 4);
-  EXPECT_EQ(set.x.span<std::uint8_t>()[3], 4);
+  EXPECT_EQ(set.y().item<std::uint8_t>(), 4);
+  EXPECT_EQ(set.x().span<std::uint8_t>()[3], 4);
 }
 
 TEST_F(Cifar, HundredHasFineAndCoarseLabels) {
   Cifar100Options options{.directory = folder.path(), .split = Split::test, .limit = 2};
-  EXPECT_THAT(load_cifar100(options).y.to_vector<int>(), ElementsAre(99, 50));
+  EXPECT_THAT(load_cifar100(options).y().to_vector<int>(), ElementsAre(99, 50));
   options.label_mode = Cifar100Labels::coarse;
   const Example coarse = load_cifar100(options);
-  EXPECT_THAT(coarse.y.to_vector<int>(), ElementsAre(19, 3));
-  EXPECT_EQ(coarse.x.span<std::uint8_t>()[4], 1 + 2) << "green of the second pixel";
+  EXPECT_THAT(coarse.y().to_vector<int>(), ElementsAre(19, 3));
+  EXPECT_EQ(coarse.x().span<std::uint8_t>()[4], 1 + 2) << "green of the second pixel";
   options.split = Split::train;
   EXPECT_THAT([&] { load_cifar100(options); }, ThrowsMessage<InputError>(HasSubstr("train.bin")));
 }

@@ -47,21 +47,21 @@ struct FashionMnist : testing::Test {
 
 TEST_F(FashionMnist, LoadsImagesAndLabels) {
   const Example set = load();
-  EXPECT_EQ(set.x.shape(), (Shape{3, 28, 28}));
-  EXPECT_EQ(set.x.dtype(), DType::u8);
-  EXPECT_EQ(set.x.span<std::uint8_t>()[2 * pixels], 2);
-  EXPECT_THAT(set.y.to_vector<std::uint8_t>(), ElementsAre(4, 9, 0));
+  EXPECT_EQ(set.x().shape(), (Shape{3, 28, 28}));
+  EXPECT_EQ(set.x().dtype(), DType::u8);
+  EXPECT_EQ(set.x().span<std::uint8_t>()[2 * pixels], 2);
+  EXPECT_THAT(set.y().to_vector<std::uint8_t>(), ElementsAre(4, 9, 0));
 }
 
 TEST_F(FashionMnist, LoadsPlainFiles) {
   std::filesystem::remove(directory.path() / labels);
   write("train-labels-idx1-ubyte", idx_bytes({3}, {1, 2, 3}));
-  EXPECT_THAT(load().y.to_vector<std::uint8_t>(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(load().y().to_vector<std::uint8_t>(), ElementsAre(1, 2, 3));
 }
 
 TEST_F(FashionMnist, GivesOnlyTheFirstWhenLimited) {
-  EXPECT_THAT(load(2).y.to_vector<std::uint8_t>(), ElementsAre(4, 9));
-  EXPECT_EQ(load(2).x.shape(), (Shape{2, 28, 28}));
+  EXPECT_THAT(load(2).y().to_vector<std::uint8_t>(), ElementsAre(4, 9));
+  EXPECT_EQ(load(2).x().shape(), (Shape{2, 28, 28}));
   EXPECT_EQ(load(100).size(), 3);
   for (const std::int64_t limit : {0, -5})
     EXPECT_THAT([&] { load(limit); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(limit))));
@@ -111,16 +111,16 @@ TEST(FashionMnistPackage, HasItsKnownSizeAndContent) {
   if (!std::filesystem::exists(FashionMnistOptions{}.directory))
     GTEST_SKIP() << "dataset-fashion-mnist is not installed";
   const Example train = load_fashion_mnist();
-  EXPECT_EQ(train.x.shape(), (Shape{60'000, 28, 28}));
+  EXPECT_EQ(train.x().shape(), (Shape{60'000, 28, 28}));
   const Example test = load_fashion_mnist({.split = Split::test});
-  EXPECT_EQ(test.x.shape(), (Shape{10'000, 28, 28}));
+  EXPECT_EQ(test.x().shape(), (Shape{10'000, 28, 28}));
   for (const Example& set : {train, test}) {
     std::vector<std::int64_t> per_class(10, 0);
-    for (const std::uint8_t label : set.y.span<std::uint8_t>()) ++per_class.at(label);
+    for (const std::uint8_t label : set.y().span<std::uint8_t>()) ++per_class.at(label);
     EXPECT_THAT(per_class, testing::Each(set.size() / 10));
   }
-  EXPECT_THAT(train.y.slice_view(0, 0, 5).to_vector<std::uint8_t>(), ElementsAre(9, 0, 0, 3, 0));
-  EXPECT_THAT(test.y.slice_view(0, 0, 5).to_vector<std::uint8_t>(), ElementsAre(9, 2, 1, 1, 6));
+  EXPECT_THAT(train.y().slice_view(0, 0, 5).to_vector<std::uint8_t>(), ElementsAre(9, 0, 0, 3, 0));
+  EXPECT_THAT(test.y().slice_view(0, 0, 5).to_vector<std::uint8_t>(), ElementsAre(9, 2, 1, 1, 6));
 }
 
 }  // namespace

@@ -61,14 +61,14 @@ TEST_F(Hdf5Dataset, GivesRowsOfBoth) {
   for (const std::uint64_t epoch : {0, 1}) {
     std::int64_t row = 0;
     for (const Example& example : set.epoch(epoch)) {
-      EXPECT_EQ(example.x.dtype(), DType::u8);
-      EXPECT_EQ(example.x.shape(), (Shape{2, 2}));
-      EXPECT_EQ(example.x.to_vector<std::int64_t>().front(), 4 * row);
-      EXPECT_EQ(example.y.item<std::int64_t>(), row++);
+      EXPECT_EQ(example.x().dtype(), DType::u8);
+      EXPECT_EQ(example.x().shape(), (Shape{2, 2}));
+      EXPECT_EQ(example.x().to_vector<std::int64_t>().front(), 4 * row);
+      EXPECT_EQ(example.y().item<std::int64_t>(), row++);
     }
     EXPECT_EQ(row, 3);
   }
-  EXPECT_FALSE(hdf5_dataset(path_, "images").epoch().next().value().y.defined());
+  EXPECT_FALSE(hdf5_dataset(path_, "images").epoch().next().value().y().defined());
 }
 
 TEST_F(Hdf5Dataset, ReadsInBlocks) {
@@ -77,7 +77,7 @@ TEST_F(Hdf5Dataset, ReadsInBlocks) {
   std::int64_t row = 0;
   for (const Batch& batch : hdf5_dataset(path_, "x").batch(700).prefetch().epoch())
     for (std::int64_t i = 0; i < batch.size(); ++i, ++row)
-      ASSERT_EQ(batch.x.data<float>()[i * 1024], static_cast<float>(row * 1024));
+      ASSERT_EQ(batch.x().data<float>()[i * 1024], static_cast<float>(row * 1024));
   EXPECT_EQ(row, static_cast<std::int64_t>(rows));
 }
 
@@ -98,8 +98,8 @@ TEST_F(Hdf5Dataset, KeepsIntegersAndMakesOtherNumbersF32) {
     const std::string name = fmt::format("x{}", i);
     add(name, types[i].first, {2, 2});
     const Batch batch = hdf5_dataset(path_, name).batch(2).epoch().next().value();
-    EXPECT_EQ(batch.x.dtype(), types[i].second) << name;
-    EXPECT_THAT(batch.x.to_vector<int>(), ElementsAre(0, 1, 2, 3)) << name;
+    EXPECT_EQ(batch.x().dtype(), types[i].second) << name;
+    EXPECT_THAT(batch.x().to_vector<int>(), ElementsAre(0, 1, 2, 3)) << name;
   }
 }
 

@@ -25,7 +25,7 @@ template <class T = float>
 Example image(const Shape& shape) {
   std::vector<T> values(static_cast<std::size_t>(shape.elements()));
   std::iota(values.begin(), values.end(), T{1});
-  return {Tensor::from(values, shape), Tensor::scalar<std::int32_t>(3)};
+  return {{Tensor::from(values, shape)}, {Tensor::scalar<std::int32_t>(3)}};
 }
 
 /// `count` copies of an image as a data set.
@@ -35,7 +35,7 @@ Dataset copies(const Example& one, std::int64_t count) {
 
 std::vector<std::vector<float>> read(const Dataset& set, std::uint64_t epoch = 0) {
   std::vector<std::vector<float>> values;
-  for (const Example& example : set.epoch(epoch)) values.push_back(example.x.to_vector<float>());
+  for (const Example& example : set.epoch(epoch)) values.push_back(example.x().to_vector<float>());
   return values;
 }
 
@@ -74,9 +74,9 @@ TEST(ImageAugmentation, FlipsEachWayForItself) {
 TEST(ImageAugmentation, KeepsChannelsTogetherAndLabelsAndDtypes) {
   const Dataset set = copies(image<std::uint8_t>({1, 2, 3}), 20).map(image_augmentation({.horizontal_flip = true}));
   for (const Example& example : set.epoch()) {
-    EXPECT_EQ(example.x.dtype(), DType::u8);
-    EXPECT_EQ(example.y.item<std::int32_t>(), 3);
-    EXPECT_THAT(example.x.to_vector<int>(),
+    EXPECT_EQ(example.x().dtype(), DType::u8);
+    EXPECT_EQ(example.y().item<std::int32_t>(), 3);
+    EXPECT_THAT(example.x().to_vector<int>(),
                 testing::AnyOf(ElementsAre(1, 2, 3, 4, 5, 6), ElementsAre(4, 5, 6, 1, 2, 3)));
   }
 }
@@ -85,7 +85,7 @@ TEST(ImageAugmentation, KeepsChannelsTogetherAndLabelsAndDtypes) {
 Example ramp(std::int64_t n, bool down) {
   std::vector<float> values(static_cast<std::size_t>(n));
   std::iota(values.begin(), values.end(), 0.0F);
-  return {Tensor::from(values, down ? Shape{n, 1} : Shape{1, n})};
+  return {{Tensor::from(values, down ? Shape{n, 1} : Shape{1, n})}};
 }
 
 class ImageShift : public testing::TestWithParam<bool> {
@@ -178,8 +178,8 @@ TEST(ImageAugmentation, RefusesRangesAndImagesThatItCannotUse) {
   EXPECT_THROW((void)image_augmentation({.height_shift_range = INFINITY}), InvalidArgument);
   const auto transform = image_augmentation({.horizontal_flip = true});
   EXPECT_THAT([&] { (void)transform(image({2, 4, 4, 3}), {}); }, ThrowsMessage<InvalidArgument>(HasSubstr("batch()")));
-  EXPECT_THROW((void)transform({Tensor::zeros({2, 2}, DType::i32)}, {}), InvalidArgument);
-  EXPECT_THROW((void)transform({Tensor::zeros({2, 0})}, {}), InvalidArgument);
+  EXPECT_THROW((void)transform({{Tensor::zeros({2, 2}, DType::i32)}}, {}), InvalidArgument);
+  EXPECT_THROW((void)transform({{Tensor::zeros({2, 0})}}, {}), InvalidArgument);
   EXPECT_THROW((void)transform({}, {}), InvalidArgument);
 }
 
@@ -210,7 +210,7 @@ TEST(RandomCrop, RefusesWhatDoesNotFit) {
   EXPECT_THROW((void)random_crop({.size = {0, 3}}), InvalidArgument);
   EXPECT_THROW((void)random_crop({.size = {3, 3}, .padding = -1}), InvalidArgument);
   const auto crop = random_crop({.size = {5, 3}, .padding = 1});
-  EXPECT_EQ(crop(image({3, 3}), {}).x.shape(), (Shape{5, 3}));
+  EXPECT_EQ(crop(image({3, 3}), {}).x().shape(), (Shape{5, 3}));
   EXPECT_THAT([&] { (void)crop(image({2, 3}), {}); }, ThrowsMessage<InvalidArgument>(HasSubstr("5 x 3")));
 }
 

@@ -48,7 +48,7 @@ struct ImageDirectoryTest : testing::Test {
   /// The colors in the order of an epoch.
   static std::vector<float> colors(const Dataset& set, std::uint64_t epoch = 0) {
     std::vector<float> values;
-    for (const Example& example : set.epoch(epoch)) values.push_back(example.x.data<float>()[0]);
+    for (const Example& example : set.epoch(epoch)) values.push_back(example.x().data<float>()[0]);
     return values;
   }
 
@@ -63,17 +63,17 @@ TEST_F(ImageDirectoryTest, GivesImagesByClassAndName) {
   EXPECT_THAT(colors(images.dataset), ElementsAre(1, 2, 3, 4, 5));
   std::vector<int> labels;
   for (const Example& example : images.dataset.epoch()) {
-    EXPECT_EQ(example.x.shape(), (Shape{3, 5, 3}));
-    EXPECT_EQ(example.x.dtype(), DType::f32);
-    EXPECT_THAT(example.x.to_vector<float>(), testing::Each(example.x.data<float>()[0]));
-    labels.push_back(example.y.item<std::int32_t>());
+    EXPECT_EQ(example.x().shape(), (Shape{3, 5, 3}));
+    EXPECT_EQ(example.x().dtype(), DType::f32);
+    EXPECT_THAT(example.x().to_vector<float>(), testing::Each(example.x().data<float>()[0]));
+    labels.push_back(example.y().item<std::int32_t>());
   }
   EXPECT_THAT(labels, ElementsAre(0, 0, 1, 1, 1));
 }
 
 TEST_F(ImageDirectoryTest, ReadsGrayWhenAsked) {
   for (const Batch& batch : open({.channels = 1}).dataset.batch(5).epoch())
-    EXPECT_EQ(batch.x.shape(), (Shape{5, 3, 5, 1}));
+    EXPECT_EQ(batch.x().shape(), (Shape{5, 3, 5, 1}));
 }
 
 TEST_F(ImageDirectoryTest, ShufflesBySeedAndEpochOnAnyNumberOfThreads) {
@@ -117,7 +117,7 @@ TEST_F(ImageDirectoryTest, IsLimitedToFilesOfAllClasses) {
     EXPECT_EQ(images.dataset.size(), 3);
     EXPECT_TRUE(std::ranges::is_sorted(images.files));
     EXPECT_TRUE(std::ranges::is_sorted(colors(images.dataset)));
-    for (const Example& image : images.dataset.epoch()) labels.insert(image.y.item<std::int32_t>());
+    for (const Example& image : images.dataset.epoch()) labels.insert(image.y().item<std::int32_t>());
     EXPECT_THAT(colors(open({.seed = seed, .limit = 3}).dataset, 5),
                 testing::UnorderedElementsAreArray(colors(images.dataset)));
   }

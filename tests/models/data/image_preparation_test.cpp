@@ -52,10 +52,10 @@ TEST_P(ImagePreparationOf, PadsScalesAndSubtractsTheMean) {
   const Tensor x = images(count, height, width);
   const Tensor mean = mean_image(x);
   const Tensor y = Tensor::zeros({count}, DType::u8);
-  const Example batch = image_preparation({.mean = mean, .padding = padding, .channels = channels})({x, y});
-  ASSERT_EQ(batch.x.shape(), (Shape{count, height + 2 * padding, width + 2 * padding, channels}));
-  EXPECT_EQ(batch.y.id(), y.id());
-  const float* found = batch.x.data<float>();
+  const Example batch = image_preparation({.mean = mean, .padding = padding, .channels = channels})({{x}, {y}});
+  ASSERT_EQ(batch.x().shape(), (Shape{count, height + 2 * padding, width + 2 * padding, channels}));
+  EXPECT_EQ(batch.y().id(), y.id());
+  const float* found = batch.x().data<float>();
   for (std::int64_t image = 0; image < count; ++image)
     for (std::int64_t row = -padding; row < height + padding; ++row)
       for (std::int64_t column = -padding; column < width + padding; ++column)
@@ -77,7 +77,7 @@ TEST(ImagePreparation, TurnsFashionMnistIntoWhatMiniGoogLeNetReads) {
   const Dataset set =
       Dataset::from_tensors(x, Tensor::zeros({7}, DType::u8)).batch(4).map(image_preparation({.mean = mean_image(x)}));
   std::vector<Shape> shapes;
-  for (const Batch& batch : set.epoch()) shapes.push_back(batch.x.shape());
+  for (const Batch& batch : set.epoch()) shapes.push_back(batch.x().shape());
   EXPECT_EQ(shapes, (std::vector<Shape>{{4, 32, 32, 3}, {3, 32, 32, 3}}));
 }
 
@@ -99,8 +99,8 @@ TEST(ImagePreparation, RejectsOptionsThatMakeNoSense) {
 
 TEST(ImagePreparation, RejectsImagesUnlikeTheMean) {
   const auto prepare = image_preparation({.mean = Tensor::zeros({28, 28})});
-  EXPECT_THROW((void)prepare({images(2, 28, 27)}), InvalidArgument);
-  EXPECT_THROW((void)prepare({Tensor::zeros({2, 28, 28})}), InvalidArgument);
+  EXPECT_THROW((void)prepare({{images(2, 28, 27)}}), InvalidArgument);
+  EXPECT_THROW((void)prepare({{Tensor::zeros({2, 28, 28})}}), InvalidArgument);
   EXPECT_THROW((void)prepare({}), InvalidArgument);
 }
 

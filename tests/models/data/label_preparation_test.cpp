@@ -25,12 +25,12 @@ TEST(OneHot, IsOneAtTheLabel) {
   for (const Tensor& labels :
        {Tensor::from(std::vector<std::uint8_t>{2, 0}, {2}), Tensor::from(std::vector<std::int32_t>{2, 0}, {2}),
         Tensor::from(std::vector<std::int64_t>{2, 0}, {2})}) {
-    const Example batch = encode({x, labels});
-    EXPECT_EQ(batch.y.shape(), (Shape{2, 3}));
-    EXPECT_THAT(batch.y.to_vector<float>(), ElementsAre(0, 0, 1, 1, 0, 0));
-    EXPECT_EQ(batch.x.id(), x.id());
+    const Example batch = encode({{x}, {labels}});
+    EXPECT_EQ(batch.y().shape(), (Shape{2, 3}));
+    EXPECT_THAT(batch.y().to_vector<float>(), ElementsAre(0, 0, 1, 1, 0, 0));
+    EXPECT_EQ(batch.x().id(), x.id());
   }
-  EXPECT_EQ(encode({x, Tensor::scalar<std::int32_t>(1)}).y.shape(), Shape{3}) << "of one example";
+  EXPECT_EQ(encode({{x}, {Tensor::scalar<std::int32_t>(1)}}).y().shape(), Shape{3}) << "of one example";
 }
 
 TEST(OneHot, OfAPartOfTheRowsIsThatPart) {
@@ -40,12 +40,12 @@ TEST(OneHot, OfAPartOfTheRowsIsThatPart) {
 
 TEST(OneHot, RefusesOtherLabels) {
   EXPECT_THROW((void)one_hot(0), InvalidArgument);
-  EXPECT_THROW((void)one_hot(3)({Tensor::zeros({1}), Tensor::zeros({1})}), InvalidArgument);
-  EXPECT_THROW((void)one_hot(3)({Tensor::zeros({1})}), InvalidArgument);
+  EXPECT_THROW((void)one_hot(3)({{Tensor::zeros({1})}, {Tensor::zeros({1})}}), InvalidArgument);
+  EXPECT_THROW((void)one_hot(3)({{Tensor::zeros({1})}}), InvalidArgument);
   for (const std::int32_t label : {-1, 3})
     EXPECT_THAT(
         [&] {
-          (void)one_hot(3)({{}, Tensor::scalar(label)});
+          (void)one_hot(3)({{}, {Tensor::scalar(label)}});
         },
         ThrowsMessage<InputError>(HasSubstr(std::to_string(label) + " is none of 0 to 2")));
 }
@@ -58,7 +58,7 @@ Example numbered(std::int64_t rows) {
     x.insert(x.end(), {static_cast<float>(i), static_cast<float>(10 * i)});
     labels.push_back(i);
   }
-  return one_hot(rows)({Tensor::from(x, {rows, 2}), Tensor::from(labels, {rows})});
+  return one_hot(rows)({{Tensor::from(x, {rows, 2})}, {Tensor::from(labels, {rows})}});
 }
 
 TEST(Mixup, MixesRowsAndLabelsWithOneLambda) {
@@ -66,18 +66,18 @@ TEST(Mixup, MixesRowsAndLabelsWithOneLambda) {
   const auto transform = mixup({.alpha = 1});
   for (std::int64_t number = 0; number < 20; ++number) {
     const Example batch = transform(numbered(rows), {.epoch = 2, .number = number});
-    ASSERT_EQ(batch.x.shape(), (Shape{rows, 2}));
-    ASSERT_EQ(batch.y.shape(), (Shape{rows, rows}));
+    ASSERT_EQ(batch.x().shape(), (Shape{rows, 2}));
+    ASSERT_EQ(batch.y().shape(), (Shape{rows, rows}));
     std::vector<double> column_sums(rows, 0);
     for (std::int64_t row = 0; row < rows; ++row) {
       double expected = 0;
       for (std::int64_t c = 0; c < rows; ++c) {
-        const double share = batch.y.data<float>()[row * rows + c];
+        const double share = batch.y().data<float>()[row * rows + c];
         expected += share * static_cast<double>(c);
         column_sums[static_cast<std::size_t>(c)] += share;
       }
-      EXPECT_NEAR(batch.x.data<float>()[row * 2], expected, 1e-5);
-      EXPECT_NEAR(batch.x.data<float>()[row * 2 + 1], 10 * expected, 1e-4);
+      EXPECT_NEAR(batch.x().data<float>()[row * 2], expected, 1e-5);
+      EXPECT_NEAR(batch.x().data<float>()[row * 2 + 1], 10 * expected, 1e-4);
     }
     EXPECT_THAT(column_sums, testing::Each(testing::DoubleNear(1, 1e-6))) << "the other rows are a permutation";
   }
@@ -90,7 +90,7 @@ std::vector<double> lambdas(double alpha) {
   const Example batch = numbered(rows);
   std::vector<double> values;
   for (std::int64_t number = 0; number < 4000; ++number) {
-    const Tensor labels = transform(batch, {.number = number}).y;
+    const Tensor labels = transform(batch, {.number = number}).y();
     double lambda = 1;  // a row's share of itself, unless the order leaves it in place
     for (std::int64_t row = 0; row < rows; ++row)
       lambda = std::min<double>(lambda, labels.data<float>()[row * rows + row]);
@@ -115,7 +115,7 @@ TEST(Mixup, DrawsLambdaFromTheBetaDistribution) {
 
 TEST(Mixup, DependsOnSeedEpochAndNumberAlone) {
   const auto mixed = [](std::uint64_t seed, ElementId id) {
-    return mixup({.alpha = 1, .seed = seed})(numbered(8), id).x.to_vector<float>();
+    return mixup({.alpha = 1, .seed = seed})(numbered(8), id).x().to_vector<float>();
   };
   const std::vector<float> first = mixed(1, {2, 3});
   for (const int threads : {1, 3}) {
@@ -133,12 +133,12 @@ TEST(Mixup, RefusesOtherBatches) {
   const Tensor x = Tensor::zeros({2, 3});
   EXPECT_THAT(
       [&] {
-        (void)mixup()({x, Tensor::zeros({2}, DType::i32)}, {});
+        (void)mixup()({{x}, {Tensor::zeros({2}, DType::i32)}}, {});
       },
       ThrowsMessage<InvalidArgument>(HasSubstr("one_hot()")));
-  EXPECT_THROW((void)mixup()({x}, {}), InvalidArgument);
-  EXPECT_THROW((void)mixup()({x, Tensor::zeros({3})}, {}), InvalidArgument);
-  EXPECT_EQ(mixup()({Tensor::zeros({0, 3}), Tensor::zeros({0})}, {}).x.shape(), (Shape{0, 3}));
+  EXPECT_THROW((void)mixup()({{x}}, {}), InvalidArgument);
+  EXPECT_THROW((void)mixup()({{x}, {Tensor::zeros({3})}}, {}), InvalidArgument);
+  EXPECT_EQ(mixup()({{Tensor::zeros({0, 3})}, {Tensor::zeros({0})}}, {}).x().shape(), (Shape{0, 3}));
 }
 
 }  // namespace

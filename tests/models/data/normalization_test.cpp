@@ -39,12 +39,12 @@ TEST(ChannelNormalization, SubtractsTheMeanAndDividesByTheDeviation) {
   const float five = std::sqrt(5.0F);
   for (const Tensor& images : {bytes(), floats()}) {
     const Tensor y = Tensor::scalar(1.0F);
-    const Example batch = normalize({images, y});
-    EXPECT_EQ(batch.x.shape(), shape);
-    EXPECT_EQ(batch.y.id(), y.id());
-    EXPECT_THAT(batch.x.to_vector<float>(), ElementsAre(-3 / five, 0, -1 / five, 0, 1 / five, 0, 3 / five, 0));
+    const Example batch = normalize({{images}, {y}});
+    EXPECT_EQ(batch.x().shape(), shape);
+    EXPECT_EQ(batch.y().id(), y.id());
+    EXPECT_THAT(batch.x().to_vector<float>(), ElementsAre(-3 / five, 0, -1 / five, 0, 1 / five, 0, 3 / five, 0));
   }
-  EXPECT_THAT(normalize({Tensor::from(std::vector<float>{3, 6}, {1, 1, 2})}).x.to_vector<float>(),
+  EXPECT_THAT(normalize({{Tensor::from(std::vector<float>{3, 6}, {1, 1, 2})}}).x().to_vector<float>(),
               ElementsAre(0, 1 / 1e-7F))
       << "a channel without variance";
 }
@@ -52,14 +52,14 @@ TEST(ChannelNormalization, SubtractsTheMeanAndDividesByTheDeviation) {
 TEST(Rescaling, ScalesAndShiftsBytesAndFloatsAlike) {
   for (const Tensor& images : {bytes(), floats()}) {
     const Tensor y = Tensor::scalar(1.0F);
-    const Example batch = rescaling({.scale = 0.5F, .offset = -1})({images, y});
-    EXPECT_EQ(batch.x.shape(), shape);
-    EXPECT_EQ(batch.y.id(), y.id());
-    EXPECT_THAT(batch.x.to_vector<float>(), ElementsAre(-1, 1.5, 0, 1.5, 1, 1.5, 2, 1.5));
-    EXPECT_EQ(rescaling({})({images}).x.to_vector<float>(), floats().to_vector<float>());
+    const Example batch = rescaling({.scale = 0.5F, .offset = -1})({{images}, {y}});
+    EXPECT_EQ(batch.x().shape(), shape);
+    EXPECT_EQ(batch.y().id(), y.id());
+    EXPECT_THAT(batch.x().to_vector<float>(), ElementsAre(-1, 1.5, 0, 1.5, 1, 1.5, 2, 1.5));
+    EXPECT_EQ(rescaling({})({{images}}).x().to_vector<float>(), floats().to_vector<float>());
   }
   EXPECT_THROW((void)rescaling({.scale = std::nanf("")}), InvalidArgument);
-  EXPECT_THROW((void)rescaling({})({Tensor::zeros({2}, DType::i64)}), InvalidArgument);
+  EXPECT_THROW((void)rescaling({})({{Tensor::zeros({2}, DType::i64)}}), InvalidArgument);
 }
 
 TEST(Normalizations, OfAPartOfTheRowsAreThatPart) {
@@ -72,8 +72,8 @@ TEST(Normalizations, OfAPartOfTheRowsAreThatPart) {
 
 TEST(ChannelNormalization, RefusesOtherChannels) {
   const auto normalize = channel_normalization(channel_statistics(bytes()));
-  EXPECT_THROW((void)normalize({Tensor::zeros({2, 2, 3})}), InvalidArgument);
-  EXPECT_THROW((void)normalize({Tensor::zeros({2, 2}, DType::i32)}), InvalidArgument);
+  EXPECT_THROW((void)normalize({{Tensor::zeros({2, 2, 3})}}), InvalidArgument);
+  EXPECT_THROW((void)normalize({{Tensor::zeros({2, 2}, DType::i32)}}), InvalidArgument);
   EXPECT_THROW((void)normalize({}), InvalidArgument);
   EXPECT_THROW((void)channel_normalization({Tensor::zeros({2}), Tensor::zeros({3})}), InvalidArgument);
   EXPECT_THROW((void)channel_normalization({Tensor::zeros({2})}), InvalidArgument);
@@ -87,8 +87,8 @@ TEST(MeanSubtraction, TakesTheMeanImageFromEachImage) {
   const auto subtract = mean_subtraction(mean);
   const std::vector<float> expected{0.0F - scaled(2),          0, 2.0F / 255.0F - scaled(4), 0,
                                     4.0F / 255.0F - scaled(2), 0, 6.0F / 255.0F - scaled(4), 0};
-  EXPECT_EQ(subtract({bytes()}).x.to_vector<float>(), expected);
-  EXPECT_EQ(subtract({bytes().slice_view(0, 0, 1).view({1, 2, 2})}).x.to_vector<float>(),
+  EXPECT_EQ(subtract({{bytes()}}).x().to_vector<float>(), expected);
+  EXPECT_EQ(subtract({{bytes().slice_view(0, 0, 1).view({1, 2, 2})}}).x().to_vector<float>(),
             std::vector<float>(expected.begin(), expected.begin() + 4))
       << "one image";
 }
@@ -98,21 +98,21 @@ TEST(MeanSubtraction, EqualsImagePreparationOfGrayImages) {
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(37 * i);
   const Tensor images = Tensor::from(pixels, {7, 5, 4});
   const Tensor mean = mean_image(images);
-  EXPECT_EQ(mean_subtraction(mean)({images}).x.to_vector<float>(),
-            image_preparation({.mean = mean, .padding = 0, .channels = 1})({images}).x.to_vector<float>());
+  EXPECT_EQ(mean_subtraction(mean)({{images}}).x().to_vector<float>(),
+            image_preparation({.mean = mean, .padding = 0, .channels = 1})({{images}}).x().to_vector<float>());
 }
 
 TEST(MeanSubtraction, LeavesFloatsInTheirUnits) {
   const auto subtract = mean_subtraction(Tensor::full({2}, 10));
-  EXPECT_THAT(subtract({Tensor::from(std::vector<float>{1, 2, 30, 40}, {2, 2})}).x.to_vector<float>(),
+  EXPECT_THAT(subtract({{Tensor::from(std::vector<float>{1, 2, 30, 40}, {2, 2})}}).x().to_vector<float>(),
               ElementsAre(-9, -8, 20, 30));
-  EXPECT_EQ(subtract({Tensor::zeros({0, 2})}).x.shape(), (Shape{0, 2}));
+  EXPECT_EQ(subtract({{Tensor::zeros({0, 2})}}).x().shape(), (Shape{0, 2}));
 }
 
 TEST(MeanSubtraction, RefusesImagesUnlikeTheMean) {
   const auto subtract = mean_subtraction(Tensor::zeros({2, 2}));
-  EXPECT_THROW((void)subtract({Tensor::zeros({2, 3})}), InvalidArgument);
-  EXPECT_THROW((void)subtract({Tensor::zeros({1, 1, 2, 2})}), InvalidArgument);
+  EXPECT_THROW((void)subtract({{Tensor::zeros({2, 3})}}), InvalidArgument);
+  EXPECT_THROW((void)subtract({{Tensor::zeros({1, 1, 2, 2})}}), InvalidArgument);
   EXPECT_THROW((void)subtract({}), InvalidArgument);
   EXPECT_THROW((void)mean_subtraction(Tensor()), InvalidArgument);
   EXPECT_THROW((void)mean_subtraction(bytes()), InvalidArgument);
@@ -123,10 +123,10 @@ TEST(Normalization, IsTheSameOnAnyNumberOfThreads) {
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = std::sin(static_cast<float>(i));
   const Tensor x = Tensor::from(many, {200, 10, 10, 3});
   const auto normalize = channel_normalization(channel_statistics(x));
-  const std::vector<float> all_cores = normalize({x}).x.to_vector<float>();
+  const std::vector<float> all_cores = normalize({{x}}).x().to_vector<float>();
   for (const int threads : {1, 3}) {
     const ComputeThreadsScope share(threads);
-    EXPECT_EQ(normalize({x}).x.to_vector<float>(), all_cores);
+    EXPECT_EQ(normalize({{x}}).x().to_vector<float>(), all_cores);
   }
 }
 

@@ -16,8 +16,8 @@ inline void expect_parts_like_the_whole(const Dataset& batches) {
   std::int64_t rows = 0;
   for (const Batch& whole : batches.epoch()) {
     const Batch half = pass.next().value();
-    expect_same_bits(half.x, whole.x.slice_view(0, whole.size() / 2, whole.size()));
-    expect_same_bits(half.y, whole.y.slice_view(0, whole.size() / 2, whole.size()));
+    expect_same_bits(half.x(), whole.x().slice_view(0, whole.size() / 2, whole.size()));
+    expect_same_bits(half.y(), whole.y().slice_view(0, whole.size() / 2, whole.size()));
     rows += half.size();
   }
   EXPECT_GT(rows, 0);

@@ -155,9 +155,9 @@ void expect_weighted_statistics(const Strategy& strategy, const std::vector<doub
     std::vector<std::vector<float>> parts;
     if (rows.empty()) parts.resize(static_cast<std::size_t>(strategy.num_local_replicas()));
     if (!rows.empty()) {
-      const DistributedBatch batch({.x = column(rows), .y = {}}, strategy.num_local_replicas(), shares);
-      for (const Batch& part : batch.local_results()) parts.push_back(part.x.to_vector<float>());
-      if (!as_parts) strategy.run([&](const Batch& local) { step(local.x); }, batch);
+      const DistributedBatch batch({{column(rows)}}, strategy.num_local_replicas(), shares);
+      for (const Batch& part : batch.local_results()) parts.push_back(part.x().to_vector<float>());
+      if (!as_parts) strategy.run([&](const Batch& local) { step(local.x()); }, batch);
     }
     if (as_parts)
       strategy.run(step, per_replica(strategy.num_local_replicas(), [&](int r) { return column(parts[r]); }));
@@ -196,9 +196,9 @@ TEST(BatchNormalization, AReplicaThatTakesNoneOfItsRowsAddsNothing) {
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0}), {{1}}); });
   const auto step = [&](const Batch& local) {
     const bool none = current_context().replica == 1;
-    call(layer, {none ? local.x.slice_view(0, 0, 0) : local.x}, {.mode = Mode::train});
+    call(layer, {none ? local.x().slice_view(0, 0, 0) : local.x()}, {.mode = Mode::train});
   };
-  strategy.run(step, DistributedBatch({.x = column({2, 4, 6, 8}), .y = {}}, 2));
+  strategy.run(step, DistributedBatch({{column({2, 4, 6, 8})}}, 2));
   EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 3);
   EXPECT_FLOAT_EQ(weight(layer, variance).item<float>(), 1);
 }
@@ -206,13 +206,13 @@ TEST(BatchNormalization, AReplicaThatTakesNoneOfItsRowsAddsNothing) {
 TEST(BatchNormalization, StatisticsThatAreSetCountAlikeAgain) {
   const MirroredStrategy strategy = mirrored(2);
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.5}), {{1}}); });
-  const auto step = [&](const Batch& local) { call(layer, {local.x}, {.mode = Mode::train}); };
-  strategy.run(step, DistributedBatch({.x = column({1, 2, 3}), .y = {}}, 2));
+  const auto step = [&](const Batch& local) { call(layer, {local.x()}, {.mode = Mode::train}); };
+  strategy.run(step, DistributedBatch({{column({1, 2, 3})}}, 2));
   const Variable& statistic = layer.impl().variables()[mean];
   EXPECT_NE(statistic.state().copy_weights()[0], statistic.state().copy_weights()[1]);
   statistic.assign(Tensor::full({1}, 8));
   EXPECT_THAT(statistic.state().copy_weights(), testing::Each(1));
-  strategy.run(step, DistributedBatch({.x = column({4}), .y = {}}, 2));
+  strategy.run(step, DistributedBatch({{column({4})}}, 2));
   EXPECT_FLOAT_EQ(weight(layer, mean).item<float>(), 6);
 }
 

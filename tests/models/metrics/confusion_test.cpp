@@ -136,7 +136,7 @@ TEST_P(ConfusionOn, CountsOverAllReplicas) {
   for (const Metric& metric : {Metric(Precision()), Metric(Recall()), Metric(AUC())}) {
     MetricTracker tracker(metric, strategy);
     for (const DistributedBatch& batch : strategy.distribute(Dataset::from_tensors(predictions, y).batch(3)).epoch())
-      strategy.run([&](const Batch& own) { tracker.update_state(own.y, own.x); }, batch);
+      strategy.run([&](const Batch& own) { tracker.update_state(own.y(), own.x()); }, batch);
     EXPECT_EQ(tracker.result(), value(metric, y, predictions)) << metric.name();
   }
 }

@@ -78,7 +78,7 @@ class TrackerOn : public testing::TestWithParam<int> {
     for (std::int64_t i = 0; i < rows; ++i) values.push_back(static_cast<float>(i));
     const Dataset data = Dataset::from_tensors(floats(values), {}, Tensor::full({rows}, weight));
     for (const DistributedBatch& step : strategy_.distribute(data.batch(batch)).epoch())
-      strategy_.run([&](const Batch& own) { tracker.update_state({}, own.x, own.sample_weight); }, step);
+      strategy_.run([&](const Batch& own) { tracker.update_state({}, own.x(), own.sample_weight()); }, step);
   }
 };
 

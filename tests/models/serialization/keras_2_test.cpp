@@ -174,7 +174,7 @@ class Keras2Calls : public testing::TestWithParam<const char*> {
   static void expect_next_epoch(Model& model) {
     const std::string file = "tf_2_15";
     const Dataset rows =
-        Dataset::from_tensors({expected(file, "input_0")}, {expected(file, "target_0"), expected(file, "target_1")})
+        Dataset::from_tensors({{expected(file, "input_0")}, {expected(file, "target_0"), expected(file, "target_1")}})
             .batch(4);
     const History history = model.fit(rows);
     EXPECT_NEAR(history.values.at("loss").back(), expected(file, "loss").to_vector<float>()[0], 1e-5);
@@ -206,8 +206,8 @@ TEST_P(Keras2Calls, AreKeptByFilesAndModelsAroundThem) {
   const Symbol x = Input({4});
   Model outer({x}, inner.run({x}));
   outer.compile(inner.optimizer(), inner.compiled_outputs());
-  const Dataset rows = Dataset::from_tensors({expected("tf_2_15", "input_0")},
-                                             {expected("tf_2_15", "target_0"), expected("tf_2_15", "target_1")});
+  const Dataset rows = Dataset::from_tensors(
+      {{expected("tf_2_15", "input_0")}, {expected("tf_2_15", "target_0"), expected("tf_2_15", "target_1")}});
   EXPECT_NEAR(outer.fit(rows.batch(4)).values.at("loss").back(), expected("tf_2_15", "loss").to_vector<float>()[0],
               1e-5);
 }

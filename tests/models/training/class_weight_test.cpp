@@ -13,7 +13,7 @@ using testing::ElementsAre;
 const ClassWeight weights{{0, 0.5}, {2, 4}};
 
 std::vector<double> weights_of(const Tensor& y) {
-  return with_class_weight({.x = Tensor::zeros({4, 1}), .y = y}, weights).sample_weight.to_vector<double>();
+  return with_class_weight({{Tensor::zeros({4, 1})}, {y}}, weights).sample_weight().to_vector<double>();
 }
 
 TEST(ClassWeight, IsThatOfTheLabelOrOne) {
@@ -31,12 +31,12 @@ TEST(ClassWeight, IsThatOfTheOneHotClass) {
 TEST(ClassWeight, OfNoRowsAreNone) { EXPECT_THAT(weights_of(Tensor::zeros({0}, DType::i64)), ElementsAre()); }
 
 TEST(ClassWeight, LeavesABatchAloneWhenThereIsNone) {
-  const Batch batch{.x = Tensor::zeros({2, 1}), .y = Tensor::zeros({2}), .sample_weight = Tensor::zeros({2})};
-  EXPECT_EQ(with_class_weight(batch, {}).sample_weight.id(), batch.sample_weight.id());
+  const Batch batch{{Tensor::zeros({2, 1})}, {Tensor::zeros({2})}, {Tensor::zeros({2})}};
+  EXPECT_EQ(with_class_weight(batch, {}).sample_weight().id(), batch.sample_weight().id());
 }
 
 TEST(ClassWeight, RefusesSampleWeightsBesideItAndTargetsWithoutClasses) {
-  const Batch weighted{.x = Tensor::zeros({2, 1}), .y = Tensor::zeros({2}), .sample_weight = Tensor::zeros({2})};
+  const Batch weighted{{Tensor::zeros({2, 1})}, {Tensor::zeros({2})}, {Tensor::zeros({2})}};
   EXPECT_ERROR(InvalidArgument, "at the same time", with_class_weight(weighted, weights));
   EXPECT_ERROR(InvalidArgument, "got f32 (2, 3, 4)", weights_of(Tensor::zeros({2, 3, 4})));
   EXPECT_THROW(weights_of(Tensor()), InvalidArgument);

@@ -81,7 +81,7 @@ TEST_P(FitOn, SeveralInputsAreFed) {
   const SmallProblem problem(64);
   const Tensor left = dense_copy(problem.x.slice_view(1, 0, 3));
   const Tensor right = dense_copy(problem.x.slice_view(1, 3, 8));
-  const Dataset halves = Dataset::from_tensors({left, right}, problem.y).batch(20);
+  const Dataset halves = Dataset::from_tensors({{left, right}, {problem.y}}).batch(20);
   Model model = strategy_.scope([&] {
     const Symbol a = Input({3});
     const Symbol b = Input({5});
@@ -211,7 +211,7 @@ TEST_F(Fit, WithStepsPerEpochPassesFollowOneAnother) {
 
   std::vector<double> expected;
   for (std::uint64_t pass = 0; pass < 3; ++pass)
-    for (const Batch& batch : data.epoch(pass)) expected.push_back(mean_label().update(batch.y, batch.x)[0]);
+    for (const Batch& batch : data.epoch(pass)) expected.push_back(mean_label().update(batch.y(), batch.x())[0]);
   ASSERT_EQ(recorder->steps.size(), 8U);
   for (std::size_t step = 0; step < 8; ++step) {
     const StepReport& report = recorder->steps[step];

@@ -77,12 +77,12 @@ Example examples(std::int64_t rows, unsigned seed = 1) {
     }
     labels.push_back(label);
   }
-  return {.x = x, .y = Tensor::from(labels, {rows})};
+  return {{x}, {Tensor::from(labels, {rows})}};
 }
 
 Dataset batches(std::int64_t rows, std::int64_t batch, unsigned seed = 1) {
   const Example all = examples(rows, seed);
-  return Dataset::from_tensors(all.x, all.y).batch(batch);
+  return Dataset::from_tensors(all.x(), all.y()).batch(batch);
 }
 
 Values copies_of(const Model& model) {
@@ -201,17 +201,17 @@ TEST(MixedTraining, ARunThatWasStoppedGoesOnToTheSameBits) {
 TEST(MixedTraining, LossesMetricsAndPredictionsAreF32) {
   Model model = make_model(DTypePolicy::mixed_bfloat16, {.last = DTypePolicy::mixed_bfloat16});
   const Example all = examples(24);
-  const Tensor logits = model(all.x);
+  const Tensor logits = model(all.x());
   ASSERT_EQ(logits.dtype(), DType::bf16);
   const Tensor wide = cast(logits, DType::f32);
   const SparseCategoricalCrossentropy loss({.from_logits = true});
-  EXPECT_EQ(loss(all.y, logits).dtype(), DType::f32);
-  expect_same_bits(loss(all.y, logits), loss(all.y, wide));
-  EXPECT_EQ(Accuracy().update(all.y, logits), Accuracy().update(all.y, wide));
+  EXPECT_EQ(loss(all.y(), logits).dtype(), DType::f32);
+  expect_same_bits(loss(all.y(), logits), loss(all.y(), wide));
+  EXPECT_EQ(Accuracy().update(all.y(), logits), Accuracy().update(all.y(), wide));
 
-  const Dataset data = Dataset::from_tensors(all.x, all.y).batch(24);
+  const Dataset data = Dataset::from_tensors(all.x(), all.y()).batch(24);
   expect_same_bits(model.predict(data), wide);
-  const double expected = sum(loss(all.y, wide)).item<float>() / 24;
+  const double expected = sum(loss(all.y(), wide)).item<float>() / 24;
   EXPECT_NEAR(model.evaluate(data).at("loss"), expected, 1e-6);
   EXPECT_NO_THROW(model.fit(data, {.class_weight = {{0, 2.0}, {1, 0.5}}}));
 }
@@ -243,9 +243,9 @@ TEST(MixedTraining, ALoopOfOnesOwnCastsTheLogits) {
       const PerReplica<Tensor> loss = strategy.run(
           [&](const Batch& local) {
             GradientTape tape;
-            const Tensor logits = cast(model(local.x, Mode::train), DType::f32);
+            const Tensor logits = cast(model(local.x(), Mode::train), DType::f32);
             Tensor share =
-                sum(sparse_softmax_cross_entropy(logits, local.y)) / static_cast<double>(batch.global_size());
+                sum(sparse_softmax_cross_entropy(logits, local.y())) / static_cast<double>(batch.global_size());
             optimizer.minimize(tape, share, model.trainable_variables());
             return share;
           },

@@ -128,7 +128,7 @@ TEST_P(ModelFiles, HoldModelsInTheModel) {
   saved.compile(SGD({.momentum = 0.5}), MeanSquaredError());
   const Tensor x = test::random_tensor({2, 4}, 1);
   const std::vector<Tensor> targets{Tensor::zeros({2, 2}), Tensor::zeros({2, 3}), Tensor::zeros({2, 3})};
-  saved.fit(Dataset::from_tensors(std::vector{x}, targets).batch(2));
+  saved.fit(Dataset::from_tensors({{x}, targets}).batch(2));
   save_model(saved, file_);
   const Model loaded = load_model(file_);
   EXPECT_EQ(loaded.summary(), saved.summary());

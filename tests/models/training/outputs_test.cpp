@@ -42,7 +42,7 @@ struct Problem : SmallProblem {
     for (std::int64_t i = 0; i < examples; ++i)
       for (int axis = 0; axis < 8; ++axis) length.data<float>()[i] += std::abs(x.data<float>()[8 * i + axis]);
   }
-  Dataset dataset() const { return Dataset::from_tensors({x}, {y, length}); }
+  Dataset dataset() const { return Dataset::from_tensors({{x}, {y, length}}); }
 
   Tensor length;
 };
@@ -55,9 +55,9 @@ std::vector<std::vector<double>> weights_by_hand(const Dataset& batches) {
     DatasetIterator pass = batches.epoch();
     for (const Batch& batch : pass) {
       GradientTape tape;
-      const std::vector<Tensor> outputs = model.run(batch.inputs(), Mode::train);
-      const Tensor length_loss = sum(MeanSquaredError()(batch.more_y.at(0), outputs[1]));
-      const Tensor loss = sum(crossentropy(batch.y, outputs[0])) + length_loss * length_weight;
+      const std::vector<Tensor> outputs = model.run(batch.inputs, Mode::train);
+      const Tensor length_loss = sum(MeanSquaredError()(batch.targets.at(1), outputs[1]));
+      const Tensor loss = sum(crossentropy(batch.y(), outputs[0])) + length_loss * length_weight;
       optimizer.minimize(tape, loss / static_cast<double>(batch.size()), model.trainable_variables());
     }
   }
@@ -125,10 +125,29 @@ TEST(Outputs, CountWithTheSampleWeights) {
   model.compile(SGD(), both_losses());
   const Logs first_half = model.evaluate(problem.dataset().take(3).batch(3));
   const Tensor weight = Tensor::from(std::vector<float>{2, 2, 2, 0, 0, 0}, {6});
-  const auto weighted = Dataset::from_tensors({problem.x}, {problem.y, problem.length}, weight);
+  const auto weighted = Dataset::from_tensors({{problem.x}, {problem.y, problem.length}, {weight}});
   const Logs logs = model.evaluate(weighted.batch(6));
   for (const char* name : {"loss", "label_loss", "length_loss"})
     EXPECT_NEAR(logs.at(name), first_half.at(name), test::tolerance(DType::f32, 6, logs.at(name))) << name;
+}
+
+TEST(Outputs, CountWithTheirOwnSampleWeights) {
+  const Problem problem(6);
+  Model model = two_outputs(test::mirrored(2));
+  model.compile(SGD(), {{.loss = crossentropy, .weighted_metrics = {Accuracy()}}, {.loss = MeanSquaredError()}});
+  const Tensor weight = Tensor::from(std::vector<float>{2, 2, 2, 0, 0, 0}, {6});
+  const auto logs_with = [&](const std::vector<Tensor>& weights) {
+    const Batch rows{{problem.x}, {problem.y, problem.length}, weights};
+    return model.evaluate(Dataset::from_tensors(rows).batch(6));
+  };
+  const Logs all = logs_with({});
+  const Logs both = logs_with({weight});
+  const Logs first = logs_with({weight, Tensor::full({6}, 1)});
+  for (const char* name : {"label_loss", "label_accuracy"}) EXPECT_EQ(first.at(name), both.at(name)) << name;
+  EXPECT_EQ(first.at("length_loss"), all.at("length_loss"));
+  EXPECT_NE(first.at("length_loss"), both.at("length_loss"));
+  EXPECT_ERROR(InvalidArgument, "one sample weight of an example, or one for each output, the data set has 3",
+               logs_with({weight, weight, weight}));
 }
 
 TEST(Outputs, OneLossIsForAll) {
@@ -141,7 +160,7 @@ TEST(Outputs, OneLossIsForAll) {
   EXPECT_THAT(names, ElementsAre("twice_mean_absolute_error", "twice_1_mean_absolute_error"));
   const Tensor x = test::random_tensor({4, 8}, 1);
   const Tensor y = Tensor::zeros({4, 1});
-  const Logs logs = model.evaluate(Dataset::from_tensors({x}, {y, y}).batch(4));
+  const Logs logs = model.evaluate(Dataset::from_tensors({{x}, {y, y}}).batch(4));
   EXPECT_EQ(logs.at("twice_loss"), logs.at("twice_1_loss"));
   EXPECT_EQ(logs.at("loss"), 2 * logs.at("twice_loss"));
 }

@@ -77,7 +77,7 @@ TEST_F(TrainingByWorkers, StatisticsCountEveryRowOnce) {
   const auto inside = strategy_.scope();
   for (const bool as_parts : {false, true}) {
     Model model = Sequential({1}, {BatchNormalization({.momentum = 0.5})});
-    const auto step = [&](const Batch& local) { model(local.x, Mode::train); };
+    const auto step = [&](const Batch& local) { model(local.x(), Mode::train); };
     double expected = 0;
     for (const std::vector<float>& rows : {std::vector<float>{4}, std::vector<float>{1, 2, 6}, std::vector<float>{8}}) {
       const auto n = static_cast<std::int64_t>(rows.size());
@@ -113,9 +113,9 @@ TEST_F(TrainingByWorkers, GivesWhatOneProcessGives) {
 TEST_F(TrainingByWorkers, GivesTheSameBitsWhenEachMakesItsOwnRowsAlone) {
   const auto noisy = [](const Example& example, const ElementId& id) {
     ElementDraws draws(3, DrawStream::augmentation, id);
-    return example.with_x(example.x + 0.01 * draws.uniform());
+    return example.with_x(example.x() + 0.01 * draws.uniform());
   };
-  const RowTransform scaled([](const Batch& batch) { return batch.with_x(batch.x * 1.5); });
+  const RowTransform scaled([](const Batch& batch) { return batch.with_x(batch.x() * 1.5); });
   const Dataset own = problem_.dataset().shuffle({.seed = 4}).map(noisy).batch(36).map(scaled).prefetch();
   const Dataset whole = own.map([](const Batch& batch) { return batch; });  // which might look at all rows
   Model by_rows = difficult_model(strategy_);

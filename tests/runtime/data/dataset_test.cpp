@@ -24,16 +24,16 @@ TEST(Dataset, GivesTheRowsOfItsTensorsAsViews) {
   DatasetIterator pass = Dataset::from_tensors(x, y).epoch();
   (void)pass.next();
   const Example second = pass.next().value();
-  EXPECT_EQ(second.x.shape(), Shape{2});
-  EXPECT_EQ(second.y.shape(), Shape{});
-  EXPECT_EQ(second.x.data<float>(), x.data<float>() + 2);
-  EXPECT_EQ(second.y.item<std::int32_t>(), 8);
+  EXPECT_EQ(second.x().shape(), Shape{2});
+  EXPECT_EQ(second.y().shape(), Shape{});
+  EXPECT_EQ(second.x().data<float>(), x.data<float>() + 2);
+  EXPECT_EQ(second.y().item<std::int32_t>(), 8);
 }
 
 TEST(Dataset, NeedsNoY) {
   const Dataset set = Dataset::from_tensors(Tensor::zeros({2, 3}));
-  for (const Example& example : set.epoch()) EXPECT_FALSE(example.y.defined());
-  for (const Batch& batch : set.shuffle().batch(2).epoch()) EXPECT_FALSE(batch.y.defined());
+  for (const Example& example : set.epoch()) EXPECT_FALSE(example.y().defined());
+  for (const Batch& batch : set.shuffle().batch(2).epoch()) EXPECT_FALSE(batch.y().defined());
 }
 
 TEST(Dataset, RejectsTensorsThatAreNoRowsOfExamples) {

@@ -23,7 +23,7 @@ inline Dataset numbers(std::int64_t n) {
 inline std::vector<float> read(DatasetIterator pass) {
   std::vector<float> values;
   for (const Example& element : pass)
-    for (const float value : element.x.to_vector<float>()) values.push_back(value);
+    for (const float value : element.x().to_vector<float>()) values.push_back(value);
   return values;
 }
 inline std::vector<float> read(const Dataset& set, std::uint64_t epoch = 0) { return read(set.epoch(epoch)); }
@@ -37,7 +37,7 @@ inline std::vector<std::int64_t> batch_sizes(const Dataset& batches) {
 
 /// -x.
 inline Example negated(const Example& example) {
-  return {Tensor::full(example.x.shape(), -example.x.to_vector<double>().at(0)), example.y};
+  return example.with_x(Tensor::full(example.x().shape(), -example.x().to_vector<double>().at(0)));
 }
 
 }  // namespace lockstep::test

@@ -21,7 +21,7 @@ Dataset counting(std::int64_t count, std::optional<std::int64_t> size = std::nul
   const auto make = [count](std::uint64_t epoch) -> DatasetIterator {
     return [count, first = static_cast<float>(epoch) * 100, i = std::int64_t{0}]() mutable -> std::optional<Example> {
       if (i == count) return std::nullopt;
-      return Example{Tensor::scalar(first + static_cast<float>(i++))};
+      return Example{{Tensor::scalar(first + static_cast<float>(i++))}};
     };
   };
   return Dataset::from_generator(make, size);
@@ -78,7 +78,7 @@ Dataset failing(E error) {
   return Dataset::from_generator([error](std::uint64_t) -> DatasetIterator {
     return [error, i = 0]() mutable -> std::optional<Example> {
       if (i++ == 1) throw error;
-      return Example{Tensor::scalar(0.0F)};
+      return Example{{Tensor::scalar(0.0F)}};
     };
   });
 }

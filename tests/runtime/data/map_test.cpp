@@ -30,7 +30,7 @@ class DatasetMap : public testing::TestWithParam<int> {
 template <class E>
 std::function<Example(const Example&)> failing_at(float x) {
   return [x](const Example& example) {
-    if (example.x.item<float>() == x) throw E("not this one", std::source_location::current());
+    if (example.x().item<float>() == x) throw E("not this one", std::source_location::current());
     return test::negated(example);
   };
 }
@@ -54,14 +54,14 @@ TEST_P(DatasetMap, RunsOnceForEachElement) {
 
 TEST_P(DatasetMap, WorksOnBatchesAfterBatch) {
   const Dataset set = numbers(5).batch(2).map([](const Batch& batch) {
-    return Batch{Tensor::full({1}, static_cast<double>(batch.size())), batch.y};
+    return Batch{{Tensor::full({1}, static_cast<double>(batch.size()))}, batch.targets};
   });
   EXPECT_THAT(read(set), ElementsAre(2, 2, 1));
 }
 
 TEST_P(DatasetMap, NamesTheElementThatFailedAndKeepsTheErrorsType) {
   DatasetIterator pass = numbers(10).map(failing_at<Unsupported>(6)).epoch();
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(pass.next().value().x.item<float>(), -static_cast<float>(i));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(pass.next().value().x().item<float>(), -static_cast<float>(i));
   EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<Unsupported>("map of element 6: not this one"));
   EXPECT_FALSE(pass.next()) << "a pass that failed is at its end";
 }
@@ -81,13 +81,13 @@ TEST_P(DatasetMap, PutsAnInputErrorWithTheElementAroundOtherExceptions) {
 
 TEST_P(DatasetMap, DeliversWhatCameBeforeAnErrorOfItsInput) {
   DatasetIterator pass = numbers(10).map(failing_at<InputError>(4)).map(test::negated).epoch();
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(pass.next().value().x.item<float>(), static_cast<float>(i));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(pass.next().value().x().item<float>(), static_cast<float>(i));
   EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 4: not this one"));
 }
 
 TEST_P(DatasetMap, RunsInTheContextOfItsReader) {
   const ContextScope scope({.device = {DeviceKind::cpu, 7, 1}});
-  for (const Example& example : numbers(8).map(test::negated).epoch()) EXPECT_EQ(example.x.device().name(), "CPU:7");
+  for (const Example& example : numbers(8).map(test::negated).epoch()) EXPECT_EQ(example.x().device().name(), "CPU:7");
 }
 
 TEST_P(DatasetMap, StaysWithinTheReadersShare) {
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, DatasetMap, testing::Values(1, 2, 4));
 
 TEST_P(DatasetMap, TellsTheEpochAndTheNumberOfEachElement) {
   const Dataset placed = numbers(5).shuffle().map([](const Example&, const ElementId& id) {
-    return Example{Tensor::scalar(static_cast<float>(id.epoch) * 100 + static_cast<float>(id.number))};
+    return Example{{Tensor::scalar(static_cast<float>(id.epoch) * 100 + static_cast<float>(id.number))}};
   });
   EXPECT_THAT(read(placed, 3), ElementsAre(300, 301, 302, 303, 304));
   EXPECT_THAT(read(placed.repeat(2).take(7), 1), ElementsAre(200, 201, 202, 203, 204, 300, 301));

@@ -77,11 +77,11 @@ TEST(DatasetPrefetch, ProducesOnOneCoreInTheContextOfItsReader) {
 
 TEST(DatasetPrefetch, AnExceptionReachesTheReaderAfterTheElementsBeforeIt) {
   const Dataset set = numbers(9).map([](const Example& example) {
-    require<InputError>(example.x.item<float>() != 5, "cannot be decoded");
+    require<InputError>(example.x().item<float>() != 5, "cannot be decoded");
     return example;
   });
   DatasetIterator pass = set.prefetch(2).epoch();
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(pass.next().value().x.item<float>(), i);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(pass.next().value().x().item<float>(), i);
   EXPECT_THAT([&] { pass.next(); }, ThrowsMessage<InputError>("map of element 5: cannot be decoded"));
   EXPECT_FALSE(pass.next());
 }
@@ -126,7 +126,7 @@ TEST(DatasetPrefetch, AsksTheSystemForNothingAfterWarmUp) {
                           .batch(4)
                           .map([made = counted.made](const Batch& batch) {
                             ++*made;
-                            return Batch{Tensor::full(batch.x.shape(), 1), batch.y};
+                            return Batch{{Tensor::full(batch.x().shape(), 1)}, batch.targets};
                           })
                           .prefetch(ahead);
   // The producer gets as far ahead as it can, and the reader keeps `kept` batches.

@@ -29,18 +29,18 @@ RowWindow part(std::int64_t index, std::int64_t parts) {
 }
 
 Example place(const Example& example, const ElementId& id) {
-  const std::vector values{example.x.item<float>(), static_cast<float>(id.epoch), static_cast<float>(id.number)};
-  return {.x = Tensor::from(values, {3}), .y = example.y};
+  const std::vector values{example.x().item<float>(), static_cast<float>(id.epoch), static_cast<float>(id.number)};
+  return {{Tensor::from(values, {3})}, example.targets};
 }
 
 Example doubled(const Example& rows) {
   return rows.with_x(Tensor::from(
       [&] {
-        std::vector<float> values = rows.x.to_vector<float>();
+        std::vector<float> values = rows.x().to_vector<float>();
         for (float& value : values) value *= 2;
         return values;
       }(),
-      rows.x.shape()));
+      rows.x().shape()));
 }
 
 struct Case {
@@ -99,8 +99,8 @@ TEST_P(RowsOfBatches, AreThoseOfTheWholeBatches) {
         ASSERT_EQ(batches.batch_rows(number - 1), whole.size());
         const RowRange range = window(whole.size());
         const Batch rows = pass.next().value();
-        test::expect_same_bits(rows.x, whole.x.slice_view(0, range.begin, range.end));
-        test::expect_same_bits(rows.y, whole.y.slice_view(0, range.begin, range.end));
+        test::expect_same_bits(rows.x(), whole.x().slice_view(0, range.begin, range.end));
+        test::expect_same_bits(rows.y(), whole.y().slice_view(0, range.begin, range.end));
       }
       EXPECT_GT(number, 0);
       EXPECT_FALSE(pass.next());
@@ -140,7 +140,7 @@ TEST(RowsOfBatchesOfAMap, MakeNoOthers) {
 
 TEST(RowsOfBatchesOfAMap, TellTheNumberOfAnElementThatFailed) {
   const auto fails = [](const Example& example) -> Example {
-    if (example.x.item<float>() == 5) throw std::runtime_error("not this one");
+    if (example.x().item<float>() == 5) throw std::runtime_error("not this one");
     return example;
   };
   const Dataset batches = numbers(12).map(fails).batch(6);
@@ -176,11 +176,11 @@ TEST(DatasetFromRows, ReadsWhatABatchNeedsAtOnceAndNothingThatIsSkipped) {
   Reads reads;
   const auto read_rows = [&](std::int64_t begin, std::int64_t end) {
     reads.emplace_back(begin, end);
-    return Batch{.x = Tensor::zeros({end - begin, 1 << 18})};  // of a megabyte
+    return Batch{{Tensor::zeros({end - begin, 1 << 18})}};  // of a megabyte
   };
   const Dataset set = Dataset::from_rows(read_rows, 100);
   EXPECT_EQ(set.size(), 100);
-  for (const Batch& batch : set.batch(40).rows_of_batches(part(1, 2)).value().epoch()) EXPECT_EQ(batch.x.rank(), 2);
+  for (const Batch& batch : set.batch(40).rows_of_batches(part(1, 2)).value().epoch()) EXPECT_EQ(batch.x().rank(), 2);
   EXPECT_EQ(reads, (Reads{{20, 40}, {60, 80}, {90, 100}}));
   reads.clear();
   for (const Batch& batch : set.skip(90).batch(2).epoch()) EXPECT_EQ(batch.size(), 2);
@@ -194,17 +194,17 @@ TEST(DatasetFromRows, GivesBatchesThatLieInTwoReads) {
     const Tensor x = Tensor::zeros({end - begin, 1 << 18});
     for (std::int64_t row = begin; row < end; ++row)
       x.data<float>()[(row - begin) * (1 << 18)] = static_cast<float>(row);
-    return Batch{.x = x};
+    return Batch{{x}};
   };
   std::vector<float> seen;
   for (const Batch& batch : Dataset::from_rows(read_rows, 16).batch(3).epoch())
-    for (std::int64_t row = 0; row < batch.size(); ++row) seen.push_back(batch.x.data<float>()[row * (1 << 18)]);
+    for (std::int64_t row = 0; row < batch.size(); ++row) seen.push_back(batch.x().data<float>()[row * (1 << 18)]);
   EXPECT_THAT(seen, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
   EXPECT_THAT(firsts, ElementsAre(0, 3, 7, 11, 15));
 }
 
 TEST(DatasetFromRows, SaysWhereReadingFailed) {
-  const auto too_few = [](std::int64_t, std::int64_t) { return Batch{.x = Tensor::zeros({3})}; };
+  const auto too_few = [](std::int64_t, std::int64_t) { return Batch{{Tensor::zeros({3})}}; };
   EXPECT_THAT(
       [&] { (void)Dataset::from_rows(too_few, 9).skip(2).batch(4).epoch().next(); },
       ThrowsMessage<InvalidArgument>(HasSubstr("reading of element 2: 4 row(s) were to be read, got x f32 (3)")));

@@ -83,10 +83,10 @@ TEST_P(DatasetShuffle, DependsOnSeedAndEpochAlone) {
 
 TEST_P(DatasetShuffle, KeepsXAndYTogether) {
   for (const Example& example : shuffled(3).epoch())
-    EXPECT_EQ(example.y.item<std::int32_t>(), 10 * example.x.item<float>());
+    EXPECT_EQ(example.y().item<std::int32_t>(), 10 * example.x().item<float>());
   for (const Batch& batch : shuffled(3).batch(7).epoch())
     for (std::int64_t row = 0; row < batch.size(); ++row)
-      EXPECT_EQ(batch.y.data<std::int32_t>()[row], 10 * batch.x.data<float>()[row]);
+      EXPECT_EQ(batch.y().data<std::int32_t>()[row], 10 * batch.x().data<float>()[row]);
 }
 
 TEST_P(DatasetShuffle, HasOneOrderWithAndWithoutBatches) {

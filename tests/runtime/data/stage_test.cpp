@@ -17,12 +17,12 @@ namespace {
 using detail::Cursor;
 using detail::StagePtr;
 
-std::vector<float> values_of(const Example& example) { return example.x.to_vector<float>(); }
+std::vector<float> values_of(const Example& example) { return example.x().to_vector<float>(); }
 
 Example counting(std::int64_t begin, std::int64_t end) {
   std::vector<float> x;
   for (std::int64_t i = begin; i < end; ++i) x.push_back(static_cast<float>(i));
-  return {.x = Tensor::from(x, {end - begin})};
+  return {{Tensor::from(x, {end - begin})}};
 }
 
 StagePtr tensors(std::int64_t n) { return detail::make_tensor_source(counting(0, n)); }
@@ -31,7 +31,7 @@ StagePtr generator(std::int64_t n, std::optional<std::int64_t> size) {
   const auto make = [n](std::uint64_t epoch) -> DatasetIterator {
     return [n, epoch, i = std::int64_t{0}]() mutable -> std::optional<Example> {
       if (i == n) return std::nullopt;
-      return Example{.x = Tensor::scalar(static_cast<float>(100 * epoch) + static_cast<float>(i++))};
+      return Example{{Tensor::scalar(static_cast<float>(100 * epoch) + static_cast<float>(i++))}};
     };
   };
   return detail::make_generator(make, size);
@@ -43,10 +43,10 @@ StagePtr large_rows(std::int64_t n) {
     const Tensor x = Tensor::zeros({end - begin, 1 << 18});
     for (std::int64_t row = begin; row < end; ++row)
       x.data<float>()[(row - begin) * (1 << 18)] = static_cast<float>(row);
-    return Batch{.x = x};
+    return Batch{{x}};
   };
   const auto first = [](const Example& e, const ElementId&) {
-    return Example{.x = Tensor::scalar(e.x.data<float>()[0])};
+    return Example{{Tensor::scalar(e.x().data<float>()[0])}};
   };
   return detail::make_map(detail::make_row_source(read, n), first, false);
 }
@@ -55,7 +55,7 @@ StagePtr large_rows(std::int64_t n) {
 StagePtr placed(StagePtr input) {
   const auto transform = [](const Example& e, const ElementId& id) {
     const auto place = static_cast<float>(1000 * id.epoch) + static_cast<float>(id.number);
-    return Example{.x = Tensor::from(std::vector{e.x.item<float>(), place}, {2})};
+    return Example{{Tensor::from(std::vector{e.x().item<float>(), place}, {2})}};
   };
   return detail::make_map(std::move(input), transform, false);
 }

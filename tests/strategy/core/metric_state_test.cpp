@@ -68,7 +68,7 @@ TEST_P(MetricState, OfAMeanIsExactForUnevenParts) {
   for (const double weight : {1.0, 0.1}) {
     mean_.reset();
     for (const DistributedBatch& batch : strategy_.distribute(range(10).batch(2)).epoch())
-      strategy_.run([&](const Batch& own) { mean_.update(own.x, weight); }, batch);
+      strategy_.run([&](const Batch& own) { mean_.update(own.x(), weight); }, batch);
     // Sums of ten terms up to 9, and one division.
     EXPECT_NEAR(mean_.result(), 4.5, test::tolerance(DType::f32, 10, 4.5));
   }
@@ -78,7 +78,7 @@ TEST_P(MetricState, OfAMeanIsExactForUnevenParts) {
 TEST_P(MetricState, OfAMeanCanBeReadAfterEveryStep) {
   int n = 0;
   for (const DistributedBatch& batch : strategy_.distribute(range(16).batch(4)).epoch()) {
-    strategy_.run([&](const Batch& own) { mean_.update(own.x); }, batch);
+    strategy_.run([&](const Batch& own) { mean_.update(own.x()); }, batch);
     ++n;
     EXPECT_FLOAT_EQ(mean_.result(), 2 * static_cast<float>(n) - 0.5F);
   }

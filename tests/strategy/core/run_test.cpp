@@ -110,8 +110,8 @@ TEST_P(Run, HasItsEffectsWhenNobodyTakesTheResult) {
 TEST_P(Run, CutsADistributedBatch) {
   std::vector<float> rows(23);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
-  const DistributedBatch batch({.x = Tensor::from(rows, {23})}, replicas_);
-  const auto parts = strategy_.run([](const Batch& local) { return local.x.to_vector<float>(); }, batch);
+  const DistributedBatch batch({{Tensor::from(rows, {23})}}, replicas_);
+  const auto parts = strategy_.run([](const Batch& local) { return local.x().to_vector<float>(); }, batch);
   std::vector<float> joined;
   for (const auto& part : parts.local_results()) joined.insert(joined.end(), part.begin(), part.end());
   EXPECT_EQ(joined, rows);

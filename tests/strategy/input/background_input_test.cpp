@@ -88,7 +88,7 @@ class MapErrors : public testing::TestWithParam<std::int64_t> {
   template <class Throw>
   DistributedDataset failing(Throw throw_it) {
     const Dataset data = range(20).map([this, throw_it](const Example& example) {
-      if (broken_ && example.x.item<float>() == 13) throw_it();
+      if (broken_ && example.x().item<float>() == 13) throw_it();
       return example;
     });
     return strategy_.distribute(data.batch(4), {.per_replica_buffer_size = GetParam()});
@@ -203,7 +203,7 @@ TEST(BackgroundInput, IsMadeOnThatManyThreads) {
   const auto ones = [&](std::uint64_t) -> DatasetIterator {
     return [&]() -> std::optional<Example> {
       threads.push_back(compute_threads());
-      return Example{Tensor::full({2}, 1)};
+      return Example{{Tensor::full({2}, 1)}};
     };
   };
   DistributedIterator pass = strategy.distribute(Dataset::from_generator(ones, 2).prefetch()).epoch();

@@ -19,7 +19,7 @@ constexpr InputOptions each_replica{.replication_mode = ReplicationMode::per_rep
 /// x times factor.
 Dataset scaled(const Dataset& set, float factor) {
   return set.map([factor](const Example& example) {
-    return Example{.x = Tensor::full(example.x.shape(), factor * example.x.item<float>())};
+    return Example{{Tensor::full(example.x().shape(), factor * example.x().item<float>())}};
   });
 }
 
@@ -62,12 +62,12 @@ TEST_P(FromFunctionOver, DealsPerReplicaBatchesInTurnAndLosesNone) {
     for (const Batch& part : batch.local_results()) {
       EXPECT_LE(part.size(), 2);
       rows += part.size();
-      for (const float x : part.x.to_vector<float>()) seen.push_back(x);
+      for (const float x : part.x().to_vector<float>()) seen.push_back(x);
     }
     EXPECT_EQ(batch.global_size(), rows);
     ++steps;
   }
-  EXPECT_EQ(seen, range(23).batch(23).epoch().next()->x.to_vector<float>());
+  EXPECT_EQ(seen, range(23).batch(23).epoch().next()->x().to_vector<float>());
   EXPECT_EQ(data.size(), steps);
 }
 

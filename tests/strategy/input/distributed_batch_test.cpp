@@ -12,36 +12,36 @@ namespace {
 using testing::ElementsAre;
 
 TEST(DistributedBatch, OfXAloneHasNoY) {
-  const DistributedBatch batch({.x = Tensor::zeros({3, 2})}, 2);
-  EXPECT_FALSE(batch.local_results()[0].y.defined());
+  const DistributedBatch batch({{Tensor::zeros({3, 2})}}, 2);
+  EXPECT_FALSE(batch.local_results()[0].y().defined());
 }
 
 TEST(DistributedBatch, FollowsTheShares) {
-  const DistributedBatch batch({.x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5}, {6})}, 2,
+  const DistributedBatch batch({{Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5}, {6})}}, 2,
                                std::vector<double>{1, 2});
   EXPECT_THAT(test::parts_of(batch), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3, 4, 5)));
 }
 
 // semantics 6.3: replicas without rows get tensors of no rows, of the right dtype and trailing shape.
 TEST(DistributedBatch, AReplicaWithoutABatchGetsOneOfNoRows) {
-  const Batch only{.x = Tensor::zeros({2, 5}), .y = Tensor::zeros({2, 1}, DType::i64)};
+  const Batch only{{Tensor::zeros({2, 5})}, {Tensor::zeros({2, 1}, DType::i64)}};
   const DistributedBatch batch(std::vector<std::optional<Batch>>{std::nullopt, only});
   EXPECT_EQ(batch.global_size(), 2);
   const Batch& none = batch.local_results()[0];
-  EXPECT_EQ(none.x.shape(), (Shape{0, 5}));
-  EXPECT_EQ(none.y.shape(), (Shape{0, 1}));
-  EXPECT_EQ(none.y.dtype(), DType::i64);
+  EXPECT_EQ(none.x().shape(), (Shape{0, 5}));
+  EXPECT_EQ(none.y().shape(), (Shape{0, 1}));
+  EXPECT_EQ(none.y().dtype(), DType::i64);
 }
 
 TEST(DistributedBatch, CutsAllInputsAndTargets) {
   const Tensor x = Tensor::from(std::vector<float>{0, 1, 2, 3, 4}, {5});
-  const DistributedBatch batch({.x = x, .y = x, .sample_weight = x, .more_x = {x, x.view({5, 1})}, .more_y = {x}}, 2);
+  const DistributedBatch batch({{x, x, x.view({5, 1})}, {x, x}, {x}}, 2);
   for (const Batch& part : batch.local_results()) {
-    ASSERT_EQ(part.more_x.size(), 2U);
-    EXPECT_EQ(part.more_x[1].shape(), (Shape{part.size(), 1}));
-    ASSERT_EQ(part.more_y.size(), 1U);
-    for (const Tensor& tensor : {part.sample_weight, part.more_x[0], part.more_x[1], part.more_y[0]})
-      EXPECT_EQ(tensor.to_vector<float>(), part.x.to_vector<float>());
+    ASSERT_EQ(part.inputs.size(), 3U);
+    EXPECT_EQ(part.inputs[2].shape(), (Shape{part.size(), 1}));
+    ASSERT_EQ(part.targets.size(), 2U);
+    for (const Tensor& tensor : {part.sample_weight(), part.inputs[1], part.inputs[2], part.targets[1]})
+      EXPECT_EQ(tensor.to_vector<float>(), part.x().to_vector<float>());
   }
 }
 
@@ -53,7 +53,7 @@ TEST(DistributedBatch, OfOwnRowsIsTheOneOfTheWholeBatch) {
         const Batch whole = test::range(rows).batch(rows).epoch().next().value();
         const RowRange own = local_rows(rows, at, shares);
         EXPECT_LT(own.begin, own.end) << "a row also where it has none";
-        const DistributedBatch batch({.x = whole.x.slice_view(0, own.begin, own.end)}, rows, at, shares);
+        const DistributedBatch batch({{whole.x().slice_view(0, own.begin, own.end)}}, rows, at, shares);
         EXPECT_EQ(batch.global_size(), rows);
         EXPECT_EQ(test::parts_of(batch), test::parts_of(DistributedBatch(whole, at, shares)));
       }
@@ -61,18 +61,19 @@ TEST(DistributedBatch, OfOwnRowsIsTheOneOfTheWholeBatch) {
 
 TEST(DistributedBatch, NeedsAllOfItsOwnRows) {
   EXPECT_ERROR(InvalidArgument, "3 row(s) of a batch of 6 became 2",
-               DistributedBatch({.x = Tensor::zeros({2})}, 6, LocalReplicas{.in_sync = 2, .first = 1, .count = 1}));
+               DistributedBatch({{Tensor::zeros({2})}}, 6, LocalReplicas{.in_sync = 2, .first = 1, .count = 1}));
 }
 
 TEST(DistributedBatch, RefusesWhatIsNoBatch) {
   EXPECT_ERROR(InvalidArgument, "inputs of a batch must have equally many rows",
-               DistributedBatch({.x = Tensor::zeros({3}), .more_x = {Tensor::zeros({2})}}, 2));
-  EXPECT_ERROR(InvalidArgument, "x and the targets of a batch must have equally many rows",
-               DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({3}), .more_y = {Tensor::zeros({2})}}, 2));
-  EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({})}, 2));
-  EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({})}, 2));
-  EXPECT_ERROR(InvalidArgument, "equally many rows",
-               DistributedBatch({.x = Tensor::zeros({3}), .y = Tensor::zeros({2})}, 2));
+               DistributedBatch({{Tensor::zeros({3}), Tensor::zeros({2})}}, 2));
+  EXPECT_ERROR(InvalidArgument, "x and y of a batch must have equally many rows",
+               DistributedBatch({{Tensor::zeros({3})}, {Tensor::zeros({3}), Tensor::zeros({2})}}, 2));
+  EXPECT_ERROR(InvalidArgument, "needs an input", DistributedBatch(Batch(), 2));
+  EXPECT_ERROR(InvalidArgument, "has an undefined tensor", DistributedBatch({{Tensor::zeros({3})}, {Tensor()}}, 2));
+  EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({{Tensor::zeros({})}}, 2));
+  EXPECT_ERROR(InvalidArgument, "call batch()", DistributedBatch({{Tensor::zeros({3})}, {Tensor::zeros({})}}, 2));
+  EXPECT_ERROR(InvalidArgument, "equally many rows", DistributedBatch({{Tensor::zeros({3})}, {Tensor::zeros({2})}}, 2));
 }
 
 }  // namespace

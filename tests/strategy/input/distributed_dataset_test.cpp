@@ -55,11 +55,11 @@ TEST_P(DistributedDatasetOver, DealsEveryRowOnceInOrder) {
     ASSERT_EQ(static_cast<int>(batch.local_results().size()), replicas_);
     global_sizes.push_back(batch.global_size());
     for (const Batch& part : batch.local_results()) {
-      ASSERT_EQ(part.x.shape(), (Shape{part.size(), 2}));
-      ASSERT_EQ(part.y.shape(), Shape{part.size()});
+      ASSERT_EQ(part.x().shape(), (Shape{part.size(), 2}));
+      ASSERT_EQ(part.y().shape(), Shape{part.size()});
       for (std::int64_t row = 0; row < part.size(); ++row, ++next) {
-        EXPECT_EQ(part.x.on_host().span<float>()[2 * row + 1], static_cast<float>(10 * next));
-        EXPECT_EQ(part.y.on_host().span<std::int64_t>()[row], next);
+        EXPECT_EQ(part.x().on_host().span<float>()[2 * row + 1], static_cast<float>(10 * next));
+        EXPECT_EQ(part.y().on_host().span<std::int64_t>()[row], next);
       }
     }
   }
@@ -75,9 +75,9 @@ TEST_P(DistributedDatasetOver, TheLastReplicasOfAShortBatchGetNoRows) {
   EXPECT_EQ(batch->global_size(), 1);
   for (int replica = 0; replica < replicas_; ++replica) {
     const Batch& part = batch->local_results()[replica];
-    EXPECT_EQ(part.x.shape(), (Shape{replica == 0 ? 1 : 0, 2}));
-    EXPECT_EQ(part.y.shape(), Shape{replica == 0 ? 1 : 0});
-    EXPECT_EQ(part.y.dtype(), DType::i64);
+    EXPECT_EQ(part.x().shape(), (Shape{replica == 0 ? 1 : 0, 2}));
+    EXPECT_EQ(part.y().shape(), Shape{replica == 0 ? 1 : 0});
+    EXPECT_EQ(part.y().dtype(), DType::i64);
   }
 }
 
@@ -88,7 +88,7 @@ TEST_P(DistributedDatasetOver, StaysAtTheEndAndStartsAgainWhenTold) {
     std::vector<std::int64_t> labels;
     const auto batch = pass.next();
     for (const Batch& part : batch->local_results())
-      for (const std::int64_t label : part.y.to_vector<std::int64_t>()) labels.push_back(label);
+      for (const std::int64_t label : part.y().to_vector<std::int64_t>()) labels.push_back(label);
     return labels;
   };
   const std::vector<std::int64_t> first = labels();
@@ -127,7 +127,7 @@ TEST_P(DistributedDatasetOver, HasTheSameStepsWithAnyBuffer) {
 std::vector<const void*> places_of(DistributedIterator& pass) {
   std::vector<const void*> places;
   for (const DistributedBatch& batch : pass)
-    for (const Batch& part : batch.local_results()) places.push_back(part.x.raw_data());
+    for (const Batch& part : batch.local_results()) places.push_back(part.x().raw_data());
   return places;
 }
 
@@ -173,12 +173,12 @@ TEST(DistributedDataset, RepeatsWhenIteratedAgain) {
 
 // TF case 84, testTupleDataset: pairs (i, i * i).
 TEST(DistributedDataset, KeepsPairsTogether) {
-  const Dataset pairs = range(10).map([](const Example& i) { return Example{.x = i.x, .y = square(i.x)}; }).batch(2);
+  const Dataset pairs = range(10).map([](const Example& i) { return Example{{i.x()}, {square(i.x())}}; }).batch(2);
   float next = 0;
   for (const DistributedBatch& batch : mirrored(2).distribute(pairs).epoch())
     for (const Batch& part : batch.local_results()) {
-      EXPECT_EQ(part.x.item<float>(), next);
-      EXPECT_EQ(part.y.item<float>(), next * next);
+      EXPECT_EQ(part.x().item<float>(), next);
+      EXPECT_EQ(part.y().item<float>(), next * next);
       ++next;
     }
   EXPECT_EQ(next, 10);
@@ -230,8 +230,8 @@ TEST(DistributedDataset, StepsRunOverItsBatches) {
     const auto rows = strategy.run(
         [&](const Batch& local) {
           counter.assign_add(Tensor::full({}, 1));
-          all_rows.assign_add(sum(local.x));
-          return sum(local.x);
+          all_rows.assign_add(sum(local.x()));
+          return sum(local.x());
         },
         *batch);
     const double sum_of_rows = strategy.reduce(ReduceOp::sum, rows).item<float>();
@@ -252,7 +252,7 @@ TEST(DistributedDataset, AStepRunsOnReplicasWithoutRowsToo) {
   const MirroredStrategy strategy = mirrored(2);
   std::vector<std::vector<float>> squares;
   for (const DistributedBatch& batch : strategy.distribute(range(3, 5).batch(2)).epoch())
-    for (const Tensor& part : strategy.run([](const Batch& local) { return square(local.x); }, batch).local_results())
+    for (const Tensor& part : strategy.run([](const Batch& local) { return square(local.x()); }, batch).local_results())
       squares.push_back(part.to_vector<float>());
   EXPECT_THAT(squares, ElementsAre(ElementsAre(25), ElementsAre(36), ElementsAre(49), ElementsAre()));
 }

@@ -22,7 +22,7 @@ inline Dataset range(std::int64_t count, float begin = 0) {
 using Parts = std::vector<std::vector<float>>;
 inline Parts parts_of(const DistributedBatch& batch) {
   Parts parts;
-  for (const Batch& part : batch.local_results()) parts.push_back(part.x.to_vector<float>());
+  for (const Batch& part : batch.local_results()) parts.push_back(part.x().to_vector<float>());
   return parts;
 }
 

@@ -31,37 +31,37 @@ class UploadedBatchOn : public testing::Test {
 TEST_F(UploadedBatchOn, IsThereForWhatIsComputedAfterAwait) {
   const Tensor x = test::random_tensor({6, 5}, 1);
   const Tensor y = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {6});
-  const UploadedBatch uploaded({.x = x, .y = y}, gpu_);
+  const UploadedBatch uploaded({{x}, {y}}, gpu_);
   EXPECT_EQ(input_.given(), given_before_ + 2);
   EXPECT_EQ(input_.done(), given_before_) << "nobody has waited for it";
   for (int time = 0; time < 2; ++time) {
     uploaded.await();
     EXPECT_EQ(input_.done(), given_before_ + 2);
-    test::expect_same_bits(uploaded.batch().x, x);
-    test::expect_same_bits(uploaded.batch().y, y);
-    EXPECT_EQ(uploaded.batch().x.device(), gpu_);
+    test::expect_same_bits(uploaded.batch().x(), x);
+    test::expect_same_bits(uploaded.batch().y(), y);
+    EXPECT_EQ(uploaded.batch().x().device(), gpu_);
   }
-  EXPECT_FALSE(uploaded.batch().sample_weight.defined());
+  EXPECT_FALSE(uploaded.batch().sample_weight().defined());
 }
 
 TEST_F(UploadedBatchOn, PacksRowsThatAreNotAndSkipsThoseThatAreNone) {
   const Tensor x = test::strided_copy(test::random_tensor({4, 3}, 2));
-  const UploadedBatch uploaded({.x = x, .y = Tensor::zeros({0, 2})}, gpu_);
+  const UploadedBatch uploaded({{x}, {Tensor::zeros({0, 2})}}, gpu_);
   uploaded.await();
-  test::expect_same_bits(uploaded.batch().x, x);
-  EXPECT_EQ(uploaded.batch().y.shape(), (Shape{0, 2}));
+  test::expect_same_bits(uploaded.batch().x(), x);
+  EXPECT_EQ(uploaded.batch().y().shape(), (Shape{0, 2}));
 }
 
 TEST_F(UploadedBatchOn, TakesWhatTheGpuHasAsItIs) {
   const Tensor there = to_device(test::random_tensor({2}, 3), gpu_);
-  const UploadedBatch uploaded({.x = there}, gpu_);
-  EXPECT_EQ(uploaded.batch().x.raw_data(), there.raw_data());
+  const UploadedBatch uploaded({{there}}, gpu_);
+  EXPECT_EQ(uploaded.batch().x().raw_data(), there.raw_data());
   EXPECT_EQ(input_.given(), given_before_);
 }
 
 TEST_F(UploadedBatchOn, GivesUpNoMemoryThatIsStillToBeWritten) {
-  std::optional<UploadedBatch> unread(std::in_place, Batch{.x = Tensor::full({1000}, 1)}, gpu_);
-  const void* const memory = unread->batch().x.raw_data();
+  std::optional<UploadedBatch> unread(std::in_place, Batch{{Tensor::full({1000}, 1)}}, gpu_);
+  const void* const memory = unread->batch().x().raw_data();
   unread.reset();
   const ContextScope there({.device = gpu_});
   const Tensor next = Tensor::full({1000}, 2);
@@ -73,7 +73,7 @@ TEST_F(UploadedBatchOn, GivesUpNoMemoryThatIsStillToBeWritten) {
 TEST_F(UploadedBatchOn, ErrorsNameTheGpu) {
   LogicalDevice small = logical_gpus(max_logical_gpus).back();
   small.memory_limit = 4096;
-  EXPECT_ERROR(OutOfMemory, "GPU:63 has no room", UploadedBatch({.x = Tensor::zeros({2000})}, small));
+  EXPECT_ERROR(OutOfMemory, "GPU:63 has no room", UploadedBatch({{Tensor::zeros({2000})}}, small));
 }
 
 class BatchesOnGpus : public testing::TestWithParam<int> {
@@ -99,14 +99,14 @@ TEST_P(BatchesOnGpus, OfTheNextStepsAreOnTheirWayWhileOneIsComputed) {
   const DistributedBatch next = *pass.next();
   const auto sums = strategy_.run(
       [&](const Batch& own) {
-        const Tensor twice = own.x * 2.0;
+        const Tensor twice = own.x() * 2.0;
         test::PretendGpuStream& input = input_of(strategy_.devices()[static_cast<std::size_t>(test::this_replica())]);
         EXPECT_EQ(input.done() + 1, input.given()) << "of the batch of this step, but not the next";
         return twice;
       },
       now);
   EXPECT_EQ(sums[0].to_vector<float>().front(), 0);
-  EXPECT_EQ(next.local_results().front().x.to_vector<float>().front(), 10);
+  EXPECT_EQ(next.local_results().front().x().to_vector<float>().front(), 10);
 }
 
 TEST_P(BatchesOnGpus, TakeNoMemoryAfterWarmUp) {
@@ -127,7 +127,7 @@ TEST_P(BatchesOnGpus, MayBeLeftAtAnyStep) {
     DistributedIterator pass = strategy_.distribute(test::range(100).batch(10)).epoch();
     for (int step = 0; step < steps; ++step) {
       const std::optional<DistributedBatch> batch = pass.next();
-      EXPECT_EQ(batch->local_results().front().x.to_vector<float>().front(), 10.0F * static_cast<float>(step));
+      EXPECT_EQ(batch->local_results().front().x().to_vector<float>().front(), 10.0F * static_cast<float>(step));
     }
   }
 }

@@ -272,14 +272,14 @@ TEST_F(MultiWorker, WorkersTakeTheirRowsOfEachGlobalBatch) {
   const Dataset set = Dataset::from_tensors(Tensor::from(numbers, {23})).shuffle({.seed = 3}).batch(7);
   std::vector<std::int64_t> expected;
   for (const Batch& batch : set.epoch()) {
-    const auto rows = batch.x.to_vector<std::int64_t>();
+    const auto rows = batch.x().to_vector<std::int64_t>();
     expected.insert(expected.end(), rows.begin(), rows.end());
   }
   std::vector<std::int64_t> seen;
   std::vector<std::int64_t> sizes;
   for (const DistributedBatch& batch : strategy_.distribute(set).epoch()) {
     sizes.push_back(batch.global_size());
-    const auto parts = strategy_.run([](const Batch& own) { return own.x; }, batch);
+    const auto parts = strategy_.run([](const Batch& own) { return own.x(); }, batch);
     for (const std::int64_t row : strategy_.gather(parts, 0).to_vector<std::int64_t>()) seen.push_back(row);
   }
   EXPECT_EQ(seen, expected);  // the order of one process
@@ -292,9 +292,9 @@ class MultiWorkerInput : public MultiWorker {
   /// Counts the elements that it is called for.
   Example count(const Example& example, const ElementId& id) {
     ++elements_;
-    const std::vector<std::int64_t> place{example.x.item<std::int64_t>(), static_cast<std::int64_t>(id.epoch),
+    const std::vector<std::int64_t> place{example.x().item<std::int64_t>(), static_cast<std::int64_t>(id.epoch),
                                           id.number};
-    return {.x = Tensor::from(place, {3}), .y = example.x};
+    return {{Tensor::from(place, {3})}, {example.x()}};
   }
   /// 23 numbers, shuffled, then with their places.
   Dataset placed() {
@@ -327,8 +327,8 @@ class MultiWorkerInput : public MultiWorker {
       EXPECT_EQ(batch.global_size(), whole.global_size());
       std::int64_t rows = 0;
       for (int replica = 0; replica < local_; ++replica) {
-        test::expect_same_bits(value_for_replica(batch, replica).x, value_for_replica(whole, replica).x);
-        test::expect_same_bits(value_for_replica(batch, replica).y, value_for_replica(whole, replica).y);
+        test::expect_same_bits(value_for_replica(batch, replica).x(), value_for_replica(whole, replica).x());
+        test::expect_same_bits(value_for_replica(batch, replica).y(), value_for_replica(whole, replica).y());
         rows += value_for_replica(batch, replica).size();
       }
       own_rows += std::max<std::int64_t>(1, rows);
@@ -360,7 +360,8 @@ TEST_F(MultiWorkerInput, IsOnlyMadeForTheRowsOfTheWorker) {
 
 TEST_F(MultiWorkerInput, IsMadeAsAWholeWhereAMapNeedsIt) {
   const auto reversed = [](const Batch& batch) {
-    return batch.with_x(concat(std::vector{batch.x.slice_view(0, 1, batch.size()), batch.x.slice_view(0, 0, 1)}, 0));
+    return batch.with_x(
+        concat(std::vector{batch.x().slice_view(0, 1, batch.size()), batch.x().slice_view(0, 0, 1)}, 0));
   };
   expect_the_rows_of(placed().batch(7).map(reversed).prefetch());
   EXPECT_EQ(elements_, 23);
@@ -399,7 +400,7 @@ TEST_F(MultiWorker, WorkersWithDataSetsOfTheirOwnGoOnUntilNoneHasAny) {
   std::int64_t steps = 0;
   float rows = 0;
   for (const DistributedBatch& batch : set.epoch()) {
-    const auto sums = strategy_.run([](const Batch& own) { return sum(own.x); }, batch);
+    const auto sums = strategy_.run([](const Batch& own) { return sum(own.x()); }, batch);
     const float here = strategy_.reduce(ReduceOp::sum, sums).item<float>();
     EXPECT_EQ(static_cast<float>(batch.global_size()), here);
     rows += here;

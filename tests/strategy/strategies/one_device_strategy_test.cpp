@@ -72,8 +72,8 @@ TEST(OneDeviceStrategy, CollectivesReduceAndGatherAreTheIdentity) {
 // semantics 10.1: not split
 TEST(OneDeviceStrategy, DoesNotSplitBatches) {
   const OneDeviceStrategy strategy("CPU:0");
-  const DistributedBatch batch({.x = Tensor::zeros({7})}, strategy.num_replicas_in_sync());
-  EXPECT_THAT(strategy.run([](const Batch& own) { return own.x.dim(0); }, batch).local_results(), ElementsAre(7));
+  const DistributedBatch batch({{Tensor::zeros({7})}}, strategy.num_replicas_in_sync());
+  EXPECT_THAT(strategy.run([](const Batch& own) { return own.x().dim(0); }, batch).local_results(), ElementsAre(7));
 }
 
 // semantics 10.1: TensorFlow refuses PER_REPLICA and gives bare values; programs need not care here
