@@ -57,8 +57,9 @@ Dataset read_rows(const std::string& prefix) {
     return tensors;
   };
   const std::string weight = prefix + "_weight.npy";
-  return Dataset::from_tensors(read_all("x"), read_all("y"),
-                               std::filesystem::exists(weight) ? read_npy(weight) : Tensor());
+  std::vector<Tensor> weights;
+  if (std::filesystem::exists(weight)) weights.push_back(read_npy(weight));
+  return Dataset::from_tensors({read_all("x"), read_all("y"), weights});
 }
 
 struct PrintLogs : Callback {
