@@ -8,6 +8,7 @@
 namespace lockstep {
 
 void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges) {
+  collectives_.check_usable();
   const std::lock_guard lock(mutex_);
   while (ranges_.size() < ranges) ranges_.push_back({.collective = GpuCollective(gpus_)});
   ranges_[range].collective.set_parts(replica, std::span(&part, 1));

@@ -17,8 +17,9 @@ void GpuCollective::set_parts(int replica, std::span<const GpuPart> parts) {
   computed_[own].record({computed_[own].gpu()});
 }
 
-GpuCollectives::GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators)
-    : gpus_(gpus), communicators_(std::move(communicators)) {
+GpuCollectives::GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
+                               std::chrono::milliseconds timeout)
+    : gpus_(gpus), communicators_(std::move(communicators)), timeout_(timeout) {
   for (const LogicalDevice& gpu : gpus) done_.emplace_back(gpu);
   thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
 }
@@ -42,9 +43,17 @@ std::size_t GpuCollectives::submitted() const {
   return submitted_;
 }
 
+void GpuCollectives::check_usable() const {
+  const std::lock_guard lock(mutex_);
+  require<DeviceError>(!is_stuck_,
+                       "NCCL is still in a call of a step that failed; `lockstep doctor` looks for reasons");
+}
+
 void GpuCollectives::join(int replica) {
-  wait_until_enqueued();
-  const std::unique_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
+  require<Timeout>(try_wait(lock),
+                   "NCCL has not enqueued {} of {} collectives within {} s; `lockstep doctor` looks for reasons",
+                   submitted_ - enqueued_, submitted_, std::chrono::duration<double>(2 * timeout_).count());
   if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
   const auto own = static_cast<std::size_t>(replica);
   if (enqueued_ > 0) Stream{gpus_[own]}.wait(done_[own]);
@@ -55,9 +64,13 @@ void GpuCollectives::wait_until_enqueued() {
   changed_.wait(lock, [&] { return enqueued_ == submitted_; });
 }
 
+bool GpuCollectives::try_wait(std::unique_lock<std::mutex>& lock) {
+  return changed_.wait_for(lock, 2 * timeout_, [&] { return enqueued_ == submitted_; });
+}
+
 void GpuCollectives::abandon_step() {
-  wait_until_enqueued();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  is_stuck_ = !try_wait(lock);
   error_ = nullptr;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -35,13 +36,16 @@ class GpuCollective {
 /// replicas have set their parts, so that no GPU waits for a part that depends on what a host thread does next.
 class GpuCollectives {
  public:
-  /// `communicators` are those of `gpus`. Throws as Event's constructor.
-  GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators);
+  /// `communicators` are those of `gpus`, with the same `timeout`. Throws as Event's constructor.
+  GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
+                 std::chrono::milliseconds timeout);
   /// Enqueues what has been submitted.
   ~GpuCollectives();
   GpuCollectives(const GpuCollectives&) = delete;
   GpuCollectives& operator=(const GpuCollectives&) = delete;
 
+  /// Throws DeviceError after a failed step that left NCCL in a call that does not end. Before set_parts.
+  void check_usable() const;
   /// On one replica's thread: submits a collective, which stays as it is until all replicas have joined. `what` names
   /// it in errors. Does not wait.
   void submit(const char* what, const GpuCollective& collective);
@@ -49,11 +53,11 @@ class GpuCollectives {
   std::size_t submitted() const;
   /// On the replica's thread: its GPU computes what it is given from now on after all collectives submitted so far. The
   /// host waits until they have been enqueued. The first replica to join throws what enqueuing threw: DeviceError,
-  /// Timeout, BrokenInvariant for memory against the contracts.
+  /// Timeout, BrokenInvariant for memory against the contracts. Throws Timeout where enqueuing does not end.
   void join(int replica);
   /// Waits until all that has been submitted is enqueued.
   void wait_until_enqueued();
-  /// Drops the error of a step that failed. Precondition: no replica runs.
+  /// Drops the error of a step that failed, once what it submitted is enqueued. Precondition: no replica runs.
   void abandon_step();
 
  private:
@@ -61,11 +65,14 @@ class GpuCollectives {
     const char* what;
     const GpuCollective* collective;
   };
+  /// Waits for longer than the communicators may take to fail. False when the collectives are still not enqueued.
+  bool try_wait(std::unique_lock<std::mutex>& lock);
   void serve(const std::stop_token& stop);
   void enqueue(const Submission& submission);
 
   std::vector<LogicalDevice> gpus_;  ///< by replica
   std::unique_ptr<GpuCommunicators> communicators_;
+  std::chrono::milliseconds timeout_;
   std::vector<Event> done_;  ///< by replica: after the collectives enqueued so far
 
   mutable std::mutex mutex_;  ///< of what follows
@@ -73,6 +80,7 @@ class GpuCollectives {
   std::deque<Submission> waiting_;
   std::size_t submitted_ = 0;
   std::size_t enqueued_ = 0;
+  bool is_stuck_ = false;
   std::exception_ptr error_;  ///< later collectives are dropped until a replica has thrown it
   std::jthread thread_;       ///< last: it ends before what it uses
 };

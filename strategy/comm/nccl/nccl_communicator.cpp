@@ -101,6 +101,7 @@ void NcclCommunicator::combine(int replica, ReduceOp op, std::span<const PackVie
     parts.push_back(part_of(transfers.back()));
   }
   if (cluster_) agree(replica, op, packs);
+  collectives_->check_usable();
   collective_.set_parts(replica, parts);
   group().meet_on_host(replica, reduce_place);
   if (replica == 0) collectives_->submit(reduce_place, collective_);
@@ -135,7 +136,7 @@ std::shared_ptr<GpuCollectives> connect_gpus(const std::vector<LogicalDevice>& g
   require<Unsupported>(physical.size() == gpus.size(),
                        "NCCL takes one replica on each physical GPU, and [{}] are on {}: use shared-memory",
                        fmt::join(names, ", "), physical.size());
-  return std::make_shared<GpuCollectives>(gpus, make_gpu_communicators(gpus, timeout, cluster));
+  return std::make_shared<GpuCollectives>(gpus, make_gpu_communicators(gpus, timeout, cluster), timeout);
 }
 
 }  // namespace lockstep

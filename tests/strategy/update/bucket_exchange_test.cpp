@@ -73,7 +73,8 @@ class Exchange {
   std::vector<LogicalDevice> gpus_;
   std::vector<Tensor> gradients_{};
   const std::vector<FlatRange> ranges_{{0, 16}, {16, 48}, {48, 64}};
-  GpuCollectives collectives_{gpus_, std::make_unique<PretendGpuCommunicators>(platform(), gpus_)};
+  GpuCollectives collectives_{gpus_, std::make_unique<PretendGpuCommunicators>(platform(), gpus_),
+                              std::chrono::seconds(30)};
 
  public:
   BucketExchange exchange{gpus_, collectives_};

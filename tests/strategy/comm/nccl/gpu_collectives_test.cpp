@@ -1,4 +1,5 @@
-#include <stdexcept>
+#include <chrono>
+#include <latch>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ class TwoGpus : public testing::Test {
     int ranks() const override { return working_.ranks(); }
     void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override {
       test_.names_.emplace_back(what);
+      if (test_.held_ != nullptr) test_.held_->wait();
       require<DeviceError>(what != test_.fails_, "{} failed", what);
       working_.enqueue(what, parts);
     }
@@ -53,8 +55,9 @@ class TwoGpus : public testing::Test {
   const std::vector<Tensor> values_ = made();  ///< of `one_`, by replica
   const std::vector<Tensor> other_values_ = made();
   std::string_view fails_{};
+  std::latch* held_ = nullptr;  ///< that calls wait for
   std::vector<std::string> names_{};
-  GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this)};
+  GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this), std::chrono::seconds(30)};
   GpuCollective one_{gpus_};
   GpuCollective other_{gpus_};
 };
@@ -105,10 +108,28 @@ TEST_F(TwoGpus, TheErrorOfAnAbandonedStepIsDropped) {
   EXPECT_NO_THROW(collectives_.join(0));
 }
 
+TEST_F(TwoGpus, ACallThatDoesNotEndIsATimeoutAndLeavesNoUsableCollectives) {
+  std::latch released(1);
+  held_ = &released;
+  set(one_, 1, 2);
+  {
+    GpuCollectives stuck(gpus_, std::make_unique<Communicators>(*this), std::chrono::milliseconds(20));
+    stuck.submit("a sum", one_);
+    EXPECT_ERROR(Timeout, "NCCL has not enqueued 1 of 1 collectives within 0.04 s", stuck.join(0));
+    stuck.abandon_step();
+    EXPECT_ERROR(DeviceError, "NCCL is still in a call of a step that failed", stuck.check_usable());
+    released.count_down();
+    stuck.wait_until_enqueued();
+    stuck.abandon_step();
+    EXPECT_NO_THROW(stuck.check_usable());
+  }
+  held_ = nullptr;
+}
+
 TEST_F(TwoGpus, WhatIsSubmittedIsEnqueuedBeforeTheEnd) {
   set(one_, 4, 5);
   {
-    GpuCollectives ending(gpus_, std::make_unique<Communicators>(*this));
+    GpuCollectives ending(gpus_, std::make_unique<Communicators>(*this), std::chrono::seconds(30));
     for (int turn = 0; turn < 20; ++turn) ending.submit("a sum", one_);
   }
   EXPECT_EQ(names_.size(), 20U);
