@@ -51,7 +51,7 @@ class WholeRecurrence {
   /// Whether it takes this layer; the ops take others a step at a time.
   virtual bool runs(const RecurrentLayer& layer) const = 0;
   ///@{
-  /// In builds that check contracts all operands are checked first, as those of a kernel (kernel.h).
+  /// Where contracts are checked, all operands are checked first, as those of a kernel (kernel.h).
   /// y (n, time, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`.
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
   /// dx and dweights from dy (n, time, units); those that are undefined are not wanted.
