@@ -6,27 +6,20 @@
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/local/hierarchical_copy_communicator.h>
 #include <lockstep/strategy/comm/places.h>
+#include <lockstep/strategy/update/shared_memory_update.h>
 
 namespace lockstep {
 
 void HierarchicalCopyUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                                const UpdateFn& update) {
-  {
-    const PhaseTimer timer(Phase::reduce);
-    add_up_halves(replica, views, ranges);
-  }
-  {
-    const PhaseTimer timer(Phase::update);
-    std::vector<float*> sums;
-    for (int half = 0; half < halves_of(group_.size()); ++half) sums.push_back(sums_[half].data<float>());
-    for (const FlatRange& range : ranges)
-      update_range(update, {sums, views.parameters, views.state}, shard_of(range, replica, group_.size()));
-  }
-  const PhaseTimer timer(Phase::reduce);
-  group_.meet(replica, update_end);
+  add_up_halves(replica, views, ranges);
+  std::vector<float*> sums;
+  for (int half = 0; half < halves_of(group_.size()); ++half) sums.push_back(sums_[half].data<float>());
+  update_shares(group_, replica, {sums, views.parameters, views.state}, ranges, update);
 }
 
 void HierarchicalCopyUpdate::add_up_halves(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
+  const PhaseTimer timer(Phase::reduce);
   const HalfOfReplicas half = half_of(replica, group_.size());
   Tensor& sums = sums_[half.number];
   std::int64_t end = 0;

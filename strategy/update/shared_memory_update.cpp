@@ -5,18 +5,23 @@
 
 namespace lockstep {
 
+void update_shares(ReplicaGroup& group, int replica, const FlatViews& views, std::span<const FlatRange> ranges,
+                   const UpdateFn& update) {
+  {
+    const PhaseTimer timer(Phase::update);
+    for (const FlatRange& range : ranges) update_range(update, views, shard_of(range, replica, group.size()));
+  }
+  const PhaseTimer timer(Phase::reduce);
+  group.meet(replica, update_end);
+}
+
 void SharedMemoryUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                            const UpdateFn& update) {
   {
     const PhaseTimer timer(Phase::reduce);
     group_.meet(replica, gradients_place);
   }
-  {
-    const PhaseTimer timer(Phase::update);
-    for (const FlatRange& range : ranges) update_range(update, views, shard_of(range, replica, group_.size()));
-  }
-  const PhaseTimer timer(Phase::reduce);
-  group_.meet(replica, update_end);
+  update_shares(group_, replica, views, ranges, update);
 }
 
 }  // namespace lockstep

@@ -2,6 +2,7 @@
 
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/places.h>
+#include <lockstep/strategy/update/shared_memory_update.h>
 
 namespace lockstep {
 
@@ -30,13 +31,7 @@ void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span
 void WorkersUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                       const UpdateFn& update) {
   sum_gradients(replica, views, ranges);
-  {
-    const PhaseTimer timer(Phase::update);
-    const FlatViews summed{views.gradients.first(1), views.parameters, views.state};
-    for (const FlatRange& range : ranges) update_range(update, summed, shard_of(range, replica, group_.size()));
-  }
-  const PhaseTimer timer(Phase::reduce);
-  group_.meet(replica, update_end);
+  update_shares(group_, replica, {views.gradients.first(1), views.parameters, views.state}, ranges, update);
 }
 
 }  // namespace lockstep
