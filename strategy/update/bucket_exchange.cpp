@@ -8,10 +8,9 @@
 namespace lockstep {
 
 void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges) {
-  collectives_.check_usable();
   const std::lock_guard lock(mutex_);
   while (ranges_.size() < ranges) ranges_.push_back({.collective = GpuCollective(gpus_)});
-  ranges_[range].collective.set_parts(replica, std::span(&part, 1));
+  collectives_.set_parts(ranges_[range].collective, replica, std::span(&part, 1));
   ++ranges_[range].replicas;
   ++added_[static_cast<std::size_t>(replica)];
   while (submitted_ < ranges && ranges_[submitted_].replicas == gpus_.size())

@@ -11,12 +11,6 @@ GpuCollective::GpuCollective(const std::vector<LogicalDevice>& gpus) : parts_(gp
   for (const LogicalDevice& gpu : gpus) computed_.emplace_back(gpu);
 }
 
-void GpuCollective::set_parts(int replica, std::span<const GpuPart> parts) {
-  const auto own = static_cast<std::size_t>(replica);
-  parts_[own].assign(parts.begin(), parts.end());
-  computed_[own].record({computed_[own].gpu()});
-}
-
 GpuCollectives::GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
                                std::chrono::milliseconds timeout)
     : gpus_(gpus), communicators_(std::move(communicators)), timeout_(timeout) {
@@ -33,27 +27,31 @@ void GpuCollectives::submit(const char* what, const GpuCollective& collective) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back({what, &collective});
-    ++submitted_;
   }
   changed_.notify_all();
 }
 
 std::size_t GpuCollectives::submitted() const {
   const std::lock_guard lock(mutex_);
-  return submitted_;
+  return enqueued_ + waiting_.size();
 }
 
-void GpuCollectives::check_usable() const {
-  const std::lock_guard lock(mutex_);
-  require<DeviceError>(!is_stuck_,
-                       "NCCL is still in a call of a step that failed; `lockstep doctor` looks for reasons");
+void GpuCollectives::set_parts(GpuCollective& collective, int replica, std::span<const GpuPart> parts) {
+  {
+    const std::lock_guard lock(mutex_);
+    require<DeviceError>(!is_stuck_,
+                         "NCCL is still in a call of a step that failed; `lockstep doctor` looks for reasons");
+  }
+  const auto own = static_cast<std::size_t>(replica);
+  collective.parts_[own].assign(parts.begin(), parts.end());
+  collective.computed_[own].record({gpus_[own]});
 }
 
 void GpuCollectives::join(int replica) {
   std::unique_lock lock(mutex_);
   require<Timeout>(try_wait(lock),
                    "NCCL has not enqueued {} of {} collectives within {} s; `lockstep doctor` looks for reasons",
-                   submitted_ - enqueued_, submitted_, std::chrono::duration<double>(2 * timeout_).count());
+                   waiting_.size(), enqueued_ + waiting_.size(), std::chrono::duration<double>(2 * timeout_).count());
   if (const auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
   const auto own = static_cast<std::size_t>(replica);
   if (enqueued_ > 0) Stream{gpus_[own]}.wait(done_[own]);
@@ -61,11 +59,11 @@ void GpuCollectives::join(int replica) {
 
 void GpuCollectives::wait_until_enqueued() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return enqueued_ == submitted_; });
+  changed_.wait(lock, [&] { return waiting_.empty(); });
 }
 
 bool GpuCollectives::try_wait(std::unique_lock<std::mutex>& lock) {
-  return changed_.wait_for(lock, 2 * timeout_, [&] { return enqueued_ == submitted_; });
+  return changed_.wait_for(lock, 2 * timeout_, [&] { return waiting_.empty(); });
 }
 
 void GpuCollectives::abandon_step() {
@@ -78,7 +76,6 @@ void GpuCollectives::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
     const Submission next = waiting_.front();
-    waiting_.pop_front();
     std::exception_ptr error = error_;
     lock.unlock();
     try {
@@ -88,6 +85,7 @@ void GpuCollectives::serve(const std::stop_token& stop) {
     }
     lock.lock();
     error_ = error;
+    waiting_.pop_front();
     ++enqueued_;
     changed_.notify_all();
   }

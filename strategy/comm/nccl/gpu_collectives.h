@@ -22,8 +22,6 @@ class GpuCollective {
  public:
   /// For a replica on each GPU.
   explicit GpuCollective(const std::vector<LogicalDevice>& gpus);
-  /// On the replica's thread: its parts, which the work in its GPU's compute stream so far computes.
-  void set_parts(int replica, std::span<const GpuPart> parts);
 
  private:
   friend class GpuCollectives;
@@ -44,8 +42,9 @@ class GpuCollectives {
   GpuCollectives(const GpuCollectives&) = delete;
   GpuCollectives& operator=(const GpuCollectives&) = delete;
 
-  /// Throws DeviceError after a failed step that left NCCL in a call that does not end. Before set_parts.
-  void check_usable() const;
+  /// On the replica's thread: its parts of a collective, which the work in its GPU's compute stream so far computes.
+  /// Throws DeviceError after a failed step that left NCCL in a call that has not ended.
+  void set_parts(GpuCollective& collective, int replica, std::span<const GpuPart> parts);
   /// On one replica's thread: submits a collective, which stays as it is until all replicas have joined. `what` names
   /// it in errors. Does not wait.
   void submit(const char* what, const GpuCollective& collective);
@@ -77,8 +76,7 @@ class GpuCollectives {
 
   mutable std::mutex mutex_;  ///< of what follows
   std::condition_variable_any changed_;
-  std::deque<Submission> waiting_;
-  std::size_t submitted_ = 0;
+  std::deque<Submission> waiting_;  ///< the one in hand included
   std::size_t enqueued_ = 0;
   bool is_stuck_ = false;
   std::exception_ptr error_;  ///< later collectives are dropped until a replica has thrown it

@@ -101,8 +101,7 @@ void NcclCommunicator::combine(int replica, ReduceOp op, std::span<const PackVie
     parts.push_back(part_of(transfers.back()));
   }
   if (cluster_) agree(replica, op, packs);
-  collectives_->check_usable();
-  collective_.set_parts(replica, parts);
+  collectives_->set_parts(collective_, replica, parts);
   group().meet_on_host(replica, reduce_place);
   if (replica == 0) collectives_->submit(reduce_place, collective_);
   group().meet_on_host(replica, "the submission of all_reduce");

@@ -42,7 +42,7 @@ class TwoGpus : public testing::Test {
       const Tensor own = (&collective == &one_ ? values_ : other_values_)[static_cast<std::size_t>(replica)];
       copy(Tensor::full({3}, replica == 0 ? first : second), own);
       const GpuPart part{.from = own.raw_data(), .to = own.raw_data(), .elements = 3};
-      collective.set_parts(replica, std::span(&part, 1));
+      collectives_.set_parts(collective, replica, std::span(&part, 1));
     }
   }
   std::vector<float> value(int replica) const { return values_[static_cast<std::size_t>(replica)].to_vector<float>(); }
@@ -117,11 +117,11 @@ TEST_F(TwoGpus, ACallThatDoesNotEndIsATimeoutAndLeavesNoUsableCollectives) {
     stuck.submit("a sum", one_);
     EXPECT_ERROR(Timeout, "NCCL has not enqueued 1 of 1 collectives within 0.04 s", stuck.join(0));
     stuck.abandon_step();
-    EXPECT_ERROR(DeviceError, "NCCL is still in a call of a step that failed", stuck.check_usable());
+    EXPECT_ERROR(DeviceError, "NCCL is still in a call of a step that failed", stuck.set_parts(other_, 0, {}));
     released.count_down();
     stuck.wait_until_enqueued();
     stuck.abandon_step();
-    EXPECT_NO_THROW(stuck.check_usable());
+    EXPECT_NO_THROW(stuck.set_parts(other_, 0, {}));
   }
   held_ = nullptr;
 }
