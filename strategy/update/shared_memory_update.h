@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// The update where replicas reach each other's memory: each applies `update` to its share of every range of all copies,
-/// by the gradients of `views`. Returns when all have.
+/// The update where replicas reach each other's memory: each applies `update` to its share of every range of all
+/// copies, by the gradients of `views`. Returns when all have.
 void update_shares(ReplicaGroup& group, int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                    const UpdateFn& update);
 
