@@ -11,8 +11,8 @@ namespace lockstep::cuda {
 /// Threads of every block.
 constexpr int block_threads = 256;
 
-/// Enqueues a kernel of so many blocks in the compute stream of `gpu`, which is current; it is not waited for. Throws
-/// DeviceError, NotCapturable.
+/// Enqueues a kernel of this number of blocks in the compute stream of `gpu`, which is current; it is not waited for.
+/// Throws DeviceError, NotCapturable.
 template <class... Parameters, class... Arguments>
 void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, const Arguments&... arguments) {
   kernel<<<blocks, block_threads, 0, gpu.stream()>>>(arguments...);

@@ -51,8 +51,6 @@ class Event {
  public:
   /// For the streams of `gpu`; no work is recorded yet. Throws DeviceError; Unsupported in a build without GPUs.
   explicit Event(const LogicalDevice& gpu);
-  /// Whose streams it is for.
-  const LogicalDevice& gpu() const { return gpu_; }
   /// Records all work that `stream`, one of the GPU's, was given so far. Throws DeviceError, NotCapturable.
   void record(const Stream& stream);
   /// Blocks the host until the work that was recorded last is done. Throws DeviceError for work that failed.
@@ -61,8 +59,7 @@ class Event {
  private:
   friend struct Stream;
   std::unique_ptr<GpuEvent> event_;
-  StreamKind recorded_ = StreamKind::compute;  ///< in which stream
-  LogicalDevice gpu_;
+  Stream recorded_;                                         ///< in which stream of the GPU
   std::array<std::uint64_t, stream_kinds.size()> clock_{};  ///< of contracts.h: what is done once this event is reached
 };
 
