@@ -16,20 +16,20 @@
 namespace lockstep {
 
 /// The replicas' threads and what they meet with. A run inside a merge, while the threads of the run around it wait,
-/// has a crew of its own.
-class ThreadedStrategy::Crew {
+/// has threads of its own.
+class ThreadedStrategy::ReplicaThreads {
  public:
   /// `gpus`: those of the run in whose merges this one runs, if there is one.
-  Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
-       std::shared_ptr<GpuCollectives> gpus = {});
+  ReplicaThreads(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
+                 std::shared_ptr<GpuCollectives> gpus = {});
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
   Meetings& meetings() { return meetings_; }
-  /// The crew for runs in this one's merges, made when it is first needed.
-  Crew& inner();
+  /// The threads for runs in this one's merges, made when it is first needed.
+  ReplicaThreads& inner();
 
-  /// The crew that the calling thread belongs to while it runs a replica; null elsewhere.
-  static Crew*& of_this_thread();
+  /// Those that the calling thread belongs to while it runs a replica; null elsewhere.
+  static ReplicaThreads*& of_this_thread();
 
  private:
   /// What a step is to one replica: the job, inside the name scopes of the caller. Throws nothing, and where there is
@@ -47,9 +47,9 @@ class ThreadedStrategy::Crew {
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
-  std::exception_ptr released_;  ///< of a replica that another one's error ended
-  std::unique_ptr<Crew> inner_;  ///< made by the one thread that merges
-  ThreadTeam threads_;           ///< last: they end before what they use
+  std::exception_ptr released_;            ///< of a replica that another one's error ended
+  std::unique_ptr<ReplicaThreads> inner_;  ///< made by the one thread that merges
+  ThreadTeam threads_;                     ///< last: they end before what they use
 };
 
 namespace {
@@ -93,8 +93,8 @@ std::string names_of_replica(const std::string& caller, int replica) {
 
 }  // namespace
 
-ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
-                             std::shared_ptr<GpuCollectives> gpus)
+ThreadedStrategy::ReplicaThreads::ReplicaThreads(const std::vector<LogicalDevice>& devices,
+                                                 const MeetingOptions& options, std::shared_ptr<GpuCollectives> gpus)
     : devices_(devices),
       options_(options),
       meetings_{.group{devices, options.timeout, options.turn_order}},
@@ -102,17 +102,18 @@ ThreadedStrategy::Crew::Crew(const std::vector<LogicalDevice>& devices, const Me
   meetings_.connections = connect(meetings_.group, devices_, options_.communication, std::move(gpus));
 }
 
-ThreadedStrategy::Crew*& ThreadedStrategy::Crew::of_this_thread() {
-  thread_local Crew* crew = nullptr;
-  return crew;
+ThreadedStrategy::ReplicaThreads*& ThreadedStrategy::ReplicaThreads::of_this_thread() {
+  thread_local ReplicaThreads* threads = nullptr;
+  return threads;
 }
 
-ThreadedStrategy::Crew& ThreadedStrategy::Crew::inner() {
-  if (!inner_) inner_ = std::make_unique<Crew>(devices_, options_, meetings_.connections.gpus);
+ThreadedStrategy::ReplicaThreads& ThreadedStrategy::ReplicaThreads::inner() {
+  if (!inner_) inner_ = std::make_unique<ReplicaThreads>(devices_, options_, meetings_.connections.gpus);
   return *inner_;
 }
 
-void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job) {
+void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>& strategy,
+                                           const std::function<void(int)>& job) {
   const std::lock_guard one_at_a_time(run_mutex_);
   const std::string names = current_name_scope();
   const std::shared_ptr<const VariableCreators> creators = thread_creators();
@@ -137,7 +138,7 @@ void ThreadedStrategy::Crew::run(const std::shared_ptr<StrategyState>& strategy,
   if (released) std::rethrow_exception(released);
 }
 
-void ThreadedStrategy::Crew::let_gpus_end() const {
+void ThreadedStrategy::ReplicaThreads::let_gpus_end() const {
   for (const LogicalDevice& device : devices_) {
     try {
       synchronize(device);
@@ -147,9 +148,9 @@ void ThreadedStrategy::Crew::let_gpus_end() const {
   }
 }
 
-void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& strategy,
-                                         const std::function<void(int)>& job, int replica,
-                                         const std::string& callers_names) {
+void ThreadedStrategy::ReplicaThreads::run_replica(const std::shared_ptr<StrategyState>& strategy,
+                                                   const std::function<void(int)>& job, int replica,
+                                                   const std::string& callers_names) {
   thread_strategy() = strategy;
   of_this_thread() = this;
   std::optional<NameScope> name_scope;
@@ -174,7 +175,7 @@ void ThreadedStrategy::Crew::run_replica(const std::shared_ptr<StrategyState>& s
   thread_strategy() = nullptr;
 }
 
-void ThreadedStrategy::Crew::keep(std::exception_ptr& first, int replica, const char* what) {
+void ThreadedStrategy::ReplicaThreads::keep(std::exception_ptr& first, int replica, const char* what) {
   {
     const std::lock_guard lock(error_mutex_);
     if (!first) first = std::current_exception();
@@ -192,24 +193,24 @@ ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, const Mee
     require(std::find(devices_.begin(), device, *device) == device, "{} is listed twice", device->name());
     memory_resource(*device);  // throws for a device that this build cannot use
   }
-  crew_ = std::make_unique<Crew>(devices_, options_);
+  replica_threads_ = std::make_unique<ReplicaThreads>(devices_, options_);
 }
 
 ThreadedStrategy::~ThreadedStrategy() = default;
 
-ThreadedStrategy::Crew& ThreadedStrategy::crew_for_run() {
-  Crew* const around = Crew::of_this_thread();
-  return around ? around->inner() : *crew_;
+ThreadedStrategy::ReplicaThreads& ThreadedStrategy::threads_for_run() {
+  ReplicaThreads* const around = ReplicaThreads::of_this_thread();
+  return around ? around->inner() : *replica_threads_;
 }
 
 void ThreadedStrategy::run_on_replicas(const std::function<void(int)>& job) {
-  crew_for_run().run(shared_from_this(), job);
+  threads_for_run().run(shared_from_this(), job);
   has_stepped_ = true;
 }
 
 Meetings& ThreadedStrategy::meetings() {
-  Crew* const around = Crew::of_this_thread();
-  return around ? around->meetings() : crew_->meetings();
+  ReplicaThreads* const around = ReplicaThreads::of_this_thread();
+  return around ? around->meetings() : replica_threads_->meetings();
 }
 
 }  // namespace lockstep

@@ -39,13 +39,13 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   const MeetingOptions& meeting_options() const { return options_; }
 
  private:
-  class Crew;
-  Crew& crew_for_run();
+  class ReplicaThreads;
+  ReplicaThreads& threads_for_run();
 
   std::vector<LogicalDevice> devices_;
   MeetingOptions options_;
   std::atomic<bool> has_stepped_ = false;
-  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<ReplicaThreads> replica_threads_;
 };
 
 }  // namespace lockstep
