@@ -1,7 +1,7 @@
 """Compares lockstep with Keras on files of whole models, in both directions: configurations, predictions, and that a file
 that is opened and saved again and again stays what it is.
 
-usage: files_interop.py --driver FILES_DRIVER CASE
+usage: files_interop.py --driver FILES_DRIVER [CASE ...]
 """
 
 import argparse
@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 import zipfile
 
-os.environ["KERAS_BACKEND"] = "jax"
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["KERAS_BACKEND"] = "numpy"  # JAX would compile each model first
+os.environ["JAX_PLATFORMS"] = "cpu"  # which convolves for it
 
 import keras
 import numpy as np
@@ -222,22 +222,29 @@ def check_parts(files, path):
             assert np.ptp(theirs) > 0.1 and np.abs(ours - theirs).max() <= TOLERANCE
 
 
+def check(driver, case, suffix):
+    print(f"== {case}{suffix}", flush=True)
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(1)
+    with tempfile.TemporaryDirectory() as folder:
+        files = Files(driver, case, folder)
+        path = files.folder / f"model{suffix}"
+        check_direction = check_ours if case in OURS else check_theirs
+        check_direction(files, path)
+        if case == "convolutions":
+            check_safetensors(files, path)
+        if case == "parts":
+            check_parts(files, path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--driver", required=True)
-    parser.add_argument("case", choices=[*OURS, *THEIRS])
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join([*OURS, *THEIRS])}; all if none is named")
     arguments = parser.parse_args()
-    keras.utils.set_random_seed(1)
-    for suffix in (".keras", ".h5"):
-        print(suffix)
-        with tempfile.TemporaryDirectory() as folder:
-            files = Files(arguments.driver, arguments.case, folder)
-            check = check_ours if arguments.case in OURS else check_theirs
-            check(files, files.folder / f"model{suffix}")
-            if arguments.case == "convolutions":
-                check_safetensors(files, files.folder / f"model{suffix}")
-            if arguments.case == "parts":
-                check_parts(files, files.folder / f"model{suffix}")
+    for case in arguments.cases or [*OURS, *THEIRS]:
+        for suffix in (".keras", ".h5"):
+            check(arguments.driver, case, suffix)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The layers of tests/interop/layers_models.h in Keras' words, compared as keras_interop.py compares its models.
 
-usage: layers_interop.py --driver INTEROP_DRIVER CASE
+usage: layers_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
 
 import keras_interop  # first: it chooses Keras' backend
@@ -46,7 +46,8 @@ def all_activations():
     return keras.Model(vector, layers.Dense(6)(layers.Concatenate()(results)))
 
 
-keras_interop.MODELS.update(images=images, sequences=sequences, all_activations=all_activations)
+MODELS = {"images": images, "sequences": sequences, "all_activations": all_activations}
+keras_interop.MODELS.update(MODELS)
 
 if __name__ == "__main__":
-    keras_interop.main()
+    keras_interop.main(MODELS)

@@ -1,6 +1,6 @@
 """Reads with TensorBoard what `lockstep train --tensorboard` writes, and compares it with the history.
 
-usage: tensorboard_interop.py --program LOCKSTEP
+usage: tensorboard_interop.py --driver LOCKSTEP
 """
 
 import argparse
@@ -65,8 +65,8 @@ def check_graph(run):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True)
-    program = parser.parse_args().program
+    parser.add_argument("--driver", required=True)
+    program = parser.parse_args().driver
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         subprocess.run([program, "train", "--data", "synthetic:12", "--batch-size", "4", "--epochs", str(EPOCHS),

@@ -14,6 +14,8 @@ import zipfile
 
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ["JAX_PLATFORMS"] = "cpu"
+# Models are small, and each is compiled anew.
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
 import h5py
 import keras

@@ -1,6 +1,6 @@
 """The models of the zoo in Keras' words, compared as keras_interop.py compares its models.
 
-usage: zoo_interop.py --driver INTEROP_DRIVER CASE
+usage: zoo_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
 
 import keras_interop  # first: it chooses Keras' backend
@@ -27,7 +27,8 @@ def xception():
     return application(keras.applications.Xception, 71)
 
 
-keras_interop.MODELS.update(siamese_lstm=siamese_lstm, resnet50=resnet50, xception=xception)
+MODELS = {"siamese_lstm": siamese_lstm, "resnet50": resnet50, "xception": xception}
+keras_interop.MODELS.update(MODELS)
 keras_interop.DEEP_MODELS.update({"resnet50", "xception"})
 keras_interop.FULL_MODELS.update(
     resnet50=(lambda: keras.applications.ResNet50(weights=None), 25_636_712),
@@ -35,4 +36,4 @@ keras_interop.FULL_MODELS.update(
 )
 
 if __name__ == "__main__":
-    keras_interop.main()
+    keras_interop.main(MODELS)
