@@ -85,12 +85,12 @@ endfunction()
 # lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, which is one ctest test: starting it takes
 # longer than most of its cases. Target tests_LABEL builds all programs of a label. With DEVICES, whose tests take their
 # replicas' devices from support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one,
-# and pretend_gpu.NAME; in builds with CUDA also pretend_cuda.NAME, and with GPU_EACH pretend_gpus.NAME, where each
-# replica has a GPU of its own. These leave out the tests that match NOT_ON_GPUS, patterns of GoogleTest's, and on
-# pretended GPUs those that match NOT_PRETENDED, too much for kernels that run element by element: with *, all. With
-# ON_DEVICE, tests also run in the context of the first device, where what they call makes tensors and computes. Their
-# label is gpu, or pretended. DATA: a folder beside the sources that the tests find beside their program, also where that
-# was carried to another machine.
+# and pretend_cuda.NAME. Builds without CUDA cannot have the latter; they have pretend_gpu.NAME, and with GPU_EACH
+# pretend_gpus.NAME, where each replica has a GPU of its own. These leave out the tests that match NOT_ON_GPUS, patterns
+# of GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that run element by
+# element: with *, all. With ON_DEVICE, tests also run in the context of the first device, where what they call makes
+# tensors and computes. Their label is gpu, or pretended. DATA: a folder beside the sources that the tests find beside
+# their program, also where that was carried to another machine.
 function(lockstep_test name)
   cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -119,12 +119,16 @@ function(lockstep_test name)
   if(ARG_DEVICES OR ARG_ON_DEVICE)
     target_link_libraries(${name} PRIVATE lockstep_test_devices)
   endif()
-  set(kinds gpu pretend_gpu)
+  set(kinds gpu)
   if(LOCKSTEP_HAVE_CUDA)
     list(APPEND kinds pretend_cuda)
+  else()
+    list(APPEND kinds pretend_gpu)
+    if(ARG_GPU_EACH)
+      list(APPEND kinds pretend_gpus)
+    endif()
   endif()
   if(ARG_GPU_EACH)
-    list(APPEND kinds pretend_gpus)
     target_link_libraries(${name} PRIVATE lockstep_test_communicators)
   endif()
   if((ARG_DEVICES OR ARG_ON_DEVICE) AND NOT LOCKSTEP_SANITIZE)
