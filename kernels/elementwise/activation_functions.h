@@ -31,13 +31,13 @@ struct Elu {
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return y > 0.0F ? dy : dy * (y + alpha); }
   float alpha;  ///< not negative
 };
-/// Klambauer et al. 2017.
+/// Klambauer et al. 2017. The gradient at 0 is `scale`, as in TensorFlow.
 struct Selu {
   static constexpr bool from_result = true;
   static constexpr float alpha = 1.67326324F;
   static constexpr float scale = 1.05070099F;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return scale * (x > 0.0F ? x : alpha * expm1_f32(x)); }
-  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (y > 0.0F ? scale : y + scale * alpha); }
+  LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * (y >= 0.0F ? scale : y + scale * alpha); }
 };
 struct Sigmoid {
   static constexpr bool from_result = true;

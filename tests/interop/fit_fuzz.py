@@ -40,7 +40,14 @@ def leaky_relu(x, negative_slope=0.2):
     return jax.numpy.where(x > 0, x, negative_slope * x)
 
 
+def selu(x):
+    """With TensorFlow's gradient at 0, the larger slope's; that of Keras over JAX is the other one."""
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    return scale * jax.numpy.where(x < 0, alpha * jax.numpy.expm1(jax.numpy.minimum(x, 0)), x)
+
+
 keras.src.backend.nn.leaky_relu = leaky_relu
+keras.src.backend.nn.selu = selu
 
 REPLICAS = [1, 2, 3, 5]
 STRATEGIES = ["auto", "auto", "shared-memory", "hierarchical-copy", "reduction-to-one-device", "central"]

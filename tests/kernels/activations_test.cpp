@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -9,6 +10,8 @@
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/matmul/dense.h>
+#include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep::test {
 namespace {
@@ -36,6 +39,25 @@ TEST(Activations, OfDenseMayBeSoftmax) {
   const Tensor x = random_tensor({4, 6}, 1);
   const Tensor kernel = random_tensor({6, 5}, 2);
   expect_same_bits(dense(x, kernel, {}, Activation::softmax), softmax(dense(x, kernel, {})));
+}
+
+// Of tensorflow/core/kernels/relu_op_functor.h; elu with another alpha, and hard_sigmoid, as Keras makes them of these.
+TEST(Activations, GradientsWhereSlopesMeetAreTensorFlows) {
+  const auto gradient = [](const auto& op, float x) {
+    const Tensor at = Tensor::full({1}, x);
+    GradientTape tape;
+    tape.watch(at);
+    return tape.gradient(sum(op(at)), std::array{at}).front().template item<float>();
+  };
+  EXPECT_EQ(gradient(relu, 0), 0);
+  EXPECT_EQ(gradient(relu6, 0), 0);
+  EXPECT_EQ(gradient(relu6, 6), 0);
+  EXPECT_EQ(gradient([](const Tensor& x) { return leaky_relu(x, 0.25); }, 0), 0.25);
+  EXPECT_EQ(gradient([](const Tensor& x) { return elu(x); }, 0), 1);
+  EXPECT_EQ(gradient([](const Tensor& x) { return elu(x, 2.5); }, 0), 2.5);
+  EXPECT_FLOAT_EQ(gradient(selu, 0), 1.05070099F);
+  EXPECT_EQ(gradient(hard_sigmoid, -3), 0);
+  EXPECT_EQ(gradient(hard_sigmoid, 3), 0);
 }
 
 TEST(Elementary, ExpSigmoidAndTanhAreWithinTwoUnitsInTheLastPlace) {
