@@ -1,24 +1,50 @@
 #!/usr/bin/env python3
-"""Writes a C++ source of all C++ snippets of some pages, each in a function of its own. Usage: snippets.py SOURCE PAGE..."""
+"""Writes two C++ sources of some pages: their first snippets, which are whole programs, each in a namespace of its own, with a
+main that runs the one of a given page; and all other C++ snippets, each in a function of its own.
+
+Usage: snippets.py PROGRAMS SNIPPETS PAGE..."""
 
 import pathlib
 import re
 import sys
 
 SNIPPET = re.compile(r"^```cpp\n(.*?)^```", re.DOTALL | re.MULTILINE)
+INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 
 
-def functions(page):
-    text = pathlib.Path(page).read_text()
-    found = list(SNIPPET.finditer(text))
-    if not found:
-        sys.exit(f"{page} has no C++ snippet")
-    for snippet in found:
-        line = text.count("\n", 0, snippet.start(1)) + 1
-        name = re.sub(r"\W", "_", pathlib.Path(page).name)
-        yield f'[[maybe_unused]] void {name}_{line}() {{\n#line {line} "{page}"\n{snippet.group(1)}}}\n'
+def snippets(page):
+    """(line, text) of each."""
+    text = page.read_text()
+    found = [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in SNIPPET.finditer(text)]
+    if not found or "\nint main() {\n" not in found[0][1]:
+        sys.exit(f"{page}: the first C++ snippet is not a program")
+    return found
 
 
-source, *pages = sys.argv[1:]
-bodies = "\n".join(function for page in pages for function in functions(page))
-pathlib.Path(source).write_text(f"#include <repo/snippets.h>\n\nnamespace snippets {{\n\n{bodies}\n}}  // namespace snippets\n")
+def programs(pages):
+    """A source of the pages' first snippets."""
+    firsts = {page: snippets(page)[0] for page in pages}
+    includes = sorted({line for _, text in firsts.values() for line in INCLUDE.findall(text)})
+    bodies, calls = "", ""
+    for page, (line, text) in firsts.items():
+        body = INCLUDE.sub("\n", text).replace("\nint main() {\n", "\nvoid run() {\n")
+        bodies += f'namespace page_{page.stem} {{\n#line {line} "{page}"\n{body}}}\n\n'
+        calls += f'  if (page == "{page.stem}") return page_{page.stem}::run(), 0;\n'
+    main = f"int main(int, char** argv) {{\n  const std::string_view page = argv[1];\n{calls}  return 2;\n}}\n"
+    return f"{''.join(includes)}#include <string_view>\n\n{bodies}{main}"
+
+
+def functions(pages):
+    """A source of the other snippets."""
+    bodies = "\n".join(
+        f'[[maybe_unused]] void {page.stem}_{line}() {{\n#line {line} "{page}"\n{text}}}\n'
+        for page in pages
+        for line, text in snippets(page)[1:]
+    )
+    return f"#include <repo/snippets.h>\n\nnamespace snippets {{\n\n{bodies}\n}}  // namespace snippets\n"
+
+
+program_source, snippet_source, *names = sys.argv[1:]
+all_pages = [pathlib.Path(name) for name in names]
+pathlib.Path(program_source).write_text(programs(all_pages))
+pathlib.Path(snippet_source).write_text(functions(all_pages))
