@@ -8,7 +8,7 @@
 namespace lockstep {
 
 /// What a benchmark's main returns: parses `program`'s options and does `work`. An error is one line that begins with
-/// the program's name, and status 1; help and what is wrong with options are told as CLI11 does, with its status.
+/// the program's name, and status 1; help and errors in options are printed as CLI11 does, with its status.
 template <class Work>
 int run_benchmark_program(CLI::App& program, int argc, char** argv, const Work& work) {
   try {

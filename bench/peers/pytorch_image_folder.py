@@ -63,7 +63,7 @@ def main():
     parser.add_argument("--image-size", type=int, default=224)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--epochs", type=int, default=3, help="measured passes, after one that is not")
-    parser.add_argument("--make", type=int, metavar="COUNT", help="only make so many images")
+    parser.add_argument("--make", type=int, metavar="COUNT", help="only make this many images")
     options = parser.parse_args()
     if options.make:
         make_images(options.directory, options.make)

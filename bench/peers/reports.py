@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LOCKSTEP = ROOT / "build" / "release" / "tools" / "lockstep"
-# Those that the speed of a CPU's kernels depends on: the model's name often does not tell.
+# Those that the speed of a CPU's kernels depends on: the model's name often does not say.
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 

@@ -52,7 +52,7 @@ Cost flat_ring(const Machine& machine, Layout layout, double bytes) {
 
 /// Half of the bytes take each of the two trees, up and down, in a pipeline whose filling is not counted. A node has up
 /// to three neighbors in the tree where it is an inner one and one in the other, and sends n/2 to each: 2n from four
-/// nodes on. A device inside a chain likewise sends n each way.
+/// nodes on. A device inside a chain also sends n each way.
 Cost double_tree(const Machine& machine, Layout layout, double bytes) {
   Cost cost;
   if (layout.per_node > 1) {

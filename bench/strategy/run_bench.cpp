@@ -8,7 +8,7 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// What the strategy itself costs: a step that does nothing, a meeting, an all_reduce of one number. With more replicas
+// What the strategy itself costs: a step that does nothing, a barrier, an all_reduce of one number. With more replicas
 // than cores the figures are the operating system's switching of threads.
 
 namespace lockstep {
@@ -41,10 +41,10 @@ void repeat_in_a_step(benchmark::State& state, const Call& call) {
                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void meet_100_times(benchmark::State& state) {
-  repeat_in_a_step(state, [](const ReplicaContext& context) { context.meet("the benchmark's meeting"); });
+void barrier_100_times(benchmark::State& state) {
+  repeat_in_a_step(state, [](const ReplicaContext& context) { context.barrier("the benchmark's barrier"); });
 }
-BENCHMARK(meet_100_times)->Apply([](auto* benchmark) { measure(benchmark, {2, 4, 8}); });
+BENCHMARK(barrier_100_times)->Apply([](auto* benchmark) { measure(benchmark, {2, 4, 8}); });
 
 void all_reduce_a_number_100_times(benchmark::State& state) {
   repeat_in_a_step(state, [](const ReplicaContext& context) {

@@ -90,7 +90,7 @@ class Hosts(contextlib.AbstractContextManager):
         self._made.close()
 
     def _claim_network(self, made):
-        """The bridge's name can be taken once: whoever makes it has its network to itself."""
+        """The bridge's name can be taken once: the process that makes it has its network to itself."""
         for attempt in range(NETWORKS):
             number = (os.getpid() + attempt) % NETWORKS
             bridge = f"lockstep{number}"

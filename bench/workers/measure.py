@@ -22,7 +22,7 @@ ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     # Containers forbid a process to read another one's memory: messages are copied twice.
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    # Whoever waits leaves the core to whom it waits for.
+    # A waiting process leaves the core to the one it waits for.
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
 # Gives each process that mpirun starts its cores: the worker's part of a list like 0,1:2,3.

@@ -51,7 +51,7 @@ def rate_bytes_per_s(rate_mbit):
 
 
 def machine_of(name, bytes_per_s, latency_us, replicas=1):
-    """Hosts of so many replicas each, which sum in shared memory."""
+    """Hosts of that many replicas each, which sum in shared memory."""
     inside = {"inside": SHARED_MEMORY} if replicas > 1 else {}
     return {"name": name, "source": "bench/workers", "devices_per_node": replicas, **inside,
             "network": {"latency_us": latency_us, "gigabytes_per_s": bytes_per_s / 1e9}, "message_us": MESSAGE_US}

@@ -80,8 +80,7 @@ void check_sums(const std::vector<Variable>& weights, int replicas, int steps) {
   const auto expected = static_cast<float>(-replicas * steps);
   for (const Variable& variable : weights)
     for (const float value : variable.value().span<float>())
-      require<BrokenInvariant>(value == expected, "'{}' should have come to {}, and is {}", variable.name(), expected,
-                               value);
+      require<BrokenInvariant>(value == expected, "'{}' should be {}, and is {}", variable.name(), expected, value);
 }
 
 void run(const Options& options) {

@@ -38,15 +38,16 @@ void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
 }
 
 /// The whole is made again where all its parts are, into channel slices of it.
-void record_remake_of_parts(std::span<const Tensor> parts, const Tensor& whole, int axis,
-                            const std::vector<std::int64_t>& sizes) {
+void record_recompute_of_parts(std::span<const Tensor> parts, const Tensor& whole, int axis,
+                               const std::vector<std::int64_t>& sizes) {
   if (axis != whole.rank() - 1) return;
-  std::vector<RemakeFn> remakes;
-  for (const Tensor& part : parts) remakes.push_back(remake_of(part));
-  if (!std::ranges::all_of(remakes, [](const RemakeFn& remake) { return static_cast<bool>(remake); })) return;
-  record_remake(whole, [remakes, axis, sizes](const Tensor& again) {
+  std::vector<RecomputeFn> recomputes;
+  for (const Tensor& part : parts) recomputes.push_back(recompute_of(part));
+  if (!std::ranges::all_of(recomputes, [](const RecomputeFn& recompute) { return static_cast<bool>(recompute); }))
+    return;
+  record_recompute(whole, [recomputes, axis, sizes](const Tensor& again) {
     for_each_part(sizes, [&](int i, std::int64_t begin, std::int64_t end) {
-      remakes[static_cast<std::size_t>(i)](again.slice_view(axis, begin, end));
+      recomputes[static_cast<std::size_t>(i)](again.slice_view(axis, begin, end));
     });
   });
 }
@@ -96,7 +97,7 @@ Tensor concat(std::span<const Tensor> operands, int axis) try {
         pass_on(c, i, c.gradient(0).slice_view(axis, begin, end));
       });
     });
-    record_remake_of_parts(parts, y, axis, sizes);
+    record_recompute_of_parts(parts, y, axis, sizes);
   }
   return y;
 } catch (Error& error) {

@@ -18,7 +18,7 @@ Tensor flatten(const Tensor& x);
 Tensor concat(std::span<const Tensor> parts, int axis);
 /// Elements [begin, end) of `axis`, as a view.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
-/// So many equal parts of `axis`, as views. Throws InvalidArgument when its size is no multiple of `parts`.
+/// `parts` equal parts of `axis`, as views. Throws InvalidArgument when its size is no multiple of `parts`.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis);
 /// Rows and columns on each side of an image.
 struct Borders2d {

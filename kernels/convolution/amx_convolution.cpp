@@ -151,8 +151,8 @@ void for_each_depth(const Images& images, const Line& line, Index first, Index l
   });
 }
 
-/// The rows of x's channels, `stride` long, which is an odd number of the cache's lines: rows so far apart do not meet
-/// in the same sets of it.
+/// The rows of x's channels, `stride` long, which is an odd number of the cache's lines: rows so far apart do not
+/// collide in the same sets of it.
 struct PackedRows {
   PackedRows(Index channels, Index length)
       : stride(rounded_up(length, depth) | depth), values(Tensor::empty({channels * stride}, DType::bf16)) {}

@@ -83,7 +83,7 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
     record("conv2d", {input, weights, shift}, y,
            [x = KeptInput(input), weights, window = window, activation, kept](BackwardContext& c) {
              contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)),
-                                  activation == Activation::linear && c.rows_cancel(0));
+                                  activation == Activation::linear && c.rows_sum_to_zero(0));
            });
   }
   return y;

@@ -26,7 +26,7 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
   return {engine(), parts..., attributes};
 #endif
 }
-/// The same of a gradient, which is told the `forward` primitive.
+/// The same of a gradient, which gets the `forward` primitive.
 template <class Primitive, class Forward, class... Parts>
 typename Primitive::primitive_desc describe_gradient(const Forward& forward, const dnnl::primitive_attr& attributes,
                                                      const Parts&... parts) {

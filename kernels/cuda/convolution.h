@@ -8,7 +8,7 @@
 #include <lockstep/kernels/convolution/convolution_kernels.h>
 #include <lockstep/kernels/window/window.h>
 
-// A convolution as cuDNN wants to be told of it. Nothing here needs a GPU or one of its libraries.
+// cuDNN descriptor of a convolution. Nothing here needs a GPU or one of its libraries.
 
 namespace lockstep::cudnn {
 

@@ -76,7 +76,7 @@ class ConvolutionPlan {
   void run(cudnnHandle_t handle, const Operands& operands, void* workspace) const;
 
  private:
-  /// What cuDNN has been told of it.
+  /// Its cuDNN descriptor.
   struct Description;
   explicit ConvolutionPlan(std::unique_ptr<Description> description);
   /// Asks cuDNN for its algorithms, and returns how many there are.
@@ -85,7 +85,7 @@ class ConvolutionPlan {
   bool choose(std::int64_t index);
   /// Takes the first that can be taken.
   void choose_first();
-  /// Of so many, the one for which `time_of` is least.
+  /// Of that many, the one for which `time_of` is least.
   void choose_fastest(std::int64_t count, const TimeOf& time_of);
   /// Of what has been chosen.
   void read_properties();

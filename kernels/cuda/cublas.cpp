@@ -150,7 +150,7 @@ ProductPlan::ProductPlan(const MatrixProduct& product)
 void ProductPlan::set_vector(const void* vector) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector); }
 
 cublasStatus_t ProductPlan::ask_for_algorithm(cublasLtHandle_t handle) {
-  // The vector's address tells of its alignment; the choice must hold for any.
+  // The vector's address shows its alignment; the choice must hold for any.
   if (has_vector(product_.epilogue)) set_vector(reinterpret_cast<const void*>(operand_alignment));
   int found = 0;
   const cublasStatus_t status =

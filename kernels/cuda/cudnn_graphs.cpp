@@ -26,7 +26,7 @@ namespace frontend = cudnn_frontend;
 using frontend::graph::Tensor_attributes;
 using TensorHandle = std::shared_ptr<Tensor_attributes>;
 
-/// By which the operands are told apart.
+/// Identifiers of the operands.
 enum Uid : std::int64_t { x_uid = 1, kernel_uid, y_uid, bias_uid };
 
 /// cuDNN's reasons take many lines.

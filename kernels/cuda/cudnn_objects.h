@@ -21,7 +21,7 @@ struct Destroy {
   }
 };
 ///@{
-/// Owners of what cuDNN is told.
+/// Owners of cuDNN's descriptors.
 template <class T, auto destroy>
 using Owner = std::unique_ptr<std::remove_pointer_t<T>, Destroy<destroy>>;
 using TensorDescriptor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;

@@ -12,7 +12,7 @@ template <class Description, class Plan>
 class KnownPlans {
  public:
   /// Forgets all of them when there are `limit`: far more than the layers of a model, so that only a program whose
-  /// shapes never repeat comes to it, and does not grow without end.
+  /// shapes never repeat reaches it, and does not grow without end.
   explicit KnownPlans(std::size_t limit) : limit_(limit) {}
 
   /// That of a description on the GPU of CUDA's number `ordinal`, if need be what `make()` returns; what that throws is

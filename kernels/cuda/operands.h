@@ -24,7 +24,7 @@ Tensor aligned(const Tensor& x);
 inline void check_operands(const char* call, std::initializer_list<contracts::Use> uses) {
   contracts::check(call, Stream{current_context().device}, uses);
 }
-/// Of so many elements, from the first to the last in memory.
+/// Number of elements from the first to the last in memory.
 inline contracts::Use operand(const void* address, std::int64_t elements, DType dtype = DType::f32) {
   return {address, static_cast<std::size_t>(elements) * size_of(dtype), operand_alignment};
 }

@@ -226,7 +226,7 @@ class CudaExecutor {
   double value_at(const double* pointer);
 
  private:
-  /// Kernels go on with what the largest grid leaves.
+  /// Kernels continue with what the largest grid leaves.
   static unsigned blocks(Index items, Index items_of_block) {
     constexpr Index most_blocks = 2147483647;
     return static_cast<unsigned>(std::min(most_blocks, (items + items_of_block - 1) / items_of_block));

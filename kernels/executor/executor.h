@@ -19,7 +19,7 @@
 //                                  f.keep(k), made once for many i. What is loaded may be stored over.
 //   on.sort(keys, bound)           The i64 keys in [0, bound), sorted, and the place that each had; equal ones in the
 //                                  order of their places.
-//   on.faults(what)                An object whose operator()(place) takes down that `what` has an index outside its
+//   on.faults(what)                An object whose operator()(place) reports that `what` has an index outside its
 //                                  range at this place.
 //   on.first_fault(faults)         What the op then returns: the first such place or -1. A GPU always answers -1, since
 //                                  it would have to wait; there the fault is thrown by Gpu::synchronize.
@@ -48,7 +48,7 @@ constexpr int narrow_team = 32;
 constexpr int wide_team = 256;
 constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; }
 
-/// Neighboring elements that a thread of a team scans by itself, before the team goes on to the next ones.
+/// Neighboring elements that a thread of a team scans by itself, before the team continues with the next ones.
 constexpr int scan_run = 4;
 
 /// A block of `columns` or `rows` covers this many neighbors along `inner`, a power of two, by column_depth threads

@@ -59,7 +59,7 @@ onednn::Plan gradient_x_plan(const Geometry& g) {
 }
 
 /// Whether to bring the kernel into the layout that oneDNN's matmul likes first. In f32 it is 3 to 9 % faster then,
-/// which so many rows are worth, and in bf16 as fast (measured with oneDNN 2.6 on an AMD processor with AVX-512).
+/// which this many rows are worth, and in bf16 as fast (measured with oneDNN 2.6 on an AMD processor with AVX-512).
 bool reorder_pays(const Tensor& dy, const Tensor& dx) {
   return dx.dtype() == DType::f32 && dx.dim(0) >= 2 * std::max(dx.dim(1), dy.dim(1));
 }

@@ -46,7 +46,7 @@ struct Saved {
       launch(kernels::BatchNormGradientSums{x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta});
     if (c.needs(0)) {
       contribute_gradient_of_x(c, dy, count > 0 && gather ? sums_of_all(sums) : sums);
-      if (count > 0 && !gather) c.set_rows_cancel(0);  // adding to a channel changes its mean, and no result
+      if (count > 0 && !gather) c.set_rows_sum_to_zero(0);  // adding to a channel changes its mean, and no result
     }
     contribute(c, 1, gamma.shape(), [&](const Tensor& out) { copy(dgamma, out); });
     contribute(c, 2, beta.shape(), [&](const Tensor& out) { copy(dbeta, out); });
@@ -100,7 +100,7 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
   if (recording({saved.x, saved.gamma, saved.beta})) {
     record(op, {saved.x, saved.gamma, saved.beta}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
     // Statistics that were given may be variables, which move until then.
-    if (saved.count > 0) record_remake(y, [saved](const Tensor& again) { saved.normalize(again); });
+    if (saved.count > 0) record_recompute(y, [saved](const Tensor& again) { saved.normalize(again); });
   }
   return y;
 }

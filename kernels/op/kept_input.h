@@ -13,19 +13,19 @@ class KeptInput {
   /// To be made before the op is recorded. Only tensors of CPUs are made again: steps of GPUs are bound by their passes
   /// through memory.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
-    if (x.device().kind == DeviceKind::cpu) remade_ = remade(x);
-    if (!remade_) tensor_ = x;
+    if (x.device().kind == DeviceKind::cpu) recomputed_ = recomputed(x);
+    if (!recomputed_) tensor_ = x;
   }
 
   /// The input's shape.
   const Shape& shape() const { return shape_; }
   /// The input, which is made again by the first call where it was not kept.
-  const Tensor& get() const { return remade_ ? remade_->tensor() : tensor_; }
+  const Tensor& get() const { return recomputed_ ? recomputed_->tensor() : tensor_; }
 
  private:
   Shape shape_;
   Tensor tensor_;
-  std::shared_ptr<Remade> remade_;
+  std::shared_ptr<Recomputed> recomputed_;
 };
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// What Keras' recurrent layers can be told.
+/// The options of Keras' recurrent layers.
 struct RecurrenceOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults.

@@ -16,7 +16,7 @@ Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}
 ///@{
-/// Mean likewise. The mean of no elements is NaN, as in NumPy.
+/// The same for the mean, which is NaN for no elements, as in NumPy.
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims = false);
 ///@}

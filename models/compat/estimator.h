@@ -24,8 +24,8 @@ struct RunConfig {
 struct EstimatorTrainOptions {
   /// More steps than there have been.
   std::optional<std::int64_t> steps{};
-  std::optional<std::int64_t> max_steps{};  ///< until there have been so many, over all calls
-  /// Told of the progress, in this order; what hooks were.
+  std::optional<std::int64_t> max_steps{};  ///< until there have been that many, over all calls
+  /// Called with the progress, in this order; Estimator's hooks.
   std::vector<std::shared_ptr<Callback>> hooks{};
 };
 
@@ -36,7 +36,7 @@ class Estimator {
   /// Makes a data set with targets.
   using InputFunction = std::function<Dataset()>;
 
-  /// Trains to the end of the data, or for so many steps of them. Throws InvalidArgument for `steps` and `max_steps`
+  /// Trains to the end of the data, or for `steps` steps of them. Throws InvalidArgument for `steps` and `max_steps`
   /// together and for data without end when neither is given; else as Model::fit.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
   /// The means over the data, or over the first `steps` steps of them, and "global_step", the steps trained. Throws as

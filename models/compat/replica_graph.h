@@ -22,7 +22,7 @@ struct ReplicaPlan {
 struct ReplicaGraph {
   /// Whole batches, in the template's order.
   std::vector<Symbol> inputs;
-  /// The replicas' outputs, joined, likewise.
+  /// The same for the replicas' outputs, joined.
   std::vector<Symbol> outputs;
 };
 

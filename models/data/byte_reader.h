@@ -12,7 +12,7 @@ struct inflate_state;  // ISA-L's
 
 namespace lockstep {
 
-/// Reads the content of a file that is plain or compressed with gzip; looks at its first bytes to tell which.
+/// Reads the content of a file that is plain or compressed with gzip; its first bytes say which.
 /// Bytes after the compressed content are found, too. Throws InputError, which names the file.
 class ByteReader {
  public:

@@ -17,7 +17,7 @@ namespace lockstep {
 struct Cifar10Options {
   std::filesystem::path directory{};    ///< with the unpacked files
   Split split = Split::train;           ///< which images
-  std::optional<std::int64_t> limit{};  ///< only the first so many; no more is read
+  std::optional<std::int64_t> limit{};  ///< only the first `limit`; no more is read
 };
 
 /// Images (n, 32, 32, 3) u8, red, green, blue, and labels (n) u8 in 0..9: 50,000 to train with, in five files, 10,000
@@ -25,7 +25,7 @@ struct Cifar10Options {
 /// above 9; InvalidArgument for a limit below 1.
 Example load_cifar10(const Cifar10Options& options);
 
-/// What the labels tell.
+/// What the labels mean.
 enum class Cifar100Labels {
   fine,   ///< the 100 classes
   coarse  ///< the 20 groups of five classes
@@ -35,7 +35,7 @@ enum class Cifar100Labels {
 struct Cifar100Options {
   std::filesystem::path directory{};                 ///< with the unpacked files
   Split split = Split::train;                        ///< which images
-  std::optional<std::int64_t> limit{};               ///< only the first so many; no more is read
+  std::optional<std::int64_t> limit{};               ///< only the first `limit`; no more is read
   Cifar100Labels label_mode = Cifar100Labels::fine;  ///< by Keras' name
 };
 

@@ -14,7 +14,7 @@ struct FashionMnistOptions {
   /// 60,000 or 10,000 images.
   Split split = Split::train;
   std::filesystem::path directory = "/usr/share/datasets/fashion-mnist";  ///< where dataset-fashion-mnist puts it
-  std::optional<std::int64_t> limit{};                                    ///< only the first so many
+  std::optional<std::int64_t> limit{};                                    ///< only the first `limit`
 };
 
 /// Images (n, 28, 28) u8, black 0 to white 255, and labels (n) u8 in 0..9: 60,000 to train with, 10,000 to test.

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// What tells one content of a file from another.
+/// Distinguishes one content of a file from another.
 struct Version {
   std::uintmax_t bytes;
   std::filesystem::file_time_type written;

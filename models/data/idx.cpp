@@ -16,7 +16,7 @@ std::uint32_t read_big_endian(ByteReader& reader, const std::filesystem::path& f
   return value;
 }
 
-/// The shape that the header gives, which is none that the file is too small for.
+/// The shape that the header gives. Throws unless the file can hold it.
 Shape read_header(ByteReader& reader, int rank, const std::filesystem::path& file) {
   constexpr std::uint32_t unsigned_bytes = 0x08;
   const std::uint32_t magic = read_big_endian(reader, file);

@@ -19,9 +19,9 @@ enum class FillMode { nearest, constant, reflect };
 /// By the names of Keras' ImageDataGenerator.
 struct ImageAugmentation {
   double width_shift_range = 0;            ///< r < 1: uniform within -r..r of the width; r >= 1: in pixels
-  double height_shift_range = 0;           ///< likewise
+  double height_shift_range = 0;           ///< the same of the height
   bool horizontal_flip = false;            ///< half of the images
-  bool vertical_flip = false;              ///< likewise
+  bool vertical_flip = false;              ///< half of the images
   FillMode fill_mode = FillMode::nearest;  ///< of what is shifted in
   double cval = 0;                         ///< of FillMode::constant
   std::uint64_t seed = 0;                  ///< of the draws

@@ -31,7 +31,7 @@ void for_each_entry(const std::filesystem::path& directory, Visit&& visit) {
   }
 }
 
-/// Folders whose names begin with a dot are none, as in Keras.
+/// Folders whose names begin with a dot are skipped, as in Keras.
 std::vector<std::string> class_names_in(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   for_each_entry<std::filesystem::directory_iterator>(directory, [&](const auto& entry) {

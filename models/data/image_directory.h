@@ -33,7 +33,7 @@ struct ImageDirectory {
 /// each has the .jpg, .jpeg, .png and .bmp files, in any case, in its folder and the folders below it. An element is
 /// one image, x (height, width, channels) f32 in 0..255, resized by resize_bilinear, and its class y () i32; follow it
 /// by batch(). Images are decoded while the set is read, on all threads of the reader. Throws InputError for a
-/// directory that is missing or has no images, for a class whose files are none or are GIF images, InvalidArgument for
+/// directory that is missing or has no images, for a class without images or with GIF images, InvalidArgument for
 /// an image size or limit below 1 and other channels; when read, read_image's errors.
 ImageDirectory image_dataset_from_directory(const std::filesystem::path& directory,
                                             const ImageDirectoryOptions& options = {});

@@ -21,7 +21,7 @@ struct ErrorManager : jpeg_error_mgr {
   std::longjmp(errors->jump, 1);
 }
 
-/// libjpeg goes on after a warning; where it would make up pixels, that is an error here.
+/// libjpeg continues after a warning; where it would make up pixels, that is an error here.
 void on_message(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   const bool pixels_are_lost =
@@ -29,7 +29,7 @@ void on_message(j_common_ptr info, int level) {
   if (level < 0 && pixels_are_lost) on_error(info);
 }
 
-/// A small file can have so many progressive scans of a large image that decoding it takes hours.
+/// Decoding many progressive scans of a large image in a small file can take hours.
 void limit_scans(j_common_ptr info) {
   constexpr int most_scans = 500;
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > most_scans) ERREXIT(info, JERR_BAD_PROGRESSION);

@@ -9,7 +9,7 @@ namespace lockstep {
 /// Of images, by channel.
 struct ChannelStatistics {
   Tensor mean{};      ///< (channels) f32
-  Tensor variance{};  ///< likewise
+  Tensor variance{};  ///< of the same shape
 };
 
 /// Mean and variance of each channel over images (.., channels) u8 or f32, in the images' own units: what Keras'

@@ -147,7 +147,7 @@ std::vector<std::string> Reader::names_in(const std::string& group) const {
   std::vector<std::string> names;
   const auto add_name = [](hid_t, const char* name, const H5L_info_t*, void* all) -> herr_t {
     static_cast<std::vector<std::string>*>(all)->emplace_back(name);
-    return 0;  // go on
+    return 0;  // continue
   };
   if (H5Literate(handle.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name, &names) < 0)
     fail_at(group, "is damaged: " + last_error());

@@ -105,7 +105,7 @@ class Reader {
   bool has_whole_attribute(const std::string& group, const std::string& name) const;
   std::vector<std::string> whole_attribute(const std::string& group, const std::string& name) const;
   ///@}
-  /// Throws unless a file of this size can hold so many bytes, compressed or not.
+  /// Throws unless a file of this size can hold that many bytes, compressed or not.
   void check_room(const std::string& name, std::span<const std::uint64_t> sizes, std::size_t element_bytes) const;
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
   /// Whether something has this name. Throws InputError when the way there leaves the file.

@@ -24,7 +24,7 @@ std::optional<double> weight_of(const BatchNormResult& result, bool synchronized
   if (const std::optional<BatchRows>& batch = current_batch_rows()) {
     own = result.rows > 0 ? static_cast<double>(batch->own) : 0;
     all = static_cast<double>(batch->all);
-  } else {  // the replicas tell each other
+  } else {  // the replicas exchange them
     own = static_cast<double>(result.rows);
     all = get_replica_context().all_reduce(ReduceOp::sum, own).item<double>();
   }

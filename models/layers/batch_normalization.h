@@ -15,7 +15,7 @@ struct BatchNormalizationOptions {
   /// Added to the variance; above 0.
   double epsilon = 1e-3;
   /// In training the replicas normalize by the statistics of the whole batch, however it is split, and all move the
-  /// moving statistics by them: one meeting of the replicas forward and one backward.
+  /// moving statistics by them: one collective of the replicas forward and one backward.
   bool synchronized = false;
   ///@{
   /// Of the weights.

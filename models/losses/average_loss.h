@@ -13,7 +13,7 @@ namespace lockstep {
 /// compute_average_loss' options, by TensorFlow's names.
 struct AverageLossOptions {
   Tensor sample_weight{};  ///< of per_example_loss' shape, if defined
-  /// Examples of all replicas, as DistributedBatch::global_size tells; if not said, this replica's number times the
+  /// Examples of all replicas, as DistributedBatch::global_size says; if not given, this replica's number times the
   /// replicas, which is wrong for uneven batches.
   std::optional<std::int64_t> global_batch_size{};
 };

@@ -36,7 +36,7 @@ struct TopKCategoricalAccuracy : MeanMetricWrapper {
   /// Of the options of a file.
   static TopKCategoricalAccuracy from_config(OptionVisitor& visitor);
 };
-/// Likewise for labels; update throws InvalidArgument for a label outside the classes.
+/// The same for labels; update throws InvalidArgument for a label outside the classes.
 struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "sparse_top_k_categorical_accuracy".
   explicit SparseTopKCategoricalAccuracy(int k = 5);

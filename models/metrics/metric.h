@@ -12,7 +12,7 @@
 
 namespace lockstep {
 
-/// Which way a value gets better; unknown for one that tells nothing of the kind.
+/// Which way a value gets better; unknown where the metric does not say.
 enum class Direction { unknown, down, up };
 
 /// A value that is measured over examples, in Keras' words: the result of a few sums. Each replica takes the sums of

@@ -15,7 +15,7 @@ void check_outside_replicas(std::string_view what) {
                       what);
 }
 
-/// Errors of `load` tell which step it is.
+/// Errors of `load` name the step.
 template <class Load>
 void in_step(std::int64_t step, const Load& load) {
   try {

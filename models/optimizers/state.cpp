@@ -51,7 +51,7 @@ Tensor copy_of(const Tensor& tensor) {
   return result;
 }
 
-/// What a replica comes to the first step with, as a whole: a vector would be regrouped.
+/// What a replica brings to the first step, as a whole: a vector would be regrouped.
 struct Order {
   std::vector<Variable> variables;
   std::vector<bool> by_rows;
@@ -389,13 +389,13 @@ void Optimizer::State::constrain(const ReplicaContext& context) const {
   };
   const bool shared = std::ranges::any_of(constrained_, is_shared);
   // Only this replica uses its own copy now; the one copy of all of them may be in use until they have come here.
-  if (shared) context.meet_local("the constraints of variables");
+  if (shared) context.local_barrier("the constraints of variables");
   for (std::size_t i = 0; i < constrained_.size(); ++i) {
     const VariableState& state = constrained_[i].state();
     const bool mine = !is_shared(constrained_[i]) || static_cast<int>(i) % replicas == replica;
     if (mine) state.spec().constraint(state.copy_for(replica));
   }
-  if (shared) context.meet_local("the end of the constraints of variables");
+  if (shared) context.local_barrier("the end of the constraints of variables");
 }
 
 std::pair<const GradientReducer&, std::size_t> Optimizer::State::place_of(std::size_t variable) const {

@@ -62,7 +62,7 @@ class Optimizer::State {
   bool needs_norms() const;
   /// Throws Unsupported where replicas cannot update copies of their own.
   void check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const;
-  /// Clips this replica's gradients, before they meet the others'.
+  /// Clips this replica's gradients, before they are summed.
   void clip_own(const ReplicaContext& context) const;
 
   void build(const ReplicaContext& context, const std::vector<Variable>& variables, std::vector<bool> by_rows);
@@ -98,7 +98,7 @@ class Optimizer::State {
   LearningRate learning_rate_;
   bool checks_numerics_ = false;
   std::optional<OptimizerState> restored_;  ///< for the first step
-  // Written when all replicas meet for the first step.
+  // Written at the barrier of the first step.
   std::vector<Variable> variables_;
   std::vector<Variable> constrained_;  ///< those of them that have a constraint
   std::vector<Group> groups_;

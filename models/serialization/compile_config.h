@@ -24,7 +24,7 @@ struct CompileConfig {
 /// Losses and metrics of a program's own, which files only name: those of Keras' custom_objects.
 struct CustomObjects {
   std::vector<Loss> losses{};     ///< found by their names
-  std::vector<Metric> metrics{};  ///< likewise
+  std::vector<Metric> metrics{};  ///< the same for metrics
 };
 
 /// What reading how a model was compiled takes beside the file.

@@ -154,8 +154,8 @@ std::vector<Holder> holders_with_weights(const NestedModel& model) {
   return holders;
 }
 
-/// Whether the groups have the names of the holders, and as many weights. Names alone do not tell: a model may have the
-/// name of its only layer with weights that an output depends on.
+/// Whether the groups have the names of the holders, and as many weights. Names alone do not decide: a model may have
+/// the name of its only layer with weights that an output depends on.
 bool match(const hdf5::Reader& file, const std::vector<std::string>& groups, const std::vector<Holder>& holders) {
   return std::ranges::equal(groups, holders, [&](const std::string& group, const Holder& holder) {
     return (group == holder.name || group.ends_with("/" + holder.name)) &&

@@ -82,7 +82,7 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
     require<InputError>(is_reference(input), "layer '{}' is called on {}, which is no result of a layer", layer,
                         input.dump());
     call.inputs.push_back(reference_of(input));
-    // The slices of an old multi_gpu_model are told which ones they are.
+    // The slices of an old multi_gpu_model get their number as an argument.
     if (input.size() > 3 && called.class_name != "Lambda") read_arguments(layer, input[3], call);
   }
   return call;
@@ -182,8 +182,8 @@ ParsedModel read_sequential(const Json& config) {
   return model;
 }
 
-/// Whether a layer cuts one of so many parts from a batch, as multi_gpu_model's and make_parallel's do. Told by what it
-/// gives its function, which is never run.
+/// Whether a layer cuts one of several parts from a batch, as multi_gpu_model's and make_parallel's do. Known by what
+/// it gives its function, which is never run.
 bool is_slice(const ParsedLayer& layer, std::size_t parts) {
   if (layer.class_name != "Lambda" || !layer.values->is_object()) return false;
   const Json arguments = layer.values->value("arguments", Json());

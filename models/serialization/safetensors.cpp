@@ -35,7 +35,7 @@ struct Entry {
   std::size_t begin = 0;  ///< in the data
 };
 
-/// Nothing for sizes that are not those of a tensor of so many bytes.
+/// Nothing for sizes that are not those of a tensor of that many bytes.
 std::optional<Shape> shape_of_floats(std::span<const std::uint64_t> sizes, std::uint64_t bytes) {
   if (sizes.size() > static_cast<std::size_t>(Shape::max_rank)) return {};
   Shape shape;

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 class ModelGraph;
 
-/// A layer of a model in the file, or a model that is one. Layers are made at their first call, which tells the shape
+/// A layer of a model in the file, or a model that is one. Layers are made at their first call, which gives the shape
 /// of their inputs.
 struct Member {
   const ParsedLayer* config;
@@ -366,7 +366,7 @@ SymbolicModel model_from_config(const Json& model) {
   try {
     return open_model(model);
   } catch (const Json::exception& error) {
-    fail<InputError>("the model's configuration is none that Keras writes: {}", error.what());
+    fail<InputError>("the model's configuration is not one that Keras writes: {}", error.what());
   }
 }
 

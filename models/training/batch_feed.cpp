@@ -33,13 +33,12 @@ void BatchFeed::begin_epoch(int epoch) {
 }
 
 void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position) {
-  const auto own_pass = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
-  const auto [pass, batches] = steps_per_epoch_ ? position : own_pass;
+  const auto pass_of_epoch = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
+  const auto [pass, batches] = steps_per_epoch_ ? position : pass_of_epoch;
   start_pass(pass);
   while (position_.batches < batches && pass_->next()) ++position_.batches;
-  require<InputError>(position_.batches == batches,
-                      "the run to go on from had read {} batches of pass {}, there are {}", batches, pass,
-                      position_.batches);
+  require<InputError>(position_.batches == batches, "the run to resume had read {} batches of pass {}, there are {}",
+                      batches, pass, position_.batches);
   given_ = steps_done;
   if (given_ == 0 && pass_is_over()) start_pass(pass + 1);
 }

@@ -14,8 +14,8 @@ struct FeedPosition {
   std::int64_t batches = 0;  ///< of the pass that have been read
 };
 
-/// The global batches of a training run, epoch by epoch: a pass over the data each or, with `steps_per_epoch`, so many
-/// batches each, which end with the pass as in Keras, with a warning; the next epoch then begins the next pass.
+/// The global batches of a training run, epoch by epoch: a pass over the data each or, with `steps_per_epoch`, that
+/// many batches each, which end with the pass as in Keras, with a warning; the next epoch then begins the next pass.
 class BatchFeed {
  public:
   /// Throws InvalidArgument for an empty data set, for one without end when `steps_per_epoch` is not given, and for

@@ -41,7 +41,7 @@ struct EpochPlan {
   /// The number of the last one, from 1.
   int epochs = 0;
   std::int64_t steps = 0;       ///< of this epoch; 0 when it is not known before a generator ends
-  std::int64_t steps_done = 0;  ///< of them, in an earlier run that this one goes on from
+  std::int64_t steps_done = 0;  ///< of them, in an earlier run that this one resumes
   std::int64_t first_step = 0;  ///< number of its next step, over all epochs
   bool resumed = false;         ///< whether the run resumes an earlier one with this epoch
 };
@@ -60,12 +60,12 @@ struct CallbackState {
 
 struct TrainingProgress;
 
-/// Is told of fit's progress, on the caller's thread. An exception that it throws ends fit and reaches the caller.
+/// Called by fit, on the caller's thread. An exception that it throws ends fit and reaches the caller.
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// With several workers: whether it is told of things on the chief alone, as what writes or shows them and asks for
-  /// no variable's value is. The others are told on all workers, and have to do the same there.
+  /// With several workers: whether it is called on the chief alone, for callbacks that write or print and read
+  /// no variable. The others are called on all workers, and have to do the same there.
   virtual bool chief_only() const { return false; }
   /// Before the first epoch.
   virtual void on_train_begin(Model&) {}
@@ -80,14 +80,14 @@ class Callback {
   virtual void on_train_end(Model&) {}
 
   ///@{
-  /// For runs that go on from a backup: what it takes to act as if there had been one run. Empty for callbacks that
-  /// know nothing; `load_state` is called after every on_train_begin, with what `state` gave.
+  /// For runs that resume from a backup: the state that makes them act as one run. Empty for callbacks that
+  /// have none; `load_state` is called after every on_train_begin, with what `state` gave.
   virtual CallbackState state() const { return {}; }
   virtual void load_state(const CallbackState&) {}
   ///@}
   /// Called after every on_train_begin, and may set `progress` to where an earlier run was.
   virtual void restore(Model&, TrainingProgress& /*progress*/) {}
-  /// Called after each step and each whole epoch, when every callback has been told of it.
+  /// Called after each step and each whole epoch, after the other callbacks' calls.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
   /// Called when training has been stopped within an epoch, after the step in hand and before on_epoch_end, which does
   /// not follow after Model::interrupt_training.

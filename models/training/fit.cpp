@@ -48,7 +48,7 @@ class TrainingRun {
 
  private:
   template <class... Parameters, class... Args>
-  void tell(void (Callback::*event)(Model&, Parameters...), const Args&... args) const {
+  void notify(void (Callback::*event)(Model&, Parameters...), const Args&... args) const {
     for (const auto& callback : options_.callbacks)
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
@@ -58,7 +58,7 @@ class TrainingRun {
   void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
   /// Whether a callback has asked to stop, on any worker; all workers get the same answer, and keep it in `stop_`.
   bool stopped();
-  /// Asks the callbacks for a run to go on from.
+  /// Asks the callbacks for a run to resume.
   void restore();
   /// Before the first forward pass, so that its activations lie where the weights have been.
   void prepare_optimizer() const;
@@ -125,12 +125,12 @@ History TrainingRun::run() {
   for (const auto& callback : options_.callbacks)
     require(callback != nullptr, "fit() was given a callback that is null");
   state_.stop = StopRequest::none;
-  tell(&Callback::on_train_begin);
+  notify(&Callback::on_train_begin);
   restore();
   prepare_optimizer();
   while (progress_.epoch < options_.epochs && !stopped()) run_epoch();
   compiled_.optimizer.finalize_variable_values();
-  tell(&Callback::on_train_end);
+  notify(&Callback::on_train_end);
   return std::move(progress_.history);
 }
 
@@ -142,17 +142,17 @@ void TrainingRun::restore() {
 
 void TrainingRun::prepare_optimizer() const {
   const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
-  if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // which ones, the first step will tell
+  if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // which ones, the first step finds out
   model_.strategy().run([&] { compiled_.optimizer.build(state_.trainable); });
 }
 
 void TrainingRun::begin_epoch() {
-  tell(&Callback::on_epoch_begin, EpochPlan{.epoch = progress_.epoch,
-                                            .epochs = options_.epochs,
-                                            .steps = feed_.steps_in_epoch(),
-                                            .steps_done = progress_.steps_in_epoch,
-                                            .first_step = progress_.steps,
-                                            .resumed = resumed_});
+  notify(&Callback::on_epoch_begin, EpochPlan{.epoch = progress_.epoch,
+                                              .epochs = options_.epochs,
+                                              .steps = feed_.steps_in_epoch(),
+                                              .steps_done = progress_.steps_in_epoch,
+                                              .first_step = progress_.steps,
+                                              .resumed = resumed_});
   if (std::exchange(resumed_, false))
     feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.position);
   else
@@ -167,16 +167,16 @@ void TrainingRun::run_epoch() {
   }
   const bool whole = stop_ == StopRequest::none;
   const bool ends = stop_ != StopRequest::at_once;
-  if (!whole) tell(&Callback::on_stop, progress_);
+  if (!whole) notify(&Callback::on_stop, progress_);
   const Logs logs = epoch_logs(progress_.totals.examples - examples_before, seconds_since(start), ends);
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
-  if (ends) tell(&Callback::on_epoch_end, progress_.epoch, logs);
+  if (ends) notify(&Callback::on_epoch_end, progress_.epoch, logs);
   if (!whole) return;  // a run that resumes from here has to do the rest
   ++progress_.epoch;
   progress_.steps_in_epoch = 0;
   progress_.totals = {};
-  tell(&Callback::backup, progress_);
+  notify(&Callback::backup, progress_);
 }
 
 bool TrainingRun::run_step() {
@@ -214,11 +214,11 @@ bool TrainingRun::run_step() {
         "the loss of step {} is {}: a lower learning rate or global_clipnorm may help; TerminateOnNaN ends "
         "such a training, and check_numerics() names the gradient",
         report.step, report.loss);
-  tell(&Callback::on_step_end, report);
+  notify(&Callback::on_step_end, report);
   // Last in the step: the next update would write the same values over copies that differ.
   if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
     verify_mirrored(model_.variables(), workers_);
-  tell(&Callback::backup, progress_);
+  notify(&Callback::backup, progress_);
   return true;
 }
 

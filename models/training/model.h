@@ -34,10 +34,10 @@ struct FitOptions {
   /// before ends the epoch, with a warning.
   std::optional<std::int64_t> steps_per_epoch{};
   std::optional<Dataset> validation{};  ///< batched
-  /// Told of the progress, in this order.
+  /// Called with the progress, in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
   ClassWeight class_weight{};  ///< of the training examples, by their label
-  /// Compares all copies of every mirrored variable every so many steps; 0: never. On a difference fit ends with
+  /// Compares all copies of every mirrored variable every N steps; 0: never. On a difference fit ends with
   /// BrokenInvariant; see verify_mirrored.
   std::int64_t verify_every = 0;
   /// How batches are split over the replicas: for replicas of unequal speed. Results are equal up to rounding.
@@ -147,7 +147,7 @@ class Model {
   class State;  ///< models/training/model_state.h, for the sources there
 
  protected:
-  /// Of Keras' class Functional or Sequential, which its files tell apart where it is part of another model.
+  /// Of Keras' class Functional or Sequential: files keep it where the model is part of another one.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const std::string& class_name);
   /// A model of another one's layers, which it saves and loads its weights through.

@@ -69,7 +69,7 @@ VariableCreator limited_by(const std::string& path) {
   const std::uintmax_t most = std::filesystem::file_size(path) * best_ratio_of_deflate / smallest_weight;
   return [left = static_cast<std::int64_t>(most)](const VariableMaker& next, VariableSpec spec) mutable {
     require<InputError>(spec.shape.elements() <= left,
-                        "layer '{}': its weight '{}' is {}, and there is no room for so many in the file",
+                        "layer '{}': its weight '{}' is {}, which is more than the file can hold",
                         spec.name.substr(0, spec.name.rfind('/')), spec.name, spec.shape);
     left -= spec.shape.elements();
     return next(std::move(spec));

@@ -8,7 +8,7 @@
 #include <lockstep/models/serialization/compile_config.h>
 #include <lockstep/models/training/model.h>
 
-// Files of whole models: the layers, how they are connected, their weights, and how training goes on.
+// Files of whole models: the layers, how they are connected, their weights, and the state of training.
 
 namespace lockstep {
 
@@ -25,7 +25,7 @@ namespace lockstep {
 /// LogicError in a replica.
 void save_model(const Model& model, const std::string& path);
 
-/// What a file does not say, or what counts in place of what it says.
+/// Options that complete or replace what a file says.
 struct LoadOptions {
   std::uint64_t seed = 0;  ///< of dropout
   bool compile = true;     ///< as the file says, if it does; else the model has to be compiled before it is trained
@@ -38,7 +38,7 @@ struct LoadOptions {
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
   ///@}
-  /// Given what is wrong with a metric that this project does not have, which is then left out instead of an error.
+  /// Called with a message for each metric that this project does not have, which is then skipped; else an error.
   std::function<void(const std::string&)> on_unknown_metric{};
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 /// Shapes whose steps are kept: those of full batches and of an epoch's last one, and as many again.
 constexpr std::size_t most_steps = 4;
-/// After so many, a step's memory is taken for one that does not repeat.
-constexpr int most_rehearsals = 4;
+/// After this many, a step's memory counts as one that does not repeat.
+constexpr int most_warm_ups = 4;
 
 std::vector<Tensor> tensors_of(const Batch& batch) {
   std::vector<Tensor> tensors;
@@ -64,7 +64,7 @@ Forward StepGraphs::run(const Batch& local, std::int64_t global_size) {
   take_in(*step, local);
   if (!step->captured && step->repeats) capture(*step);
   if (given_up_) return compute_.run(local, global_size);
-  return step->captured ? launch(*step) : rehearse(*step);
+  return step->captured ? launch(*step) : warm_up(*step);
 }
 
 void StepGraphs::take_in(Step& step, const Batch& local) {
@@ -78,12 +78,12 @@ void StepGraphs::take_in(Step& step, const Batch& local) {
   for (std::size_t i = 0; i < from.size(); ++i) copy(make_dense(from[i]), to[i]);
 }
 
-Forward StepGraphs::rehearse(Step& step) {
+Forward StepGraphs::warm_up(Step& step) {
   const std::uint64_t before = pool_.stats().system_allocations;
   Forward forward;
   {
     const MemoryPoolScope apart(pool_);
-    const CaptureRehearsal keeping;
+    const CaptureWarmUp keeping;
     try {
       forward = compute_.run(step.inputs, step.key.global_size);
     } catch (OutOfMemory& error) {
@@ -92,7 +92,7 @@ Forward StepGraphs::rehearse(Step& step) {
     }
   }
   step.repeats = pool_.stats().system_allocations == before;
-  if (++step.rehearsals == most_rehearsals && !step.repeats) give_up("no two steps take the same memory");
+  if (++step.warm_ups == most_warm_ups && !step.repeats) give_up("no two steps take the same memory");
   return forward;
 }
 

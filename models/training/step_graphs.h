@@ -30,7 +30,7 @@ class StepGraphs {
   Forward run(const Batch& local, std::int64_t global_size);
 
  private:
-  /// By what steps are told apart.
+  /// What distinguishes steps.
   struct Key {
     std::int64_t global_size = 0;  ///< the loss is divided by it
     std::size_t inputs = 0;
@@ -46,8 +46,8 @@ class StepGraphs {
   struct Step {
     Key key{};
     Batch inputs{};  ///< what the graphs read, of the pool
-    int rehearsals = 0;
-    bool repeats = false;  ///< the last rehearsal found all its memory in the pool
+    int warm_ups = 0;
+    bool repeats = false;  ///< the last warm-up found all its memory in the pool
     std::optional<Captured> captured{};
   };
 
@@ -55,7 +55,7 @@ class StepGraphs {
   /// Null when such a step has not been seen lately.
   Step* known(const Key& key);
   void take_in(Step& step, const Batch& local);
-  Forward rehearse(Step& step);
+  Forward warm_up(Step& step);
   void capture(Step& step);
   Forward launch(const Step& step) const;
   /// All addresses of the replica's variables.

@@ -23,7 +23,7 @@ struct Totals {
 
   /// Adds sums, counts and metrics; `other` may be empty.
   Totals& operator+=(const Totals& other);
-  /// As numbers, for other workers; empty totals are none.
+  /// As numbers, for other workers; no numbers for empty totals.
   std::vector<double> numbers() const;
   /// Of what numbers() gave.
   static Totals from_numbers(std::span<const double> numbers);

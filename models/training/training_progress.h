@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Where a call of fit is: with the model, the optimizer and the callbacks all that it takes to go on from there.
+/// Where a call of fit is: with the model, the optimizer and the callbacks all that it takes to resume.
 struct TrainingProgress {
   int epoch = 0;                    ///< under way, or the next
   std::int64_t steps = 0;           ///< done, over all epochs

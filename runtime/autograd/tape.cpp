@@ -165,7 +165,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
 void GradientTape::run_entry(Entry& entry) {
   const bool reached = std::any_of(entry.outputs.begin(), entry.outputs.end(),
                                    [&](int node) { return nodes_[node].gradient.defined(); });
-  for (const int node : entry.outputs) nodes_[node].remake = nullptr;  // the op may now write over what it kept
+  for (const int node : entry.outputs) nodes_[node].recompute = nullptr;  // the op may now write over what it kept
   if (reached) {
     BackwardContext context(*this, entry);
     const ContextScope there(context_on(entry.device));
@@ -208,11 +208,11 @@ void BackwardContext::set(int input, const Tensor& gradient, bool owned) {
   node.owned = owned;
 }
 
-void BackwardContext::set_rows_cancel(int input) { input_node(input).rows_cancel = true; }
+void BackwardContext::set_rows_sum_to_zero(int input) { input_node(input).rows_sum_to_zero = true; }
 
-bool BackwardContext::rows_cancel(int output) const {
+bool BackwardContext::rows_sum_to_zero(int output) const {
   const GradientTape::Node& node = tape_.nodes_[entry_.outputs.at(output)];
-  return node.rows_cancel && node.uses == 1;
+  return node.rows_sum_to_zero && node.uses == 1;
 }
 
 bool BackwardContext::takes_rows(int input) const {
@@ -242,37 +242,37 @@ void record(const char* op, std::span<const Tensor> inputs, std::span<const Tens
   }
 }
 
-void record_remake(const Tensor& output, const RemakeFn& remake) {
+void record_recompute(const Tensor& output, const RecomputeFn& recompute) {
   if (!open_tapes) return;
   for (GradientTape* tape : *open_tapes)
-    if (tape->tracks(output)) tape->nodes_[tape->node_of(output)].remake = remake;
+    if (tape->tracks(output)) tape->nodes_[tape->node_of(output)].recompute = recompute;
 }
 
-GradientTape::Node* GradientTape::remakable(const Tensor& tensor) {
+GradientTape::Node* GradientTape::recomputable(const Tensor& tensor) {
   if (!open_tapes || !tensor.defined()) return nullptr;
   for (GradientTape* tape : *open_tapes)
     if (const auto found = tape->node_by_id_.find(tensor.id()); found != tape->node_by_id_.end())
-      if (Node& node = tape->nodes_[found->second]; node.remake) return &node;
+      if (Node& node = tape->nodes_[found->second]; node.recompute) return &node;
   return nullptr;
 }
 
-RemakeFn remake_of(const Tensor& tensor) {
-  const GradientTape::Node* const node = GradientTape::remakable(tensor);
-  return node ? node->remake : nullptr;
+RecomputeFn recompute_of(const Tensor& tensor) {
+  const GradientTape::Node* const node = GradientTape::recomputable(tensor);
+  return node ? node->recompute : nullptr;
 }
 
-std::shared_ptr<Remade> remade(const Tensor& tensor) {
-  GradientTape::Node* const node = GradientTape::remakable(tensor);
+std::shared_ptr<Recomputed> recomputed(const Tensor& tensor) {
+  GradientTape::Node* const node = GradientTape::recomputable(tensor);
   if (!node) return nullptr;
-  std::shared_ptr<Remade> shared = node->remade.lock();
-  if (!shared) node->remade = shared = std::make_shared<Remade>(tensor, node->remake);
+  std::shared_ptr<Recomputed> shared = node->recomputed.lock();
+  if (!shared) node->recomputed = shared = std::make_shared<Recomputed>(tensor, node->recompute);
   return shared;
 }
 
-const Tensor& Remade::tensor() {
+const Tensor& Recomputed::tensor() {
   if (!tensor_.defined()) {
     const Tensor made = Tensor::empty(shape_, dtype_);
-    remake_(made);
+    recompute_(made);
     tensor_ = made;
   }
   return tensor_;

@@ -21,23 +21,23 @@ class BackwardContext;
 using BackwardFn = std::function<void(BackwardContext&)>;
 /// Computes an op's output once more, from what the op keeps for its gradient, and writes it to `out`, of its shape,
 /// dense or a channel slice.
-using RemakeFn = std::function<void(const Tensor& out)>;
+using RecomputeFn = std::function<void(const Tensor& out)>;
 /// Whether an op reads its inputs as a whole or looks up rows of them, so that their gradients can be IndexedSlices.
 enum class Reads { whole, rows };
 
 /// An op's output that is computed again when it is needed, once for all who share this.
-class Remade {
+class Recomputed {
  public:
-  /// `remake` makes what has `like`'s shape and dtype.
-  Remade(const Tensor& like, RemakeFn remake)
-      : shape_(like.shape()), dtype_(like.dtype()), remake_(std::move(remake)) {}
+  /// `recompute` makes what has `like`'s shape and dtype.
+  Recomputed(const Tensor& like, RecomputeFn recompute)
+      : shape_(like.shape()), dtype_(like.dtype()), recompute_(std::move(recompute)) {}
   /// Computed by the first call, on the calling thread's device.
   const Tensor& tensor();
 
  private:
   Shape shape_;
   DType dtype_;
-  RemakeFn remake_;
+  RecomputeFn recompute_;
   Tensor tensor_{};
 };
 
@@ -66,7 +66,7 @@ class GradientTape {
   struct Slot {
     Tensor source;             ///< what the gradient is with respect to
     Tensor destination{};      ///< the memory to write it to; undefined: new memory
-    bool may_be_rows = false;  ///< it may be IndexedSlices, if the source is none that an op computed
+    bool may_be_rows = false;  ///< it may be IndexedSlices, unless an op computed the source
   };
   /// Called with a slot's number and gradient as soon as nothing more will be added to it. The gradient is undefined
   /// when the target does not depend on the source, whose destination is then untouched. Every slot is reported once.
@@ -79,25 +79,25 @@ class GradientTape {
   friend bool recording(std::span<const Tensor> inputs);
   friend void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      BackwardFn backward, Reads reads);
-  friend void record_remake(const Tensor& output, const RemakeFn& remake);
-  friend RemakeFn remake_of(const Tensor& tensor);
-  friend std::shared_ptr<Remade> remade(const Tensor& tensor);
+  friend void record_recompute(const Tensor& output, const RecomputeFn& recompute);
+  friend RecomputeFn recompute_of(const Tensor& tensor);
+  friend std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
 
-  struct Node {                    // a tensor that the tape tracks
-    Tensor gradient;               // what has been contributed so far
-    bool owned = false;            // the tape may add to `gradient` in place
-    IndexedSlices rows;            // what has been contributed so far as rows, instead of `gradient`
-    bool may_be_rows = false;      // a source: the caller takes rows
-    Tensor destination;            // where a source's gradient goes, if the caller said so
-    int first_use = -1;            // the earliest op that read it: the last one to contribute
-    int uses = 0;                  // ops that read it
-    bool rows_cancel = false;      // one of them said that what it has contributed does
-    bool read_as_whole = false;    // by some op
-    bool computed = false;         // by an op on the tape, which needs the whole gradient
-    int slot = -1;                 // its number among the sources
-    bool keep = false;             // a source: its gradient outlives the op that made the tensor
-    RemakeFn remake;               // if the op that made it said how, until its own gradient
-    std::weak_ptr<Remade> remade;  // what those who read it keep
+  struct Node {                            // a tensor that the tape tracks
+    Tensor gradient;                       // what has been contributed so far
+    bool owned = false;                    // the tape may add to `gradient` in place
+    IndexedSlices rows;                    // what has been contributed so far as rows, instead of `gradient`
+    bool may_be_rows = false;              // a source: the caller takes rows
+    Tensor destination;                    // where a source's gradient goes, if the caller said so
+    int first_use = -1;                    // the earliest op that read it: the last one to contribute
+    int uses = 0;                          // ops that read it
+    bool rows_sum_to_zero = false;         // one of them said that what it has contributed does
+    bool read_as_whole = false;            // by some op
+    bool computed = false;                 // by an op on the tape, which needs the whole gradient
+    int slot = -1;                         // its number among the sources
+    bool keep = false;                     // a source: its gradient outlives the op that made the tensor
+    RecomputeFn recompute;                 // if the op that made it said how, until its own gradient
+    std::weak_ptr<Recomputed> recomputed;  // what those who read it keep
   };
   struct Entry {
     const char* op;
@@ -109,7 +109,7 @@ class GradientTape {
   };
 
   /// That of an output whose op has said how it is made again, on the first tape that knows it; else null.
-  static Node* remakable(const Tensor& tensor);
+  static Node* recomputable(const Tensor& tensor);
   bool tracks(const Tensor& tensor) const;
   int node_of(const Tensor& tensor);
   void add_entry(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -143,9 +143,9 @@ class BackwardContext {
   void set(int input, const Tensor& gradient, bool owned);
 
   /// Says that what this op has contributed to input i has a sum of 0 over all axes but the last, but for rounding.
-  void set_rows_cancel(int input);
+  void set_rows_sum_to_zero(int input);
   /// Whether that is so of the gradient of output i: the only op that reads it has said so.
-  bool rows_cancel(int output) const;
+  bool rows_sum_to_zero(int output) const;
 
   /// Whether input i's gradient may be given as rows: its source's caller takes them, and nothing else is there yet.
   bool takes_rows(int input) const;
@@ -179,11 +179,11 @@ inline void record(const char* op, std::initializer_list<Tensor> inputs, const T
 }
 /// Says how an op's output, recorded just before, is made again: ops that read it may keep this instead of it, until
 /// the op's own gradient is computed.
-void record_remake(const Tensor& output, const RemakeFn& remake);
+void record_recompute(const Tensor& output, const RecomputeFn& recompute);
 /// How `tensor` is made again; empty where its op has not said it.
-RemakeFn remake_of(const Tensor& tensor);
+RecomputeFn recompute_of(const Tensor& tensor);
 /// What those who read `tensor` keep instead of it and share; null where its op has not said how it is made again.
-std::shared_ptr<Remade> remade(const Tensor& tensor);
+std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
 
 /// No tape of this thread records while one of these lives.
 class NoGradientScope {

@@ -74,7 +74,7 @@ struct RowRange {
   std::int64_t begin = 0;  ///< the first one
   std::int64_t end = 0;    ///< the one after the last
 };
-/// Which rows of a batch of so many are wanted: one at least. Called by one thread at a time for each pass.
+/// Which rows of a batch of that many are wanted: at least one. Called by one thread at a time for each pass.
 using RowWindow = std::function<RowRange(std::int64_t rows)>;
 
 /// How Dataset::shuffle draws.
@@ -156,7 +156,7 @@ class Dataset {
   /// more than it has to. Nothing where they are needed: after batch() there is a shuffle or a map that is no
   /// RowTransform, or there is no batch(), or it is not known beforehand how many rows its last batch has.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
-  /// Rows of batch `number` of a pass that has so many. Nothing where rows_of_batches gives nothing.
+  /// Rows of batch `number` of a pass that has that many. Nothing where rows_of_batches gives nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
   /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order. `next` throws what
   /// a stage throws.

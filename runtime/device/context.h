@@ -27,7 +27,7 @@ struct ExecutionContext {
 /// The calling thread's context; on a thread that never set one: CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
 /// The calling thread's context, but on another device. Its own device stays as it is: a tensor names its device with
-/// the cores of whoever first allocated there.
+/// the cores of the thread that first allocated there.
 inline ExecutionContext context_on(const LogicalDevice& device) {
   ExecutionContext context = current_context();
   if (context.device != device) context.device = device;

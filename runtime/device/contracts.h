@@ -19,7 +19,7 @@ bool checked();
 /// A stretch of memory that a call reads or writes.
 struct Use {
   const void* begin = nullptr;  ///< on the GPU
-  std::size_t bytes = 0;        ///< none: of no matter
+  std::size_t bytes = 0;        ///< 0: not checked
   std::size_t alignment = 1;    ///< what `begin` has to be a multiple of
 };
 

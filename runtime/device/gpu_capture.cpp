@@ -4,7 +4,7 @@ namespace lockstep {
 namespace {
 
 thread_local GpuCapture* capture = nullptr;
-thread_local CaptureRehearsal* rehearsal = nullptr;
+thread_local CaptureWarmUp* warm_up = nullptr;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ GpuCapture::~GpuCapture() {
   if (!noting_) return;
   try {
     gpu_platform().end_capture(gpu_);
-  } catch (const Error&) {  // NOLINT: of what is forgotten, or of what has failed and was told then
+  } catch (const Error&) {  // NOLINT: the graph is discarded, or its error was thrown before
   }
 }
 
@@ -51,12 +51,12 @@ void GpuCapture::each_time(const std::function<void()>& action) {
     return;
   }
   action();
-  if (rehearsal != nullptr) rehearsal->actions_.push_back(action);
+  if (warm_up != nullptr) warm_up->actions_.push_back(action);
 }
 
-CaptureRehearsal::CaptureRehearsal() { rehearsal = this; }
+CaptureWarmUp::CaptureWarmUp() { warm_up = this; }
 
-CaptureRehearsal::~CaptureRehearsal() { rehearsal = nullptr; }
+CaptureWarmUp::~CaptureWarmUp() { warm_up = nullptr; }
 
 void refuse_capture(const char* what) {
   if (capture != nullptr) [[unlikely]]

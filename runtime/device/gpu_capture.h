@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// Work of a GPU as a thread has captured it: graphs, and between them what the host decides anew each time.
+/// A thread's captured work for a GPU: graphs, and between them actions of the host that run at each launch.
 class CapturedWork {
  public:
   CapturedWork() = default;
@@ -27,21 +27,21 @@ class CapturedWork {
   std::vector<Piece> pieces_;
 };
 
-/// Notes what the calling thread gives a GPU to compute instead of having it done: what it works on, by address, has to
-/// be there whenever it is launched (MemoryPool). Other threads' work on that GPU goes on as ever.
+/// Captures the calling thread's work for a GPU instead of executing it. The memory that the work uses, by address, has
+/// to be there whenever it is launched (MemoryPool). Other threads' work on that GPU is not affected.
 class GpuCapture {
  public:
   /// Begins. Throws as GpuPlatform::begin_capture, and LogicError when the thread captures already.
   explicit GpuCapture(const LogicalDevice& gpu);
-  /// Ends; what has not been taken is forgotten.
+  /// Ends; work that has not been taken is discarded.
   ~GpuCapture();
   GpuCapture(const GpuCapture&) = delete;
   GpuCapture& operator=(const GpuCapture&) = delete;
 
-  /// What has been noted since it began, or since the last call; goes on. Throws DeviceError; then it has ended.
+  /// The work captured since the last call; keeps capturing. Throws DeviceError, which ends the capture.
   CapturedWork take();
 
-  /// For work that is another one each time, though on the same memory, as where random numbers are drawn: does
+  /// For work that differs each time, though on the same memory, such as drawing random numbers: does
   /// `action` now or, when the calling thread captures, at each launch, in its place. What it holds is kept until then.
   static void each_time(const std::function<void()>& action);
 
@@ -53,14 +53,14 @@ class GpuCapture {
   CapturedWork work_;
 };
 
-/// While one of these lives, the calling thread keeps memory for as long as a capture of the same work would.
-class CaptureRehearsal {
+/// The warm-up of a capture: while it lives, the calling thread keeps memory as long as a capture of that work would.
+class CaptureWarmUp {
  public:
   /// Until the scope ends; they do not nest.
-  CaptureRehearsal();
-  ~CaptureRehearsal();
-  CaptureRehearsal(const CaptureRehearsal&) = delete;
-  CaptureRehearsal& operator=(const CaptureRehearsal&) = delete;
+  CaptureWarmUp();
+  ~CaptureWarmUp();
+  CaptureWarmUp(const CaptureWarmUp&) = delete;
+  CaptureWarmUp& operator=(const CaptureWarmUp&) = delete;
 
  private:
   friend class GpuCapture;

@@ -38,7 +38,7 @@ class GpuPlatform {
   virtual std::size_t free_memory(int gpu) = 0;
   /// The memory of a logical GPU. Throws Unsupported when it cannot be used.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
-  /// Memory of the host that GPUs copy from by themselves, while the host goes on. Throws Unsupported in a build
+  /// Memory of the host that GPUs copy from asynchronously. Throws Unsupported in a build
   /// without GPUs.
   virtual MemoryResource& pinned_memory() = 0;
   /// Copies between two GPUs, or a GPU and the host: in the order of both GPUs' work, and done when it returns where

@@ -25,7 +25,7 @@ std::string why_no_gpu();
 std::vector<LogicalDevice> logical_cpus(int count);
 /// Logical CPUs are CPU:0 .. CPU:63.
 inline constexpr int max_logical_cpus = 64;
-/// Logical CPUs CPU:0, CPU:1, .. with so many of the cores each: replicas of unequal speed. They may add up to more
+/// Logical CPUs CPU:0, CPU:1, .. with that many of the cores each: replicas of unequal speed. They may add up to more
 /// cores than there are. Throws InvalidArgument for fewer than one core, or more than max_logical_cpus devices or none.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 

@@ -24,7 +24,7 @@ std::size_t growth(std::size_t reserved) {
   return std::clamp<std::size_t>(reserved / 8 / granularity * granularity, 1 << 16, 1 << 21);
 }
 
-/// Memory that has been handed out so many times over without growing is what steps use again and again: two or three
+/// Memory that has been handed out this many times over without growing is what steps use again and again: two or three
 /// of a network's.
 constexpr std::size_t uses_until_settled = 4;
 

@@ -37,14 +37,14 @@ class BlockList {
 
   /// A free block of `bytes` at `data`.
   void add_segment(void* data, std::size_t bytes);
-  /// The segment added last goes on for `bytes`. Precondition: there is one.
+  /// Extends the segment added last by `bytes`. Precondition: there is one.
   void extend(std::size_t bytes);
   /// Where the segment added last ends; null when there is none.
   std::byte* end() const;
   /// Bytes of the free block at its end.
   std::size_t free_at_end() const;
 
-  /// Forgets a segment of which nothing is in use, and tells which one.
+  /// Removes a segment of which nothing is in use, and returns it.
   std::optional<std::pair<void*, std::size_t>> take_free_segment();
 
  private:

@@ -23,7 +23,7 @@ constexpr std::size_t most_addresses = std::size_t{1} << 36;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Null when there are not so many left. Aligned to huge pages: what lies before and behind is given back.
+/// Null when there are not that many left. Aligned to huge pages: what lies before and behind is given back.
 std::byte* reserve(std::size_t size) {
   void* const memory = mmap(nullptr, size + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;

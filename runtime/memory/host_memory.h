@@ -14,8 +14,8 @@ namespace lockstep {
 /// the host has yet to find, for some ten times what clearing them takes.
 class HostMemory final : public MemoryResource {
  public:
-  /// `addresses`: bytes of them that are reserved at once, if there are so many, for all that extend may add. The
-  /// default leaves some to others where the program may have so many only.
+  /// `addresses`: bytes of them that are reserved at once, if there are that many, for all that extend may add. The
+  /// default leaves some to others where the program's number of them is limited.
   explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
   ~HostMemory() override;
   void* allocate(std::size_t bytes) override;

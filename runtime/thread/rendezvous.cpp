@@ -115,7 +115,7 @@ void Rendezvous::check_place(int member, const char* place) {
 }
 
 void Rendezvous::complete(std::uint32_t round) {
-  count_ = 0;  // before the others go on to the next round
+  count_ = 0;  // before the others begin the next round
   first_ = -1;
   if (!round_.exchange(round, round + one_round)) throw_released();
 }

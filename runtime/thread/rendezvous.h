@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include <lockstep/runtime/thread/wait_word.h>
+#include <lockstep/runtime/thread/futex.h>
 
 namespace lockstep {
 
 /// A barrier of a fixed group that nobody hangs at: a member that fails calls `abort`, which releases all the others
-/// with Aborted; a member that never comes makes the others throw Timeout naming it. Knows what each member does.
-/// Meeting takes no lock that another member holds, and no memory after the first meetings.
+/// with Aborted; a member that never arrives makes the others throw Timeout naming it. Knows what each member does.
+/// Arriving takes no lock that another member holds, and no memory after the first rounds.
 class Rendezvous {
  public:
   /// Of members 0 .. members - 1.
@@ -27,14 +27,14 @@ class Rendezvous {
   /// `member` begins its part of a run.
   void begin(int member);
   /// Blocks until every member has arrived. `place` says what is waited for, in error messages.
-  /// Throws Aborted after `abort`, LogicError when a member has finished or comes to another place, Timeout after
-  /// `timeout`: for everyone, until `reset`. Timeout's message tells the state of every member.
+  /// Throws Aborted after `abort`, LogicError when a member has finished or arrived at another place, Timeout after
+  /// `timeout`: for everyone, until `reset`. Timeout's message has the state of every member.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
-  /// `member` has failed: releases everyone who waits or comes later. `reason` becomes part of their message. Needs no
-  /// memory.
+  /// `member` has failed: releases every member that waits or arrives later. `reason` becomes part of their message.
+  /// Needs no memory.
   void abort(int member, std::string reason);
-  /// `member` will not come again in this run. Whoever waits for it, now or later, gets a LogicError naming it: the
-  /// members did not agree on how often they meet.
+  /// `member` will not arrive again in this run. Members that wait for it, now or later, get a LogicError naming it:
+  /// the members did not agree on the number of rounds.
   void finish(int member);
   /// Back to the first state. Precondition: nobody waits.
   void reset();
@@ -46,7 +46,7 @@ class Rendezvous {
   bool busy() const;
 
  private:
-  using Clock = WaitWord::Clock;
+  using Clock = Futex::Clock;
   enum class State { idle, running, waiting, ended };
 
   /// On cache lines of its own. Written by the member's thread.
@@ -54,7 +54,7 @@ class Rendezvous {
     mutable std::mutex mutex;  ///< for states(), which other threads call: else uncontended
     State state = State::idle;
     Clock::time_point since{};  ///< of the state
-    std::string place{};        ///< of the meeting it waits in, or was in last
+    std::string place{};        ///< of the round it waits in, or was in last
 
     void enter(State next);
     State current() const;
@@ -71,7 +71,7 @@ class Rendezvous {
 
   /// Lowest bit: released. Above it: the number of completed rounds. A round is either completed or released, since
   /// both change this word from the same value.
-  WaitWord round_;
+  Futex round_;
   alignas(64) std::atomic<int> count_ = 0;  ///< members that have arrived
   std::atomic<int> first_ = -1;             ///< the member that came first, whose place is compared
   std::atomic<int> finished_ = 0;           ///< members

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <lockstep/runtime/device/context.h>
-#include <lockstep/runtime/thread/wait_word.h>
+#include <lockstep/runtime/thread/futex.h>
 
 namespace lockstep {
 
@@ -29,8 +29,8 @@ class ThreadTeam {
   void loop(int member, const ExecutionContext& context);
   void stop();
 
-  WaitWord begun_;  ///< rounds; the threads wait for the next
-  WaitWord ended_;  ///< rounds; `run` waits for its own
+  Futex begun_;  ///< rounds; the threads wait for the next
+  Futex ended_;  ///< rounds; `run` waits for its own
   std::atomic<int> running_ = 0;
   const std::function<void(int)>* job_ = nullptr;  ///< of the round; null to end the threads
   std::vector<std::exception_ptr> errors_;         ///< by member

@@ -33,7 +33,7 @@ class GpuTimeline {
   explicit GpuTimeline(std::size_t capacity) : capacity_(capacity) {}
   /// Adds it, or counts it as left out.
   void add(const GpuWork& work);
-  /// So many were not recorded.
+  /// Number of those that were not recorded.
   void leave_out(std::uint64_t count) { left_out_ += count; }
   /// How many it has.
   std::size_t size() const { return entries_.size(); }

@@ -26,7 +26,7 @@ Tensor concatenate(std::span<const Tensor> values, int axis);
 
 ///@{
 /// The same with the values of the replicas of all workers, in worker order, on one thread of each of them; `place`
-/// names the meeting. Without `workers`, of this process alone.
+/// names the collective. Without `workers`, of this process alone.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);

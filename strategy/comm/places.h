@@ -1,6 +1,6 @@
 #pragma once
 
-// What errors, and the watchdog, call the places where the replicas, and the workers, meet.
+// Names, for errors and the watchdog, of the barriers and collectives of replicas and workers.
 
 namespace lockstep {
 

@@ -14,9 +14,9 @@ ReplicaGroup::ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chron
     for (std::optional<Event>& event : member(replica).events) event.emplace(stream_of(replica).gpu);
 }
 
-void ReplicaGroup::order_after_all(int replica, std::size_t meeting) {
+void ReplicaGroup::order_after_all(int replica, std::size_t barrier_number) {
   for (int other = 0; other < size(); ++other)
-    if (other != replica) stream_of(replica).wait(event_of(other, meeting));
+    if (other != replica) stream_of(replica).wait(event_of(other, barrier_number));
 }
 
 }  // namespace lockstep

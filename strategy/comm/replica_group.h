@@ -13,9 +13,9 @@
 
 namespace lockstep {
 
-/// The meeting point of a strategy's replicas, with the longest time that one waits for the others. Knows how long each
-/// replica was busy in its last step. In turn order one replica works at a time: replica 0 until it meets the others or
-/// ends, then replica 1, and so on.
+/// The barrier of a strategy's replicas, with the longest time that one waits for the others. Knows how long each
+/// replica was busy in its last step. In turn order one replica works at a time: replica 0 until it reaches a barrier
+/// or ends, then replica 1, and so on.
 class ReplicaGroup {
  public:
   /// Of busy times.
@@ -34,19 +34,19 @@ class ReplicaGroup {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica is here; what GPUs are given after it, they do after what all of them were given before
+  /// Blocks until every replica is here. Work that GPUs get after it runs after all work that any of them got before
   /// it. Throws as Rendezvous::arrive_and_wait does.
-  void meet(int replica, const char* place) {
-    refuse_capture(a_meeting);
-    if (gpus_.empty()) return meet_on_host(replica, place);
-    const std::size_t number = member(replica).meetings++;
+  void barrier(int replica, const char* place) {
+    refuse_capture(combined_value);
+    if (gpus_.empty()) return barrier_on_host(replica, place);
+    const std::size_t number = member(replica).barriers++;
     event_of(replica, number).record(stream_of(replica));
-    meet_on_host(replica, place);
+    barrier_on_host(replica, place);
     order_after_all(replica, number);
   }
   /// The same without an order of the GPUs' work.
-  void meet_on_host(int replica, const char* place) {
-    refuse_capture(a_meeting);
+  void barrier_on_host(int replica, const char* place) {
+    refuse_capture(combined_value);
     wait_for_turns(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
     wait_for_turns(replica, 0, replica);
@@ -58,7 +58,7 @@ class ReplicaGroup {
   template <class Job>
   void run_timed(int replica, Job&& job) {
     rendezvous_.begin(replica);
-    member(replica).meetings = 0;  // a step that failed may have left the replicas apart
+    member(replica).barriers = 0;  // a step that failed may have left the replicas apart
     wait_for_turns(replica, 0, replica);
     const Clock::duration waited_before = WaitTimer::total();
     const Clock::time_point start = Clock::now();
@@ -73,8 +73,8 @@ class ReplicaGroup {
   bool turn_order() const { return turn_order_; }
 
  private:
-  static constexpr const char* a_meeting = "a value that replicas combine";
-  /// Every turn ends with a meeting of all replicas: this waits for the ends of the turns [first, last).
+  static constexpr const char* combined_value = "a value that replicas combine";
+  /// Every turn ends with a barrier of all replicas: this waits for the ends of the turns [first, last).
   void wait_for_turns(int replica, int first, int last) {
     if (!turn_order_) return;
     for (int turn = first; turn < last; ++turn) rendezvous_.arrive_and_wait(replica, "the end of a turn", timeout_);
@@ -83,16 +83,16 @@ class ReplicaGroup {
   /// On a cache line of its own, since only the replica's thread writes it.
   struct alignas(64) Member {
     Clock::duration busy{};
-    std::size_t meetings = 0;  ///< of the step, where GPUs' work is put in order
-    /// For every other meeting: nobody comes to the next one before all have left the one before, so that no event
+    std::size_t barriers = 0;  ///< of the step, where GPUs' work is put in order
+    /// For every other barrier: no replica reaches the next one before all have left the one before, so that no event
     /// is recorded again before all wait for it.
     std::array<std::optional<Event>, 2> events{};
   };
   Member& member(int replica) { return members_[static_cast<std::size_t>(replica)]; }
-  Event& event_of(int replica, std::size_t meeting) { return *member(replica).events[meeting % 2]; }
+  Event& event_of(int replica, std::size_t barrier_number) { return *member(replica).events[barrier_number % 2]; }
   Stream stream_of(int replica) const { return {gpus_[static_cast<std::size_t>(replica)]}; }
-  /// What this replica's GPU is given from now on, it does after what all of them had been given at the meeting.
-  void order_after_all(int replica, std::size_t meeting);
+  /// What this replica's GPU is given from now on, it does after what all of them had been given at the barrier.
+  void order_after_all(int replica, std::size_t barrier_number);
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;

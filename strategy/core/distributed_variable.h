@@ -41,7 +41,7 @@ class MirroredVariable final : public DistributedVariable {
 class SyncOnReadVariable final : public DistributedVariable {
  public:
   using DistributedVariable::DistributedVariable;
-  /// The combined value, in new memory. Throws InvalidArgument when the aggregation is none.
+  /// The combined value, in new memory. Throws InvalidArgument for Aggregation::none.
   Tensor read() const override;
   /// Sets the copies so that `read` gives `value`: each copy to it, or for a sum to its equal share; of integers the
   /// first copy keeps the remainder. Throws InvalidArgument when a sum is added to or subtracted from: to which of its

@@ -5,9 +5,9 @@
 namespace lockstep {
 
 InlineStrategy::InlineStrategy(const LogicalDevice& device)
-    : devices_{device}, meetings_{.group{1, std::chrono::hours(1)}} {  // nobody is ever waited for
+    : devices_{device}, coordination_{.group{1, std::chrono::hours(1)}} {  // nobody is ever waited for
   memory_resource(device);
-  meetings_.connections = connect(meetings_.group, devices_);
+  coordination_.connections = connect(coordination_.group, devices_);
 }
 
 }  // namespace lockstep

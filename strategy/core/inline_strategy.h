@@ -17,11 +17,11 @@ class InlineStrategy : public StrategyState {
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
   bool has_stepped() const final { return false; }  // a replica's variables need no other replica
   /// Of a group of one, which waits for nobody.
-  Meetings& meetings() final { return meetings_; }
+  Coordination& coordination() final { return coordination_; }
 
  private:
   std::vector<LogicalDevice> devices_;
-  Meetings meetings_;
+  Coordination coordination_;
 };
 
 }  // namespace lockstep

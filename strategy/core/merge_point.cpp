@@ -10,7 +10,7 @@ namespace lockstep {
 
 std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& place, Post post, const Merge& merge) {
   posts_[static_cast<std::size_t>(replica)] = std::move(post);
-  group_.meet(replica, place.c_str());
+  group_.barrier(replica, place.c_str());
   if (replica == 0) {
     const WaitTimer for_all;  // the merge is no part of the replica's own work
     ExecutionContext cross_replica = current_context();
@@ -22,7 +22,7 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
     result_ = merge(posts_);
   }
   const std::string end = "the end of " + place;
-  group_.meet(replica, end.c_str());
+  group_.barrier(replica, end.c_str());
   posts_[static_cast<std::size_t>(replica)] = nullptr;
   return result_;  // nobody writes it before all are at the next merge
 }

@@ -22,7 +22,7 @@ class MergePoint {
   /// What `merge` makes of every replica's post, in replica order.
   using Merge = std::function<std::shared_ptr<const void>(std::span<const Post> posts)>;
   /// When every replica is here, calls replica 0's `merge`, on its thread and in cross-replica context, and gives the
-  /// result to all of them. `place` names the meeting, the same on every replica. Throws as Rendezvous does; an
+  /// result to all of them. `place` names the merge, the same on every replica. Throws as Rendezvous does; an
   /// exception of `merge` leaves from replica 0.
   std::shared_ptr<const void> merge(int replica, const std::string& place, Post post, const Merge& merge);
   /// Drops what a failed step has left. Precondition: no replica runs.

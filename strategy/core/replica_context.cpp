@@ -41,12 +41,12 @@ void ReplicaContext::check_here() const {
                       replica_);
 }
 
-void ReplicaContext::meet(const char* place) const {
-  meet_local(place);
+void ReplicaContext::barrier(const char* place) const {
+  local_barrier(place);
   Cluster* const workers = strategy_->cluster();
   if (!workers) return;
   if (replica_ == 0) workers->all_gather(place, "");
-  meet_local(place);
+  local_barrier(place);
 }
 
 ReplicaContext get_replica_context() {

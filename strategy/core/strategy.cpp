@@ -12,7 +12,7 @@ namespace lockstep {
 /// A thread's scopes, all of one strategy.
 struct OpenScopes {
   std::shared_ptr<StrategyState> strategy;  ///< what the thread works under
-  int count = 0;                            ///< scopes that have not ended
+  int count = 0;                            ///< open scopes
   std::shared_ptr<StrategyState> before;    ///< what the thread worked under before the first of them
 };
 

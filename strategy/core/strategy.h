@@ -30,14 +30,14 @@ class Dataset;
 class DistributedDataset;
 class StrategyExtended;
 
-/// What replicas that run side by side meet with.
-struct Meetings {
+/// What concurrent replicas synchronize and communicate through.
+struct Coordination {
   ReplicaGroup group;             ///< where they wait for each other
   Connections connections{};      ///< how they exchange data
   MergePoint merge_point{group};  ///< where one works for all
 };
 
-/// What a kind of strategy is made of: replicas, and rules for variables. Held by handles (Strategy) and models.
+/// The implementation of a kind of strategy: its replicas and its rules for variables. Held by Strategy and models.
 class StrategyState {
  public:
   virtual ~StrategyState() = default;
@@ -46,7 +46,7 @@ class StrategyState {
   virtual const std::vector<LogicalDevice>& devices() const = 0;
   /// The workers that have the other replicas; null when all replicas are in this process.
   virtual Cluster* cluster() const { return nullptr; }
-  /// How many replicas all workers have together.
+  /// Number of replicas on all workers.
   int num_replicas_in_sync() const;
   /// The number of this process's first replica among them.
   int first_replica() const;
@@ -57,60 +57,60 @@ class StrategyState {
   virtual const std::vector<LogicalDevice>& parameter_devices() const { return devices(); }
   /// A new strategy of the same kind, devices and options, without the variables.
   virtual std::shared_ptr<StrategyState> clone() const = 0;
-  /// Whether a step has ended: variables are not made in replicas any more.
+  /// Whether a step has ended: from then on replicas cannot make variables.
   virtual bool has_stepped() const = 0;
-  /// What the replicas meet with.
-  virtual Meetings& meetings() = 0;
+  /// What the replicas synchronize and communicate through.
+  virtual Coordination& coordination() = 0;
 
   ///@{
-  /// Part of the meetings.
-  ReplicaGroup& group() { return meetings().group; }
-  Communicator& communicator() { return *meetings().connections.communicator; }
-  GradientUpdate& gradient_update() { return *meetings().connections.update; }
+  /// Part of coordination().
+  ReplicaGroup& group() { return coordination().group; }
+  Communicator& communicator() { return *coordination().connections.communicator; }
+  GradientUpdate& gradient_update() { return *coordination().connections.update; }
   ///@}
 
   /// A variable of this kind of strategy, its name inside the calling thread's name scopes.
   std::shared_ptr<VariableState> make_variable(VariableSpec spec);
-  /// The variable made above that has this copy; null when there is none any more.
+  /// The variable made above that has this copy; null when it no longer exists.
   std::shared_ptr<VariableState> variable_of_copy(const Tensor& copy) const;
 
  private:
   virtual std::shared_ptr<VariableState> create_variable(VariableSpec spec) = 0;
 
   mutable std::mutex variables_mutex_;
-  std::vector<std::weak_ptr<VariableState>> variables_;  ///< those made, expired ones dropped now and then
+  std::vector<std::weak_ptr<VariableState>> variables_;  ///< all of them; expired ones are removed from time to time
 };
 
 /// Which replica a value is made for, see Strategy::values_from_function.
 struct ValueContext {
-  int replica_id_in_sync_group = 0;  ///< its number, from 0
-  int num_replicas_in_sync = 1;      ///< how many there are
+  int replica_id_in_sync_group = 0;  ///< the replica's number, from 0
+  int num_replicas_in_sync = 1;      ///< the number of replicas
 };
 
 /// What `Strategy::run` can call: it takes a replica's parts of the arguments.
 template <class Step, class... Args>
 concept StepFor = std::invocable<Step&, decltype(value_for_replica(std::declval<const Args&>(), 0))...>;
 
-/// A handle to a way of training on several devices; copies of it are the same strategy.
+/// A handle to a strategy for training on several devices; copies of it are the same strategy.
 class Strategy {
  public:
-  /// A handle to what a kind of strategy has made.
+  /// A handle to an implementation.
   explicit Strategy(std::shared_ptr<StrategyState> state) : state_(std::move(state)) {}
 
-  /// How many replicas take part in a step, on all workers.
+  /// Number of replicas that take part in a step, on all workers.
   int num_replicas_in_sync() const { return state_->num_replicas_in_sync(); }
-  /// How many of them are in this process: all, unless there are other workers.
+  /// Number of them in this process: all, unless there are other workers.
   int num_local_replicas() const { return static_cast<int>(state_->devices().size()); }
-  /// Whether this process is the one that writes files and talks to people: that of worker 0.
+  /// Whether this process is the chief, worker 0, which writes files and prints.
   bool is_chief() const;
-  /// Who the workers are; nothing when all replicas are in this process.
+  /// The workers; nothing when all replicas are in this process.
   std::optional<ClusterSpec> cluster_resolver() const;
   /// The devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& devices() const { return state_->devices(); }
 
   /// Variables made while the result lives are this strategy's.
   Scope scope() const { return Scope(state_.shared()); }
-  /// The result of `build()`, called inside the scope.
+  /// Returns `build()`, called inside the scope.
   template <class Build>
   decltype(auto) scope(Build&& build) const {
     const Scope inside(state_.shared());
@@ -120,7 +120,7 @@ class Strategy {
   /// Calls `step` once on each replica, on the replica's own thread, with its own part of every PerReplica (or
   /// DistributedBatch) in the arguments, also inside vectors, maps and tuples, and the others whole, and gives the
   /// results by replica (`regroup` turns structures of results inside out). When a replica throws, the others are
-  /// released at their next meeting, and the first error is rethrown with the replica named. May be called in a merge.
+  /// released at their next barrier, and the first error is rethrown with the replica named. May be called in a merge.
   /// Throws LogicError inside a replica or the scope of another strategy, InvalidArgument when an argument was made for
   /// another number of replicas.
   template <class Step, class... Args>
@@ -128,7 +128,7 @@ class Strategy {
   auto run(Step&& step, const Args&... args) const;
 
   /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order; reading and
-  /// assigning the variable there concern that copy alone. PerReplica arguments are cut as for `run`. Gives the results
+  /// assigning the variable there use that copy alone. PerReplica arguments are cut as for `run`. Gives the results
   /// by copy. Keeping the copies equal is up to fn. Throws LogicError inside a replica: use merge_call there.
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
@@ -137,11 +137,11 @@ class Strategy {
   // by all workers.
 
   /// Combines the values elementwise, in replica order; shapes must be equal. The op may be given by name: "SUM". Only
-  /// outside a replica. The mean of means of uneven batches is not the mean: see the next, and `weighted_mean`.
+  /// outside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   ///@{
-  /// The rows of all replicas, joined and not added up; of sum or mean, which divides by the number of replicas. Dense
-  /// where some replica's value is.
+  /// The rows of all replicas, joined but not added up. Ops sum and mean, which divides by the number of replicas.
+  /// Dense where some replica's value is.
   IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
   DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;
   ///@}
@@ -153,26 +153,26 @@ class Strategy {
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
   /// The replicas' values one after the other along `axis`, along which their sizes may differ.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
-  /// The copies of a variable, one for each replica.
+  /// The variable's copies, one for each replica.
   PerReplica<Tensor> local_results(const Variable& variable) const;
   /// f(ValueContext) for each replica of this process.
   template <class Make>
   auto values_from_function(Make&& make) const;
 
   /// `batches` holds global batches, as Dataset::batch makes them, the same on all workers; each is split over the
-  /// replicas, and a worker takes the rows of its own. Where Dataset::rows_of_batches can, it makes no others: that
-  /// theirs are of another shape goes unnoticed then. Include <lockstep/strategy/input/distributed_dataset.h>. Throws
-  /// InvalidArgument for options that do not fit.
+  /// replicas, and a worker takes the rows of its replicas. Where Dataset::rows_of_batches allows, it makes only those;
+  /// wrong shapes in other workers' rows are then not detected. Include
+  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for options that do not fit.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
   /// `per_replica_batches` is called once on each worker, or for each replica (InputOptions), for sets whose elements
-  /// are per-replica batches: each step deals one to each replica, and takes that many times a batch's rows.
+  /// are per-replica batches: each step gives one to each replica.
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;
 
-  /// What library code needs beyond this, under TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
+  /// Further functions for library code, under TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
   StrategyExtended extended() const;
-  /// A new strategy of the same kind, devices and options, without the variables of this one. That of the default
-  /// strategy is itself.
+  /// A new strategy of the same kind, devices and options, without this one's variables. For the default
+  /// strategy, itself.
   Strategy clone() const { return Strategy(state_->clone()); }
 
   /// What the handles share.
@@ -190,12 +190,12 @@ class Strategy {
 /// Whether the scope of a strategy other than the default one is open on this thread, or one of its replicas runs on
 /// it.
 bool has_strategy();
-/// Whether this thread works for all replicas of a strategy: in its scope or in a merge.
+/// Whether this thread is in a strategy's scope or in a merge, and so acts for all replicas.
 bool in_cross_replica_context();
 /// The strategy of the innermost open scope or of the running replica; else the default one: one replica, on the
 /// current device, whose variables are plain.
 Strategy get_strategy();
-/// Makes `strategy` what this thread works under from here on, as if in its scope; nothing ends that.
+/// Makes `strategy` this thread's strategy from here on, as if in its scope, without an end.
 /// Throws LogicError inside a scope or a replica.
 void set_strategy(const std::optional<Strategy>& strategy);
 

@@ -15,16 +15,16 @@
 
 namespace lockstep {
 
-/// The replicas' threads and what they meet with. A run inside a merge, while the threads of the run around it wait,
+/// The replicas' threads and their coordination. A run inside a merge, while the threads of the run around it wait,
 /// has threads of its own.
 class ThreadedStrategy::ReplicaThreads {
  public:
   /// `gpus`: those of the run in whose merges this one runs, if there is one.
-  ReplicaThreads(const std::vector<LogicalDevice>& devices, const MeetingOptions& options,
+  ReplicaThreads(const std::vector<LogicalDevice>& devices, const CoordinationOptions& options,
                  std::shared_ptr<GpuCollectives> gpus = {});
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
-  Meetings& meetings() { return meetings_; }
+  Coordination& coordination() { return coordination_; }
   /// The threads for runs in this one's merges, made when it is first needed.
   ReplicaThreads& inner();
 
@@ -33,7 +33,7 @@ class ThreadedStrategy::ReplicaThreads {
 
  private:
   /// What a step is to one replica: the job, inside the name scopes of the caller. Throws nothing, and where there is
-  /// no memory even to tell of an error, all replicas are released all the same.
+  /// no memory even to report an error, all replicas are released all the same.
   void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica,
                    const std::string& callers_names);
   /// Waits for what a failed step has given GPUs to do: it may be at work on memory that the next step takes again.
@@ -42,8 +42,8 @@ class ThreadedStrategy::ReplicaThreads {
   void keep(std::exception_ptr& first, int replica, const char* what);
 
   std::vector<LogicalDevice> devices_;
-  MeetingOptions options_;
-  Meetings meetings_;
+  CoordinationOptions options_;
+  Coordination coordination_;
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
@@ -94,12 +94,13 @@ std::string names_of_replica(const std::string& caller, int replica) {
 }  // namespace
 
 ThreadedStrategy::ReplicaThreads::ReplicaThreads(const std::vector<LogicalDevice>& devices,
-                                                 const MeetingOptions& options, std::shared_ptr<GpuCollectives> gpus)
+                                                 const CoordinationOptions& options,
+                                                 std::shared_ptr<GpuCollectives> gpus)
     : devices_(devices),
       options_(options),
-      meetings_{.group{devices, options.timeout, options.turn_order}},
+      coordination_{.group{devices, options.timeout, options.turn_order}},
       threads_(contexts_of(devices, options.communication.cluster.get())) {
-  meetings_.connections = connect(meetings_.group, devices_, options_.communication, std::move(gpus));
+  coordination_.connections = connect(coordination_.group, devices_, options_.communication, std::move(gpus));
 }
 
 ThreadedStrategy::ReplicaThreads*& ThreadedStrategy::ReplicaThreads::of_this_thread() {
@@ -108,7 +109,7 @@ ThreadedStrategy::ReplicaThreads*& ThreadedStrategy::ReplicaThreads::of_this_thr
 }
 
 ThreadedStrategy::ReplicaThreads& ThreadedStrategy::ReplicaThreads::inner() {
-  if (!inner_) inner_ = std::make_unique<ReplicaThreads>(devices_, options_, meetings_.connections.gpus);
+  if (!inner_) inner_ = std::make_unique<ReplicaThreads>(devices_, options_, coordination_.connections.gpus);
   return *inner_;
 }
 
@@ -124,13 +125,13 @@ void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>&
     run_replica(strategy, job, replica, names);
     thread_creators() = nullptr;
   });
-  meetings_.group.rendezvous().reset();
+  coordination_.group.rendezvous().reset();
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
     if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
-    meetings_.connections.update
-        ->abandon_step();  // first: other workers may not come with their part of what is under way
-    meetings_.merge_point.abandon_step();
+    coordination_.connections.update
+        ->abandon_step();  // first: other workers may not contribute their part of what is under way
+    coordination_.merge_point.abandon_step();
     let_gpus_end();
   }
   const auto released = std::exchange(released_, nullptr);
@@ -157,8 +158,8 @@ void ThreadedStrategy::ReplicaThreads::run_replica(const std::shared_ptr<Strateg
   try {
     const std::string names = names_of_replica(callers_names, replica);
     if (!names.empty()) name_scope.emplace(names);
-    meetings_.group.run_timed(replica, job);
-    meetings_.group.rendezvous().finish(replica);
+    coordination_.group.run_timed(replica, job);
+    coordination_.group.rendezvous().finish(replica);
   } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
     keep(released_, replica, error.what());
   } catch (Error& error) {
@@ -182,10 +183,10 @@ void ThreadedStrategy::ReplicaThreads::keep(std::exception_ptr& first, int repli
   }
   std::string reason;
   without_memory_leave_it([&] { reason = fmt::format("replica {}: {}", replica, what); });
-  meetings_.group.rendezvous().abort(replica, std::move(reason));
+  coordination_.group.rendezvous().abort(replica, std::move(reason));
 }
 
-ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options)
+ThreadedStrategy::ThreadedStrategy(std::vector<LogicalDevice> devices, const CoordinationOptions& options)
     : devices_(std::move(devices)), options_(options) {
   require(!devices_.empty(), "a strategy needs at least one device");
   require(options.timeout.count() > 0, "the timeout must be positive, got {} ms", options.timeout.count());
@@ -208,9 +209,9 @@ void ThreadedStrategy::run_on_replicas(const std::function<void(int)>& job) {
   has_stepped_ = true;
 }
 
-Meetings& ThreadedStrategy::meetings() {
+Coordination& ThreadedStrategy::coordination() {
   ReplicaThreads* const around = ReplicaThreads::of_this_thread();
-  return around ? around->meetings() : replica_threads_->meetings();
+  return around ? around->coordination() : replica_threads_->coordination();
 }
 
 }  // namespace lockstep

@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// How replicas that run side by side meet.
-struct MeetingOptions {
+/// How concurrent replicas synchronize and exchange data.
+struct CoordinationOptions {
   std::chrono::milliseconds timeout;     ///< longest wait of a replica for the others
   CommunicationOptions communication{};  ///< how replicas exchange data
   bool turn_order = false;               ///< as ReplicaGroup's
@@ -23,7 +23,7 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
  public:
   /// Throws InvalidArgument for no device, for one listed twice, for one that this build cannot use, and for a timeout
   /// that is not positive; what connect throws.
-  ThreadedStrategy(std::vector<LogicalDevice> devices, const MeetingOptions& options);
+  ThreadedStrategy(std::vector<LogicalDevice> devices, const CoordinationOptions& options);
   ~ThreadedStrategy() override;
 
   /// One for each replica, in replica order.
@@ -32,18 +32,18 @@ class ThreadedStrategy : public StrategyState, public std::enable_shared_from_th
   bool has_stepped() const final { return has_stepped_; }
   Cluster* cluster() const final { return options_.communication.cluster.get(); }
   /// Of the innermost run that the calling thread takes part in.
-  Meetings& meetings() final;
+  Coordination& coordination() final;
 
  protected:
   /// As given, for clones.
-  const MeetingOptions& meeting_options() const { return options_; }
+  const CoordinationOptions& coordination_options() const { return options_; }
 
  private:
   class ReplicaThreads;
   ReplicaThreads& threads_for_run();
 
   std::vector<LogicalDevice> devices_;
-  MeetingOptions options_;
+  CoordinationOptions options_;
   std::atomic<bool> has_stepped_ = false;
   std::unique_ptr<ReplicaThreads> replica_threads_;
 };

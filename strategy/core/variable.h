@@ -12,10 +12,10 @@
 
 namespace lockstep {
 
-/// How the copies of a variable are kept together, in TensorFlow's words.
+/// How the copies of a variable are kept in sync, as in TensorFlow.
 enum class Synchronization {
   automatic,  ///< on_write
-  none,       ///< refused: copies that nothing keeps together are not one variable
+  none,       ///< refused: independent copies are not one variable
   on_write,   ///< copies are equal: every write goes to all of them
   on_read,    ///< copies are independent, and combined when read outside a replica
 };
@@ -32,25 +32,25 @@ std::string_view name(Aggregation aggregation);
 /// Fills a dense host tensor of the variable's shape and dtype with initial values.
 using Initializer = std::function<void(const Tensor&)>;
 
-/// Brings a value of a variable to, or towards, one that it may have, in place: equal bits to equal bits.
+/// Projects a variable's value onto the allowed values, in place. Deterministic: equal bits give equal bits.
 using VariableConstraint = std::function<void(const Tensor&)>;
 
-/// What a variable is made from.
+/// Describes a variable to make.
 struct VariableSpec {
   std::string name;                                              ///< gets the open name scopes before it
   Shape shape;                                                   ///< of each copy
   Initializer initializer;                                       ///< called once, for the first copy
   DType dtype = DType::f32;                                      ///< of each copy
-  std::optional<bool> trainable{};                               ///< if not said: unless on_read
-  Synchronization synchronization = Synchronization::automatic;  ///< how the copies are kept together
+  std::optional<bool> trainable{};                               ///< default: true unless on_read
+  Synchronization synchronization = Synchronization::automatic;  ///< how the copies are kept in sync
   Aggregation aggregation = Aggregation::none;                   ///< how replicas' values are combined
   VariableConstraint constraint{};                               ///< applied by optimizers, after each step
 };
 
-/// What an assignment makes of the value that is there.
+/// How an assignment changes the current value.
 enum class AssignOp { set, add, sub };
 
-/// The copies of one variable and the rules of reading and writing them. This class is a plain variable, of no
+/// The copies of one variable and the rules of reading and writing them. This class is a plain variable, without a
 /// strategy; strategies derive theirs.
 class VariableState {
  public:
@@ -63,11 +63,11 @@ class VariableState {
   virtual Tensor read() const { return copies_.front(); }
   /// Assigns outside a replica.
   virtual void write(AssignOp op, const Tensor& value);
-  /// Assigns on one replica, which all of them reach. `literal`: a number of the program, the same on every replica.
+  /// Assigns in a replica; all replicas call it. `literal`: a number in the program, the same on every replica.
   virtual void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica);
   /// Writes rows outside a replica: to every copy.
   virtual void scatter(ScatterOp op, const IndexedSlices& slices);
-  /// Writes rows on one replica, which all of them reach.
+  /// Writes rows in a replica; all replicas call it.
   virtual void scatter_in_replica(ScatterOp op, const IndexedSlices& slices);
   /// Whether one copy is meant for any number of replicas.
   virtual bool serves_all_replicas() const { return false; }
@@ -76,13 +76,13 @@ class VariableState {
   /// Assigns to one copy alone.
   void write_copy(int index, AssignOp op, const Tensor& value);
   ///@{
-  /// How much each copy counts in the mean that is read of a variable on_read: all alike at first, and after the
+  /// The weight of each copy in the mean that reading a variable on_read gives: equal at first, and after the
   /// variable has been assigned outside replicas. Set by the copy's replica, or while no replica takes a step.
   const std::vector<double>& copy_weights() const { return copy_weights_; }
   void set_copy_weight(int index, double weight) { copy_weights_.at(static_cast<std::size_t>(index)) = weight; }
   ///@}
 
-  /// What it was made from.
+  /// As given at construction.
   const VariableSpec& spec() const { return spec_; }
   /// Whether tapes watch it without being asked.
   bool trainable() const { return copies_.front().is_parameter(); }
@@ -115,14 +115,14 @@ class VariableState {
 class Variable {
  public:
   Variable() = default;
-  /// A handle to what a strategy has made.
+  /// A handle to a variable that a strategy has made.
   explicit Variable(std::shared_ptr<VariableState> state) : state_(std::move(state)) {}
   /// Made by the innermost VariableCreatorScope; without one by the strategy whose scope is open on this thread;
   /// outside any, one copy on the current device. In a replica all replicas make it together, in the first step only:
   /// later it would be another one in every step.
   explicit Variable(VariableSpec spec);
 
-  /// False for a handle that was default-constructed or moved from: all else that is called on it throws LogicError.
+  /// False for a handle that was default-constructed or moved from: its other functions throw LogicError.
   bool defined() const { return static_cast<bool>(state_); }
   ///@{
   /// As it was made; `trainable` also where VariableSpec did not say.
@@ -144,12 +144,12 @@ class Variable {
   /// LogicError under another strategy.
   void assign(const Tensor& value) const { write(AssignOp::set, value, false); }
   ///@{
-  /// Likewise, adding or subtracting; what is combined over the replicas is the difference.
+  /// Adds or subtracts; what is combined over the replicas is the difference.
   void assign_add(const Tensor& delta) const { write(AssignOp::add, delta, false); }
   void assign_sub(const Tensor& delta) const { write(AssignOp::sub, delta, false); }
   ///@}
   ///@{
-  /// A number of the program, for every element. Is the same on every replica, so that it needs no combining, and
+  /// A number in the program, for every element. The same on every replica, so it is not combined, and
   /// cannot be summed: InvalidArgument in a replica where the aggregation is sum.
   void assign(double value) const { write_number(AssignOp::set, value); }
   void assign_add(double delta) const { write_number(AssignOp::add, delta); }
@@ -169,7 +169,7 @@ class Variable {
   void scatter_update(const IndexedSlices& slices) const { scatter(ScatterOp::update, slices); }
   ///@}
 
-  /// The copies and their rules.
+  /// The copies and the rules of reading and writing them.
   VariableState& state() const { return *state_; }
   /// Whether both are handles to the same variable.
   friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }

@@ -23,7 +23,7 @@ struct LocalReplicas {
 };
 
 /// The rows that this process needs of a global batch of `rows` >= 1: those of its replicas, as split_rows deals them,
-/// or where they have none a row that says what rows are like.
+/// or, where they have none, one row as an example of shapes and dtypes.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
 /// One global batch, cut for the replicas; an argument for `Strategy::run`, whose step gets its own `const Batch&`.
@@ -42,8 +42,8 @@ class DistributedBatch {
   /// InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
-  /// Moves each replica's part to where its device reads it. GPUs may still be at it when this returns: reading a part
-  /// puts what they compute after it.
+  /// Moves each replica's part to its device. Copies to GPUs may still run when this returns: reading a part
+  /// orders the GPU's later work after them.
   void move_to(const std::vector<LogicalDevice>& devices);
 
   /// A batch of no rows for each replica, in the form of this one's.
@@ -51,16 +51,16 @@ class DistributedBatch {
   /// Other workers have the rest of these rows.
   void set_global_size(std::int64_t rows) { global_size_ = rows; }
 
-  /// Rows of all replicas together, also of those of other workers: what the losses' sum is divided by.
+  /// Rows of all replicas, those of other workers included: the divisor of the losses' sum.
   std::int64_t global_size() const { return global_size_; }
   /// The parts of this process's replicas, in replica order.
   const std::vector<Batch>& local_results() const;
   /// The part of one of them. Throws std::out_of_range when there is no such replica.
   const Batch& part(int replica) const;
-  /// How many replicas of this process it was cut for.
+  /// Number of replicas of this process that it was split for.
   int parts() const { return static_cast<int>(parts_.size()); }
 
-  /// The batch it was cut from; without inputs when it was not.
+  /// The batch that was split; without inputs for other constructors.
   const Batch& global() const { return global_; }
   /// Steps on this batch count as steps of the measurement.
   void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }
@@ -86,7 +86,7 @@ inline int replicas_of(const DistributedBatch& batch) { return batch.parts(); }
 inline std::optional<BatchRows> batch_rows(const DistributedBatch& batch, int replica) {
   return BatchRows{.own = batch.part(replica).size(), .all = batch.global_size()};
 }
-/// Tells the measurement, if there is one, what the step took.
+/// Gives the measurement, if there is one, the step's time.
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group);
 
 }  // namespace lockstep

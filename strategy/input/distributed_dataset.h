@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// What a distributed data set is made of; shared by its passes.
+/// The parts of a distributed data set; shared by its passes.
 struct DistributedDatasetSpec {
   std::function<Elements<DistributedBatch>(std::uint64_t epoch)> open;  ///< starts a pass, in host memory
   std::optional<std::int64_t> size{};               ///< global batches in a pass; nothing when it never ends
@@ -25,24 +25,24 @@ struct DistributedDatasetSpec {
   bool cache_on_devices = false;                    ///< as in DistributeOptions
   /// Where each worker makes data that the others do not make: the strategy of all of them. Else null.
   std::shared_ptr<StrategyState> own_data_of{};
-  bool until_none_has_any = false;  ///< whether workers have batches of their own, and go on until all are at their end
+  bool until_none_has_any = false;  ///< whether workers have batches of their own and continue until all have ended
 };
 
-/// Goes over a distributed data set, pass by pass; may be dropped at any batch.
+/// Iterates over a distributed data set, pass by pass; may be destroyed at any batch.
 class DistributedIterator {
  public:
   /// At the start of pass number `epoch`.
   DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch);
   ///@{
-  /// What has been moved from can only be assigned to.
+  /// A moved-from iterator can only be assigned to.
   DistributedIterator(DistributedIterator&&) = default;
   DistributedIterator& operator=(DistributedIterator&&) = default;
   ///@}
 
-  /// The next global batch; nothing at the end of the pass, however often asked. Throws LogicError inside a replica,
-  /// and what the data set throws, after the batches before it; the pass is at its end then.
+  /// The next global batch; nothing at the end of the pass, also when called again. Throws LogicError inside a replica,
+  /// and errors of the data set, after the batches before them, which end the pass.
   std::optional<DistributedBatch> next();
-  /// Goes to the start of pass `number`, from wherever this one is.
+  /// Moves to the start of pass `number`.
   void begin_epoch(std::uint64_t number);
 
  private:
@@ -52,7 +52,7 @@ class DistributedIterator {
     bool complete = false;
   };
 
-  /// This worker's next batch. The others, if there are any who do not make it, too, are told when that fails.
+  /// This worker's next batch. If other workers do not make it, too, they are notified of a failure.
   std::optional<DistributedBatch> next_here(Cluster* others);
   /// Makes the next batches of pass `number` anew.
   Elements<DistributedBatch> open(std::uint64_t number) const;
@@ -65,7 +65,7 @@ class DistributedIterator {
   std::shared_ptr<Cache> cache_{};             ///< null unless batches are kept on the devices
 };
 
-/// A data set of global batches, each of which all replicas work on together. Made by Strategy::distribute and
+/// A data set of global batches, each of which is split over all replicas. Made by Strategy::distribute and
 /// distribute_from_function.
 class DistributedDataset {
  public:

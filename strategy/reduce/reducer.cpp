@@ -246,7 +246,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
   const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
   // Only this replica uses its own copy now; the others' may be in use until they have come here.
-  if (step.overwrites) context.meet_local("the averages of variables");
+  if (step.overwrites) context.local_barrier("the averages of variables");
   for (int i = 0; i < static_cast<int>(variables_.size()); ++i) {
     if (!own_copies_ && i % context.num_local_replicas() != replica) continue;  // that replica's part
     const VariableState& variable = variables_[static_cast<std::size_t>(i)].state();
@@ -263,7 +263,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
     const float* const moved[] = {average.data<float>()};
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{moved, overwritten, average.elements()}});
   }
-  if (step.overwrites || !own_copies_) context.meet_local("the end of the averages of variables");
+  if (step.overwrites || !own_copies_) context.local_barrier("the end of the averages of variables");
 }
 
 void GradientReducer::add_accumulated(int replica) {
@@ -287,7 +287,7 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
   }
   if (!tables_) return;
   if (!arena_) {
-    context.meet_local("the optimizer's step");
+    context.local_barrier("the optimizer's step");
     check_some_gradient();
   }
   tables_->apply(context, update);
@@ -321,7 +321,7 @@ std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context
   const ContextScope there(context_of(replica));
   std::vector<double>& norms = squared_norms_[static_cast<int>(of)];
   if (replica == 0) norms.resize(variables_.size());
-  context.meet_local("the norms of variables");
+  context.local_barrier("the norms of variables");
   const auto all = of == Of::gradients ? arena_->gradients() : arena_->parameters();
   const float* const values = all[all.size() == 1 ? 0 : static_cast<std::size_t>(replica)];
   for (std::size_t i = static_cast<std::size_t>(replica); i < variables_.size();
@@ -329,7 +329,7 @@ std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context
     const FlatRange range = arena_->range_of(static_cast<int>(i));
     norms[i] = launch(kernels::SquaredNorm{values + range.begin, range.end - range.begin});
   }
-  context.meet_local("the norms of all variables");
+  context.local_barrier("the norms of all variables");
   return norms;
 }
 
@@ -347,7 +347,7 @@ void GradientReducer::update_by_variable(const ReplicaContext& context, Of to,
     const FlatRange share = own_copies_ ? range : shard_of(range, replica, context.num_local_replicas());
     update_range([&](const UpdateViews& part) { update(i, part); }, views, share);
   }
-  context.meet_local("the end of the update");
+  context.local_barrier("the end of the update");
 }
 
 void GradientReducer::check_some_gradient() const {

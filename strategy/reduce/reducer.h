@@ -63,7 +63,7 @@ class GradientReducer {
   /// This replica's gradient of variable number `variable` as it is now: a view that may be written. Precondition: its
   /// gradients are dense.
   Tensor own_gradient(const ReplicaContext& context, std::size_t variable) const;
-  /// Keeps this replica's gradients, to be added to the next ones. Meets nobody.
+  /// Keeps this replica's gradients, to be added to the next ones. No collective.
   void accumulate(const ReplicaContext& context);
   /// Moves value `slot` of every parameter, its average, where no update does. Every replica has to call it.
   void move_average(const ReplicaContext& context, std::size_t slot, const AverageStep& step) const;
@@ -105,7 +105,7 @@ class GradientReducer {
   const State& state_of(int replica) const { return state_[own_copies_ ? static_cast<std::size_t>(replica) : 0]; }
   void add_slots(int replicas);
   void check_ownership() const;
-  /// The computing of backward; `bucket_final` is told when all gradients of a bucket are, if they go to apply.
+  /// The computing of backward; `bucket_final` is called when all gradients of a bucket are final, if they go to apply.
   void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, Then then,
                          const std::function<void(std::size_t bucket)>& bucket_final);
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.

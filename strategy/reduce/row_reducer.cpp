@@ -67,7 +67,7 @@ std::int64_t width_of(const Shape& shape) {
   return width;
 }
 
-/// Moves a table's copies to new memory, so that whoever held them before can see that they are gone. Where the first
+/// Moves a table's copies to new memory, so that earlier holders can see that they are gone. Where the first
 /// one is now.
 const void* moved_here(const Variable& table) {
   const std::vector<Tensor>& copies = table.state().copies();
@@ -165,7 +165,7 @@ void RowReducer::apply(const ReplicaContext& context, const UpdateFn& update) {
       update_share(tables_[i], replica, context.num_local_replicas(), gradients[i], update);
   }
   const PhaseTimer timer(Phase::reduce);
-  context.meet_local("the end of the update of rows");
+  context.local_barrier("the end of the update of rows");
 }
 
 void RowReducer::update_share(Table& table, int replica, int replicas, const DenseOrSparse& gradient,

@@ -25,9 +25,9 @@ class CentralStorageState final : public ThreadedStrategy {
 
   const std::vector<LogicalDevice>& parameter_devices() const override { return parameter_device_; }
   std::shared_ptr<StrategyState> clone() const override {
-    return std::make_shared<CentralStorageState>(
-        devices(),
-        CentralStorageOptions{.parameter_device = parameter_device_.front(), .timeout = meeting_options().timeout});
+    return std::make_shared<CentralStorageState>(devices(),
+                                                 CentralStorageOptions{.parameter_device = parameter_device_.front(),
+                                                                       .timeout = coordination_options().timeout});
   }
 
  private:

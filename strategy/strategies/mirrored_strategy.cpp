@@ -12,7 +12,7 @@ class MirroredState final : public ThreadedStrategy {
   using ThreadedStrategy::ThreadedStrategy;
 
   std::shared_ptr<StrategyState> clone() const override {
-    return std::make_shared<MirroredState>(devices(), meeting_options());
+    return std::make_shared<MirroredState>(devices(), coordination_options());
   }
 
  private:
@@ -23,7 +23,7 @@ class MirroredState final : public ThreadedStrategy {
   }
 };
 
-MeetingOptions meeting_options_of(const MirroredOptions& options) {
+CoordinationOptions coordination_options_of(const MirroredOptions& options) {
   return {.timeout = options.timeout,
           .communication = {options.cross_device_ops, options.bytes_per_pack, options.wire_dtype},
           .turn_order = options.turn_order};
@@ -34,7 +34,7 @@ MeetingOptions meeting_options_of(const MirroredOptions& options) {
 MirroredStrategy::MirroredStrategy() : MirroredStrategy(default_devices()) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<LogicalDevice>& devices, const MirroredOptions& options)
-    : Strategy(std::make_shared<MirroredState>(devices, meeting_options_of(options))) {}
+    : Strategy(std::make_shared<MirroredState>(devices, coordination_options_of(options))) {}
 
 MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices)
     : MirroredStrategy(parse_devices(devices)) {}

@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// How the replicas of a MirroredStrategy meet and combine values.
+/// How the replicas of a MirroredStrategy synchronize and combine values.
 struct MirroredOptions {
   /// Longest wait of a replica for the others before the step fails with Timeout naming the late ones.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
@@ -20,7 +20,7 @@ struct MirroredOptions {
   std::int64_t bytes_per_pack = 0;
   /// As CommunicationOptions::wire_dtype.
   DType wire_dtype = DType::f32;
-  /// Replicas take turns, as TensorFlow's do: replica 0 runs until it meets the others or ends, then replica 1, and so
+  /// Replicas take turns, as TensorFlow's do: replica 0 runs until it reaches a barrier or ends, then replica 1, and so
   /// on. Fixes the order of all side effects, for tests; nothing runs at the same time.
   bool turn_order = false;
 };

@@ -40,7 +40,7 @@ class MultiWorkerState final : public ThreadedStrategy {
   using ThreadedStrategy::ThreadedStrategy;
 
   std::shared_ptr<StrategyState> clone() const override {
-    return std::make_shared<MultiWorkerState>(devices(), meeting_options());
+    return std::make_shared<MultiWorkerState>(devices(), coordination_options());
   }
 
  private:
@@ -77,11 +77,11 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
   }
   // Replicas wait longer for one that waits for other workers, so that the workers' error is the first.
   const auto timeout = cluster ? 2 * options.timeout : options.timeout;
-  return std::make_shared<MultiWorkerState>(devices,
-                                            MeetingOptions{.timeout = timeout,
-                                                           .communication = {.bytes_per_pack = options.bytes_per_pack,
-                                                                             .wire_dtype = options.wire_dtype,
-                                                                             .cluster = cluster}});
+  return std::make_shared<MultiWorkerState>(
+      devices, CoordinationOptions{.timeout = timeout,
+                                   .communication = {.bytes_per_pack = options.bytes_per_pack,
+                                                     .wire_dtype = options.wire_dtype,
+                                                     .cluster = cluster}});
 }
 
 /// That share this worker's cores.

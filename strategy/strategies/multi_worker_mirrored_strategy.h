@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-/// How the workers of a MultiWorkerMirroredStrategy meet.
+/// How the workers of a MultiWorkerMirroredStrategy synchronize.
 struct MultiWorkerOptions {
   /// Longest wait for another worker, or for a replica of this one, before the step fails naming the late ones. The
   /// same on all workers.
@@ -26,9 +26,9 @@ struct MultiWorkerOptions {
   DType wire_dtype = DType::f32;
 };
 
-/// Synchronous training in several processes, on one machine or many: `mpirun -np 4 -H a:2,b:2 program`. Each process,
-/// a worker, has replicas of its own, equally many; a step is one of all of them. Every worker runs the same program:
-/// what meets other replicas meets those of all workers, `run`, `reduce` and `gather` see this worker's values,
+/// Synchronous training in several processes, on one or more machines: `mpirun -np 4 -H a:2,b:2 program`. Each process,
+/// a worker, has the same number of replicas; a step runs on all of them. Every worker runs the same program:
+/// collectives include the replicas of all workers; `run`, `reduce` and `gather` see this worker's values,
 /// combined with those of the others where they combine, and variables start with the chief's values. Where the program
 /// was started alone, this is MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
@@ -41,9 +41,9 @@ class MultiWorkerMirroredStrategy : public Strategy {
                                        const MultiWorkerOptions& options = {});
 };
 
-/// The devices of this worker: of the machine's GPUs its share, one at least, among the workers that were started on
-/// the machine; where there is no GPU, one logical CPU with its share of the cores. With `replicas`, so many of either.
-/// Throws as default_devices.
+/// The devices of this worker: its share of the machine's GPUs, at least one, among the workers that were started on
+/// the machine; where there is no GPU, one logical CPU with its share of the cores. With `replicas`, that many of
+/// either. Throws as default_devices.
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas = std::nullopt);
 
 }  // namespace lockstep

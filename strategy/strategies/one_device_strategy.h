@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Everything on one device, by the calling thread: the surface of the other strategies with plain variables, whatever
-/// their synchronization, to write a program for one device that is to run on several later.
+/// Everything on one device, by the calling thread: the interface of the other strategies with plain variables of any
+/// synchronization, for programs that run on one device now and on several later.
 class OneDeviceStrategy : public Strategy {
  public:
   /// Throws for a device that this build cannot use.

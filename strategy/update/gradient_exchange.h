@@ -12,8 +12,8 @@
 
 namespace lockstep {
 
-/// Sums the gradients of this worker's replicas, and those of all workers, on a thread of its own while backward goes
-/// on: range by range, each when all replicas have come with it. The sums replace the first replica's gradients.
+/// Sums the gradients of this worker's replicas, and those of all workers, on a thread of its own during backward:
+/// range by range, each when all replicas have submitted it. The sums replace the first replica's gradients.
 class GradientExchange {
  public:
   /// For the replicas of one worker; `cluster` outlives this.

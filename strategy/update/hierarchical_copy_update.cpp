@@ -25,11 +25,11 @@ void HierarchicalCopyUpdate::add_up_halves(int replica, const FlatViews& views, 
   std::int64_t end = 0;
   for (const FlatRange& range : ranges) end = std::max(end, range.end);
   if (replica == half.begin && (!sums.defined() || sums.elements() < end)) sums = Tensor::empty({end});
-  group_.meet(replica, gradients_place);
+  group_.barrier(replica, gradients_place);
   const auto gradients = views.gradients.subspan(half.begin, half.size);
   for (const FlatRange& range : ranges)
     add_up_range(gradients, sums.data<float>(), shard_of(range, replica - half.begin, half.size));
-  group_.meet(replica, "the sums of hierarchical copy's groups");
+  group_.barrier(replica, "the sums of hierarchical copy's groups");
 }
 
 }  // namespace lockstep

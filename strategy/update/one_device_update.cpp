@@ -41,16 +41,16 @@ void step_on_one_device(const FlatViews& views, const FlatRange& range, const Up
 void OneDeviceUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                         const UpdateFn& update) {
   const PhaseTimer timer(Phase::reduce);
-  group_.meet(replica, gradients_place);
+  group_.barrier(replica, gradients_place);
   if (replica == 0)
     for (const FlatRange& range : ranges)
       if (range.begin < range.end) step_on_one_device(views, range, update);
-  group_.meet(replica, "the result of reduction to one device");
+  group_.barrier(replica, "the result of reduction to one device");
   if (replica != 0)
     for (const FlatRange& range : ranges)
       copy_floats(views.parameters.front() + range.begin, range.end - range.begin,
                   views.parameters[replica] + range.begin);
-  group_.meet(replica, update_end);
+  group_.barrier(replica, update_end);
 }
 
 }  // namespace lockstep

@@ -17,15 +17,15 @@ void WorkersUpdate::abandon_step() {
 
 void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
   const PhaseTimer timer(Phase::reduce);
-  group_.meet(replica, gradients_place);
+  group_.barrier(replica, gradients_place);
   const bool begun = exchange_.begun();  // by all replicas, or by none
   if (!begun && group_.size() > 1)
     for (const FlatRange& range : ranges)
       add_up_range(views.gradients, views.gradients.front(), shard_of(range, replica, group_.size()));
-  group_.meet(replica, "the sums of a worker");
+  group_.barrier(replica, "the sums of a worker");
   if (replica == 0 && begun) exchange_.finish();
   if (replica == 0 && !begun) exchange_.sum_over_workers(views.gradients.front(), ranges);
-  group_.meet(replica, "the sums of all workers");
+  group_.barrier(replica, "the sums of all workers");
 }
 
 void WorkersUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,

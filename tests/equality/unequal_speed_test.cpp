@@ -41,7 +41,7 @@ std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOpt
   return recorder->steps;
 }
 
-// A step's losses are sums over its rows divided by their global number, whoever computes them: only the grouping of
+// A step's losses are sums over its rows divided by their global number on any replica: only the grouping of
 // the additions differs.
 void expect_same_curve(const std::vector<StepReport>& actual, const std::vector<StepReport>& expected) {
   ASSERT_EQ(actual.size(), static_cast<std::size_t>(steps));

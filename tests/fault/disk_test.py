@@ -30,7 +30,7 @@ class DiskCase(Case):
         subprocess.run(["mount", *arguments], check=True)
 
     def fill(self, but_bytes):
-        """Leaves room for so many bytes."""
+        """Leaves room for that many bytes."""
         self.empty()
         free = os.statvfs(self.disk)
         pages = free.f_bavail * free.f_frsize // PAGE - -(-but_bytes // PAGE)

@@ -7,14 +7,14 @@
 namespace lockstep::test {
 namespace {
 
-std::atomic<std::int64_t> told = 0;  ///< so that a thread's counts hold for the latest telling only
+std::atomic<std::int64_t> latest = 0;  ///< so that a thread's counts hold for the latest request only
 std::atomic<bool> has_failed = false;
-thread_local std::int64_t told_as = -1;
+thread_local std::int64_t request = -1;
 thread_local std::int64_t until_first = 0;
 thread_local std::int64_t failures_left = 0;
 
 bool this_one_fails() {
-  if (told_as != told) return false;
+  if (request != latest) return false;
   if (--until_first > 0 || failures_left == 0) return false;
   --failures_left;
   has_failed = true;
@@ -29,10 +29,10 @@ void fail_allocations_of_this_thread(std::int64_t first, std::int64_t failures) 
   until_first = first;
   failures_left = failures;
   has_failed = false;
-  told_as = ++told;
+  request = ++latest;
 }
 
-void stop_failing_allocations() { ++told; }
+void stop_failing_allocations() { ++latest; }
 
 bool an_allocation_has_failed() { return has_failed; }
 

@@ -35,7 +35,7 @@ class Kill(Case):
             process = subprocess.Popen(command(backup, WITHOUT_END, self.path / "unused.weights.h5"),
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             if process.stdout.readline() != "begun\n":
-                self.fail(f"kill {kill}: does not go on: {process.communicate(timeout=200)[1]}")
+                self.fail(f"kill {kill}: does not resume: {process.communicate(timeout=200)[1]}")
             time.sleep(moments.uniform(0, longest_s))
             process.kill()
             process.communicate(timeout=200)

@@ -16,7 +16,8 @@
 
 #include "failing_new.h"
 
-// One replica has no memory left in the middle of a step: all replicas end the step with that error, and go on.
+// One replica has no memory left in the middle of a step: all replicas end the step with that error, and the next one
+// works.
 
 namespace lockstep {
 namespace {

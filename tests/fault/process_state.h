@@ -18,9 +18,9 @@ struct ProcessState {
 
 /// Whether resident memory says what is in use. Sanitizers keep what was freed, and find leaks themselves.
 #ifdef LOCKSTEP_SANITIZED
-inline constexpr bool memory_is_told = false;
+inline constexpr bool memory_is_meaningful = false;
 #else
-inline constexpr bool memory_is_told = true;
+inline constexpr bool memory_is_meaningful = true;
 #endif
 
 inline ProcessState process_state() {

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the step in hand ends, what was asked for is written, and the same command goes on."""
+"""SIGINT and SIGTERM: the step in hand ends, what was asked for is written, and the same command resumes."""
 
 import json
 import os

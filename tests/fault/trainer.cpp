@@ -3,7 +3,7 @@
 //
 //   fault_trainer FOLDER EPOCHS WEIGHTS
 //
-// goes on from the backup in FOLDER, if there is one ("-": keeps none), says "begun" after the first step, trains until
+// resumes from the backup in FOLDER, if there is one ("-": keeps none), says "begun" after the first step, trains until
 // EPOCHS are done, writes the weights to WEIGHTS and leaves the backup where it is. Errors are one line on standard
 // error and exit code 1.
 

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-SKIPPED = 77  # as CMakeLists.txt tells ctest
+SKIPPED = 77  # as CMakeLists.txt declares to ctest
 
 
 def command(folder, epochs, weights):
@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
         return said
 
     def expect_same_as_without_harm(self, backup, epochs):
-        """The run goes on from the backup to the bits of one that nothing happened to."""
+        """The run resumes from the backup to the bits of an uninterrupted one."""
         self.train(backup, epochs, self.path / "resumed.weights.h5")
         self.train("-", epochs, self.path / "straight.weights.h5")
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),

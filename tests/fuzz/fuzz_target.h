@@ -27,7 +27,7 @@ inline void check_message(std::string_view message) {
 }
 
 /// The rule of every reader, whatever it is given: it returns, or throws one of the library's errors for people, of one
-/// line. What else it throws is a failure, and so are the errors that tell of mistakes in the library or its use.
+/// line. What else it throws is a failure, and so are the errors that report mistakes in the library or its use.
 template <class Read>
 void result_or_error(const Read& read) {
   try {

@@ -17,8 +17,8 @@ struct Hdf5Base {
   std::vector<std::string> names;
 };
 
-/// The file after changes that the input tells, each made by HDF5: objects and attributes go, and others of any shape,
-/// type, layout and name take their places. So the file is well-formed, and what is in it is hostile.
+/// The file after changes that the input describes, each made by HDF5: objects and attributes go, and others of any
+/// shape, type, layout and name take their places. So the file is well-formed, and what is in it is hostile.
 std::vector<std::byte> edit(const Hdf5Base& base, FuzzedDataProvider& input);
 
 }  // namespace lockstep::fuzz

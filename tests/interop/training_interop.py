@@ -1,5 +1,5 @@
-"""Compares lockstep with Keras on files of compiled models, in both directions: each goes on with a training that the other
-began and saved, as the other one goes on with it.
+"""Compares lockstep with Keras on files of compiled models, in both directions: each resumes a training that the other
+began and saved, as the other one continues it.
 
 usage: training_interop.py --driver FILES_DRIVER
 """
@@ -57,7 +57,7 @@ def train(model, x, y):
 
 
 def open_compiled(path):
-    """As Keras opens the file; its optimizer is built for none of the variables where the file is a legacy one, whoever
+    """As Keras opens the file; its optimizer is built for none of the variables where the file is a legacy one, whatever program
     wrote it, so that the values which Keras reads of it are set here."""
     model = keras.saving.load_model(path)
     if path.suffix == ".h5":
@@ -137,7 +137,7 @@ def check_theirs(lockstep, name, path, x, y):
     train(theirs, x, y)
     train(ours, x, y)
     worst = max(np.abs(a - b).max() for a, b in zip(flat_weights(ours), flat_weights(theirs), strict=True))
-    print(f"{name}{path.suffix}, begun by Keras, gone on with by lockstep and Keras: largest difference {worst:.1e}")
+    print(f"{name}{path.suffix}, begun by Keras, continued by lockstep and Keras: largest difference {worst:.1e}")
     assert worst <= 2 * TOLERANCE, worst
 
 

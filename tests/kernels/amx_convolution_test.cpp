@@ -50,7 +50,7 @@ struct Machine {
   inline static Machine* current = nullptr;
 };
 
-/// While it lives, kernels are told that the processor has tile registers.
+/// While it lives, kernels see a processor with tile registers.
 struct PretendedTiles {
   PretendedTiles() { pretended = true; }
   ~PretendedTiles() { pretended = false; }

@@ -231,7 +231,7 @@ TEST(BatchNorm, NoRowsGiveZeros) {
   expect_same_bits(gradients[2], zeros);
 }
 
-// What a part of a batch is told of another one: its mean, variance and number of rows, then its dgamma and dbeta.
+// What a part of a batch gets from another one: its mean, variance and number of rows, then its dgamma and dbeta.
 TEST(BatchNorm, APartIsNormalizedAsInTheWholeBatch) {
   constexpr std::int64_t rows = 11, own_rows = 4, channels = 3;
   const Tensor whole = random_tensor({rows, channels}, 1, 99, 103);

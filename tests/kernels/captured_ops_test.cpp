@@ -60,7 +60,7 @@ TEST_P(CapturedOp, ComputesFromWhatIsThereAtEachLaunch) {
   CapturedWork work;
   {
     const MemoryPoolScope apart(pool);
-    for (int rehearsal = 0; rehearsal < 2; ++rehearsal) results_of(op_, inputs);  // takes the memory
+    for (int warm_up = 0; warm_up < 2; ++warm_up) results_of(op_, inputs);  // takes the memory
     GpuCapture capture(gpu_);
     results = results_of(op_, inputs);
     work = capture.take();

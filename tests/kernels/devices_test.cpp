@@ -117,7 +117,7 @@ TEST_F(Devices, KeepToTheirBudget) {
   EXPECT_EQ(Tensor::empty({1 << 10}, DType::f32, small).device(), small);
 }
 
-// At the op where the device can tell, else when a value is read.
+// At the op where the device can detect it, else when a value is read.
 TEST_F(Devices, RefuseIndicesOutsideTheirRange) {
   const DeviceScope there(first_);
   const Tensor table = Tensor::full({3, 2}, 1);
@@ -126,7 +126,7 @@ TEST_F(Devices, RefuseIndicesOutsideTheirRange) {
   };
   EXPECT_THROW((void)looked_up(3), InvalidArgument);
   EXPECT_THROW((void)looked_up(-1), InvalidArgument);
-  EXPECT_EQ(looked_up(2), std::vector<float>(6, 1));  // the error has been told, and is over
+  EXPECT_EQ(looked_up(2), std::vector<float>(6, 1));  // the error has been thrown, and is over
 }
 
 TEST_F(Devices, SynchronizeWithoutErrors) {

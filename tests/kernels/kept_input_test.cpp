@@ -31,7 +31,7 @@ struct Convolutions {
     const Tensor right = batch_norm(x, beta, gamma, {.out = joined.slice_view(-1, 3, 6)}).y;
     joined = concat(std::array{left, right}, -1);
     if (!again) joined = reshape(joined, joined.shape());  // does not say how it is made again
-    EXPECT_EQ(static_cast<bool>(remake_of(joined)), again);
+    EXPECT_EQ(static_cast<bool>(recompute_of(joined)), again);
     const Tensor loss = sum(conv2d(joined, kernel, {}, {.activation = Activation::relu})) +
                         sum(depthwise_conv2d(joined, depthwise_kernel, {}, {.activation = Activation::tanh}));
     std::vector<std::vector<float>> all;
@@ -50,16 +50,16 @@ TEST(KeptInput, OfPartsJoinedAlongAnotherAxisIsKept) {
   GradientTape tape;
   tape.watch(of.x);
   const Tensor part = batch_norm(of.x, of.gamma, of.beta).y;
-  EXPECT_TRUE(remake_of(concat(std::array{part, part}, -1)));
-  EXPECT_FALSE(remake_of(concat(std::array{part, part}, 1)));
-  EXPECT_FALSE(remake_of(concat(std::array{part, of.x}, -1))) << "of one of them nothing is known";
+  EXPECT_TRUE(recompute_of(concat(std::array{part, part}, -1)));
+  EXPECT_FALSE(recompute_of(concat(std::array{part, part}, 1)));
+  EXPECT_FALSE(recompute_of(concat(std::array{part, of.x}, -1))) << "of one of them nothing is known";
 }
 
 TEST(KeptInput, OfGivenStatisticsIsKept) {
   const Convolutions of;
   GradientTape tape;
   tape.watch(of.x);
-  EXPECT_FALSE(remake_of(batch_norm_inference(of.x, of.gamma, of.beta, of.beta, of.gamma)));
+  EXPECT_FALSE(recompute_of(batch_norm_inference(of.x, of.gamma, of.beta, of.beta, of.gamma)));
 }
 
 TEST(KeptInput, IsReleasedByAConvolutionOnACpu) {

@@ -27,7 +27,7 @@ class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
 
   static CachingAllocator& memory() { return allocator(current_context().device); }
 
-  /// The error of compute() with so many blocks of memory more than are in use; empty when it needs no more.
+  /// The error of compute() with that many blocks of memory more than are in use; empty when it needs no more.
   template <class Compute>
   std::string error_with(std::size_t blocks, const Compute& compute) const {
     memory().set_memory_limit(memory().stats().bytes_in_use + blocks * block);

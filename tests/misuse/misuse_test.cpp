@@ -89,7 +89,7 @@ std::string test_name(const Misuse& row) {
   return name;
 }
 
-/// A test for each row, before main: ctest's names tell the rows.
+/// A test for each row, before main: ctest's names are those of the rows.
 const bool registered = [] {
   for (const Folder& folder : folders())
     for (const Misuse& row : folder.rows)

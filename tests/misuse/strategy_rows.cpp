@@ -88,7 +88,7 @@ Rows device_rows() {
                               [] { OneDeviceStrategy("CPU:64"); }),
       misuse<InvalidArgument>("logical_cpus", "none", "the number of replicas must be between 1 and 64, got 0",
                               [] { logical_cpus(0); }),
-      misuse<InvalidArgument>("parse_devices", "a limit of memory that is none",
+      misuse<InvalidArgument>("parse_devices", "a limit of memory that is no number",
                               "'CPU:1@many' has no memory limit after its @; write for example CPU:1@64MiB",
                               [] {
                                 const std::string name = "CPU:1@many";

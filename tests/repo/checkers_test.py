@@ -119,6 +119,23 @@ class Checkers(unittest.TestCase):
         self.write("README.md", README.replace("tools/quickstart\n", "tools/start\n").replace("kernels/README", "ops"))
         self.assert_finds("readme", "first two commands", "tools/run-tests", "tools/start", "ops.md")
 
+    def test_words(self):
+        good = (
+            "if value is None: return  # crewless, MeetingsTest, foretold\n# null when there is none; tells 1 and 2 apart\n"
+            "remainder, gone, ongoing\n"
+        )
+        self.write("tools/good.py", good)
+        self.write("tests/fuzz/corpus/idx/goes on", "told")
+        self.assert_finds("words")
+        self.write("README.md", README + "Whoever is\ntold waits.\n")
+        self.write("strategy/bad.cpp", "class Crew;\nvoid meet_all();  // so many, likewise\n")
+        self.write("tools/run-tests", "# it goes\n# on, the color is none\n")
+        self.assert_finds(
+            "words", "README.md:9: 'Whoever'", "README.md:10: 'told'", "strategy/bad.cpp:1: 'Crew'",
+            "strategy/bad.cpp:2: 'meet'; write: barrier", "'so many'", "'likewise'", "tools/run-tests:1: 'goes on'",
+            "'is none'",
+        )
+
     def test_contract(self):
         test = (
             "// semantics 2.5, 12.3: 24/15 = 1.6;\n// 3.6: inside a replica\nstatic_assert(true);\n"

@@ -19,7 +19,7 @@ std::vector<LogicalDevice> devices(int count);
 /// " on CPU:1", as errors say of tensors of devices(n)[1].
 inline std::string on_device(int index) { return " on " + devices(index + 1).back().name(); }
 
-/// Makes this a machine with so many pretended GPUs, which reach each other's memory, until the program's end.
+/// Makes this a machine with that many pretended GPUs, which reach each other's memory, until the program's end.
 PretendGpuPlatform& install_pretended_gpus(int count);
 
 }  // namespace lockstep::test

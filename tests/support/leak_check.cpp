@@ -1,5 +1,5 @@
 // For programs of workers under the address sanitizer, which looks for leaks when a program has ended. MPI unloads
-// libraries before that, whose leaks nobody can tell from others then: this looks after the last test.
+// libraries before that, whose leaks cannot be distinguished from others then: this looks after the last test.
 
 #include <gtest/gtest.h>
 #include <sanitizer/lsan_interface.h>

@@ -1,6 +1,7 @@
 // For programs of workers under the thread sanitizer, which sees nothing of what MPI reads and writes: MPI is not built
-// for it. These functions stand before MPI's own and tell the sanitizer where a message is read from or written to: as
-// the call that starts it, and as the one that finds that it has ended. MPI may do it at any time between the two.
+// for it. These functions stand before MPI's own and announce to the sanitizer where a message is read from or written
+// to: as the call that starts it, and as the one that finds that it has ended. MPI may do it at any time between the
+// two.
 
 #include <cstddef>
 #include <map>

@@ -14,7 +14,7 @@ Watchdog::Watchdog(std::string what, std::chrono::milliseconds limit)
         stopped_.wait_for(lock, stop, limit, [] { return false; });
         if (stop.stop_requested()) return;
         const std::string states = states_of_all_replicas();
-        fmt::print(stderr, "{} has not ended after {} s\n{}", what, std::chrono::duration<double>(limit).count(),
+        fmt::print(stderr, "{} timed out after {} s\n{}", what, std::chrono::duration<double>(limit).count(),
                    states.empty() ? "no replica runs\n" : states);
         std::abort();
       }) {}

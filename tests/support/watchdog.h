@@ -8,7 +8,7 @@
 
 namespace lockstep::test {
 
-/// Ends the program when it lives longer than `limit`: first prints on stderr what has not ended and what every replica
+/// Ends the program when it lives longer than `limit`: first prints on stderr what timed out and what every replica
 /// is doing, which a test runner that kills a program cannot.
 class Watchdog {
  public:

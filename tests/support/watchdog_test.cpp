@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 void hang(const MirroredStrategy& strategy = mirrored(2)) {
   strategy.run([] {
     const ReplicaContext context = get_replica_context();
-    context.meet("the start");
+    context.barrier("the start");
     while (this_replica() == 1) std::this_thread::sleep_for(1ms);
-    context.meet("the end");
+    context.barrier("the end");
   });
 }
 
@@ -39,7 +39,7 @@ TEST_F(WatchdogDeathTest, TellsWhatEveryReplicaIsDoing) {
     hang(strategy);
   };
   EXPECT_EXIT(watched(), testing::KilledBySignal(SIGABRT),
-              "a step that hangs has not ended after 0\\.3 s\n"
+              "a step that hangs timed out after 0\\.3 s\n"
               "replica 0: waiting in the end for [0-9.]+ s; replica 1: running for [0-9.]+ s since the start");
 }
 
@@ -48,7 +48,7 @@ TEST_F(WatchdogDeathTest, TellsThatNoReplicaRuns) {
     const Watchdog watchdog("a sleep", 50ms);
     std::this_thread::sleep_for(10min);
   };
-  EXPECT_EXIT(sleep(), testing::KilledBySignal(SIGABRT), "a sleep has not ended after 0\\.05 s\nno replica runs");
+  EXPECT_EXIT(sleep(), testing::KilledBySignal(SIGABRT), "a sleep timed out after 0\\.05 s\nno replica runs");
 }
 
 // What the next test runs, in a program of its own.
@@ -63,7 +63,7 @@ TEST(Watchdog, IsSetOnEachTestWhereCtestGivesALimit) {
   std::string output;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) output.push_back(static_cast<char>(c));
   EXPECT_NE(pclose(pipe), 0);
-  EXPECT_THAT(output, testing::ContainsRegex("Watchdog\\.DISABLED_Hangs has not ended after 1 s\n"
+  EXPECT_THAT(output, testing::ContainsRegex("Watchdog\\.DISABLED_Hangs timed out after 1 s\n"
                                              "replica 0: waiting in the end for [0-9.]+ s; "
                                              "replica 1: running for [0-9.]+ s since the start"));
 }

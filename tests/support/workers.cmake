@@ -4,7 +4,7 @@ set(LOCKSTEP_MPIRUN_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   # Containers forbid a process to read another one's memory: messages are copied twice.
   OMPI_MCA_btl_vader_single_copy_mechanism=none
-  # Whoever waits leaves the core to whom it waits for: in MPI, and in oneDNN's teams of threads.
+  # A waiting process leaves the core to the one it waits for: in MPI, and in oneDNN's teams of threads.
   OMPI_MCA_mpi_yield_when_idle=1
   OMP_WAIT_POLICY=passive)
 if(LOCKSTEP_SANITIZE STREQUAL "thread")

@@ -28,7 +28,7 @@ target_compile_options(lockstep_build_flags INTERFACE
   # Places in messages are relative to the project, and the folder that it is built in changes no byte.
   $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=;-fmacro-prefix-map=${LOCKSTEP_INCLUDE_DIR}/lockstep/=>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=,-fmacro-prefix-map=${LOCKSTEP_INCLUDE_DIR}/lockstep/=>
-  # On GPUs likewise. Without the macro fmt 9 checks no format strings under nvcc, and refuses them.
+  # The same on GPUs. Without the macro fmt 9 checks no format strings under nvcc, and refuses them.
   $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;-Xcompiler=-Wall,-Wextra;-DFMT_USE_CONSTEXPR=1;--fmad=false>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LOCKSTEP_WERROR}>>:SHELL:-Werror all-warnings>)
 if(LOCKSTEP_SANITIZE)

@@ -25,7 +25,7 @@ Model in_parts(std::int64_t width, const std::vector<std::string>& devices) {
   return {input, with_device(devices.back(), [&] { return Dense({.units = 1})(x); }), {.seed = 1}};
 }
 
-/// To tell the sign of the first of random numbers.
+/// To predict the sign of the first of random numbers.
 double train(Model model, std::int64_t width, int steps) {
   std::mt19937 generator(0);
   const Tensor x = Tensor::empty({64, width});

@@ -189,7 +189,7 @@ class Contents {
     require<InputError>(found == own, "{}: is of a run with {} {}, this one has {}", file_.path(), found, what, own);
   }
 
-  /// With others a run would not go on to the same bits.
+  /// With others a run would not reach the same bits.
   void check_policies(const Json& json, const Model& model) const {
     const auto policies = json.at("dtype_policies").get<std::vector<std::string>>();
     const std::vector<Layer>& layers = model.network().layers();

@@ -12,10 +12,10 @@ namespace lockstep {
 struct CSVLoggerOptions {
   /// Between columns.
   char separator = ',';
-  bool append = false;  ///< to what the file holds, if there is one; else it is written anew, unless the run resumes
+  bool append = false;  ///< to an existing file; else the file is replaced, unless the run resumes
 };
 
-/// Writes what each epoch ended with to a file, a line for each as it ends: "epoch", from 0, and the values by name, in
+/// Writes a line to a file at each epoch's end: "epoch", from 0, and the values by name, in
 /// the order of the names. The columns are the first epoch's values, or those that the file has already; NA stands for
 /// one that a later epoch lacks. A run that resumes from a backup keeps the lines of the epochs before.
 class CSVLogger final : public Callback {

@@ -13,24 +13,24 @@ namespace lockstep {
 struct EarlyStoppingOptions {
   /// Name of the value in the logs.
   std::string monitor = "val_loss";
-  double min_delta = 0;  ///< the least change that counts
+  double min_delta = 0;  ///< smallest change that counts
   int patience = 0;      ///< epochs without improvement after which training stops
   /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
-  std::optional<double> baseline{};   ///< the patience lasts until this one is reached, too
-  bool restore_best_weights = false;  ///< at the end of training those of the best epoch, whatever the baseline
-  int start_from_epoch = 0;           ///< epochs before are not looked at
+  std::optional<double> baseline{};   ///< only values better than this reset the patience
+  bool restore_best_weights = false;  ///< at the end of training, also where the baseline was not reached
+  int start_from_epoch = 0;           ///< earlier epochs are ignored
 };
 
 /// Stops training when the monitored value has stopped improving.
 class EarlyStopping final : public Callback {
  public:
-  /// Options are taken as they are.
+  /// Keeps the options.
   explicit EarlyStopping(const EarlyStoppingOptions& options = {});
   /// Of all defaults: EarlyStopping({}).
   explicit EarlyStopping(Defaults) : EarlyStopping() {}
 
-  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not tell it.
+  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not say it.
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;

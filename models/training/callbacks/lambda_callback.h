@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// What a LambdaCallback calls; those not given are passed over. Keras' on_train_batch_end is on_step_end.
+/// The functions that a LambdaCallback calls; empty ones are skipped. Keras' on_train_batch_end is on_step_end.
 struct LambdaCallbackOptions {
   ///@{
   /// As the functions of these names in Callback.

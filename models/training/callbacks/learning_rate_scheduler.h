@@ -12,7 +12,7 @@ using EpochSchedule = std::function<double(int epoch, double current)>;
 /// Sets the optimizer's learning rate at the start of each epoch.
 class LearningRateScheduler final : public Callback {
  public:
-  /// `schedule` is asked at the start of each epoch. Throws InvalidArgument for none.
+  /// `schedule` is called at the start of each epoch. Throws InvalidArgument for an empty one.
   explicit LearningRateScheduler(EpochSchedule schedule);
   /// Throws as Optimizer::set_learning_rate.
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;

@@ -12,12 +12,12 @@ namespace lockstep {
 struct ModelCheckpointOptions {
   /// Name of the value in the logs.
   std::string monitor = "val_loss";
-  /// Only when the monitored value has improved. Where the value is missing, a file is written until there is a best
-  /// one.
+  /// Saves only when the monitored value has improved. Where the value is missing, a file is written until there is a
+  /// best one.
   bool save_best_only = false;
   /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
-  std::optional<std::int64_t> save_freq{};  ///< steps after which to save, each time; if not said, after each epoch
+  std::optional<std::int64_t> save_freq{};          ///< saves after every N steps; by default after each epoch
   std::optional<double> initial_value_threshold{};  ///< what the first value has to improve on
 };
 
@@ -29,7 +29,7 @@ class ModelCheckpoint final : public Callback {
   /// Throws InvalidArgument for another extension, or a save_freq below 1.
   explicit ModelCheckpoint(std::string filepath, const ModelCheckpointOptions& options = {});
 
-  /// Throws InvalidArgument when the mode is needed, automatic, and the model's metrics do not tell it.
+  /// Throws InvalidArgument when the mode is needed, automatic, and the model's metrics do not say it.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   /// These throw InvalidArgument for a path that names a value which is not there, InputError for one that cannot be

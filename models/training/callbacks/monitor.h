@@ -10,15 +10,15 @@ namespace lockstep {
 /// Whether less or more of a monitored value is better; automatic: as the model's loss or metric of that name says.
 enum class MonitorMode { automatic, min, max };
 
-/// The value that a callback goes by, and what it takes to be better.
+/// The value that a callback monitors, and how values compare.
 class Monitor {
  public:
-  /// `min_delta`: a change of less is none.
+  /// `min_delta`: a smaller change does not count.
   Monitor(std::string name, MonitorMode mode, double min_delta = 0);
 
-  /// Settles an automatic mode. Throws InvalidArgument when the model's metrics do not tell.
+  /// Settles an automatic mode. Throws InvalidArgument when the model's metrics do not say it.
   void resolve(const Model& model);
-  /// The monitored one of the logs; nothing, and a warning that names those there are, when it is not there.
+  /// The monitored value of the logs; when it is missing, nothing, and a warning that lists the values.
   std::optional<double> value_in(const Logs& logs) const;
   /// Whether `value` is better than `reference`, or there is none.
   bool is_improvement(double value, std::optional<double> reference) const;

@@ -17,8 +17,8 @@ struct ReduceLROnPlateauOptions {
   int patience = 10;  ///< epochs without improvement after which the rate is reduced
   /// Which way it gets better.
   MonitorMode mode = MonitorMode::automatic;
-  double min_delta = 1e-4;  ///< the least change that counts
-  int cooldown = 0;         ///< epochs after a reduction in which none is counted
+  double min_delta = 1e-4;  ///< smallest change that counts
+  int cooldown = 0;         ///< epochs after a reduction that are not counted
   /// The rate is not reduced below it.
   double min_lr = 0;
 };
@@ -31,7 +31,7 @@ class ReduceLROnPlateau final : public Callback {
   /// Of all defaults: ReduceLROnPlateau({}).
   explicit ReduceLROnPlateau(Defaults) : ReduceLROnPlateau() {}
 
-  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not tell it.
+  /// Throws InvalidArgument when the mode is automatic and the model's metrics do not say it.
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;

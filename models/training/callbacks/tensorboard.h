@@ -20,8 +20,8 @@ struct TensorBoardOptions {
 };
 
 /// Writes what `tensorboard --logdir` shows: curves epoch_loss, epoch_accuracy, ... by epoch, those of the validation
-/// under the same names, batch_loss, ... by step; the graph of the layers; histograms of the weights. A run that goes
-/// on from a backup continues its curves.
+/// under the same names, batch_loss, ... by step; the graph of the layers; histograms of the weights. A run that
+/// resumes from a backup continues its curves.
 class TensorBoard final : public Callback {
  public:
   /// Throws InvalidArgument for negative numbers.

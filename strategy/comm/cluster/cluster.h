@@ -35,16 +35,16 @@ struct ClusterOptions {
   void check() const;
 };
 
-/// What a meeting of workers is part of. Each has an order of its own: those of one do not wait for those of another.
+/// Independent sequences of collectives between workers: those of one channel do not wait for those of another.
 enum class Channel {
   steps,      ///< what the program does, one after the other
-  gradients,  ///< what goes on beside backward
+  gradients,  ///< what runs beside backward
 };
 
 /// The processes, called workers, that train together, each with a number. All of them call the same functions in the
-/// same order, for each channel one at a time; `place` names a meeting in errors and has to be the same on all of them.
+/// same order, for each channel one at a time; `place` names a collective in errors, the same on all of them.
 /// Nobody hangs: a wait ends with WorkerFailed when a worker fails or dies, and with Timeout, which names the late
-/// ones, after the longest wait. After either the cluster is of no more use, and each further call throws the same.
+/// ones, after the longest wait. After either the cluster is unusable, and each further call throws the same.
 class Cluster {
  public:
   virtual ~Cluster() = default;
@@ -69,8 +69,8 @@ class Cluster {
   /// workers expect of each other. What is here for this worker itself is left alone.
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
-  /// Tells all workers that this one fails, and why: their waits, now or later, end with WorkerFailed. Waits a moment
-  /// for the news to leave. The cluster is of no more use.
+  /// Notifies all workers that this one fails, and why: their waits, now or later, end with WorkerFailed. Waits a
+  /// moment for the news to leave. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
 
   /// What has ended the cluster's use; empty while it is of use.

@@ -56,7 +56,7 @@ std::optional<ClusterSpec> tf_config() {
   if (text == nullptr || *text == '\0') return std::nullopt;
   try {
     if (!Json::parse(text).contains("cluster")) return std::nullopt;  // a description of a single process
-  } catch (const Json::exception&) {                                  // told by the next line
+  } catch (const Json::exception&) {                                  // reported by the next line
   }
   return parse_tf_config(text);
 }

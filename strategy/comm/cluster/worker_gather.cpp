@@ -12,14 +12,14 @@ void WorkerGather::run(int replica, int axis, std::vector<Gathered>& values) {
     cluster_.agree(gather_place, "the number of tensors is", fmt::format("{}", values.size()));
     for (const Gathered& part : values) of_all_.push_back(all_gather_over(cluster_, gather_place, part.value, axis));
   }
-  group_.meet(replica, "the parts of all workers");
+  group_.barrier(replica, "the parts of all workers");
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Gathered& whole = of_all_[i];
     values[i].offset += whole.offset;
     values[i].value = Tensor::empty(whole.value.shape(), whole.value.dtype());
     assign(whole.value, values[i].value);
   }
-  group_.meet(replica, "the end of all_gather over the workers");
+  group_.barrier(replica, "the end of all_gather over the workers");
 }
 
 }  // namespace lockstep

@@ -17,7 +17,7 @@ void WorkersCommunicator::combine(int replica, ReduceOp op, std::span<const Pack
       sums_.push_back(Tensor::empty(pack.in.front().shape(), dtype == DType::bf16 ? DType::f32 : dtype));
     }
   }
-  group().meet(replica, "the start of the workers' sums");
+  group().barrier(replica, "the start of the workers' sums");
   for (std::size_t pack = 0; pack < packs.size(); ++pack) {
     std::vector<Tensor> in;
     const FlatRange share = shard_of({0, sums_[pack].elements()}, replica, group().size());
@@ -31,10 +31,10 @@ void WorkersCommunicator::combine(int replica, ReduceOp op, std::span<const Pack
     }
     reduce_range(op == ReduceOp::mean ? ReduceOp::sum : op, in, std::span(&sums_[pack], 1), share);
   }
-  group().meet(replica, "the sums of a worker");
+  group().barrier(replica, "the sums of a worker");
   if (replica == 0)
     for (Tensor& sum : sums_) sum = all_reduce_over(cluster_, reduce_place, op, sum, replicas_in_sync());
-  group().meet(replica, "the sums of all workers");
+  group().barrier(replica, "the sums of all workers");
   for (std::size_t pack = 0; pack < packs.size(); ++pack)
     launch(kernels::Convert{sums_[pack], packs[pack].out[static_cast<std::size_t>(replica)]});
 }

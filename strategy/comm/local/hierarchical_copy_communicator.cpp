@@ -21,14 +21,14 @@ HalfOfReplicas half_of(int replica, int replicas) {
 
 void HierarchicalCopyCommunicator::combine(int replica, ReduceOp op, std::span<const PackViews> packs) {
   post_wide(replica, packs);
-  group().meet(replica, "the start of hierarchical copy");
+  group().barrier(replica, "the start of hierarchical copy");
   const std::vector<PackViews> wide = wide_packs();
   add_within_group(replica, op, wide);
-  group().meet(replica, "the sums of hierarchical copy's groups");
+  group().barrier(replica, "the sums of hierarchical copy's groups");
   wide_[replica] = {};  // by now all have their views of it
   combine_across(replica, op, wide);
   if (std::none_of(packs.begin(), packs.end(), [](const PackViews& pack) { return is_bf16(pack.in.front()); })) return;
-  group().meet(replica, "the end of hierarchical copy");
+  group().barrier(replica, "the end of hierarchical copy");
   for (std::size_t pack = 0; pack < packs.size(); ++pack)
     if (is_bf16(packs[pack].out[replica])) launch(kernels::Convert{wide[pack].out[replica], packs[pack].out[replica]});
 }

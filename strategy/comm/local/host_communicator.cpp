@@ -59,10 +59,10 @@ std::vector<Tensor> HostCommunicator::all_reduce(int replica, ReduceOp op, std::
     own.packed.push_back(pack_up(own.values, pack));
     own.reduced.push_back(Tensor::empty(own.packed.back().shape(), own.packed.back().dtype()));
   }
-  group_.meet(replica, reduce_place);
+  group_.barrier(replica, reduce_place);
   agree(replica, reduce_end, [&] { check_reduction(); });
   combine(replica, op, packs());
-  group_.meet(replica, reduce_end);
+  group_.barrier(replica, reduce_end);
 
   const Post done = std::exchange(own, Post{});
   std::vector<Tensor> results(values.size());
@@ -75,7 +75,7 @@ std::vector<Tensor> HostCommunicator::all_reduce(int replica, ReduceOp op, std::
 std::vector<Gathered> HostCommunicator::all_gather(int replica, std::span<const Tensor> values, int axis) try {
   const PhaseTimer timer(Phase::reduce);
   posts_[replica] = {.axis = axis, .values = reachable_here(values)};
-  group_.meet(replica, gather_place);
+  group_.barrier(replica, gather_place);
   agree(replica, gather_end, [&] { check_gathering(); });
 
   std::vector<Gathered> results(values.size());
@@ -98,7 +98,7 @@ std::vector<Gathered> HostCommunicator::all_gather(int replica, std::span<const 
     }
     results[i].value = whole;
   }
-  group_.meet(replica, gather_end);
+  group_.barrier(replica, gather_end);
   posts_[replica] = {};
   return results;
 } catch (Error& error) {
@@ -109,7 +109,7 @@ void HostCommunicator::agree(int replica, const char* end, const std::function<v
   try {
     check();
   } catch (const Error&) {
-    group_.meet(replica, end);
+    group_.barrier(replica, end);
     posts_[replica] = {};
     throw;
   }

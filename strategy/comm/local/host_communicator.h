@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Base of communicators whose replicas share one address space: each replica posts its arguments, all meet, each
+/// Base of communicators whose replicas share one address space: each replica posts its arguments, a barrier, each
 /// compares all of them, then all of them combine what was posted.
 class HostCommunicator : public Communicator {
  public:
@@ -31,10 +31,10 @@ class HostCommunicator : public Communicator {
   /// Whether kernels of a replica may read the memory of the others.
   virtual bool shares_memory() const { return true; }
   /// Called by every replica after the posts have been found to fit: out[r] = op over all in, for every r and pack. All
-  /// meet again after it.
+  /// reach a barrier after it.
   virtual void combine(int replica, ReduceOp op, std::span<const PackViews> packs) = 0;
 
-  /// Where the replicas meet.
+  /// The barrier of the replicas.
   ReplicaGroup& group() const { return group_; }
 
  private:
@@ -45,7 +45,7 @@ class HostCommunicator : public Communicator {
     std::vector<Tensor> packed{};   ///< the values by pack
     std::vector<Tensor> reduced{};  ///< the results by pack
   };
-  /// Runs `check` of the posts. When it throws, all replicas meet before anyone goes on and posts anew.
+  /// Runs `check` of the posts. When it throws, all replicas reach a barrier before any posts again.
   void agree(int replica, const char* end, const std::function<void()>& check);
   void check_numbers(const char* what) const;
   void check_reduction() const;

@@ -23,7 +23,7 @@ void ReductionToOneDeviceCommunicator::combine(int replica, ReduceOp op, std::sp
       reduce_range(op, here, std::span(pack.out).first(1), {0, pack.in.front().elements()});
     }
   }
-  group().meet(replica, "the result of reduction to one device");
+  group().barrier(replica, "the result of reduction to one device");
   if (replica == 0) return;
   for (const PackViews& pack : packs) copy(pack.out.front(), pack.out[replica]);
 }

@@ -43,7 +43,7 @@ class GpuCollectives {
   GpuCollectives& operator=(const GpuCollectives&) = delete;
 
   /// On the replica's thread: its parts of a collective, which the work in its GPU's compute stream so far computes.
-  /// Throws DeviceError after a failed step that left NCCL in a call that has not ended.
+  /// Throws DeviceError after a failed step that left NCCL in an unfinished call.
   void set_parts(GpuCollective& collective, int replica, std::span<const GpuPart> parts);
   /// On one replica's thread: submits a collective, which stays as it is until all replicas have joined. `what` names
   /// it in errors. Does not wait.

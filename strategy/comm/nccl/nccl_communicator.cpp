@@ -102,9 +102,9 @@ void NcclCommunicator::combine(int replica, ReduceOp op, std::span<const PackVie
   }
   if (cluster_) agree(replica, op, packs);
   collectives_->set_parts(collective_, replica, parts);
-  group().meet_on_host(replica, reduce_place);
+  group().barrier_on_host(replica, reduce_place);
   if (replica == 0) collectives_->submit(reduce_place, collective_);
-  group().meet_on_host(replica, "the submission of all_reduce");
+  group().barrier_on_host(replica, "the submission of all_reduce");
   collectives_->join(replica);
   for (std::size_t i = 0; i < packs.size(); ++i) finish(op, transfers[i], replicas_in_sync(), packs[i].out[own]);
 }
@@ -117,7 +117,7 @@ void NcclCommunicator::agree(int replica, ReduceOp op, std::span<const PackViews
     cluster_->agree(reduce_place, "the value to combine is",
                     fmt::format("{} after {} collectives", fmt::join(texts, ", "), collectives_->submitted()));
   }
-  group().meet_on_host(replica, reduce_place);
+  group().barrier_on_host(replica, reduce_place);
 }
 
 std::shared_ptr<GpuCollectives> connect_gpus(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout,

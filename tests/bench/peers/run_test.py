@@ -228,7 +228,7 @@ class Run(Case):
         self.assertEqual((done.returncode, done.stderr), (2, f"run: --device cuda: {why}\n"))
         self.assertFalse((self.folder / "calls").exists())
 
-    def test_bad_options_are_told_before_anything_runs(self):
+    def test_bad_options_are_reported_before_anything_runs(self):
         for options, says in (
             (["--models", "mlp:7"], "multiple of --replicas 2"),
             (["--models", "alexnet:8"], "alexnet:8: a model (minigooglenet, mlp"),
@@ -273,7 +273,7 @@ class RunFirstStep(Case):
         self.fails(self.run_with(said, "--data", self.folder, "--rounds", "1"), "out of wits",
                    "run_first_step: failed with 3", "keras_fit.py")
 
-    def test_bad_options_are_told_before_anything_runs(self):
+    def test_bad_options_are_reported_before_anything_runs(self):
         self.fails(self.run_with({}, "--data", self.folder), "no train-images-idx3-ubyte.gz in")
         (self.folder / "train-images-idx3-ubyte.gz").touch()
         for options, says in (

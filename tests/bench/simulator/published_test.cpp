@@ -112,7 +112,7 @@ TEST(PublishedEfficiency, IsInTheReadmeWithItsDeviation) {
   for (const Published& row : table) EXPECT_THAT(text.str(), testing::HasSubstr(line(row)));
 }
 
-// Where a network is crossed, the model tells most of what is lost: without it, one would predict 100%.
+// Where a network is crossed, the model explains most of what is lost: without it, one would predict 100%.
 TEST(PublishedEfficiency, IsMostlyExplainedBetweenNodes) {
   double lost = 0;
   double explained = 0;
@@ -125,7 +125,7 @@ TEST(PublishedEfficiency, IsMostlyExplainedBetweenNodes) {
   EXPECT_LT(explained, lost);
 }
 
-// The order of the published rows is that of the predictions: what scales worse is told from what scales better.
+// The order of the published rows is that of the predictions: what scales worse is ranked below what scales better.
 TEST(PublishedEfficiency, OrdersHorovodsModels) {
   const Machine machine = read_machine(file("machines", "p100-pcie-25gbit"));
   const auto efficiency = [&](const char* step, int devices) {

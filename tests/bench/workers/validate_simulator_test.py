@@ -15,7 +15,7 @@ WORKERS = pathlib.Path(os.environ["WORKERS"])
 sys.path.insert(0, str(WORKERS))
 from hosts import allowed  # noqa: E402
 
-SKIPPED = 77  # as CMakeLists.txt tells ctest
+SKIPPED = 77  # as CMakeLists.txt declares to ctest
 # Measured three times on two cores that some dozen other programs wanted. Steps took 1.3 % less to 5.2 % longer than
 # predicted, the hidden share was at most 6.1 points off, and exchanges took 0.5 to 1.9 % less. Of exchanges over links
 # with a latency the shortest took up to 11 % longer: the relays that make the latency are programs, which get their core

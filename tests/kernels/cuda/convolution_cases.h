@@ -10,7 +10,7 @@
 #include <lockstep/kernels/cuda/convolution.h>
 #include <lockstep/kernels/window/window2d.h>
 
-// Convolutions to plan and to compute, and what cuDNN is told of them.
+// Convolutions to plan and to compute, and their cuDNN descriptors.
 
 namespace lockstep::test {
 

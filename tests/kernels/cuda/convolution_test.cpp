@@ -79,7 +79,7 @@ std::size_t offset(const Layout& layout, std::int64_t a, std::int64_t b, std::in
 }
 
 /// Calls visit(offset in x, offset in the kernel, offset in y) for every product of the convolution, as cuDNN defines
-/// it in terms of what it is told: sizes, strides, padding, dilation.
+/// it in terms of its descriptor: sizes, strides, padding, dilation.
 template <class Visit>
 void for_each_product(const Convolution& c, const Visit& visit) {
   const auto [x, kernel, y] = std::tuple(c.x(), c.kernel(), c.y());

@@ -1,4 +1,5 @@
-// What cuDNN is told of recurrent layers, carried out by the formulas of its documentation, against the CPU's ops.
+// The descriptors of recurrent layers for cuDNN, carried out by the formulas of its documentation, against the CPU's
+// ops.
 
 #include <cmath>
 

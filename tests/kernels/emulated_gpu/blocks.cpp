@@ -9,13 +9,13 @@
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define LOCKSTEP_TELL_SANITIZER
+#define LOCKSTEP_ANNOUNCE_STACKS
 #endif
 #endif
-#if defined(LOCKSTEP_TELL_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+#if defined(LOCKSTEP_ANNOUNCE_STACKS) || defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #else
-// What it has to be told of stacks that are not the thread's.
+// The announcements that it needs of stacks that are not the thread's.
 static void __sanitizer_start_switch_fiber(void**, const void*, std::size_t) {}
 static void __sanitizer_finish_switch_fiber(void*, const void**, std::size_t*) {}
 #endif

@@ -23,7 +23,7 @@ class Block {
   Block(int threads, unsigned& running);
 
   /// Runs body() as each of its threads. Throws what body throws, and LogicError for a barrier that threads wait at and
-  /// others never come to.
+  /// others never reach.
   void run(const std::function<void()>& body);
 
   /// The one that runs. For its threads.
@@ -47,7 +47,7 @@ class Block {
   void prepare(Thread& thread);
   void resume(std::size_t thread);
   void wait(State at);
-  /// Lets those go on who have all come.
+  /// Releases those that have all arrived.
   void release();
   bool all_are(State state, std::size_t first, std::size_t end) const;
 

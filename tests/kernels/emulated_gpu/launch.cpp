@@ -24,7 +24,8 @@ Gpu& current_gpu() {
 namespace cuda {
 namespace {
 
-/// No GPU takes a grid this small for large work: kernels have to go on with what it leaves, and rarely do elsewhere.
+/// No GPU takes a grid this small for large work: kernels have to continue with what it leaves, and rarely do
+/// elsewhere.
 constexpr unsigned most_blocks = 5;
 
 }  // namespace

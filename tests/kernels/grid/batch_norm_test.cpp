@@ -25,7 +25,7 @@ struct Case {
   Tensor variance = Tensor::empty({channels});
 };
 
-// One channel; channels in packs of four f32 and eight bf16 and not; a row axis that is cut; slices likewise.
+// One channel; channels in packs of four f32 and eight bf16 and not; a row axis that is cut; the same for slices.
 std::vector<Case> cases(DType dtype) {
   std::vector<Case> result;
   for (const Shape& shape : {Shape{1, 1}, Shape{7, 1}, Shape{9000, 1}, Shape{2, 3, 4, 5}, Shape{5, 8},

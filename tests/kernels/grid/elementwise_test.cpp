@@ -165,7 +165,7 @@ TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
   EXPECT_EQ(rounded[0], std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(rounded[2]));
   EXPECT_EQ(rounded[3], 1.0F);       // halfway: to the even one
-  EXPECT_EQ(rounded[4], 1.015625F);  // likewise
+  EXPECT_EQ(rounded[4], 1.015625F);  // the same
 }
 
 TEST(GridElementwise, AccumulatesTypesThatCanBeSummed) {

@@ -29,7 +29,7 @@ std::string record(const std::string& labels, int first) {
   return bytes;
 }
 
-/// A file that goes on with zeros to its full size, which cost nothing on disk.
+/// A file that continues with zeros to its full size, which cost nothing on disk.
 void write_padded(const std::string& path, const std::string& bytes, std::uintmax_t size) {
   test::write_text(path, bytes);
   std::filesystem::resize_file(path, size);

@@ -35,40 +35,40 @@ class Probe final : public LayerImpl {
   std::vector<const void*>& seen_;
 };
 
-/// A pooling of one element that notes where it is told to write.
+/// A pooling of one element that notes where it is asked to write.
 class Writer final : public LayerImpl {
  public:
-  Writer(std::string name, std::vector<const void*>& told)
-      : LayerImpl(std::move(name), {.can_write_to = true}), told_(told) {}
+  Writer(std::string name, std::vector<const void*>& destinations)
+      : LayerImpl(std::move(name), {.can_write_to = true}), destinations_(destinations) {}
   std::string_view class_name() const override { return "Writer"; }
   Shape output_shape(std::span<const Shape> inputs) const override { return inputs[0]; }
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
-    told_.push_back(call.out.defined() ? call.out.raw_data() : nullptr);
+    destinations_.push_back(call.out.defined() ? call.out.raw_data() : nullptr);
     return max_pool2d(inputs[0], {.window = {1, 1}, .strides = Size2d{1, 1}, .out = call.out});
   }
 
  private:
-  std::vector<const void*>& told_;
+  std::vector<const void*>& destinations_;
 };
 
 TEST(NetworkPlan, AConcatenationOfResultsWrittenInPlaceCopiesNothing) {
-  std::vector<const void*> told;
+  std::vector<const void*> destinations;
   std::vector<const void*> seen;
   const Symbol x = Input({4, 4, 3});
-  const Symbol left = Layer(std::make_shared<Writer>("left", told))(x);
-  const Symbol right = Layer(std::make_shared<Writer>("right", told))(x);
+  const Symbol left = Layer(std::make_shared<Writer>("left", destinations))(x);
+  const Symbol right = Layer(std::make_shared<Writer>("right", destinations))(x);
   const Network network(x, Layer(std::make_shared<Probe>(seen))(Concatenate()({left, right})), 0);
   const Tensor batch = random_tensor({2, 4, 4, 3}, 1);
 
   for (const Mode mode : {Mode::inference, Mode::train}) {
-    told.clear();
+    destinations.clear();
     seen.clear();
     const Tensor y = network(batch, mode);
     expect_same_bits(y.slice_view(-1, 0, 3), batch);
     expect_same_bits(y.slice_view(-1, 3, 6), batch);
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(seen, std::vector{told[0]});
-    EXPECT_EQ(told[1], static_cast<const float*>(told[0]) + 3);
+    ASSERT_EQ(destinations.size(), 2U);
+    EXPECT_EQ(seen, std::vector{destinations[0]});
+    EXPECT_EQ(destinations[1], static_cast<const float*>(destinations[0]) + 3);
   }
 }
 

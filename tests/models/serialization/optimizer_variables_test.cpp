@@ -64,7 +64,7 @@ class OptimizerFiles : public testing::TestWithParam<std::tuple<const char*, int
   const std::string file_ = folder_ / (std::string("model") + std::get<0>(GetParam()));
 };
 
-// semantics 11.1: state that many replicas share is saved as one, and goes on from there.
+// semantics 11.1: state that many replicas share is saved as one, and resumes from there.
 TEST_P(OptimizerFiles, GoOnToTheSameBits) {
   const MirroredStrategy strategy = test::mirrored(2);
   Model straight = strategy.scope([] { return branches(); });

@@ -158,7 +158,7 @@ TEST(SymbolicModel, CallsALayerInTheModeThatTheCallWasGiven) {
   EXPECT_EQ(layers[2]["inbound_nodes"][0]["kwargs"], Json::object());
 }
 
-// As Keras 3: a model in the model says only what its layers were told when it was set.
+// As Keras 3: a model in the model says only what its layers got when it was set.
 TEST(SymbolicModel, TrainsNoLayerOfAnOutermostModelThatDoesNotTrain) {
   const auto trainable_weights = [](bool outer_trains, bool inner_trains) {
     Json inner = template_config();
@@ -307,7 +307,7 @@ TEST(SymbolicModel, RefusesValuesOfOtherTypes) {
     model[Json::json_pointer(path)] = std::move(value);
     return model_from_config(model);
   };
-  const char* const complaint = "the model's configuration is none that Keras writes";
+  const char* const complaint = "the model's configuration is not one that Keras writes";
   EXPECT_ERROR(InputError, complaint, broken("/config/layers/0/config", 7));
   EXPECT_ERROR(InputError, complaint, broken("/config/layers", "none"));
   EXPECT_ERROR(InputError, "input 'x' has no shape",

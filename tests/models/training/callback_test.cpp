@@ -11,7 +11,7 @@ namespace {
 using test::SmallProblem;
 using testing::ElementsAre;
 
-/// Writes down what it is told; `act`, if given, is called at every step's end.
+/// Writes down its calls; `act`, if given, is called at every step's end.
 struct Diary : Callback {
   explicit Diary(std::function<void(Model&, const StepReport&)> act = {}) : act_at_step(std::move(act)) {}
 

@@ -26,7 +26,7 @@ class KerasCallbacks : public testing::Test {
   const Dataset data_ = SmallProblem(8).dataset().batch(4);
   const test::TemporaryFolder folder_;
 
-  /// Tells the callback of epochs that end with these values until it stops; gives their number.
+  /// Calls the callback for epochs that end with these values until it stops; gives their number.
   int epochs_until_stop(EarlyStopping& callback, const std::vector<double>& values, const std::string& name) {
     callback.on_train_begin(model_);
     for (std::size_t epoch = 0; epoch < values.size(); ++epoch) {
@@ -81,7 +81,7 @@ TEST_F(KerasCallbacks, EarlyStoppingRestoresTheBestEpochsWeights) {
         weights.push_back(test::weights_of(model));
         stop->on_epoch_end(model, epoch, {{"score", epoch == 1 ? 2 : 1}});
       }});
-  // The score is told from within `keep`, so that fit's own logs, which lack it, change nothing.
+  // The score is given from within `keep`, so that fit's own logs, which lack it, change nothing.
   const History history = model_.fit(data_, {.epochs = 9, .callbacks = {keep, stop}});
   EXPECT_EQ(history.epoch.size(), 3U);
   EXPECT_EQ(test::weights_of(model_), weights[1]);
@@ -96,9 +96,9 @@ TEST_F(KerasCallbacks, MonitorsWhatTheModelTellsTheDirectionOf) {
       InvalidArgument,
       "monitors 'val_acuracy', which this model does not have: there are loss, accuracy, val_loss, val_accuracy",
       misspelt.on_train_begin(model_));
-  EarlyStopping told({.monitor = "learning_rate", .mode = MonitorMode::min});
-  EXPECT_NO_THROW(told.on_train_begin(model_));
-  EXPECT_NO_THROW(told.on_epoch_end(model_, 0, {{"loss", 1}}));  // only warns
+  EarlyStopping with_mode({.monitor = "learning_rate", .mode = MonitorMode::min});
+  EXPECT_NO_THROW(with_mode.on_train_begin(model_));
+  EXPECT_NO_THROW(with_mode.on_epoch_end(model_, 0, {{"loss", 1}}));  // only warns
 }
 
 TEST_F(KerasCallbacks, ReduceLROnPlateauReducesAfterItsPatience) {
@@ -252,15 +252,15 @@ TEST_F(KerasCallbacks, TerminateOnNaNStopsAfterTheStep) {
 }
 
 TEST_F(KerasCallbacks, LambdaCallbackCallsWhatItIsGiven) {
-  std::string told;
+  std::string calls;
   const auto callback = std::make_shared<LambdaCallback>(LambdaCallbackOptions{
-      .on_train_begin = [&](Model&) { told += "begin "; },
-      .on_epoch_begin = [&](Model&, const EpochPlan& plan) { told += fmt::format("epoch {} ", plan.epoch); },
-      .on_step_end = [&](Model&, const StepReport& report) { told += fmt::format("step {} ", report.step); },
-      .on_epoch_end = [&](Model&, int epoch, const Logs&) { told += fmt::format("end {} ", epoch); },
-      .on_train_end = [&](Model&) { told += "over"; }});
+      .on_train_begin = [&](Model&) { calls += "begin "; },
+      .on_epoch_begin = [&](Model&, const EpochPlan& plan) { calls += fmt::format("epoch {} ", plan.epoch); },
+      .on_step_end = [&](Model&, const StepReport& report) { calls += fmt::format("step {} ", report.step); },
+      .on_epoch_end = [&](Model&, int epoch, const Logs&) { calls += fmt::format("end {} ", epoch); },
+      .on_train_end = [&](Model&) { calls += "over"; }});
   model_.fit(data_, {.callbacks = {callback, std::make_shared<LambdaCallback>(LambdaCallbackOptions{})}});
-  EXPECT_EQ(told, "begin epoch 0 step 0 step 1 end 0 over");
+  EXPECT_EQ(calls, "begin epoch 0 step 0 step 1 end 0 over");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ bool on_gpus() {
 
 /// What fit wrote for people.
 template <class Fit>
-std::string told_by(const Fit& fit) {
+std::string output_of(const Fit& fit) {
   testing::internal::CaptureStderr();
   fit();
   return testing::internal::GetCapturedStderr();
@@ -139,7 +139,7 @@ TEST_P(CudaGraphsOn, TrainToTheSameBits) {
   EXPECT_GE(launches() - before, static_cast<std::size_t>(replicas_) * (6 * 3 - 3 + 6 - 3));
 }
 
-/// Pretended GPUs do what goes on beside their computing at once instead of as late as they can, or the other way.
+/// Pretended GPUs do what runs beside their computing at once instead of as late as they can, or the other way.
 void hurry(bool on) {
   if (auto* const pretended = dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform())) pretended->hurry(on);
 }
@@ -263,7 +263,7 @@ TEST_P(CudaGraphsOn, MayTakeTurnsWithOtherTrainings) {
   EXPECT_EQ(outcomes(true), outcomes(false));
 }
 
-// Dropout goes on drawing where it would have got to without.
+// Dropout continues its random numbers where it would be without.
 TEST_P(CudaGraphsOn, MayBeLeftForStepsAsEver) {
   const Dataset data = images(64).batch(16);
   const auto outcome = [&](bool cuda_graphs) {
@@ -291,7 +291,7 @@ TEST_P(CudaGraphsOn, AskForNoMemoryOnceTheyAreThere) {
   EXPECT_EQ(counter->end, counter->warm);
 }
 
-// A label that is none, in the last step: by then steps are launched.
+// A label that is no class, in the last step: by then steps are launched.
 TEST_P(CudaGraphsOn, AStepThatFailsEndsFitWithItsOwnError) {
   const SmallProblem problem(128);
   const Tensor labels = problem.y;
@@ -338,18 +338,18 @@ Model model_with(const Strategy& strategy) {
   return model;
 }
 
-/// Trains with graphs wanted and without, which has to come to the same, and returns the only line that it told.
+/// Trains with graphs wanted and without, with equal results, and returns the only line that it printed.
 template <class Impl>
 std::string refusal(const Strategy& strategy) {
   const Dataset data = SmallProblem(96).dataset().batch(16);
   const std::size_t before = launches();
   Outcome outcome;
-  const std::string told =
-      told_by([&] { outcome = train(model_with<Impl>(strategy), data, {.epochs = 2, .cuda_graphs = true}); });
-  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
+  const std::string printed =
+      output_of([&] { outcome = train(model_with<Impl>(strategy), data, {.epochs = 2, .cuda_graphs = true}); });
+  EXPECT_EQ(std::ranges::count(printed, '\n'), 1) << printed;
   EXPECT_EQ(launches(), before);
   EXPECT_EQ(outcome, train(model_with<Impl>(strategy), data, {.epochs = 2}));
-  return told;
+  return printed;
 }
 
 TEST_P(CudaGraphsOn, AreLeftAloneWhereALayerDoesNotSayThatItCanBeCaptured) {
@@ -362,26 +362,26 @@ TEST_P(CudaGraphsOn, AreGivenUpOnceWhenAStepReadsAValue) {
               HasSubstr("CUDA graphs are not used: layer 'twice': a value read by the host cannot be captured"));
 }
 
-/// The only line that a training tells in which graphs are wanted.
-std::string told_of(const Model& model, const Dataset& data) {
+/// The only line that a training with graphs prints.
+std::string warning_of(const Model& model, const Dataset& data) {
   compile(model);
-  return told_by([&] { Model(model).fit(data, {.cuda_graphs = true}); });
+  return output_of([&] { Model(model).fit(data, {.cuda_graphs = true}); });
 }
 
-// What meets other replicas within a layer, and gradients that are rows.
+// Collectives within a layer, and gradients that are rows.
 TEST_P(CudaGraphsOn, AreLeftAloneWithStatisticsOfAllReplicasAndEmbeddings) {
   const Model statistics = strategy_.scope([] {
     const Symbol input = Input({8});
     return Model(input, Dense({.units = 3})(BatchNormalization({.synchronized = true})(input)));
   });
-  EXPECT_THAT(told_of(statistics, SmallProblem(64).dataset().batch(16)),
+  EXPECT_THAT(warning_of(statistics, SmallProblem(64).dataset().batch(16)),
               HasSubstr("a layer of class BatchNormalization ('batch_normalization') cannot be captured"));
   const Model words = strategy_.scope([] {
     const Symbol input = Input({4});
     return Model(input, Dense({.units = 3})(Flatten()(Embedding({.input_dim = 5, .output_dim = 2})(input))));
   });
   const Tensor indices = Tensor::from(std::vector<std::int64_t>(64 * 4, 3), {64, 4});
-  EXPECT_THAT(told_of(words, Dataset::from_tensors(indices, SmallProblem(64).y).batch(16)),
+  EXPECT_THAT(warning_of(words, Dataset::from_tensors(indices, SmallProblem(64).y).batch(16)),
               HasSubstr("a layer of class Embedding ('embedding') cannot be captured"));
 }
 
@@ -392,11 +392,11 @@ TEST_P(CudaGraphsOn, AreLeftAloneWithALossOfOnesOwnAndGivenUpWithCheckedGradient
   Model model = small_model(strategy_);
   model.compile(SGD({.learning_rate = 0.1}), own);
   const Dataset data = SmallProblem(96).dataset().batch(16);
-  EXPECT_THAT(told_by([&] { model.fit(data, {.cuda_graphs = true}); }),
+  EXPECT_THAT(output_of([&] { model.fit(data, {.cuda_graphs = true}); }),
               HasSubstr("CUDA graphs are not used: the loss 'own' is none of the library's"));
   compile(model, {});
   model.optimizer().check_numerics();
-  EXPECT_THAT(told_by([&] { model.fit(data, {.cuda_graphs = true}); }), HasSubstr("cannot be captured"));
+  EXPECT_THAT(output_of([&] { model.fit(data, {.cuda_graphs = true}); }), HasSubstr("cannot be captured"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicas, CudaGraphsOn,

@@ -238,7 +238,7 @@ TEST(ModelFileWeights, AreNotMoreThanTheFileHolds) {
                                                              {"model.weights.h5", weights}}));
   EXPECT_ERROR(
       InputError,
-      file + ": layer 'wide': its weight 'wide/kernel' is (1000, 1000000000), and there is no room for so many",
+      file + ": layer 'wide': its weight 'wide/kernel' is (1000, 1000000000), which is more than the file can hold",
       load_model(file));
 }
 

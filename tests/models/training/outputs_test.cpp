@@ -47,7 +47,7 @@ struct Problem : SmallProblem {
   Tensor length;
 };
 
-/// What two epochs over `batches` come to with a loop by hand on one device.
+/// The result of two epochs over `batches` with a loop by hand on one device.
 std::vector<std::vector<double>> weights_by_hand(const Dataset& batches) {
   const Model model = two_outputs(get_strategy());
   const SGD optimizer({.learning_rate = 0.1});

@@ -79,7 +79,7 @@ TEST(Bfloat16Curves, OfMiniGoogLeNet) {
 }
 
 #if LOCKSTEP_LONG_TESTS
-// Its first steps are chaotic: normalization of 8 images of a pixel each tells apart what was nearly the same, so that
+// Its first steps are chaotic: normalization of 8 images of a pixel each separates what was nearly the same, so that
 // inputs of f32 altered by 1e-3 alter the first loss by 7 %.
 TEST(Bfloat16Curves, OfResNet50) {
   expect_one_curve(

@@ -303,36 +303,36 @@ TEST(Tape, KnowsHowAnOutputIsMadeAgainUntilItsGradient) {
       EXPECT_EQ(kept.use_count(), 2) << "the way to make it again has been dropped";
       context.set(0, context.gradient(0), false);
     });
-    record_remake(y, [kept, x, &made](const Tensor& out) {
+    record_recompute(y, [kept, x, &made](const Tensor& out) {
       ++made;
       copy(plain_product(x, plain_product(x, x)), out);
     });
     return y;
   };
-  EXPECT_FALSE(remake_of(cube())) << "no tape";
+  EXPECT_FALSE(recompute_of(cube())) << "no tape";
   GradientTape outer;
-  EXPECT_FALSE(remake_of(cube())) << "a tape that does not track x";
+  EXPECT_FALSE(recompute_of(cube())) << "a tape that does not track x";
   outer.watch(x);
   const Tensor y = cube();
-  EXPECT_TRUE(remake_of(y));
+  EXPECT_TRUE(recompute_of(y));
   {
-    const auto first_reader = remade(y);
-    const auto second_reader = remade(y);
+    const auto first_reader = recomputed(y);
+    const auto second_reader = recomputed(y);
     EXPECT_EQ(made, 0);
     EXPECT_EQ(first_reader->tensor().span<float>()[0], 27);
     EXPECT_EQ(second_reader->tensor().raw_data(), first_reader->tensor().raw_data());
     EXPECT_EQ(made, 1);
   }
-  EXPECT_EQ(remade(y)->tensor().span<float>()[0], 27);
+  EXPECT_EQ(recomputed(y)->tensor().span<float>()[0], 27);
   EXPECT_EQ(made, 2) << "it is gone with those who read it";
-  EXPECT_EQ(remade(x), nullptr);
-  EXPECT_FALSE(remake_of(square(y))) << "an op that said nothing";
+  EXPECT_EQ(recomputed(x), nullptr);
+  EXPECT_FALSE(recompute_of(square(y))) << "an op that said nothing";
   {
     const GradientTape inner;
-    EXPECT_TRUE(remake_of(y)) << "of a tape further out";
+    EXPECT_TRUE(recompute_of(y)) << "of a tape further out";
   }
   (void)outer.gradient(y, std::vector{x});
-  EXPECT_FALSE(remake_of(y));
+  EXPECT_FALSE(recompute_of(y));
   EXPECT_EQ(kept.use_count(), 1);
 }
 
@@ -407,7 +407,7 @@ TEST(TapeBackward, AnExceptionOfTheHookReachesTheCaller) {
                  std::runtime_error);
   }
   GradientTape next;
-  EXPECT_TRUE(recording({a})) << "recording goes on after a failed pass";
+  EXPECT_TRUE(recording({a})) << "recording continues after a failed pass";
 }
 
 }  // namespace

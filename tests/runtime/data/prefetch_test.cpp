@@ -57,7 +57,7 @@ TEST(DatasetPrefetch, WorksAheadByItsCountAndTheElementInHand) {
   DatasetIterator pass = counted.set(100).prefetch(3).epoch();
   for (int taken = 0; taken < 20; ++taken) {
     counted.wait_for(taken + 4);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would go on
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would continue
     EXPECT_EQ(*counted.made, taken + 4);
     (void)pass.next();
   }
@@ -93,7 +93,7 @@ TEST(DatasetPrefetch, AReaderThatStopsEarlyStopsTheProducer) {
     (void)pass.next();
     counted.wait_for(4);
   }
-  // Had the thread outlived the iterator, it would go on and hold the counter.
+  // Had the thread outlived the iterator, it would continue and hold the counter.
   EXPECT_EQ(*counted.made, 4);
   EXPECT_EQ(counted.made.use_count(), 1);
 }

@@ -51,7 +51,7 @@ StagePtr large_rows(std::int64_t n) {
   return detail::make_map(detail::make_row_source(read, n), first, false);
 }
 
-/// Values that tell epoch and number.
+/// Values that encode epoch and number.
 StagePtr placed(StagePtr input) {
   const auto transform = [](const Example& e, const ElementId& id) {
     const auto place = static_cast<float>(1000 * id.epoch) + static_cast<float>(id.number);

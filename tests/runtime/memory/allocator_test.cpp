@@ -167,7 +167,7 @@ TEST_F(Allocator, RefusesWhatPassesItsLimit) {
   }
   EXPECT_EQ(allocator->stats().bytes_in_use, megabyte);
   EXPECT_EQ(allocator->stats().bytes_reserved, system.given());
-  EXPECT_NO_THROW((void)allocator->allocate(megabyte)) << "smaller work goes on";
+  EXPECT_NO_THROW((void)allocator->allocate(megabyte)) << "smaller work succeeds";
   allocator->set_memory_limit(0);
   EXPECT_NO_THROW((void)allocator->allocate(3 * megabyte));
 }

@@ -50,7 +50,7 @@ TEST(HostMemory, SaysWhatItLacks) {
   }
 }
 
-/// Of the mapping that begins at `begin`, as the kernel tells it.
+/// Of the mapping that begins at `begin`, as the kernel reports it.
 std::size_t bytes_in_huge_pages(const void* begin) {
   std::ifstream mappings("/proc/self/smaps");
   const std::string first = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(begin));

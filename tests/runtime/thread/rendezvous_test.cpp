@@ -118,22 +118,22 @@ TEST(Rendezvous, TellsTheStatesOfAMemberFromItsBeginningToItsEnd) {
   EXPECT_EQ(states_of_all_replicas(), "");
 }
 
-TEST(Rendezvous, StatesCanBeAskedForWhileMembersMeet) {
+TEST(Rendezvous, StatesCanBeAskedForWhileMembersWait) {
   constexpr int members = 4;
   Rendezvous rendezvous(members);
   std::latch begun(members);  // of a rendezvous that nobody has begun with there are no states
-  std::atomic<int> meeting = members;
+  std::atomic<int> arriving = members;
   for_each_member(members + 1, [&](int member) {
     if (member == members) {
       begun.wait();
-      while (meeting > 0) EXPECT_THAT(states_of_all_replicas(), HasSubstr("replica 3: "));
+      while (arriving > 0) EXPECT_THAT(states_of_all_replicas(), HasSubstr("replica 3: "));
       return;
     }
     rendezvous.begin(member);
     begun.count_down();
     for (int round = 0; round < 200; ++round)
       rendezvous.arrive_and_wait(member, round % 2 == 0 ? "even" : "odd", forever);
-    --meeting;
+    --arriving;
   });
 }
 
@@ -173,7 +173,7 @@ TEST_P(RendezvousOf, AMemberThatHasFinishedIsAnErrorForWhoeverWaitsForIt) {
   }
 }
 
-/// A meeting is either missed or attended by all, also when the last one comes as the others give up.
+/// A round is either missed or completed by all, also when the last one comes as the others give up.
 TEST(Rendezvous, AMeetingThatTimesOutIsOneForNobody) {
   constexpr int members = 3;
   int met = 0;
@@ -192,7 +192,7 @@ TEST(Rendezvous, AMeetingThatTimesOutIsOneForNobody) {
     EXPECT_THAT(here.load(), AnyOf(0, members));
     met += here / members;
   }
-  RecordProperty("meetings_that_took_place", met);
+  RecordProperty("completed_rounds", met);
 }
 
 TEST(Rendezvous, AfterATimeoutEverybodyIsReleasedUntilReset) {

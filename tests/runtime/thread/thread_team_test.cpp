@@ -65,7 +65,7 @@ TEST(ThreadTeam, WaitsForAllAndRethrowsTheFirstMembersError) {
   EXPECT_THAT([&] { team.run(job); }, testing::ThrowsMessage<Unsupported>("no such op"));
   EXPECT_EQ(ended, 3);
   team.run([&](int) { ++ended; });
-  EXPECT_EQ(ended, 6) << "goes on, and the error is not thrown again";
+  EXPECT_EQ(ended, 6) << "works again, and the error is not thrown again";
 }
 
 TEST(ThreadTeam, WithoutARunEnds) { ThreadTeam team(contexts(2)); }

@@ -41,7 +41,7 @@ TEST(WaitTimer, CountsForItsOwnThread) {
   EXPECT_EQ(WaitTimer::total(), before);
 }
 
-TEST(WaitTimer, CountsMeetings) {
+TEST(WaitTimer, CountsBarriers) {
   Rendezvous rendezvous(2);
   const std::jthread late([&] {
     std::this_thread::sleep_for(10ms);

@@ -23,7 +23,7 @@ TEST(ReplicaGroup, CountsAReplicasOwnTimeWithoutItsWaits) {
       const ReplicaContext context = get_replica_context();
       for (int part = 0; part < 2; ++part) {
         if (this_replica() == slow) std::this_thread::sleep_for(150ms);
-        context.meet("the middle");
+        context.barrier("the middle");
       }
     });
     EXPECT_GE(group.busy(slow), 300ms);

@@ -160,7 +160,7 @@ TEST(MergeCallOrder, AReplicaThatEndsInsteadIsNamed) {
 }
 
 // semantics 3.7: which replica and where, never a hang
-TEST(MergeCallOrder, DifferentMeetingsAreBothNamed) {
+TEST(MergeCallOrder, DifferentMergesAreBothNamed) {
   const MirroredStrategy strategy = mirrored(2);
   const auto error = test::error_of<LogicError>([&] {
     strategy.run([] {

@@ -60,7 +60,7 @@ TEST_P(Run, EachReplicaKeepsAThreadOfItsOwn) {
 
 // semantics 2.4, 15.8: concurrent, where TensorFlow's replicas take turns
 TEST_P(Run, ReplicasRunAtTheSameTime) {
-  strategy_.run([] { get_replica_context().meet("a place that takes all of them"); });
+  strategy_.run([] { get_replica_context().barrier("a place that takes all of them"); });
 }
 
 TEST_P(Run, ReplicasComputeOnTheirDevices) {
@@ -147,11 +147,11 @@ TEST(RunOfSeveralThreads, TakesOneStepAtATime) {
       strategy.run([&] {
         const ReplicaContext context = get_replica_context();
         ++inside;
-        context.meet("the middle");
+        context.barrier("the middle");
         if (inside != 3) overlapped = true;
-        context.meet("the end");
+        context.barrier("the end");
         --inside;
-        context.meet("after the end");
+        context.barrier("after the end");
       });
   };
   std::thread other(steps);

@@ -47,7 +47,7 @@ TEST(BackgroundInput, IsTwoBatchesAheadUnlessToldOtherwise) {
   const Counted counted;
   const DistributedIterator pass = mirrored(2).distribute(counted.set(40).batch(4)).epoch();
   counted.wait_for(12);                                       // two in the buffers, one in hand
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would go on
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would continue
   EXPECT_EQ(*counted.made, 12);
 }
 

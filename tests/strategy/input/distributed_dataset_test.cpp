@@ -184,7 +184,7 @@ TEST(DistributedDataset, KeepsPairsTogether) {
   EXPECT_EQ(next, 10);
 }
 
-// TF case 86: global batches of 10 are split, 5 rows a replica. (Shapes are never static here: next() tells the end.)
+// TF case 86: global batches of 10 are split, 5 rows a replica. (Shapes are never static here: next() reports the end.)
 TEST(DistributedDataset, SplitsGlobalBatches) {
   const auto steps = steps_of(mirrored(2).distribute(range(100).batch(10)));
   ASSERT_EQ(steps.size(), 10U);

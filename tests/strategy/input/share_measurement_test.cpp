@@ -44,10 +44,10 @@ TEST(ShareMeasurement, PassesOverStepsThatSayNothingOfAReplica) {
 
 TEST(ShareMeasurement, NeedsAStep) { EXPECT_ERROR(InvalidArgument, "at least 1 step, got 0", ShareMeasurement(2, 0)); }
 
-/// A step in which replica 1 needs long for each row, and all meet at the end: alike long for all of them.
+/// A step in which replica 1 needs long for each row, with a barrier at the end: alike long for all of them.
 void limping_step(const Batch& local) {
   if (this_replica() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(25) * local.size());
-  get_replica_context().meet("the end of the step");
+  get_replica_context().barrier("the end of the step");
 }
 
 // Order alone is asserted: a loaded machine may make the fast replica slow, but not the slow one fast.

@@ -155,9 +155,9 @@ TEST_P(GradientReducerOf, ForwardBeforeTheArenaWasMadeIsDifferentiatedToo) {
     const ReplicaContext context = get_replica_context();
     GradientTape tape;
     const Tensor loss = sum(square(v.value()));
-    context.meet("before");
+    context.barrier("before");
     if (this_replica() == 0) late = std::make_unique<GradientReducer>(std::vector{v}, strategy_.devices());
-    context.meet("after");
+    context.barrier("after");
     late->backward(context, tape, loss);
     late->apply(context, take_plain_step);
   });

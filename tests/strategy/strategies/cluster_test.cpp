@@ -97,8 +97,9 @@ TEST_F(Workers, OneThatEndsIsNotWaitedFor) {
     cluster_.reset();
     return;
   }
-  EXPECT_THAT(test::error_of<WorkerFailed>([&] { cluster_->all_gather("the last meeting", ""); }),
-              AllOf(HasSubstr("worker 1 (host "), HasSubstr("ended while others waited for it at the last meeting")));
+  EXPECT_THAT(
+      test::error_of<WorkerFailed>([&] { cluster_->all_gather("the last collective", ""); }),
+      AllOf(HasSubstr("worker 1 (host "), HasSubstr("ended while others waited for it at the last collective")));
 }
 
 TEST_F(Workers, OneThatIsLateIsNamed) {

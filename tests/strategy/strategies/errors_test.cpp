@@ -124,9 +124,9 @@ TEST_P(ReplicasApart, OneThatIsAtAnotherCollectiveIsALogicError) {
         strategy.run([] {
           const ReplicaContext context = get_replica_context();
           if (this_replica() == 1)
-            context.meet("the other branch");
+            context.barrier("the other branch");
           else
-            context.meet("this branch");
+            context.barrier("this branch");
         });
       },
       ThrowsMessage<LogicError>(AllOf(HasSubstr("is at "), HasSubstr("the other branch"), HasSubstr("this branch"))));

@@ -138,11 +138,11 @@ TEST_F(MultiWorker, AMeetingIsOneOfAllReplicas) {
   std::atomic<int> here = 0;
   strategy_.run([&] {
     ++here;
-    get_replica_context().meet("the middle");
+    get_replica_context().barrier("the middle");
     EXPECT_EQ(here, local_);
   });
   EXPECT_THAT(test::error_of<LogicError>([&] {
-                strategy_.run([&] { get_replica_context().meet(cluster_->rank() == 1 ? "the end" : "the middle"); });
+                strategy_.run([&] { get_replica_context().barrier(cluster_->rank() == 1 ? "the end" : "the middle"); });
               }),
               AllOf(HasSubstr("worker 0"), HasSubstr("is at the middle"), HasSubstr("is at the end")));
 }
@@ -387,7 +387,7 @@ TEST_F(MultiWorkerInput, ThatFailsOnOneWorkerEndsTheTrainingOnAll) {
                                                            HasSubstr("map of element 15: the picture is torn")));
 }
 
-// semantics 10.4: all workers go on until every one is at its end
+// semantics 10.4: all workers continue until every one is at its end
 TEST_F(MultiWorker, WorkersWithDataSetsOfTheirOwnGoOnUntilNoneHasAny) {
   const DistributedDataset set = strategy_.distribute_from_function([&](const InputContext& context) {
     EXPECT_EQ(context.num_input_pipelines, cluster_->size());

@@ -37,7 +37,7 @@ MirroredStrategy on_gpus(int replicas, DType wire_dtype = DType::f32) {
   return MirroredStrategy(logical_gpus(replicas), {.wire_dtype = wire_dtype});
 }
 
-/// x; calls `at_backward` when backward comes to it.
+/// x; calls `at_backward` when backward reaches it.
 Tensor probed(const Tensor& x, const std::function<void()>& at_backward) {
   const Tensor y = x.view(x.shape());
   record("probe", {x}, y, [at_backward](BackwardContext& c) {
@@ -65,7 +65,7 @@ class Training {
     Then then = Then::apply;
     std::function<bool(int)> uses_first = [](int) { return true; };  ///< by replica
     std::function<bool(int)> uses_last = [](int) { return true; };   ///< by replica
-    /// Called when backward has passed the last variable and comes to the first.
+    /// Called when backward has passed the last variable and reaches the first.
     std::function<void()> between = [] {};
   };
   void run(int number, const Step& step) {
@@ -85,7 +85,7 @@ class Training {
   const MirroredStrategy& strategy() const { return strategy_; }
   /// The elements of each range of gradients that was submitted since the last call.
   std::vector<std::size_t> enqueued_ranges() const {
-    strategy_.state()->meetings().connections.gpus->wait_until_enqueued();
+    strategy_.state()->coordination().connections.gpus->wait_until_enqueued();
     return PretendGpuCommunicators::take_ranges();
   }
   /// Of both variables, of which all copies have to be equal.
@@ -118,7 +118,7 @@ TEST(NcclUpdate, ExchangesABucketBeforeBackwardHasEnded) {
     std::mutex mutex;
     std::vector<std::size_t> before_the_end;
     training.run(number, {.between = [&] {
-                   get_replica_context().meet("the middle of backward");
+                   get_replica_context().barrier("the middle of backward");
                    const std::lock_guard lock(mutex);
                    for (const std::size_t elements : training.enqueued_ranges()) before_the_end.push_back(elements);
                  }});
@@ -272,7 +272,7 @@ TEST(NcclUpdate, AStepAfterOneThatFailedInBackwardIsWhole) {
     well.run(number, {});
     if (number == 2) {
       const auto fail_once = [] {
-        get_replica_context().meet("the large bucket is on its way");
+        get_replica_context().barrier("the large bucket is on its way");
         require(this_replica() != 1, "no more of this");
       };
       EXPECT_ERROR(InvalidArgument, "no more of this", failing.run(number, {.between = fail_once}));
@@ -282,7 +282,7 @@ TEST(NcclUpdate, AStepAfterOneThatFailedInBackwardIsWhole) {
   EXPECT_EQ(failing.values(), well.values());
 }
 
-// bf16 is widened between the replicas' meeting and the submission: a launch that fails there leaves the others' parts.
+// bf16 is widened between the replicas' barrier and the submission: a launch that fails there leaves the others' parts.
 TEST(NcclUpdate, CombinesAgainAfterACollectiveThatOneReplicaDidNotReach) {
   auto& gpus = dynamic_cast<test::PretendGpuPlatform&>(gpu_platform());
   const LogicalDevice second = logical_gpus(2)[1];

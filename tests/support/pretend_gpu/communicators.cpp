@@ -70,7 +70,7 @@ void PretendGpuCommunicators::combine(std::span<const GpuPart> parts) {
   const GpuPart& first = parts.front();
   for (const GpuPart& part : parts) {
     require<BrokenInvariant>(part.kind == first.kind && part.dtype == first.dtype && part.elements == first.elements,
-                             "GPUs come to a collective with {} elements of {} and {} of {}", first.elements,
+                             "GPUs reach a collective with {} elements of {} and {} of {}", first.elements,
                              name(first.dtype), part.elements, name(part.dtype));
     require<BrokenInvariant>(part.kind != GpuPart::Kind::mean || part.dtype == DType::f32, "GPUs have no mean of {}",
                              name(part.dtype));

@@ -10,7 +10,7 @@
 
 namespace lockstep::test {
 
-/// Combines values of pretended GPUs in replica order, when one of their communication streams comes to it. Parts that
+/// Combines values of pretended GPUs in replica order, when one of their communication streams reaches it. Parts that
 /// do not fit together, which NCCL would hang on, are a BrokenInvariant.
 class PretendGpuCommunicators final : public GpuCommunicators {
  public:

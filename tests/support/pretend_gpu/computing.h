@@ -23,8 +23,8 @@ class PretendGpuComputing {
   /// Does the work on the GPUs' memory, or notes it for a graph when the calling thread captures. The work holds
   /// addresses, no memory.
   virtual void compute(std::function<void()> work) = 0;
-  /// An op has met a bad index, number `place` of them: as on a GPU, whoever waits for its work next is told.
-  virtual void take_down_fault(const std::string& op, std::int64_t place) = 0;
+  /// An op has read a bad index, number `place` of them: as on a GPU, the next wait for its work throws.
+  virtual void report_out_of_range(const std::string& op, std::int64_t place) = 0;
 };
 
 }  // namespace lockstep::test

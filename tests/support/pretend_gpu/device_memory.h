@@ -11,7 +11,7 @@
 
 namespace lockstep::test {
 
-/// Memory that only kernels and copies may touch, as a GPU's: whoever reads or writes it while no Access lives ends
+/// Memory that only kernels and copies may touch, as a GPU's: reading or writing it while no Access lives ends
 /// with a segmentation fault.
 class DeviceMemory final : public MemoryResource {
  public:

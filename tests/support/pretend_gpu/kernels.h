@@ -15,7 +15,9 @@ class PretendGpuKernels final : public kernels::GpuStandIn {
   void run(const char* kernel, std::span<const kernels::Operand> operands, std::function<void()> work) override;
   void run_now(const char* kernel, std::span<const kernels::Operand> operands,
                const std::function<void()>& work) override;
-  void report_out_of_range(const char* kernel, std::int64_t place) override { gpus_.take_down_fault(kernel, place); }
+  void report_out_of_range(const char* kernel, std::int64_t place) override {
+    gpus_.report_out_of_range(kernel, place);
+  }
   WholeRecurrence* whole_recurrence() override { return &recurrence_; }
 
  protected:

@@ -242,7 +242,7 @@ void PretendGpuPlatform::hurry(bool on) {
   for (const auto& [of, stream] : streams_) stream->work.hurry(on);
 }
 
-void PretendGpuPlatform::take_down_fault(const std::string& op, std::int64_t place) {
+void PretendGpuPlatform::report_out_of_range(const std::string& op, std::int64_t place) {
   set_fault(fmt::format("{}: index number {} is outside its range", op, place));
 }
 

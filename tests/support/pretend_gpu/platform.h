@@ -36,7 +36,7 @@ class PretendPinnedMemory final : public MemoryResource {
 };
 
 /// A machine with GPUs that compute when they are given something. Their other streams do their work as late as
-/// they can, when something waits for it, or, once told to hurry, at once.
+/// they can, when something waits for it, or, once asked to hurry, at once.
 class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
  public:
   /// `peers`: of each GPU those whose memory it can address. Without any, one GPU, which all logical ones share.
@@ -60,7 +60,7 @@ class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
   void launch() override;
   bool captures() const override;
   void compute(std::function<void()> work) override;
-  void take_down_fault(const std::string& op, std::int64_t place) override;
+  void report_out_of_range(const std::string& op, std::int64_t place) override;
 
   /// Graphs that have been launched.
   std::size_t launches() const { return launches_; }
@@ -68,7 +68,7 @@ class PretendGpuPlatform : public GpuPlatform, public PretendGpuComputing {
   /// Piece of work number `first` that this GPU is given to compute from now on fails, as a kernel's launch may: 1 for
   /// the next; 0 for none.
   void fail_launch(const LogicalDevice& gpu, std::int64_t first);
-  /// A kernel has met a bad index: as on a GPU, whoever waits for its work next is told.
+  /// A kernel has read a bad index: as on a GPU, the next wait for its work throws.
   void set_fault(const std::string& what);
 
   /// One that is not the compute stream.

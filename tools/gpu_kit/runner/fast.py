@@ -90,7 +90,7 @@ def pytorch_timeline(course):
 
 
 def profiled(item, course):
-    """Batch normalization's kernels, one step long: how near they come to memory's speed, and what holds them up."""
+    """Batch normalization's kernels, one step long: how near they are to memory's speed, and what holds them up."""
     ncu = on_path("ncu", course.env)
     if ncu is None:
         return missing(course, item, "no ncu on this machine")

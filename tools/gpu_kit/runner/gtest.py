@@ -14,7 +14,7 @@ RUN = re.compile(r"\[ RUN      \] (\S+)$")
 END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] (\S+?)(?:, where .*)? \((\d+) ms\)$")
 VERDICT = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 NO_GPU = "no GPU: every test is skipped"  # tests/support/devices.cpp
-WATCHDOG = "has not ended after"  # tests/support/watchdog.cpp
+WATCHDOG = "timed out after"  # tests/support/watchdog.cpp
 STICKY = re.compile("cudaError(IllegalAddress|LaunchTimeout|Assert|HardwareStackError|IllegalInstruction|MisalignedAddress"
                     "|InvalidAddressSpace|InvalidPc|LaunchFailure|Contained|ECCUncorrectable|NvlinkUncorrectable)"
                     "|an illegal memory access was encountered|unspecified launch failure|misaligned address"

@@ -45,7 +45,7 @@ def end_group(process):
 
 def follow(command, env, cwd, log, deadline, on_line=lambda line: False):
     """Runs it; its output, errors included, is added to the file `log`. `deadline()` is asked again and again: when
-    time.monotonic() has come to it, the program is ended. So it is when `on_line` returns true for a line."""
+    time.monotonic() has reached it, the program is ended. So it is when `on_line` returns true for a line."""
     result = Ended()
     began = time.monotonic()
     try:

@@ -118,7 +118,7 @@ void MpiCluster::fail_all(std::string_view why) noexcept {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, farewell, [&] { return notices_sent_; });
   } catch (const std::exception& error) {
-    log_warning("the other workers were not told of a failure: {}", error.what());
+    log_warning("the other workers were not notified of a failure: {}", error.what());
   }
 }
 
@@ -127,12 +127,12 @@ std::string MpiCluster::failure() const {
   return failure_ ? failure_->message : std::string();
 }
 
-/// From here on the cluster is of no use, and all are told so.
+/// From here on the cluster is unusable, and all workers are notified.
 void MpiCluster::fail_here(const std::string& message, bool timeout) {
   const std::lock_guard lock(mutex_);
   if (failure_) return;
   failure_ = Failure{.message = message, .timeout = timeout};
-  to_tell_.push_back(failed_mark + message);
+  unsent_.push_back(failed_mark + message);
   notices_sent_ = false;
   changed_.notify_all();
 }
@@ -145,7 +145,7 @@ void MpiCluster::serve() {
       const std::lock_guard lock(mutex_);
       if (leaving_ && !left) {
         left = Clock::now();
-        to_tell_.push_back({left_mark});
+        unsent_.push_back({left_mark});
         notices_sent_ = false;
       }
     }
@@ -176,7 +176,7 @@ bool MpiCluster::is_waited_for(const MpiOperation& operation) const {
 }
 
 bool MpiCluster::has_work() const {
-  return !to_tell_.empty() || std::ranges::any_of(queues_, [](const auto& queue) { return !queue.empty(); });
+  return !unsent_.empty() || std::ranges::any_of(queues_, [](const auto& queue) { return !queue.empty(); });
 }
 
 /// Hands an operation back that has ended, or that a failure has.
@@ -266,10 +266,10 @@ void MpiCluster::send_notices() {
   std::vector<std::string> texts;
   {
     const std::lock_guard lock(mutex_);
-    texts.swap(to_tell_);
+    texts.swap(unsent_);
   }
   for (const std::string& text : texts) {
-    if (!said_goodbye_) tell_all(text);
+    if (!said_goodbye_) notify_all(text);
     said_goodbye_ = said_goodbye_ || text.front() == left_mark;
   }
   std::erase_if(notices_, [](Notice& notice) {
@@ -279,12 +279,12 @@ void MpiCluster::send_notices() {
   });
   if (!notices_.empty()) return;
   const std::lock_guard lock(mutex_);
-  if (notices_sent_ || !to_tell_.empty()) return;
+  if (notices_sent_ || !unsent_.empty()) return;
   notices_sent_ = true;
   changed_.notify_all();
 }
 
-void MpiCluster::tell_all(const std::string& text) {
+void MpiCluster::notify_all(const std::string& text) {
   for (int worker = 0; worker < peers_.size; ++worker) {
     if (worker == peers_.rank) continue;
     Notice& notice = notices_.emplace_back(Notice{.text = text});
@@ -316,7 +316,7 @@ void MpiCluster::check_waits(const MpiOperation& operation) {
                     "it at {}",
                     names_of(silent), operation.place()));
   else if (now - *operation.started > options_.timeout)
-    fail_here(fmt::format("{} did not come to {} within {:.1f} s{}", names_of(awaited), operation.place(), waited_s,
+    fail_here(fmt::format("{} did not reach {} within {:.1f} s{}", names_of(awaited), operation.place(), waited_s,
                           last_words(awaited, now)),
               true);
 }
@@ -360,7 +360,7 @@ bool MpiCluster::may_end(Clock::time_point since) {
   }
   const auto limit = failed ? std::chrono::milliseconds(end_after_failure) : options_.timeout;
   if (Clock::now() - since > limit) return true;
-  // After a failure there is no time to be lost with those that say nothing: this process has something to tell.
+  // After a failure this process does not wait for silent workers: it has a notice to send.
   const auto silence = failed ? std::chrono::milliseconds(2 * short_silence) : options_.silence_limit;
   for (int worker = 0; worker < peers_.size; ++worker) {
     const auto of = static_cast<std::size_t>(worker);

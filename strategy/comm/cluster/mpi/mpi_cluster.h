@@ -71,7 +71,7 @@ class MpiCluster final : public Cluster {
   void hear_notice(MPI_Message message, const MPI_Status& status);
   void say_alive();
   void send_notices();
-  void tell_all(const std::string& text);
+  void notify_all(const std::string& text);
   void check_waits(const MpiOperation& operation);
   void rest(bool busy);
   bool all_left() const;
@@ -88,7 +88,7 @@ class MpiCluster final : public Cluster {
   std::condition_variable changed_;
   std::array<std::deque<MpiOperation*>, 2> queues_;  ///< by channel
   std::optional<Failure> failure_;
-  std::vector<std::string> to_tell_;  ///< notices for all
+  std::vector<std::string> unsent_;  ///< notices for all workers
   bool notices_sent_ = true;
   bool leaving_ = false;
 

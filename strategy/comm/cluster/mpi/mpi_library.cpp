@@ -50,7 +50,7 @@ MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
     if (ordered_ == MPI_COMM_NULL) check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ordered_), "MPI_Comm_split");
     check_mpi(MPI_Comm_idup(ordered_, &copy, &request), "MPI_Comm_idup");
   }
-  // Other clusters go on while this waits for all processes.
+  // Other clusters continue while this waits for all processes.
   const auto end = std::chrono::steady_clock::now() + timeout;
   for (int done = 0; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     {

@@ -25,9 +25,9 @@ class MpiLibrary {
   int processes() const { return processes_; }
   int rank() const { return rank_; }
   ///@}
-  /// Held by whoever calls MPI.
+  /// Held by the thread that calls MPI.
   std::mutex& mutex() { return mutex_; }
-  /// Some worker will not come to MPI_Finalize, which would wait for it.
+  /// Some worker will not reach MPI_Finalize, which would wait for it.
   void leave_unfinished() { finish_ = false; }
 
  private:

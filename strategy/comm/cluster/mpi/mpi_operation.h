@@ -50,7 +50,7 @@ class MpiOperation {
   ///@}
 
   std::optional<std::chrono::steady_clock::time_point> started{};  ///< when it began
-  bool done = false;                                               ///< whether advance() has come to the end
+  bool done = false;                                               ///< whether advance() has reached the end
 
  protected:
   /// Whom its messages go to.

@@ -20,7 +20,7 @@ void check_nccl(ncclResult_t status, const char* call) {
 }
 
 constexpr std::chrono::milliseconds polling_interval{200};
-constexpr std::chrono::hours longest_timeout{24 * 365};  // a time point that many later can still be told
+constexpr std::chrono::hours longest_timeout{24 * 365};  // a time point that much later can still be represented
 constexpr std::chrono::seconds revocation_limit{5};      // of what takes milliseconds
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -118,7 +118,7 @@ class NcclComms::Call {
 NcclComms::NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster)
     : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)), cluster_(cluster) {
   for (const LogicalDevice& device : gpus) members_.push_back(std::make_unique<Member>(gpu(device)));
-  // What an earlier strategy's communicators have lost is nothing of this one's, whoever has not been told of it.
+  // Errors of an earlier strategy's communicators are not this one's, even if no thread has received them.
   for (const auto& member : members_) member->gpu.set_error({});
   try {
     make_all();

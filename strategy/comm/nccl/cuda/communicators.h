@@ -23,7 +23,7 @@ namespace lockstep {
 
 /// NCCL's communicators of the GPUs of this process, connected with those of other workers where there are any, made
 /// together, and a watchdog over what they do: a collective that does not end within the timeout, and an error that
-/// NCCL reports, abort all of them. The error is then thrown by whoever uses them next, and by the next
+/// NCCL reports, abort all of them. The error is then thrown by the thread that uses them next, and by the next
 /// Gpu::synchronize of each GPU.
 class NcclComms final : public GpuCommunicators {
  public:

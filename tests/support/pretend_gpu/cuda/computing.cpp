@@ -29,7 +29,7 @@ class CudaComputing final : public PretendGpuComputing {
     const DeviceMemory::Access access(memory_);
     work();
   }
-  void take_down_fault(const std::string& op, std::int64_t place) override {
+  void report_out_of_range(const std::string& op, std::int64_t place) override {
     current_gpu().index_fault(op)->first = static_cast<unsigned long long>(place);
   }
 

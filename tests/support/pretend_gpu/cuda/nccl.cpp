@@ -25,7 +25,7 @@
 namespace lockstep::test {
 namespace {
 
-/// What ranks come to together.
+/// What ranks take part in together.
 struct Operation {
   const void* from = nullptr;
   void* to = nullptr;
@@ -40,7 +40,7 @@ struct Operation {
 struct Clique {
   explicit Clique(int ranks) : ranks(ranks) {}
 
-  struct Meeting {
+  struct Collective {
     std::map<int, Operation> came;  ///< by rank
     bool done = false;
   };
@@ -49,7 +49,7 @@ struct Clique {
   std::mutex mutex;  ///< of what follows
   std::condition_variable changed;
   std::set<int> joined;
-  std::map<std::size_t, Meeting> meetings;  ///< by their number
+  std::map<std::size_t, Collective> collectives;  ///< by their number
   bool mismatched = false;
 };
 
@@ -99,7 +99,7 @@ struct ncclComm {
   int rank = 0;
   int device = 0;
   std::atomic<ncclResult_t> state = ncclInProgress;
-  std::size_t meetings = 0;                                          ///< that it has been given
+  std::size_t collectives = 0;                                       ///< that it has been given
   std::atomic<bool> ended = false;                                   ///< revoked or aborted
   std::set<std::pair<std::shared_ptr<Stream>, std::size_t>> work{};  ///< streams, and how much of them is its own
   std::jthread launcher{};                                           ///< what does the last call's work
@@ -129,19 +129,19 @@ void join_clique(ncclComm& comm) {
 }
 
 /// The part of one rank, in its stream: waits for the others, as a kernel of NCCL's does.
-void meet(ncclComm& comm, const Operation& own, std::size_t number) {
+void take_part(ncclComm& comm, const Operation& own, std::size_t number) {
   Clique& clique = *comm.clique;
   std::unique_lock lock(clique.mutex);
   while (machine().nccl_stalls() && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
-  Clique::Meeting& meeting = clique.meetings[number];
-  meeting.came[comm.rank] = own;
-  if (!own.fits(meeting.came.begin()->second)) clique.mismatched = true;  // NCCL would hang, or worse
-  if (static_cast<int>(meeting.came.size()) == clique.ranks && !clique.mismatched && !comm.ended) {
-    machine().memory().access([&] { combine(meeting.came); });
-    meeting.done = true;
+  Clique::Collective& collective = clique.collectives[number];
+  collective.came[comm.rank] = own;
+  if (!own.fits(collective.came.begin()->second)) clique.mismatched = true;  // NCCL would hang, or worse
+  if (static_cast<int>(collective.came.size()) == clique.ranks && !clique.mismatched && !comm.ended) {
+    machine().memory().access([&] { combine(collective.came); });
+    collective.done = true;
     clique.changed.notify_all();
   }
-  while (!meeting.done && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
+  while (!collective.done && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
 }
 
 /// After the call has returned, as communicators that do not block do it.
@@ -157,7 +157,7 @@ void launch(ncclComm& comm, std::vector<std::pair<Operation, cudaStream_t>> oper
         comm.state = ncclInvalidArgument;
         return;
       }
-      stream->give([&comm, operation = operation, number = comm.meetings++] { meet(comm, operation, number); });
+      stream->give([&comm, operation = operation, number = comm.collectives++] { take_part(comm, operation, number); });
       comm.work.insert({stream, stream->given()});
     }
     comm.state = ncclSuccess;
@@ -172,7 +172,7 @@ void await_work(ncclComm& comm) {
 }
 
 ncclResult_t give(ncclComm* comm, const Operation& operation, cudaStream_t stream) {
-  if (comm->state == ncclInProgress) return ncclInvalidUsage;  // the call before it has not ended
+  if (comm->state == ncclInProgress) return ncclInvalidUsage;  // the call before it is unfinished
   if (group.depth == 0) return ncclInvalidUsage;               // this library's calls are all in groups
   group.given[comm].emplace_back(operation, stream);
   return ncclSuccess;

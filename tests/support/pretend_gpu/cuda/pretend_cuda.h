@@ -25,7 +25,7 @@ struct PretendCudaMemory {
 class PretendCuda {
  public:
   virtual ~PretendCuda() = default;
-  /// Makes this a machine with so many GPUs, which reach each other's memory. Before, it has none. Once.
+  /// Makes this a machine with that many GPUs, which reach each other's memory. Before, it has none. Once.
   virtual void start(int gpus, PretendCudaMemory memory) = 0;
   /// Returns when the stream has done all that it has been given. Precondition: it does not capture.
   virtual void finish(cudaStream_t stream) = 0;
@@ -39,7 +39,7 @@ class PretendCuda {
   virtual void fail_from_now_on(cudaError_t error) = 0;
   /// Whether what NCCL is given never ends, its making of communicators included, until these are aborted.
   virtual void stall_nccl(bool on) = 0;
-  /// Whether all communicators of NCCL's tell of an error.
+  /// Whether all communicators of NCCL's report an error.
   virtual void break_nccl(bool on) = 0;
   /// How often a function of CUDA's or NCCL's has been called.
   virtual std::int64_t calls(const std::string& function) = 0;

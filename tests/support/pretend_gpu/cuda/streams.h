@@ -88,7 +88,7 @@ class PretendCudaMachine final : public PretendCuda {
   /// Notes a call; the error that it is to fail with, or success.
   cudaError_t enter(const char* function);
 
-  // By CUDA's handles. Null for one that is none.
+  // By CUDA's handles. Null for unknown ones.
 
   cudaStream_t add(std::shared_ptr<Stream> stream);
   std::shared_ptr<Stream> stream(cudaStream_t handle);
@@ -97,7 +97,7 @@ class PretendCudaMachine final : public PretendCuda {
   ///@{
   /// Pieces of memory that have been handed out, by address.
   void add_piece(const void* address, std::size_t bytes, int device);
-  /// The number of bytes, 0 for what is none; it is one no more.
+  /// The number of bytes, 0 for an unknown one; it is removed.
   std::size_t remove_piece(const void* address);
   /// Whether [address, address + bytes) is in a piece of this device; -1: of pinned memory.
   bool in_piece(const void* address, std::size_t bytes, int device);

@@ -33,7 +33,7 @@ class MpiOperations : public testing::Test {
     return true;
   }
   /// Whether both workers came here.
-  bool meet() {
+  bool reach_barrier() {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(peers_.comm, &request), "MPI_Ibarrier");
     return until([&] {
@@ -52,12 +52,12 @@ TEST_F(MpiOperations, AGatherWaitsForThoseThatHaveNotTakenItsText) {
   const std::string large(8 << 20, 'x');  // no MPI sends that before its receiver asks for it
   MpiGather gather(peers_, "here", peers_.rank == 0 ? large : "small", Channel::steps);
   gather.start();
-  EXPECT_TRUE(meet());
+  EXPECT_TRUE(reach_barrier());
   if (peers_.rank == 0) {
     for (int turn = 0; turn < 1000; ++turn) ASSERT_FALSE(gather.advance());
     EXPECT_THAT(gather.awaited(), ElementsAre(other_));
   }
-  EXPECT_TRUE(meet());
+  EXPECT_TRUE(reach_barrier());
   EXPECT_TRUE(until([&] { return gather.advance(); }));
   EXPECT_THAT(gather.awaited(), IsEmpty());
   EXPECT_THAT(gather.texts(), ElementsAre(large, "small"));

@@ -282,7 +282,7 @@ TEST_F(PretendedNccl, ACollectiveThatDoesNotEndIsAbortedAndTold) {
                                                                   "gradients on GPU:"))));
   EXPECT_THAT(errors, Each(HasSubstr("did not end within 0.3 s")));
   EXPECT_ERROR(DeviceError, "NCCL's communicators were aborted: ", communicators->enqueue("more", values.parts()));
-  EXPECT_NO_THROW(values.wait()) << "it is told once";
+  EXPECT_NO_THROW(values.wait()) << "it is thrown once";
 }
 
 TEST_F(PretendedNccl, AnErrorOfItsOwnIsTold) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lockstep/runtime/thread/wait_word.h>
+#include <lockstep/runtime/thread/futex.h>
 
 namespace lockstep {
 namespace {
@@ -14,14 +14,14 @@ using namespace std::chrono_literals;
 /// More than any machine has cores for.
 constexpr int many = 1 << 20;
 
-class WaitWordOf : public testing::TestWithParam<int> {
+class FutexOf : public testing::TestWithParam<int> {
  protected:
   const int threads_ = GetParam();
 };
 
-TEST_P(WaitWordOf, WakesAllWhoSleep) {
+TEST_P(FutexOf, WakesAllWhoSleep) {
   for (int round = 0; round < 3; ++round) {
-    WaitWord word(threads_);
+    Futex word(threads_);
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_TRUE(word.wait_while(0)); });
     std::this_thread::sleep_for(round * 10ms);  // long enough for them to fall asleep, or not
@@ -29,23 +29,23 @@ TEST_P(WaitWordOf, WakesAllWhoSleep) {
   }
 }
 
-TEST_P(WaitWordOf, DoesNotWaitForANumberThatIsNotThere) {
-  WaitWord word(threads_);
+TEST_P(FutexOf, DoesNotWaitForANumberThatIsNotThere) {
+  Futex word(threads_);
   word.add(2);
   EXPECT_TRUE(word.wait_while(0));
   EXPECT_EQ(word.load(), 2U);
 }
 
-TEST_P(WaitWordOf, GivesUpAtTheDeadlineAndNotBefore) {
-  WaitWord word(threads_);
-  const auto deadline = WaitWord::Clock::now() + 20ms;
+TEST_P(FutexOf, GivesUpAtTheDeadlineAndNotBefore) {
+  Futex word(threads_);
+  const auto deadline = Futex::Clock::now() + 20ms;
   EXPECT_FALSE(word.wait_while(0, deadline));
-  EXPECT_GE(WaitWord::Clock::now(), deadline);
+  EXPECT_GE(Futex::Clock::now(), deadline);
   EXPECT_FALSE(word.wait_while(0, deadline)) << "a deadline that has passed";
 }
 
-TEST_P(WaitWordOf, IsExchangedOnlyForWhatIsExpected) {
-  WaitWord word(threads_);
+TEST_P(FutexOf, IsExchangedOnlyForWhatIsExpected) {
+  Futex word(threads_);
   EXPECT_FALSE(word.exchange(1, 5));
   EXPECT_EQ(word.load(), 0U);
   EXPECT_TRUE(word.exchange(0, 4));
@@ -56,9 +56,9 @@ TEST_P(WaitWordOf, IsExchangedOnlyForWhatIsExpected) {
 }
 
 // Two threads that each wait for the other's number: a wake-up that is lost hangs.
-TEST_P(WaitWordOf, LosesNoWakeUp) {
-  WaitWord ping(threads_);
-  WaitWord pong(threads_);
+TEST_P(FutexOf, LosesNoWakeUp) {
+  Futex ping(threads_);
+  Futex pong(threads_);
   constexpr std::uint32_t rounds = 5000;
   std::jthread other([&] {
     for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -74,7 +74,7 @@ TEST_P(WaitWordOf, LosesNoWakeUp) {
 }
 
 // Those who look before they sleep, and those who sleep at once.
-INSTANTIATE_TEST_SUITE_P(Threads, WaitWordOf, testing::Values(1, many));
+INSTANTIATE_TEST_SUITE_P(Threads, FutexOf, testing::Values(1, many));
 
 }  // namespace
 }  // namespace lockstep

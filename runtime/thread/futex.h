@@ -6,16 +6,16 @@
 
 namespace lockstep {
 
-/// A number that threads wait to see changed. Whoever changes it wakes them, which costs a call of the system only when
+/// A number that threads wait on until it changes. Changing it wakes them, which costs a call of the system only when
 /// one sleeps.
-class WaitWord {
+class Futex {
  public:
   /// Of deadlines.
   using Clock = std::chrono::steady_clock;
 
-  /// `threads`: how many work with it side by side. Before they sleep, those who wait look again for a moment: at once
+  /// `threads`: how many use it concurrently. Before they sleep, waiting threads poll for a moment: at once
   /// where each has a core, else after letting others run.
-  explicit WaitWord(int threads);
+  explicit Futex(int threads);
 
   /// The number as it is now.
   std::uint32_t load() const { return value_.load(); }

@@ -1,4 +1,4 @@
-#include "lockstep/runtime/thread/wait_word.h"
+#include "lockstep/runtime/thread/futex.h"
 
 #include <algorithm>
 #include <climits>
@@ -19,33 +19,33 @@ namespace {
 // that long loses at most as much again.
 constexpr std::chrono::microseconds look_time(50);
 // Where cores are shared, to look is to let another thread of the group run, for a microsecond or a few. But where
-// another program has work for the core, it may keep it for its time slice, milliseconds: since Linux 6.18 whoever
-// yields gives up as much. So that looking costs no more than a thirty-second part of the time then, a yield as long as
-// this keeps everyone from looking for 32 times its length.
+// another program has work for the core, it may keep it for its time slice, milliseconds: since Linux 6.18 a thread
+// that yields gives up as much. So that looking costs no more than a thirty-second part of the time then, a yield as
+// long as this keeps everyone from looking for 32 times its length.
 constexpr std::chrono::microseconds long_yield(200);
 constexpr int rest_per_long_yield = 32;
 
 }  // namespace
 
-WaitWord::WaitWord(int threads) : each_has_a_core_(threads <= available_cores()) {}
+Futex::Futex(int threads) : each_has_a_core_(threads <= available_cores()) {}
 
-void WaitWord::add(std::uint32_t amount) {
+void Futex::add(std::uint32_t amount) {
   value_ += amount;
   wake();
 }
 
-void WaitWord::set_bits(std::uint32_t bits) {
+void Futex::set_bits(std::uint32_t bits) {
   value_ |= bits;
   wake();
 }
 
-bool WaitWord::exchange(std::uint32_t expected, std::uint32_t desired) {
+bool Futex::exchange(std::uint32_t expected, std::uint32_t desired) {
   if (!value_.compare_exchange_strong(expected, desired)) return false;
   wake();
   return true;
 }
 
-bool WaitWord::wait_while(std::uint32_t old, Clock::time_point deadline) {
+bool Futex::wait_while(std::uint32_t old, Clock::time_point deadline) {
   if (look_while(old)) return true;
   while (load() == old) {
     const Clock::duration left = deadline - Clock::now();
@@ -56,7 +56,7 @@ bool WaitWord::wait_while(std::uint32_t old, Clock::time_point deadline) {
 }
 
 /// Whether it has changed.
-bool WaitWord::look_while(std::uint32_t old) {
+bool Futex::look_while(std::uint32_t old) {
   Clock::time_point now = Clock::now();
   if (!each_has_a_core_ && now < next_look_.load(std::memory_order_relaxed)) return load() != old;
   for (const Clock::time_point end = now + look_time; now < end;) {
@@ -73,11 +73,11 @@ bool WaitWord::look_while(std::uint32_t old) {
 // operations either the sleeper is counted before the waker looks at sleepers_, or the new value is there before the
 // system compares it with `old`.
 
-void WaitWord::wake() {
+void Futex::wake() {
   if (sleepers_ > 0) ::syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
 }
 
-void WaitWord::sleep_while(std::uint32_t old, Clock::duration longest) {
+void Futex::sleep_while(std::uint32_t old, Clock::duration longest) {
   static_assert(sizeof value_ == sizeof old && std::atomic<std::uint32_t>::is_always_lock_free);
   using std::chrono::seconds;
   const seconds whole = std::min(std::chrono::duration_cast<seconds>(longest), seconds(std::chrono::years(1)));
