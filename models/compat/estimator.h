@@ -9,28 +9,28 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/strategy/core/strategy.h>
 
-// TensorFlow's Estimator as Keras models met it: model_to_estimator, RunConfig(train_distribute=...), train, evaluate,
+// TensorFlow's Estimator for Keras models: model_to_estimator, RunConfig(train_distribute=...), train, evaluate,
 // predict. New programs make the model in a strategy's scope and call fit.
 
 namespace lockstep {
 
 /// How an Estimator runs.
 struct RunConfig {
-  /// Whose replicas train, evaluate and predict; the calling thread alone without one.
+  /// The strategy whose replicas train, evaluate and predict; by default the calling thread alone.
   std::optional<Strategy> train_distribute{};
 };
 
 /// Estimator::train's options; at most one of the first two.
 struct EstimatorTrainOptions {
-  /// More steps than there have been.
+  /// Number of further steps.
   std::optional<std::int64_t> steps{};
   std::optional<std::int64_t> max_steps{};  ///< until there have been that many, over all calls
   /// Called with the progress, in this order; Estimator's hooks.
   std::vector<std::shared_ptr<Callback>> hooks{};
 };
 
-/// A compiled model with the data's side of training turned around: train and the like are given a function that makes
-/// the data set, in batches for ONE replica, of which each step takes one for every replica.
+/// A compiled model whose data come from functions: train, evaluate and predict take a function that makes
+/// the data set, in batches for ONE replica; each step takes one batch for every replica.
 class Estimator {
  public:
   /// Makes a data set with targets.
@@ -45,7 +45,7 @@ class Estimator {
   /// The outputs for all examples. Throws as Model::predict.
   Tensor predict(const InputFunction& input_fn);
 
-  /// What is trained.
+  /// The trained model.
   const Model& model() const { return model_; }
 
  private:

@@ -8,8 +8,8 @@
 
 #include <lockstep/models/training/model.h>
 
-// Keras' multi_gpu_model (2.0.9 to 2.3), and make_parallel, which it grew out of: a batch is cut into parts, a model is
-// run on each part on a device of its own, and the outputs are joined to one batch, of which there is one loss and one
+// Keras' multi_gpu_model (2.0.9 to 2.3), and its ancestor make_parallel: a batch is split into parts, a model is
+// run on each part on its own device, and the outputs are joined to one batch, with one loss and one
 // backward pass. New programs train in the scope of a MirroredStrategy.
 
 namespace lockstep {
@@ -37,11 +37,11 @@ class GpuSelection {
   std::optional<std::vector<int>> ids_;
 };
 
-/// multi_gpu_model's arguments in Keras, and what it left open.
+/// multi_gpu_model's arguments in Keras, and further options.
 struct MultiGpuOptions {
-  /// What the replicas run on.
+  /// The devices of the replicas.
   GpuSelection gpus{};
-  bool cpu_merge = true;        ///< join the outputs on CPU:0; else on the first device
+  bool cpu_merge = true;        ///< joins the outputs on CPU:0; else on the first device
   bool cpu_relocation = false;  ///< move the template's own weights to CPU:0 (Keras made a copy with fresh ones)
   /// Keras' split: B / n rows for each replica, the last one takes the rest. False: sizes differ by at most one.
   bool legacy_split = true;

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// A warning that there is something better than `shim`, the first time in the program that it is called for it.
+/// Warns once per program that there is a better alternative to `shim`.
 void use_instead(std::string_view shim, std::string_view better);
 
 }  // namespace lockstep

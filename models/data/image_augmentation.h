@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// What lies outside of an image, as scipy.ndimage has it: aaa|abcd|ddd, kkk|abcd|kkk with k = cval, cba|abcd|dcb.
+/// The values outside an image, as in scipy.ndimage: aaa|abcd|ddd, kkk|abcd|kkk with k = cval, cba|abcd|dcb.
 enum class FillMode { nearest, constant, reflect };
 
 /// By the names of Keras' ImageDataGenerator.
@@ -31,7 +31,7 @@ struct ImageAugmentation {
 /// range.
 std::function<Example(const Example&, const ElementId&)> image_augmentation(const ImageAugmentation& options);
 
-/// What is cut out.
+/// Options of random crops.
 struct RandomCrop {
   ImageSize size{};                         ///< of the result
   std::int64_t padding = 0;                 ///< rows and columns added on each side before
@@ -40,8 +40,8 @@ struct RandomCrop {
   std::uint64_t seed = 0;                   ///< of the draws
 };
 
-/// A part of the padded image, each place as likely. Throws InvalidArgument for a size below 1 or negative padding; the
-/// function for an image that is smaller than the size even with its padding.
+/// A part of the padded image, at a uniformly drawn place. Throws InvalidArgument for a size below 1 or negative
+/// padding; the function for an image that is smaller than the size even with its padding.
 std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCrop& options);
 
 }  // namespace lockstep

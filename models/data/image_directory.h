@@ -13,10 +13,10 @@ namespace lockstep {
 
 /// How images are read.
 struct ImageDirectoryOptions {
-  ImageSize image_size{256, 256};  ///< that all are resized to
+  ImageSize image_size{256, 256};  ///< all are resized to it
   std::int64_t channels = 3;       ///< 1 for gray, 3 for red, green and blue; Keras' color_mode
-  /// Files in another order in each epoch; `take` and `skip` part them for good, whatever the epoch. Otherwise they are
-  /// sorted by class and name.
+  /// Files in another order in each epoch; `take` and `skip` split them in the same way in all epochs. Otherwise they
+  /// are sorted by class and name.
   bool shuffle = true;
   std::uint64_t seed = 0;               ///< of the shuffle, and of the limit's choice
   std::optional<std::int64_t> limit{};  ///< of the number of files, which are drawn from all classes

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// How gray images of bytes become what a network reads.
+/// How gray images of bytes become a network's input.
 struct ImagePreparation {
   Tensor mean{};              ///< (height, width) f32, subtracted: mean_image() of the training images, for every split
   std::int64_t padding = 2;   ///< rows and columns of zeros on each side: 28 x 28 becomes 32 x 32

@@ -5,7 +5,7 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Functions for Dataset::map that change what is to be predicted.
+// Functions for Dataset::map that change targets.
 
 namespace lockstep {
 
@@ -14,7 +14,7 @@ namespace lockstep {
 /// label outside of 0 .. classes - 1.
 RowTransform one_hot(std::int64_t classes);
 
-/// How strongly batches are mixed.
+/// Mixup's options.
 struct MixupOptions {
   double alpha = 0.2;      ///< of the Beta(alpha, alpha) distribution, above 0 and at most 4
   std::uint64_t seed = 0;  ///< of the draws

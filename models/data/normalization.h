@@ -22,7 +22,7 @@ RowTransform channel_normalization(const ChannelStatistics& statistics);
 
 /// Keras' Rescaling.
 struct RescalingOptions {
-  float scale = 1;   ///< what each value is multiplied by
+  float scale = 1;   ///< factor of each value
   float offset = 0;  ///< added to the scaled value
 };
 

@@ -10,19 +10,19 @@
 
 namespace lockstep {
 
-/// Layers connected from one or several inputs to one or several outputs, and the plan of running them. At construction
-/// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the strategy whose scope is open; the
+/// Layers connected from one or several inputs to one or several outputs, and their execution plan. At construction
+/// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the open strategy's scope; the
 /// same seed gives the same initial weights. Layers run in the order in which they were called on symbols.
 ///
-/// A network that is called on symbols becomes part of another one, layer by layer and as a whole: as in Keras, layers
-/// run, and have weights, that lead to none but results which nothing reads.
+/// A network that is called on symbols becomes part of another one with all of its layers: as in Keras, this includes
+/// layers whose results are not used.
 ///
-/// Each layer computes in the dtype of its policy (DTypePolicy): what it reads is cast there, once for all its readers
-/// in that dtype; integers, such as ids, are left as they are.
+/// Each layer computes in the dtype of its policy (DTypePolicy): its inputs are cast, once for all readers
+/// in that dtype; integers, such as ids, are not cast.
 ///
 /// Model parallelism: a layer called on symbols in a DeviceScope runs on the scope's device, where it also keeps its
-/// weights if that was its first call; the others run on the caller's device. What a layer reads from another device is
-/// copied there, once for all its readers there. A network that is called in a DeviceScope runs there as a whole.
+/// weights if that was its first call; other layers run on the caller's device. Inputs from another device are
+/// copied, once for all readers there. A network that is called in a DeviceScope runs there as a whole.
 /// Placement is for models outside of strategies' scopes.
 class Network {
  public:
@@ -83,12 +83,12 @@ class Network {
   Tensor regularization_loss() const;
   /// Keras' table: layer and class, output shape, parameters, connections; totals at the end. `name` heads it.
   std::string summary(const std::string& name) const;
-  /// In whose scope it was made.
+  /// The strategy in whose scope it was made.
   const Strategy& strategy() const { return strategy_; }
 
  private:
   void add_inputs(const std::vector<Symbol>& inputs);
-  /// Which model, if any, each layer is part of.
+  /// The model, if any, that each layer is part of.
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);

@@ -8,7 +8,7 @@
 #include <lockstep/models/graph/nested_model.h>
 #include <lockstep/models/layers/layer.h>
 
-// How a network runs its layers: calls as they were described, and the steps that do their work.
+// A network's execution plan: the calls as described, and the steps that execute them.
 
 namespace lockstep {
 
@@ -30,7 +30,7 @@ struct GraphModelCall {
   std::optional<Mode> mode{};                ///< what the call was given
 };
 
-/// One call as it is carried out.
+/// A step: one call's execution.
 struct PlanStep {
   /// Which of the network's layers.
   int layer = 0;
@@ -39,7 +39,7 @@ struct PlanStep {
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as its call's
   std::optional<Mode> mode{};             ///< as its call's
-  /// The layer applies the ReLU after it, which is no step of its own.
+  /// The layer applies the ReLU after it, which has no step.
   bool fused_relu = false;
   int concat = -1;                ///< the step whose result this one writes its slice of
   std::int64_t concat_begin = 0;  ///< where that slice begins in the last axis
@@ -47,15 +47,15 @@ struct PlanStep {
   std::vector<int> last_reads{};  ///< steps whose results nobody reads after this one, perhaps its own
 };
 
-/// What a network does when it is run.
+/// The steps of a network.
 struct Plan {
-  /// In the order in which they are carried out.
+  /// In execution order.
   std::vector<PlanStep> steps{};
   std::vector<int> outputs{};  ///< the steps whose results are the network's
 };
 
 /// The steps that do the work of `calls`, in their order; `outputs` are the numbers of the calls whose results are the
-/// network's. What is gained:
+/// network's. The optimizations:
 /// - on one device and in one dtype, a ReLU that alone reads a result of a layer that can do it in the same pass is no
 /// step of its own;
 /// - when all inputs of a concatenation come, on its device and in its dtype, from layers that can write into a slice

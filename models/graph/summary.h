@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What stands above the table, and the rows of the inputs.
+/// The head of the table, and the rows of the inputs.
 struct SummaryHead {
   std::string name;  ///< of the model
   /// The model's, in their order.

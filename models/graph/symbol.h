@@ -12,24 +12,24 @@
 
 namespace lockstep {
 
-/// The result of calling a layer while a model is described: a shape, and what it is computed from (Keras'
+/// The symbolic result of a layer call while a model is described: a shape, and its origin (Keras'
 /// KerasTensor). A handle.
 class Symbol {
  public:
-  /// What symbols refer to: a call of a layer, or an input.
+  /// The call of a layer, or the input, that a symbol refers to.
   struct Node {
     std::shared_ptr<LayerImpl> layer;  ///< null for a model's input
-    /// What the layer was called on; none for an input.
+    /// The inputs of the call; empty for an input.
     std::vector<Symbol> inputs;
     Shape shape;  ///< without the batch axis
     /// Of an input; empty for a layer's result.
     std::string name;
     std::uint64_t number;                   ///< symbols made later have larger ones
-    std::optional<LogicalDevice> device{};  ///< where the layer is to run, when it was called in a DeviceScope
+    std::optional<LogicalDevice> device{};  ///< the device of the call, when it was called in a DeviceScope
     /// The call of a model that the layer was called as part of, the outermost of those that lie in each other; null
     /// for a call of its own.
     std::shared_ptr<const ModelCall> part_of{};
-    std::optional<Mode> mode{};  ///< what the call computes in whatever the network's mode is: Keras 2's `training`
+    std::optional<Mode> mode{};  ///< the call's own mode in place of the network's: Keras 2's `training`
     /// Of a model's result: what else the model's call has made and does not read itself, such as its other results.
     /// Models around it have all of it, whichever of its results they read.
     std::vector<Symbol> beside{};
@@ -38,11 +38,11 @@ class Symbol {
     ~Node();
   };
 
-  /// A handle to what a call of a layer, or Input, has made.
+  /// A handle to the result of a layer's call, or of Input.
   explicit Symbol(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   /// Of one example: without the batch axis.
   const Shape& shape() const { return node_->shape; }
-  /// What it stands for.
+  /// The call or input.
   const Node& node() const { return *node_; }
 
  private:

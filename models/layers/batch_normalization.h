@@ -9,13 +9,13 @@ namespace lockstep {
 
 /// BatchNormalization's options, by Keras' names.
 struct BatchNormalizationOptions {
-  /// How much of the moving statistics a training step keeps. Keras' default forgets the initial 0 and 1 in some
-  /// hundred steps; for a shorter training choose less.
+  /// Share of the moving statistics that a training step keeps. Keras' default forgets the initial 0 and 1 in some
+  /// hundred steps; shorter trainings need a smaller value.
   double momentum = 0.99;
   /// Added to the variance; above 0.
   double epsilon = 1e-3;
-  /// In training the replicas normalize by the statistics of the whole batch, however it is split, and all move the
-  /// moving statistics by them: one collective of the replicas forward and one backward.
+  /// In training the replicas normalize by the statistics of the whole batch, however it is split, and all update the
+  /// moving statistics with them: one collective forward and one backward.
   bool synchronized = false;
   ///@{
   /// Of the weights.
@@ -27,11 +27,11 @@ struct BatchNormalizationOptions {
 };
 
 /// Normalizes each channel, the last axis (Ioffe and Szegedy 2015): by the batch's statistics in training, which also
-/// moves the moving statistics, and by those at inference. Weights, each (c): gamma, beta, moving_mean,
+/// updates the moving statistics, and by those at inference. Weights, each (c): gamma, beta, moving_mean,
 /// moving_variance. Under a strategy every replica normalizes by its own part of the batch, unless `synchronized`, and
-/// keeps moving statistics of its own. What is read outside the replicas and saved is their mean, in which each step of
+/// keeps its own moving statistics. Reading outside replicas and saving give their mean, in which each step of
 /// each replica counts by its rows: for any number of replicas that is the moving average of the batches' weighted
-/// means. How many rows the others have a replica knows from the DistributedBatch given to `Strategy::run`; without
+/// means. A replica gets the others' numbers of rows from the DistributedBatch given to `Strategy::run`; without
 /// one, the replicas exchange the numbers in each training call. A replica without rows keeps its statistics.
 struct BatchNormalization : Layer {
   /// Throws InvalidArgument unless 0 <= momentum <= 1 and epsilon > 0.

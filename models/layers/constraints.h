@@ -7,7 +7,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Keras' constraints of weights, for the `kernel_constraint` and the like of layers.
+// Keras' constraints of weights, for options of layers such as `kernel_constraint`.
 
 namespace lockstep {
 
@@ -28,24 +28,24 @@ struct NormAxes {
 struct MinMaxNormOptions {
   double min_value = 0;  ///< of the norms
   double max_value = 1;  ///< of the norms
-  double rate = 1;       ///< how far a step brings norms to their limit, in [0, 1]
+  double rate = 1;       ///< fraction by which a step moves norms to their limit, in [0, 1]
   NormAxes axis = 0;     ///< along which norms are taken
 };
 
-/// What a weight is brought to after each step of an optimizer. None where default-constructed.
+/// The constraint of a weight after each step of an optimizer; by default there is none.
 class Constraint {
  public:
   /// Keras' classes, and no constraint.
   enum class Kind { none, max_norm, min_max_norm, non_neg, unit_norm };
 
   Constraint() = default;
-  /// What MaxNorm and the others below make. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate <=
-  /// 1.
+  /// Made by MaxNorm and the functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate
+  /// <= 1.
   Constraint(Kind kind, MinMaxNormOptions options);
 
   /// Which of Keras' classes it is.
   Kind kind() const { return kind_; }
-  /// The MinMaxNorm that a constraint of norms amounts to.
+  /// The equivalent MinMaxNorm of a constraint of norms.
   const MinMaxNormOptions& options() const { return options_; }
   /// Whether there is a constraint.
   explicit operator bool() const { return kind_ != Kind::none; }
@@ -70,7 +70,7 @@ inline Constraint MinMaxNorm(const MinMaxNormOptions& options = {}) {
 }
 /// Negative elements become 0.
 inline Constraint NonNeg() { return {Constraint::Kind::non_neg, {}}; }
-/// Norms become 1, but for those of 0.
+/// Norms become 1; norms of 0 stay.
 inline Constraint UnitNorm(const NormAxes& axis = 0) {
   return {Constraint::Kind::unit_norm, {.min_value = 1, .axis = axis}};
 }

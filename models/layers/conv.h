@@ -16,8 +16,8 @@ namespace lockstep {
 struct Conv2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  std::int64_t filters = 0;  ///< has to be given
-  Size2d kernel_size{};      ///< has to be given
+  std::int64_t filters = 0;  ///< required
+  Size2d kernel_size{};      ///< required
   Size2d strides = 1;
   Padding padding = Padding::valid;
   Size2d dilation_rate = 1;
@@ -46,7 +46,7 @@ struct Conv2D : Layer {
 struct DepthwiseConv2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  Size2d kernel_size{};  ///< has to be given
+  Size2d kernel_size{};  ///< required
   Size2d strides = 1;
   Padding padding = Padding::valid;
   std::int64_t depth_multiplier = 1;
@@ -76,8 +76,8 @@ struct DepthwiseConv2D : Layer {
 struct SeparableConv2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  std::int64_t filters = 0;  ///< has to be given
-  Size2d kernel_size{};      ///< has to be given
+  std::int64_t filters = 0;  ///< required
+  Size2d kernel_size{};      ///< required
   Size2d strides = 1;
   Padding padding = Padding::valid;
   Size2d dilation_rate = 1;

@@ -10,7 +10,7 @@ namespace lockstep {
 struct DropoutOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
-  double rate = -1;  ///< has to be given
+  double rate = -1;  ///< required
   std::string name{};
   ///@}
 };

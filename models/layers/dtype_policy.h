@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-/// Keras' dtype policy of a layer: what it computes in. Variables, their gradients, statistics, losses and metrics are
-/// f32 under each.
+/// Keras' dtype policy of a layer: the dtype of its computation. Variables, gradients, statistics, losses and metrics
+/// are f32 under each.
 enum class DTypePolicy : std::uint8_t {
   float32,         ///< f32
   mixed_bfloat16,  ///< bf16, which has f32's range and 8 bits of precision
@@ -19,15 +19,15 @@ enum class DTypePolicy : std::uint8_t {
 
 /// Keras' name, e.g. "mixed_bfloat16".
 std::string_view name(DTypePolicy policy);
-/// By that name. Throws InvalidArgument, listing those that are known, for another one.
+/// By that name. Throws InvalidArgument, listing the known names, for another one.
 DTypePolicy parse_dtype_policy(std::string_view name);
 /// Of the results of a layer of this policy.
 constexpr DType compute_dtype(DTypePolicy policy) {
   return policy == DTypePolicy::mixed_bfloat16 ? DType::bf16 : DType::f32;
 }
 
-/// Keras' `set_global_policy` for the calling thread, as long as it lives: layers that are made have this policy. The
-/// innermost one decides. Scopes may end in any order, and on another thread: each takes its own policy away.
+/// Keras' `set_global_policy` for the calling thread, while it lives: new layers have this policy. The
+/// innermost one decides. Scopes may end in any order, and on another thread; each removes its own policy.
 class [[nodiscard]] DTypePolicyScope {
  public:
   /// Opens it.
@@ -47,10 +47,10 @@ class [[nodiscard]] DTypePolicyScope {
       open_scopes_;  // of the thread that made it, this one among them
 };
 
-/// That of the layers which the calling thread makes; float32 outside of all scopes.
+/// The policy of layers that the calling thread makes; float32 outside of all scopes.
 DTypePolicy current_dtype_policy();
 
-/// The result of `build()`, called in a DTypePolicyScope: Keras' `dtype=` of one layer or of some.
+/// The result of `build()`, called in a DTypePolicyScope: Keras' `dtype=` of layers.
 template <class Build>
 decltype(auto) with_dtype_policy(DTypePolicy policy, Build&& build) {
   const DTypePolicyScope scope(policy);

@@ -20,9 +20,9 @@ struct EmbeddingOptions {
   std::string name{};
 };
 
-/// Keras' Embedding: ids of any shape, also as f32 (Keras cuts off what is behind the point), to (shape of ids,
-/// output_dim). One weight, embeddings (input_dim, output_dim). Its gradient is the rows that were looked up, which
-/// optimizers exchange and apply as such.
+/// Keras' Embedding: ids of any shape, also as f32 (Keras truncates them), to (shape of ids,
+/// output_dim). One weight, embeddings (input_dim, output_dim). Its gradient has only the looked-up rows, which
+/// optimizers exchange and apply as rows.
 struct Embedding : Layer {
   /// Throws InvalidArgument for sizes below 1.
   explicit Embedding(const EmbeddingOptions& options);

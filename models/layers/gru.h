@@ -35,8 +35,8 @@ struct GruOptions {
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), which starts orthogonal, and bias (2,
-/// 3 units), the input's and the state's; (3 units) without `reset_after`. Options that are Keras' defaults from
-/// go_backwards to reset_after are the fast ones, cuDNN's on GPUs.
+/// 3 units), the input's and the state's; (3 units) without `reset_after`. The options from
+/// go_backwards to reset_after are fast with Keras' defaults, which use cuDNN on GPUs.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit GRU(const GruOptions& options);

@@ -9,15 +9,15 @@
 
 namespace lockstep {
 
-/// How a layer's option says what a weight starts with: an initializer for the weight's own random numbers. The
-/// functions below that take a key are such themselves: `.kernel_initializer = he_normal`; those with options give one:
+/// An initializer option of a layer: makes the initializer from the key of the weight's random numbers. The
+/// functions below with a key can be used directly: `.kernel_initializer = he_normal`; those with options return one:
 /// `.kernel_initializer = random_normal({.stddev = 0.01})`.
 using SeededInitializer = std::function<Initializer(const RandomKey&)>;
 
-/// What a weight's fans are scaled by: of a kernel (..., in, out) fan_in is in and fan_out out, both times the sizes of
-/// the axes before them, as of a convolution's window; of a vector both are its size.
+/// The fan that the scale uses: of a kernel (..., in, out) fan_in is in and fan_out out, both times the sizes of
+/// the axes before them, such as a convolution's window; of a vector both are its size.
 enum class FanMode { fan_in, fan_out, fan_avg };
-/// truncated_normal redraws what lies outside two standard deviations.
+/// truncated_normal redraws values outside two standard deviations.
 enum class Distribution { truncated_normal, untruncated_normal, uniform };
 
 /// variance_scaling's options.
@@ -59,7 +59,7 @@ struct NormalOptions {
 };
 /// Of mean `mean` and standard deviation `stddev`.
 SeededInitializer random_normal(const NormalOptions& options = {});
-/// What lies outside two standard deviations is redrawn.
+/// Values outside two standard deviations are redrawn.
 SeededInitializer truncated_normal(const NormalOptions& options = {});
 
 /// A uniform distribution.

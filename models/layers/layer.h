@@ -21,7 +21,7 @@ namespace lockstep {
 /// Whether a call trains (batch statistics, dropout) or infers.
 enum class Mode { inference, train };
 
-/// How the network wants one call of a layer done.
+/// The network's options for one call of a layer.
 struct LayerCall {
   /// The network's mode.
   Mode mode = Mode::inference;
@@ -30,7 +30,7 @@ struct LayerCall {
   bool is_output = false;   ///< the result is the network's: a softmax or sigmoid keeps its logits for losses
 };
 
-/// Where a layer gets its variables' initial values and its random numbers from.
+/// The seed of a layer's initial values and random numbers.
 struct LayerSeed {
   std::uint64_t seed = 0;    ///< the model's
   std::uint32_t stream = 0;  ///< the layer's number in the model
@@ -39,18 +39,18 @@ struct LayerSeed {
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + number}; }
 };
 
-/// What a network and its training may rely on in a kind of layer.
+/// Properties of a kind of layer that the network and training use.
 struct LayerTraits {
-  bool can_fuse_relu = false;  ///< `call` heeds LayerCall::fused_relu
-  bool can_write_to = false;   ///< `call` heeds LayerCall::out
-  /// `call` takes bf16, beside weights of f32, and then gives it; the network casts around other layers.
+  bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
+  bool can_write_to = false;   ///< `call` supports LayerCall::out
+  /// `call` takes bf16, with weights of f32, and then returns it; the network casts around other layers.
   bool can_compute_in_bf16 = false;
-  /// `call` in training reads no values and, but for what it does by GpuCapture::each_time, has a GPU do the same for
-  /// every batch of one shape: then it need not be called for each (FitOptions::cuda_graphs).
+  /// `call` in training reads no values and, except for GpuCapture::each_time, gives a GPU the same work for
+  /// every batch of one shape, so that one call can be captured for all (FitOptions::cuda_graphs).
   bool can_be_captured = false;
-  bool is_relu = false;          ///< only applies max(0, .), which a layer before it may do in its own pass
-  bool joins_last_axis = false;  ///< only joins its inputs along the last axis, so that they may be written in place
-  /// Looks up rows of a weight (embedding_lookup): training then finds out in its first step which gradients are rows.
+  bool is_relu = false;          ///< only applies max(0, .), which the layer before it may fuse
+  bool joins_last_axis = false;  ///< only joins its inputs along the last axis, so they may be written in place
+  /// Looks up rows of a weight (embedding_lookup): the first training step then finds which gradients are rows.
   /// Those of other layers' weights are exchanged whole.
   bool looks_up_rows = false;
 };
@@ -66,16 +66,16 @@ class LayerImpl {
 
   /// Keras' name of the class, e.g. "Conv2D".
   virtual std::string_view class_name() const = 0;
-  /// Where Keras' weight files hold this layer's variables, within its group.
+  /// The group of this layer's variables in Keras' weight files, within the layer's group.
   virtual std::string_view weights_group() const { return "vars"; }
-  /// Throws InvalidArgument for inputs that the layer, or what it has been built for, cannot take.
+  /// Throws InvalidArgument for inputs that the layer cannot take, or was not built for.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
   /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
   /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable. Inputs of real
   /// numbers are of `call_dtype`, and so is the result.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
-  /// What it draws random numbers from, beside the weights all that a run needs to resume; null if it draws none.
+  /// Its random numbers, which with the weights are all that a run needs to resume; null if it draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
   /// As given at construction.
   const LayerTraits& traits() const { return traits_; }
@@ -87,22 +87,22 @@ class LayerImpl {
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   ///@}
-  /// Keras' `trainable`: training leaves the weights of a layer that is not as they are, batch normalization's
-  /// statistics included, and no penalty on them is part of the loss.
+  /// Keras' `trainable`: training does not change the weights of a frozen layer, batch normalization's
+  /// statistics included, and the loss has no penalties on them.
   bool trainable() const { return trainable_; }
-  /// Throws LogicError for a layer that has been built.
+  /// Throws LogicError for a built layer.
   void set_trainable(bool trainable);
-  /// What it computes in: when it was made, that of the scope that was open.
+  /// The policy of the scope in which it was made.
   DTypePolicy dtype_policy() const { return dtype_policy_; }
-  /// Throws LogicError for a layer that has been built.
+  /// Throws LogicError for a built layer.
   void set_dtype_policy(DTypePolicy policy);
-  /// What a network gives of the layer's results, to other layers or as its own.
+  /// The dtype of the layer's results in a network.
   DType compute_dtype() const { return lockstep::compute_dtype(dtype_policy_); }
-  /// What `call` is given and gives: f32 where the layer cannot compute in bf16; the network then casts.
+  /// The dtype of `call`'s inputs and result: f32 where the layer cannot compute in bf16; the network then casts.
   DType call_dtype() const {
     return dtype_policy_ == DTypePolicy::float32 || traits_.can_compute_in_bf16 ? compute_dtype() : DType::f32;
   }
-  /// Whether it has its variables.
+  /// Whether its variables have been made.
   bool is_built() const { return built_; }
   /// In Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
@@ -114,14 +114,14 @@ class LayerImpl {
  protected:
   /// `name` may be empty.
   explicit LayerImpl(std::string name, const LayerTraits& traits = {}) : name_(std::move(name)), traits_(traits) {}
-  /// What `build` does for this kind of layer.
+  /// Makes the variables of this kind of layer, in `build`.
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
-  /// Lists variables that other layers have made, for a layer that runs those.
+  /// Lists variables of other layers, for a layer that calls those.
   void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
   /// Makes a variable "layer/name" and lists it among `variables()`. Throws InvalidArgument, naming it, where the
-  /// constraint is over axes that it does not have.
+  /// constraint uses axes that it does not have.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
-  /// The value of a weight that a layer may do without, such as a bias; undefined if it has none.
+  /// The value of an optional weight, such as a bias; undefined if the layer has none.
   static Tensor value_if_any(const Variable& weight) { return weight.defined() ? weight.value() : Tensor(); }
 
  private:
@@ -139,7 +139,7 @@ class Symbol;
 /// A handle to a layer, to be called on symbols; calling one layer twice shares its weights.
 class Layer {
  public:
-  /// Of a computation of one's own, derived from LayerImpl.
+  /// A handle to a custom layer, derived from LayerImpl.
   explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
 
   ///@{
@@ -148,7 +148,7 @@ class Layer {
   Symbol operator()(const std::vector<Symbol>& inputs) const;
   ///@}
 
-  /// As LayerImpl::name, or the handle's own: what a model calls a layer of another model whose name was taken.
+  /// As LayerImpl::name, or the handle's own name, where the outer model has another layer of that name.
   const std::string& name() const { return name_.empty() ? impl_->name() : name_; }
   /// "layer/kernel" for one of the layer's variables, with the name of this handle.
   std::string weight_name(const Variable& variable) const;
@@ -157,7 +157,7 @@ class Layer {
   /// A handle to the same layer under this name.
   Layer with_name(std::string name) const;
   ///@{
-  /// What all handles to this layer share.
+  /// The shared implementation.
   LayerImpl& impl() const { return *impl_; }
   const std::shared_ptr<LayerImpl>& shared() const { return impl_.shared(); }
   ///@}

@@ -17,7 +17,7 @@
 
 namespace lockstep {
 
-/// The options of a layer, beside what every layer has. Whole numbers of layers, from which sizes are computed, have 32
+/// The options of a layer, beside those of every layer. Integers of layers, from which sizes are computed, have 32
 /// bits.
 class LayerConfig : public OptionVisitor {
  public:
@@ -28,12 +28,12 @@ class LayerConfig : public OptionVisitor {
   LayerConfig(std::string_view class_name, const nlohmann::ordered_json& values, int input_rank);
 
   ///@{
-  /// What every layer has.
+  /// The options of every layer.
   const std::string& class_name() const { return class_name_; }
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
   ///@}
-  /// None when a file does not say: then, as in Keras, that of the scope that is open.
+  /// Empty when the file has none: then, as in Keras, the open scope's.
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{

@@ -35,7 +35,7 @@ struct LstmOptions {
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), which starts orthogonal, and bias
-/// (4 units). Options that are Keras' defaults from go_backwards to use_bias are the fast ones, cuDNN's on GPUs.
+/// (4 units). The options from go_backwards to use_bias are fast with Keras' defaults, cuDNN's on GPUs.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit LSTM(const LstmOptions& options);

@@ -14,7 +14,7 @@ struct ConcatenateOptions {
   std::string name{};
 };
 
-/// Joins its inputs along an axis; their other sizes must agree. Along the last axis it costs nothing where all inputs
+/// Joins its inputs along an axis; their other sizes must agree. Along the last axis no copy is made where all inputs
 /// come from layers that can write into their slice of the result.
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.

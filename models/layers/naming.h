@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// "MaxPooling2D" -> "max_pooling2d": Keras' names of layers, and of their groups in its files, are made of this.
+/// "MaxPooling2D" -> "max_pooling2d": Keras' naming of layers, and of their groups in its files.
 std::string snake_case(std::string_view class_name);
 
-/// Gives each name once: what takes names for keys would lose all but one of the things that share a name.
+/// Makes names unique, for uses as keys.
 class UniqueNames {
  public:
   /// The name, or the first of name_1, name_2, ... that has not been given.

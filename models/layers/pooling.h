@@ -14,7 +14,7 @@ struct Pooling2DOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
   Size2d pool_size = 2;
-  std::optional<Size2d> strides{};  ///< pool_size, if not given
+  std::optional<Size2d> strides{};  ///< default: pool_size
   Padding padding = Padding::valid;
   std::string name{};
   ///@}

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// The random numbers that a layer draws in training: a sequence for each replica, in which every draw has a key of its
-/// own. How often each replica has drawn is part of what a run needs to resume.
+/// The random numbers of a layer in training: a sequence for each replica, in which every draw has its own key.
+/// Each replica's number of draws is part of a run's state.
 class RandomDraws {
  public:
   /// Starts sequences of this key for all replicas of this process, under the strategy whose scope is open.

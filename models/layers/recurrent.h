@@ -21,7 +21,7 @@ struct RecurrentOps {
   Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
 };
 
-/// The options of a recurrent layer, and what Keras' layers can do otherwise.
+/// The options of a recurrent layer, and those of Keras that are not supported.
 template <class Options>
 void list_recurrent(LayerConfig& config, Options& options) {
   config.option("return_sequences", options.return_sequences);

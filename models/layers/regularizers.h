@@ -2,11 +2,11 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Keras' penalties on weights, for the `kernel_regularizer` and the like of layers.
+// Keras' penalties on weights, for options of layers such as `kernel_regularizer`.
 
 namespace lockstep {
 
-/// A penalty on a weight that is added to the loss: l1 * sum(|w|) + l2 * sum(w^2). None where both are 0.
+/// A penalty on a weight that is added to the loss: l1 * sum(|w|) + l2 * sum(w^2). No penalty where both are 0.
 class Regularizer {
  public:
   Regularizer() = default;

@@ -5,8 +5,8 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The share of the global batch's loss that one replica's examples make, for custom training loops: the replicas'
-// values are summed (`reduce` with sum), and so are their gradients (`minimize` does that).
+// One replica's share of the global batch's loss, for custom training loops: the replicas'
+// values are summed by `reduce`, and their gradients by `minimize`.
 
 namespace lockstep {
 
@@ -18,7 +18,7 @@ struct AverageLossOptions {
   std::optional<std::int64_t> global_batch_size{};
 };
 
-/// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for a global batch of none. For losses (n)
+/// sum(per_example_loss [* sample_weight]) / global_batch_size, a scalar; 0 for an empty global batch. For losses (n)
 /// of one value for each example. Throws LogicError in a strategy's scope outside `run`.
 Tensor compute_average_loss(const Tensor& per_example_loss, const AverageLossOptions& options = {});
 

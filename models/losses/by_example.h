@@ -2,14 +2,14 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 
-// What the losses have in common.
+// Shared by the losses.
 
 namespace lockstep {
 
-/// What Keras' losses keep away from 0.
+/// Keras' epsilon.
 inline constexpr double keras_epsilon = 1e-7;
 
-/// What a layer of another dtype policy gave, as f32; all but bf16 as it is.
+/// Casts bf16 to f32; other dtypes stay.
 inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
 
 /// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples

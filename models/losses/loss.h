@@ -10,24 +10,24 @@
 
 namespace lockstep {
 
-/// A loss by example: (y_true, y_pred) -> (n). How it is averaged is the training loop's business: over the global
-/// batch, on however many replicas. Where an example has several values, e.g. one for each time step, its loss is their
+/// A loss by example: (y_true, y_pred) -> (n). The training loop averages it over the global
+/// batch of all replicas. Where an example has several values, e.g. one for each time step, its loss is their
 /// mean.
 class Loss {
  public:
   /// (y_true, y_pred) -> (n), one value for each example; differentiable in y_pred.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is what logs call it. `config`: Keras' loss that it is, for files.
+  /// `name` is used in logs. `config`: the equivalent Keras loss, for files.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
       : name_(std::move(name)), function_(std::move(function)), config_(std::move(config)) {}
 
   /// As given.
   const std::string& name() const { return name_; }
-  /// Keras' loss that it is; none for one of a program's own.
+  /// The equivalent Keras loss; empty for a custom one.
   const std::optional<ObjectConfig>& config() const { return config_; }
-  /// Keras' get_config, as JSON. Throws Unsupported for one of a program's own.
+  /// Keras' get_config, as JSON. Throws Unsupported for a custom one.
   std::string get_config() const;
-  /// The value of each example, (n), of f32: so, as in Keras, are predictions of bf16 before the function gets them.
+  /// The value of each example, (n), f32. As in Keras, predictions of bf16 are cast to f32 first.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
@@ -36,9 +36,9 @@ class Loss {
   std::optional<ObjectConfig> config_;
 };
 
-// As in Keras over TensorFlow, cross-entropies of probabilities that are a softmax's or sigmoid's own result, as a
-// model's last layer gives them, are computed from its logits: they have a value and a gradient where the probabilities
-// are 0 or 1 in f32. Other probabilities are brought into [1e-7, 1 - 1e-7].
+// As in Keras over TensorFlow, cross-entropies of probabilities that are a softmax's or sigmoid's result, as a
+// model's last layer returns them, are computed from its logits: they have a value and a gradient where probabilities
+// are 0 or 1 in f32. Other probabilities are clipped to [1e-7, 1 - 1e-7].
 
 /// SparseCategoricalCrossentropy's options.
 struct SparseCrossentropyOptions {

@@ -2,7 +2,7 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses of predictions (n, ...) that should come near targets of as many elements. Unless said, an example's loss is
+// Losses of predictions (n, ...) and targets with the same number of elements. By default an example's loss is
 // the mean over its elements. The formulas and the epsilon of 1e-7 are Keras'.
 
 namespace lockstep {

@@ -2,18 +2,18 @@
 
 #include <lockstep/models/metrics/metric.h>
 
-// Shares of examples that are predicted right. Where an example has several labels, e.g. one for each time step, it
-// counts with the share of them that are. Targets: labels of any dtype, the predictions' shape without its last axis or
+// Shares of correct predictions. Where an example has several labels, e.g. one for each time step, it
+// counts with the share of correct ones. Targets: labels of any dtype, the predictions' shape without its last axis or
 // with one of size 1; or one-hot rows of the predictions' shape.
 
 namespace lockstep {
 
-/// What Keras' compile makes of "accuracy": BinaryAccuracy for predictions (..., 1), CategoricalAccuracy for one-hot
+/// Keras' "accuracy": BinaryAccuracy for predictions (..., 1), CategoricalAccuracy for one-hot
 /// targets, else SparseCategoricalAccuracy.
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
-/// Predictions above `threshold` stand for 1, others for 0; targets of the same number of elements.
+/// Predictions above `threshold` count as 1, others as 0; targets have the same number of elements.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);

@@ -13,8 +13,8 @@ namespace lockstep {
 /// How an output of a model is trained and measured: its entry in Keras' lists `loss`, `loss_weights`, `metrics` and
 /// `weighted_metrics`.
 struct OutputTraining {
-  std::optional<Loss> loss{};  ///< none: the output is measured only
-  double loss_weight = 1;      ///< how much its loss counts in the model's
+  std::optional<Loss> loss{};  ///< empty: the output is only measured
+  double loss_weight = 1;      ///< weight of its loss in the model's
   ///@{
   /// Counting examples alike, or with their sample and class weights.
   std::vector<Metric> metrics{};
@@ -26,13 +26,13 @@ struct OutputTraining {
 struct CompiledMetric {
   /// Under the name that logs have.
   Metric metric;
-  bool weighted = false;  ///< examples count with their weights
+  bool weighted = false;  ///< examples are weighted
 };
 
 /// An output of a compiled model.
 struct CompiledOutput {
   std::optional<Loss> loss{};  ///< as given
-  /// How much the loss counts in the model's.
+  /// Weight of the loss in the model's.
   double loss_weight = 1;
   std::string loss_name{};  ///< in the logs; empty for an only loss, which is the model's
   /// The weighted ones last.

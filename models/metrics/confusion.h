@@ -6,12 +6,12 @@
 #include <lockstep/models/metrics/metric.h>
 #include <lockstep/runtime/core/defaults.h>
 
-// Metrics of right and wrong positives. A prediction above a threshold is positive; a target other than 0 is truly so.
+// Metrics of true and false positives. A prediction above a threshold is positive; so is a target other than 0.
 // Targets have as many elements as predictions, and an example's weight counts for all of its elements.
 
 namespace lockstep {
 
-/// The share of positive predictions that are right: true positives / (true positives + false positives).
+/// The share of correct positive predictions: true positives / (true positives + false positives).
 struct Precision : Metric {
   /// Throws InvalidArgument for a threshold outside [0, 1].
   explicit Precision(double threshold = 0.5);
@@ -37,8 +37,8 @@ struct AUCOptions {
   std::vector<double> thresholds{};
   /// Whose area.
   AUCCurve curve = AUCCurve::roc;
-  bool from_logits = false;  ///< predictions go through the sigmoid first
-  /// What logs call it.
+  bool from_logits = false;  ///< the sigmoid is applied to predictions first
+  /// Used in logs.
   std::string name = "auc";
 };
 

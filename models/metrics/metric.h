@@ -15,41 +15,41 @@ namespace lockstep {
 /// Which way a value gets better; unknown where the metric does not say.
 enum class Direction { unknown, down, up };
 
-/// A value that is measured over examples, in Keras' words: the result of a few sums. Each replica takes the sums of
-/// its own examples, and they are added over batches and replicas before the result is taken, so that it is exact for
-/// uneven and empty batches. A metric holds no state; see MetricTracker for loops of one's own.
+/// A value that is measured over examples, as in Keras: the result of a few sums. Each replica computes the sums of
+/// its own examples, and they are added over batches and replicas before the result is computed, so that it is exact
+/// for uneven and empty batches. A metric holds no state; see MetricTracker for custom loops.
 class Metric {
  public:
-  /// One number or more, which add up over batches and replicas.
+  /// One or more numbers, which are added over batches and replicas.
   using Sums = std::vector<double>;
-  /// How a metric's sums are taken, and what they mean.
+  /// How a metric's sums are computed and used.
   struct Rule {
     /// The sums over the rows of a batch, each counted `weights[row]` times. y_true may be undefined.
     std::function<Sums(const Tensor& y_true, const Tensor& y_pred, std::span<const double> weights)> update;
-    /// The value, given sums that have been added up.
+    /// The value for given sums.
     std::function<double(const Sums&)> result;
     /// Which way the value gets better.
     Direction direction = Direction::unknown;
-    /// Keras' metric that it is, for files.
+    /// The equivalent Keras metric, for files.
     std::optional<ObjectConfig> config{};
   };
-  /// `name` is what logs call it.
+  /// `name` is used in logs.
   Metric(std::string name, Rule rule) : name_(std::move(name)), rule_(std::move(rule)) {}
 
   /// As given.
   const std::string& name() const { return name_; }
   /// Which way the value gets better.
   Direction direction() const { return rule_.direction; }
-  /// Keras' metric that it is; none for one of a program's own.
+  /// The equivalent Keras metric; empty for a custom one.
   const std::optional<ObjectConfig>& config() const { return rule_.config; }
-  /// Keras' get_config, as JSON. Throws Unsupported for one of a program's own.
+  /// Keras' get_config, as JSON. Throws Unsupported for a custom one.
   std::string get_config() const;
   /// The same under another name.
   Metric with_name(std::string name) const { return {std::move(name), rule_}; }
   /// The sums of a batch of n rows; `sample_weight` (n) or (n, 1), or undefined for weights of 1. Records no gradient.
   /// Throws InvalidArgument for tensors that do not fit each other or the metric.
   Sums update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
-  /// The value, given sums that have been added up; 0 for none at all, as in Keras.
+  /// The value for given sums; 0 for empty ones, as in Keras.
   double result(const Sums& sums) const;
 
  private:
@@ -60,7 +60,7 @@ class Metric {
   Rule rule_;
 };
 
-/// Adds the sums of more examples; no sums stand for zeros.
+/// Adds the sums of more examples; empty sums count as zeros.
 void add_sums(Metric::Sums& sums, const Metric::Sums& more);
 
 /// a / b; 0 where b is 0, as in Keras.
@@ -70,7 +70,7 @@ inline double divide_no_nan(double a, double b) { return b == 0 ? 0 : a / b; }
 struct MeanMetricWrapper : Metric {
   /// (y_true, y_pred) -> a value for each row.
   using Function = std::function<std::vector<double>(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is what logs call it.
+  /// `name` is used in logs.
   MeanMetricWrapper(std::string name, Function values, Direction direction = Direction::unknown,
                     std::optional<ObjectConfig> config = {});
   /// A loss under its own name: Keras' metric MeanSquaredError is MeanMetricWrapper(MeanSquaredError()).
@@ -79,14 +79,14 @@ struct MeanMetricWrapper : Metric {
 
 /// The weighted mean over the examples of the values y_pred (n, ...), an example's being the mean over its elements.
 struct Mean : MeanMetricWrapper {
-  /// `name` is what logs call it.
+  /// `name` is used in logs.
   explicit Mean(std::string name = "mean");
   /// Of all defaults: Mean({}).
   explicit Mean(Defaults) : Mean() {}
 };
 /// The weighted sum of the values y_pred (n, ...).
 struct Sum : Metric {
-  /// `name` is what logs call it.
+  /// `name` is used in logs.
   explicit Sum(std::string name = "sum");
   /// Of all defaults: Sum({}).
   explicit Sum(Defaults) : Sum() {}

@@ -7,19 +7,19 @@
 
 namespace lockstep {
 
-/// A metric with its state, for training loops of one's own, in Keras' words. Not copied while replicas run.
+/// A metric with its state, for custom training loops, as in Keras. Not to be copied while replicas run.
 class MetricTracker {
  public:
   /// For the replicas of the strategy whose scope is open, or of `strategy`.
   explicit MetricTracker(Metric metric, const Strategy& strategy = get_strategy());
 
-  /// Adds a batch's sums: in a replica to its own, elsewhere to what all replicas have. Throws as Metric::update, and
+  /// Adds a batch's sums: in a replica to its own, elsewhere to the common state. Throws as Metric::update, and
   /// LogicError in a replica of a strategy with more replicas.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {});
-  /// The value over all replicas, of all workers: these call it together. Not while replicas run: throws LogicError in
+  /// The value over all replicas of all workers, which must all call it. Not while replicas run: throws LogicError in
   /// one.
   double result() const;
-  /// Back to no examples, on all replicas. Throws LogicError in one.
+  /// Resets all replicas to no examples. Throws LogicError in one.
   void reset_state();
 
  private:

@@ -12,7 +12,7 @@ struct AdamOptions {
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
   double epsilon = 1e-7;  ///< above 0
-  bool amsgrad = false;   ///< the second moment in the formula never falls
+  bool amsgrad = false;   ///< uses the maximum of past second moments
 };
 
 /// Kingma and Ba 2015 as keras.optimizers.Adam; the formula stands at AdamStep.

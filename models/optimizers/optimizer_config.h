@@ -12,9 +12,9 @@
 
 namespace lockstep {
 
-/// What an optimizer was made of.
+/// The configuration of an optimizer.
 struct OptimizerConfig {
-  ObjectConfig rule;                   ///< Keras' class, and the options that are its own
+  ObjectConfig rule;                   ///< Keras' class, and the rule's own options
   OptimizerOptions common{};           ///< as given; AdamW's weight_decay is here, too
   LearningRate learning_rate = 0.001;  ///< the number of the next step, or the schedule
   /// Of Optimizer::config, not to make one: Keras' names of what the rule keeps for each variable, in files' order,

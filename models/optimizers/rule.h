@@ -10,20 +10,20 @@
 
 namespace lockstep {
 
-/// What kind of step an optimizer takes: all that SGD, Adam and the like differ in.
+/// The step of a kind of optimizer: the difference between SGD, Adam and the others.
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;
-  /// Keras' class, and the options that are its own.
+  /// Keras' class, and the rule's own options.
   virtual ObjectConfig config() const = 0;
-  /// A value that it keeps for each parameter.
+  /// A state value for each parameter.
   struct Slot {
     std::string name;  ///< Keras' name, e.g. "momentum"
-    /// What it holds before the first step.
+    /// Its value before the first step.
     float start = 0;
     bool beside_previous = false;  ///< Keras' files have both for one variable before those for the next
   };
-  /// What it keeps, in the order of OptimizerStep's state.
+  /// Its state values, in the order of OptimizerStep's state.
   virtual std::vector<Slot> slots() const = 0;
   /// Step number `t`, from 1. Of a rule that scales by norms, the direction that is written in the parameters' place.
   virtual OptimizerStep step(float learning_rate, std::int64_t t) const = 0;

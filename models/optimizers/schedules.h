@@ -12,11 +12,11 @@ namespace lockstep {
 /// The learning rate of step number `step`, from 0.
 using LearningRateSchedule = std::function<double(std::int64_t step)>;
 
-/// What an optimizer takes for its learning rate: a number, which can be set anew, or a schedule.
+/// An optimizer's learning rate: a number, which can be changed, or a schedule.
 class LearningRate {
  public:
   ///@{
-  /// Of a number, or of a schedule. Throws InvalidArgument for a schedule that is null.
+  /// From a number, or from a schedule. Throws InvalidArgument for an empty schedule.
   LearningRate(double rate) : rate_(rate) {}    // NOLINT: implicit
   LearningRate(LearningRateSchedule schedule);  // NOLINT: implicit
   ///@}
@@ -64,7 +64,7 @@ struct PolynomialDecayOptions {
   std::int64_t decay_steps = 0;
   double end_learning_rate = 0.0001;
   double power = 1;
-  bool cycle = false;  ///< starts again, over a longer time, whenever the end is reached
+  bool cycle = false;  ///< restarts, over a longer time, when the end is reached
   ///@}
 };
 /// From the initial to the end's rate as (1 - step / decay_steps)^power.
@@ -76,8 +76,8 @@ struct CosineDecayOptions {
   /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
-  double alpha = 0;                       ///< the end's share of the rate from which it falls
-  std::optional<double> warmup_target{};  ///< the rate goes up to this one first, in a straight line
+  double alpha = 0;                       ///< final rate as a share of the highest
+  std::optional<double> warmup_target{};  ///< the rate first rises linearly to this one
   std::int64_t warmup_steps = 0;
   ///@}
 };
@@ -90,8 +90,8 @@ struct CosineDecayRestartsOptions {
   /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t first_decay_steps = 0;
-  double t_mul = 2;  ///< how many times as long each period is as the one before, at least 1
-  double m_mul = 1;  ///< the start of each period, as a share of the one before's
+  double t_mul = 2;  ///< length of each period relative to the one before, at least 1
+  double m_mul = 1;  ///< initial rate of each period relative to the one before
   double alpha = 0;  ///< as in CosineDecay
   ///@}
 };

@@ -10,7 +10,7 @@ struct SgdOptions {
   /// Not negative.
   LearningRate learning_rate = 0.01;
   double momentum = 0;  ///< in [0, 1]
-  /// The step looks ahead by the momentum.
+  /// Nesterov's momentum.
   bool nesterov = false;
 };
 

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Where in the data a training run is.
+/// The position of a training run in its data.
 struct FeedPosition {
   /// Number of the pass, from 0.
   std::uint64_t pass = 0;
@@ -30,7 +30,7 @@ class BatchFeed {
   /// Instead of begin_epoch, for an epoch of which another feed of the same data has given `steps_done` batches and got
   /// to `position`. Reads over the batches of the pass that were given.
   void resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position);
-  /// Up to where the batches have been given.
+  /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
   /// The epoch's next batch; nothing at its end. Throws InvalidArgument when the data set has fewer examples than there
   /// are replicas, or none.

@@ -19,7 +19,7 @@
 
 namespace lockstep {
 
-/// What a model is called, and what its random numbers start from.
+/// A model's name, and the seed of its random numbers.
 struct ModelOptions {
   /// Of the model, in its summary.
   std::string name = "functional";
@@ -42,9 +42,9 @@ struct FitOptions {
   std::int64_t verify_every = 0;
   /// How batches are split over the replicas: for replicas of unequal speed. Results are equal up to rounding.
   DistributeOptions distribute{};
-  /// For replicas on GPUs: what a step computes up to its gradients is captured as CUDA graphs once its shapes have
-  /// come up a few times, and launched from then on; the bits are the same. Where that cannot be, a warning says why,
-  /// once, and steps are as without. Memory of about one step more is kept.
+  /// For replicas on GPUs: a step up to its gradients is captured as CUDA graphs once its shapes have
+  /// occurred a few times, and launched from then on, with the same bits. Where that is not possible, one warning says
+  /// why, and steps run eagerly. Takes about the memory of one more step.
   bool cuda_graphs = false;
 };
 
@@ -76,7 +76,7 @@ class Model {
   ///@}
 
   ///@{
-  /// Sets what fit and evaluate use: for all outputs, or for each. Sample and class weights count in the losses and the
+  /// Sets the training configuration, for all outputs or for each. Sample and class weights count in the losses and the
   /// weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight; where several
   /// outputs have one, the logs have each, too, as "softmax_loss" (without its loss_weight), and the metrics of several
   /// outputs as "softmax_accuracy". Throws InvalidArgument when two of the values have one name, for another number of
@@ -94,7 +94,7 @@ class Model {
   /// class weights; class weights for a model of several outputs; cuda_graphs with replicas on CPUs or other workers.
   History fit(const Dataset& batches, const FitOptions& options = {});
   /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. What each
-  /// replica keeps for itself, such as statistics of batch normalization, counts with its mean over the replicas, in
+  /// replica keeps for itself, such as statistics of batch normalization, is averaged over the replicas, in
   /// fit's validation and in predict, too. Throws
   /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each
   /// output. A generator without a size has to end.
@@ -119,16 +119,16 @@ class Model {
   ///@}
   /// The compiled optimizer. Throws LogicError before compile.
   const Optimizer& optimizer() const;
-  /// What compile() was given for each output. Throws LogicError before compile.
+  /// The arguments of compile() for each output. Throws LogicError before compile.
   const std::vector<OutputTraining>& compiled_outputs() const;
   /// The compiled metrics by output, under their names in the logs, an output's weighted ones last. Throws LogicError
   /// before compile.
   std::vector<Metric> metrics() const;
   ///@{
-  /// Asks fit to end after the step in hand; from any thread. As in Keras the epoch ends as far as it got: it is
+  /// Asks fit to end after the current step; from any thread. As in Keras this ends the epoch early: it is
   /// validated, and callbacks get its on_epoch_end.
   void stop_training();
-  /// The same at once, as for Ctrl-C: no validation and no on_epoch_end, which are left to the run that resumes.
+  /// The same at once, as for Ctrl-C: validation and on_epoch_end are left to the resumed run.
   void interrupt_training();
   ///@}
 
@@ -150,7 +150,7 @@ class Model {
   /// Of Keras' class Functional or Sequential: files keep it where the model is part of another one.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const std::string& class_name);
-  /// A model of another one's layers, which it saves and loads its weights through.
+  /// A model of another one's layers, through which it saves and loads its weights.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const Model& saved_as);
 

@@ -5,7 +5,7 @@
 
 #include <lockstep/models/training/model.h>
 
-// What the sources of this folder share.
+// Shared by the sources of this folder.
 
 namespace lockstep {
 
@@ -14,7 +14,7 @@ enum class StopRequest { none, after_validation, at_once };
 
 class Model::State {
  public:
-  /// What compile() sets.
+  /// Set by compile().
   struct Compiled {
     Optimizer optimizer;
     std::vector<OutputTraining> given;    ///< by output
@@ -28,7 +28,7 @@ class Model::State {
   const Compiled& require_compiled(const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
   void require_own_scope(const char* caller) const;
-  /// What files hold for this model.
+  /// The model as files hold it.
   const State& saved() const { return saved_as ? saved_as->saved() : *this; }
   const Network& saved_network() const { return saved().network; }
 

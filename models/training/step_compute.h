@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What a forward pass leaves on the replica's device.
+/// The results of a forward pass, on the replica's device.
 struct Forward {
   std::vector<Tensor> y_preds{};  ///< by output
   BatchLosses losses{};           ///< of the outputs
@@ -17,7 +17,7 @@ struct Forward {
   Tensor loss{};                  ///< this replica's share of the global batch's, penalty included
 };
 
-/// What a training step has each replica compute. All parts outlive it.
+/// The computation of a training step on each replica. All parts outlive it.
 class StepCompute {
  public:
   /// Of a compiled model.

@@ -13,13 +13,13 @@
 
 namespace lockstep {
 
-/// Why the steps of such a model cannot be captured, in a line; empty if nothing is known that keeps them from it.
+/// Why the steps of such a model cannot be captured, in a line; empty if no reason is known.
 std::string why_not_captured(const StepCompute& compute, const std::vector<LogicalDevice>& devices);
 
-/// One replica's training steps on a GPU, those of a shape that comes up again and again as graphs. The first step of a
-/// shape makes what the libraries keep for it; the next ones are done in memory apart from the rest, until one has had
-/// enough of it; then what a step computes up to its gradients is captured, and from then on launched. What replicas
-/// exchange and the update are as in every step. On the replica's thread, but for the destructor.
+/// One replica's training steps on a GPU, as graphs for shapes that recur. The first step of a
+/// shape creates the libraries' state for it; the next ones use separate memory, until one needs no
+/// more; then a step up to its gradients is captured, and from then on launched. The replicas'
+/// exchange and the update are not part of the graphs. On the replica's thread, except the destructor.
 class StepGraphs {
  public:
   /// For a replica on `gpu`; `warned`, which all replicas share, is set by the first one that gives up and says why.
@@ -41,7 +41,7 @@ class StepGraphs {
   struct Captured {
     Forward forward{};                     ///< where the graphs leave it
     std::vector<const void*> variables{};  ///< where the graphs find them
-    CapturedGradients gradients{};         ///< destroyed first: they may still be under way
+    CapturedGradients gradients{};         ///< destroyed first: they may still run
   };
   struct Step {
     Key key{};

@@ -12,7 +12,7 @@ namespace lockstep {
 
 /// Sums over examples of the losses and of each metric: exact means for batches and replicas of any size.
 struct Totals {
-  /// How many were added.
+  /// Number of examples.
   std::int64_t examples = 0;
   double loss = 0;  ///< the model's: of all outputs, with their loss_weights, and of penalties
   ///@{
@@ -25,9 +25,9 @@ struct Totals {
   Totals& operator+=(const Totals& other);
   /// As numbers, for other workers; no numbers for empty totals.
   std::vector<double> numbers() const;
-  /// Of what numbers() gave.
+  /// From the result of numbers().
   static Totals from_numbers(std::span<const double> numbers);
-  /// Adds a scalar that is part of the model's loss but no example's own, so that the mean has it once.
+  /// Adds a scalar of the model's loss that belongs to no example, so that the mean has it once.
   void add_to_every_loss(const Tensor& penalty);
   /// The losses over the number of examples and the metrics' results, by name; none when there are no examples.
   Logs results(const std::vector<CompiledOutput>& outputs) const;

@@ -13,8 +13,8 @@ struct MiniGoogLeNetOptions {
   double dropout = 0.5;
   /// Of all batch normalizations. A training of some hundred steps would leave the moving statistics cold with the
   /// layer's default, Keras' 0.99: after 300 steps they still hold 0.99^300 = 5 % of their initial 0 and 1 and lag
-  /// behind the weights, and nineteen such layers in a row compound it, until what has been learned is not seen at
-  /// inference. 0.9 forgets the start within 50 steps. The saved statistics are plain Keras moving averages either way.
+  /// behind the weights, and nineteen such layers in a row compound it, until inference does not reflect the
+  /// training. 0.9 forgets the start within 50 steps. The saved statistics are plain Keras moving averages either way.
   double batch_norm_momentum = 0.9;
   std::uint64_t seed = 0;  ///< of the initial weights and of dropout
 };

@@ -16,7 +16,7 @@ struct MlpOptions {
 };
 
 /// Dense layers for two classes: the first hidden one with tanh, the others with relu, one sigmoid output;
-/// (inputs) -> (1), a probability. 41,157,101 parameters as it is by default.
+/// (inputs) -> (1), a probability. 41,157,101 parameters by default.
 Model mlp(const MlpOptions& options = {});
 
 }  // namespace lockstep::zoo

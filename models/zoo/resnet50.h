@@ -16,7 +16,7 @@ struct ResNet50Options {
 };
 
 /// keras.applications.ResNet50 (He et al. 2015, with the strides in the first convolution of a block and biases in
-/// all): images -> (classes). Layers have Keras' names. 25,636,712 parameters as it is by default. Throws
+/// all): images -> (classes). Layers have Keras' names. 25,636,712 parameters by default. Throws
 /// InvalidArgument for images smaller than 32 x 32.
 Model resnet50(const ResNet50Options& options = {});
 

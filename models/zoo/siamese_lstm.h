@@ -17,8 +17,7 @@ struct SiameseLstmOptions {
 };
 
 /// Whether two sequences belong together, from the Keras guide to the functional API: one LSTM encodes both,
-/// (time_steps, features) each, and their encodings joined give (1), a probability. 82,305 parameters as it is by
-/// default.
+/// (time_steps, features) each, and their encodings joined give (1), a probability. 82,305 parameters by default.
 Model siamese_lstm(const SiameseLstmOptions& options = {});
 
 }  // namespace lockstep::zoo

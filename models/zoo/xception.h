@@ -15,8 +15,8 @@ struct XceptionOptions {
   std::uint64_t seed = 0;                                  ///< of the initial weights
 };
 
-/// keras.applications.Xception (Chollet 2017): images -> (classes). Layers have Keras' names. 22,910,480 parameters as
-/// it is by default. Throws InvalidArgument for images smaller than 71 x 71.
+/// keras.applications.Xception (Chollet 2017): images -> (classes). Layers have Keras' names. 22,910,480 parameters by
+/// default. Throws InvalidArgument for images smaller than 71 x 71.
 Model xception(const XceptionOptions& options = {});
 
 }  // namespace lockstep::zoo

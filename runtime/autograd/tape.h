@@ -25,7 +25,7 @@ using RecomputeFn = std::function<void(const Tensor& out)>;
 /// Whether an op reads its inputs as a whole or looks up rows of them, so that their gradients can be IndexedSlices.
 enum class Reads { whole, rows };
 
-/// An op's output that is computed again when it is needed, once for all who share this.
+/// An op's output that is recomputed when it is needed, once for all who share this.
 class Recomputed {
  public:
   /// `recompute` makes what has `like`'s shape and dtype.
@@ -41,8 +41,8 @@ class Recomputed {
   Tensor tensor_{};
 };
 
-/// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Knows no op: ops
-/// say how they are differentiated (`record`). Trainable parameters are watched without being asked. Not for other
+/// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Ops
+/// register their gradients (`record`). Trainable parameters are watched automatically. Not for other
 /// threads, which may only destroy it; tapes of one thread nest, and each records for itself.
 class GradientTape {
  public:
@@ -51,10 +51,10 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  /// Gradients with respect to `tensor` are wanted.
+  /// Makes gradients with respect to `tensor` available.
   void watch(const Tensor& tensor);
   /// d(sum of target)/d(source) for each source; undefined where the target does not depend on it.
-  /// Throws LogicError when the tape has been used up, or the target was not recorded on it.
+  /// Throws LogicError when the tape has been used, or the target was not recorded on it.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources);
   /// The same, but the gradient of a source that no op computed, and of which only rows were looked up, stays
   /// IndexedSlices.
@@ -62,16 +62,16 @@ class GradientTape {
   /// Whether all ops that have read `source` so far looked up rows of it; false when none has.
   bool only_rows_read(const Tensor& source) const;
 
-  /// A source and how its gradient is wanted.
+  /// A source and the form of its gradient.
   struct Slot {
-    Tensor source;             ///< what the gradient is with respect to
+    Tensor source;             ///< the gradient is with respect to it
     Tensor destination{};      ///< the memory to write it to; undefined: new memory
     bool may_be_rows = false;  ///< it may be IndexedSlices, unless an op computed the source
   };
-  /// Called with a slot's number and gradient as soon as nothing more will be added to it. The gradient is undefined
+  /// Called with a slot's number and gradient as soon as the gradient is final. The gradient is undefined
   /// when the target does not depend on the source, whose destination is then untouched. Every slot is reported once.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// Like `gradient`, into memory of the caller's.
+  /// Like `gradient`, into the caller's memory.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:
@@ -91,13 +91,13 @@ class GradientTape {
     Tensor destination;                    // where a source's gradient goes, if the caller said so
     int first_use = -1;                    // the earliest op that read it: the last one to contribute
     int uses = 0;                          // ops that read it
-    bool rows_sum_to_zero = false;         // one of them said that what it has contributed does
+    bool rows_sum_to_zero = false;         // one of them stated so of its contribution
     bool read_as_whole = false;            // by some op
     bool computed = false;                 // by an op on the tape, which needs the whole gradient
     int slot = -1;                         // its number among the sources
     bool keep = false;                     // a source: its gradient outlives the op that made the tensor
-    RecomputeFn recompute;                 // if the op that made it said how, until its own gradient
-    std::weak_ptr<Recomputed> recomputed;  // what those who read it keep
+    RecomputeFn recompute;                 // if its op registered one, until that op's gradient
+    std::weak_ptr<Recomputed> recomputed;  // kept by its readers
   };
   struct Entry {
     const char* op;
@@ -108,7 +108,7 @@ class GradientTape {
     bool placed;           // in a DeviceScope
   };
 
-  /// That of an output whose op has said how it is made again, on the first tape that knows it; else null.
+  /// The node of an output that can be recomputed, on the first tape that has one; else null.
   static Node* recomputable(const Tensor& tensor);
   bool tracks(const Tensor& tensor) const;
   int node_of(const Tensor& tensor);
@@ -142,9 +142,9 @@ class BackwardContext {
   /// Sets all contributions to input i. `owned`: nobody else reads or writes this memory, so it may be added to later.
   void set(int input, const Tensor& gradient, bool owned);
 
-  /// Says that what this op has contributed to input i has a sum of 0 over all axes but the last, but for rounding.
+  /// States that this op's contribution to input i sums to 0 over all axes but the last, except for rounding.
   void set_rows_sum_to_zero(int input);
-  /// Whether that is so of the gradient of output i: the only op that reads it has said so.
+  /// Whether that holds for the gradient of output i: the only op that reads it has stated so.
   bool rows_sum_to_zero(int output) const;
 
   /// Whether input i's gradient may be given as rows: its source's caller takes them, and nothing else is there yet.
@@ -177,12 +177,12 @@ inline void record(const char* op, std::initializer_list<Tensor> inputs, const T
                    Reads reads = Reads::whole) {
   record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);
 }
-/// Says how an op's output, recorded just before, is made again: ops that read it may keep this instead of it, until
-/// the op's own gradient is computed.
+/// Registers how an op's output, recorded just before, is recomputed: ops that read it may keep this instead of it,
+/// until the op's own gradient is computed.
 void record_recompute(const Tensor& output, const RecomputeFn& recompute);
-/// How `tensor` is made again; empty where its op has not said it.
+/// How `tensor` is recomputed; empty where its op has not registered it.
 RecomputeFn recompute_of(const Tensor& tensor);
-/// What those who read `tensor` keep instead of it and share; null where its op has not said how it is made again.
+/// The shared recomputation that readers of `tensor` keep instead of it; null where its op has not registered one.
 std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
 
 /// No tape of this thread records while one of these lives.

@@ -56,7 +56,7 @@ struct OutOfMemory : Error {
 struct DeviceError : Error {
   using Error::Error;
 };
-/// A computation gave NaN or an infinity where it was asked to be watched.
+/// A checked computation gave NaN or an infinity.
 struct NumericError : Error {
   using Error::Error;
 };
@@ -64,20 +64,20 @@ struct NumericError : Error {
 struct Timeout : Error {
   using Error::Error;
 };
-/// This replica was released because another one failed; the other's error is the one to report.
+/// This replica was released because another one failed, whose error is the one to report.
 struct Aborted : Error {
   using Error::Error;
 };
 
-/// For an op's handler of errors: throws `error`, the one in hand, on. What its device, its memory or a library could
-/// not do names the op then; errors of arguments do so anyhow.
+/// For an op's catch clause: rethrows `error`, the current one. Errors of devices, memory and libraries
+/// then name the op; errors of arguments already do.
 [[noreturn]] void rethrow_from(const char* op, Error& error);
 
 /// The API was used in an order or a context that it does not allow.
 struct LogicError : Error {
   using Error::Error;
 };
-/// A promise inside the library does not hold: a bug here, not in the caller's code.
+/// An invariant of the library does not hold: a bug here, not in the caller's code.
 struct BrokenInvariant : Error {
   using Error::Error;
 };

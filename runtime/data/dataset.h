@@ -12,20 +12,20 @@
 
 namespace lockstep {
 
-/// One element of a Dataset, `Example{{x}, {y}}`: what a model takes and what is wanted of it. Tensors that are there
+/// One element of a Dataset, `Example{{x}, {y}}`: a model's inputs and targets. Tensors in the lists
 /// are defined. After batch() all have a leading batch axis.
 struct Example {
   /// One for each input of a model.
   std::vector<Tensor> inputs{};
-  std::vector<Tensor> targets{};         ///< one for each output of a model; none when nothing is to be predicted
-  std::vector<Tensor> sample_weights{};  ///< numbers, how much it counts: for all outputs, or for each; none for 1
+  std::vector<Tensor> targets{};         ///< one for each output of a model; empty without targets
+  std::vector<Tensor> sample_weights{};  ///< its weight: one for all outputs, or one for each; empty: 1
 
   ///@{
   /// The first input and the first target; undefined where there is none.
   const Tensor& x() const;
   const Tensor& y() const;
   ///@}
-  /// How much it counts for that output; undefined for 1. Precondition: if there are several weights, this one is
+  /// Its weight for that output; undefined: 1. Precondition: if there are several weights, this one is
   /// there.
   const Tensor& sample_weight(std::size_t output = 0) const;
   ///@{
@@ -43,14 +43,14 @@ struct Example {
 /// Several examples as one: all tensors with a leading batch axis, of one size.
 using Batch = Example;
 
-/// Where an element stands: all that the random numbers of a map may depend on besides a seed, so that they are the
+/// The position of an element: besides a seed, the only input of a map's random numbers, so that they are the
 /// same on any number of threads.
 struct ElementId {
   std::uint64_t epoch = 0;  ///< of the pass; each repetition of repeat() has its own
   std::int64_t number = 0;  ///< from 0, in the order of the pass
 };
 
-/// One pass over a Dataset. Keeps alive what it reads from; a pass may be dropped at any element.
+/// One pass over a Dataset. Keeps its source alive; a pass may be destroyed at any element.
 using DatasetIterator = Elements<Example>;
 
 /// A function of a batch, or of one element, that makes each row from the same row alone: of a part of the rows it
@@ -74,17 +74,17 @@ struct RowRange {
   std::int64_t begin = 0;  ///< the first one
   std::int64_t end = 0;    ///< the one after the last
 };
-/// Which rows of a batch of that many are wanted: at least one. Called by one thread at a time for each pass.
+/// The wanted rows of a batch of that many rows: at least one. Called by one thread at a time for each pass.
 using RowWindow = std::function<RowRange(std::int64_t rows)>;
 
-/// How Dataset::shuffle draws.
+/// Dataset::shuffle's options.
 struct ShuffleOptions {
   static constexpr std::int64_t whole = -1;  ///< as a buffer: all elements
 
-  std::uint64_t seed = 0;       ///< sets of one seed come in one order
-  std::int64_t buffer = whole;  ///< elements that an element is drawn from; fewer mix less and hold less
-  /// Of a set of tensors, shuffled as a whole: `take` and `skip` after it part the set in one order, which depends on
-  /// the seed alone, and each epoch shuffles the part that is left. Without it they part every epoch's own order.
+  std::uint64_t seed = 0;       ///< equal seeds give equal orders
+  std::int64_t buffer = whole;  ///< elements to draw from; fewer mix less and take less memory
+  /// For a set of tensors, shuffled as a whole: `take` and `skip` after it split the set in one order, which depends on
+  /// the seed alone, and each epoch shuffles the remaining part. Without it they split each epoch's order.
   bool fixed_parts = false;
 };
 
@@ -92,8 +92,8 @@ namespace detail {
 class Stage;
 }
 
-/// A recipe for a sequence of examples, with the stages of tf.data. A value: cheap to copy, never changed; each method
-/// gives a new one. Nothing runs before `epoch` is called. Elements are in host memory, and may share it with their
+/// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy; each method
+/// returns a new one. Nothing runs before `epoch` is called. Elements are in host memory, and may share it with their
 /// source and with each other: read them only.
 class Dataset {
  public:
@@ -104,14 +104,14 @@ class Dataset {
   static Dataset from_tensors(const Batch& rows);
   ///@}
 
-  /// Example i is row i of what is too large for memory: `read` gives rows [begin, end), as a batch. It is asked for
+  /// Example i is row i of data too large for memory: `read` gives rows [begin, end), as a batch. It is called for
   /// the rows of a batch at once, for 4 MiB where those are fewer, and not for rows that are skipped before. Passes may
   /// call it at the same time. What it throws reaches the reader with the number of the first row. Throws
   /// InvalidArgument for no function and for rows < 0; when read, for another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
-  /// The elements of generators that `make` makes, one for each pass, of whose number it is a function; fit_generator's
-  /// use. A generator is a function that gives the next element, nothing at the end, or a pass over another set. With
+  /// The elements of generators that `make` makes, one for each pass, by its number; for programs with fit_generator.
+  /// A generator is a function that gives the next element, nothing at the end, or a pass over another set. With
   /// a `size` each pass has that many elements, also of a generator that never ends; without one, size() says nothing.
   /// A generator must not change an element that it gave. What it throws reaches the reader as map's errors do, and an
   /// InputError when it ends before `size`. Throws InvalidArgument for no function and for size < 0.
@@ -132,29 +132,29 @@ class Dataset {
   /// Groups of `rows` elements as one, (rows, ...); the last has the rest, or is left out. A batch of neighbours in
   /// memory is a view. Throws InvalidArgument for rows < 1 and, when read, for elements of unequal shape or dtype.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
-  /// The elements over and over: without end, or `count` times. Each time is an epoch of its own to the stages before.
+  /// Repeats the elements: without end, or `count` times. Each repetition is an epoch for the stages before.
   /// Throws InvalidArgument for count < 1.
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
-  /// The first `count` elements, or those after them; before any shuffle, or after one with fixed parts, they part a
-  /// set for good, e.g. for validation. What is skipped is neither read nor transformed where that is possible. Throws
+  /// The first `count` elements, or those after them; before any shuffle, or after one with fixed parts, they split a
+  /// set permanently, e.g. for validation. Skipped elements are neither read nor transformed where possible. Throws
   /// InvalidArgument for count < 0.
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}
-  /// Makes up to `count` elements ahead, on one thread of its own that ends with the pass. Throws InvalidArgument for
+  /// Makes up to `count` elements ahead, on a thread that ends with the pass. Throws InvalidArgument for
   /// count < 1.
   Dataset prefetch(std::int64_t count = 2) const;
 
-  /// Number of elements (of batches, after batch()); nothing when the set never ends, or a generator did not say.
+  /// Number of elements (of batches, after batch()); nothing when the set never ends, or a generator has no size.
   std::optional<std::int64_t> size() const;
-  /// Whether it is known to have no end, by repeat(); a generator that did not say its size may end.
+  /// Whether it is known to have no end, by repeat(); a generator without a size may end.
   bool is_endless() const;
   /// Examples that batch() with drop_remainder leaves out of a pass; of one repetition when the set never ends.
   std::int64_t dropped_rows() const;
   /// The same batches with only the rows of `window` of each, in a pass that neither reads nor transforms the others
-  /// more than it has to. Nothing where they are needed: after batch() there is a shuffle or a map that is no
-  /// RowTransform, or there is no batch(), or it is not known beforehand how many rows its last batch has.
+  /// unnecessarily. Nothing where all rows are needed: after batch() there is a shuffle or a map that is no
+  /// RowTransform, or there is no batch(), or its last batch's number of rows is not known beforehand.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
   /// Rows of batch `number` of a pass that has that many. Nothing where rows_of_batches gives nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;

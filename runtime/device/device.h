@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// What kinds of devices there are; which of them a build can use, physical_devices says.
+/// The kinds of devices; physical_devices lists those that a build can use.
 enum class DeviceKind { cpu, gpu };
 
 /// "CPU" or "GPU".
 std::string_view name(DeviceKind kind);
 
-/// A device as the machine has it.
+/// A physical device.
 struct Device {
   ///@{
   /// Together they name the device, as in "GPU:1".
@@ -27,7 +27,7 @@ struct Device {
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };
 
-/// What a replica runs on: a whole GPU, or a share of the CPU's cores. A plain value; equal when kind and index are.
+/// A replica's device: a whole GPU, or a share of the CPU's cores. A plain value; equal when kind and index are.
 struct LogicalDevice {
   ///@{
   /// Together they name the device, as in "CPU:0".
@@ -35,7 +35,7 @@ struct LogicalDevice {
   int index = 0;
   ///@}
   int cores = 1;  ///< host threads that this device's ops may use
-  /// Bytes that its tensors may take, kept blocks included; 0: as much as there is. The last limit that was given for a
+  /// Limit of its tensors' memory in bytes, cached blocks included; 0: none. The last limit that was given for a
   /// device holds.
   std::size_t memory_limit = 0;
 

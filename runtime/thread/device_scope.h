@@ -10,13 +10,13 @@
 
 namespace lockstep {
 
-/// TensorFlow's `tf.device` for the calling thread: while it lives, ops run and allocate on `device`, on as many
-/// threads as it may use, and first copy there what they read from elsewhere; the gradient of an op is computed where
-/// the op was. Variables made outside of strategies live there, and layers called on symbols are placed there. The
-/// innermost one decides.
+/// TensorFlow's `tf.device` for the calling thread: while it lives, ops run and allocate on `device`, with its number
+/// of threads, and first copy operands there from other devices; the gradient of an op is computed where the op was.
+/// Variables made outside of strategies live there, and layers called on symbols are placed there. The innermost one
+/// decides.
 class [[nodiscard]] DeviceScope {
  public:
-  /// Does not look at the device: ops in the scope throw Unsupported where this build cannot use it.
+  /// Does not check the device: ops in the scope throw Unsupported where this build cannot use it.
   explicit DeviceScope(const LogicalDevice& device);
   /// By name, as parse_devices takes it. Throws InvalidArgument for one that this machine does not have.
   explicit DeviceScope(std::string_view name);

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// A barrier of a fixed group that nobody hangs at: a member that fails calls `abort`, which releases all the others
+/// A barrier of a fixed group that never hangs: a member that fails calls `abort`, which releases all the others
 /// with Aborted; a member that never arrives makes the others throw Timeout naming it. Knows what each member does.
 /// Arriving takes no lock that another member holds, and no memory after the first rounds.
 class Rendezvous {
@@ -39,8 +39,8 @@ class Rendezvous {
   /// Back to the first state. Precondition: nobody waits.
   void reset();
 
-  /// What every member does and for how long: "replica 0: waiting in all_reduce for 30.0 s; replica 1: running for 31.2
-  /// s". On any thread, at any time.
+  /// Each member's state and how long it has lasted: "replica 0: waiting in all_reduce for 30.0 s; replica 1: running
+  /// for 31.2 s". On any thread, at any time.
   std::string states() const;
   /// Whether a run is under way.
   bool busy() const;
@@ -82,7 +82,7 @@ class Rendezvous {
   std::string reason_;
 };
 
-/// The states of every group that has a run under way, a line for each; for reports when nothing moves any more.
+/// The states of every group that has a run under way, a line for each; for reports of hangs.
 std::string states_of_all_replicas();
 
 }  // namespace lockstep
