@@ -118,7 +118,7 @@ std::optional<UnaryFunction> function_of(Activation activation) {
     case Activation::log_softmax:
       return {};
   }
-  fail<BrokenInvariant>("activation {} is none of the known ones", static_cast<int>(activation));
+  fail<BrokenInvariant>("unknown activation {}", static_cast<int>(activation));
 }
 
 bool is_fusable(Activation activation) {

@@ -19,7 +19,7 @@ Tensor one_hot_of(const Tensor& labels, std::int64_t classes) {
   float* row = result.data<float>();
   for (const T label : labels.span<T>()) {
     const auto place = static_cast<std::int64_t>(label);
-    require<InputError>(place >= 0 && place < classes, "label {} is none of 0 to {}", place, classes - 1);
+    require<InputError>(place >= 0 && place < classes, "label {} is not in 0 to {}", place, classes - 1);
     row[place] = 1;
     row += classes;
   }

@@ -93,8 +93,8 @@ void Network::add_inputs(const std::vector<Symbol>& inputs) {
   require(!inputs.empty(), "a model needs at least one input");
   UniqueNames names;
   for (const Symbol& input : inputs) {
-    require(input.node().layer == nullptr, "a model's inputs are what Input() gives, got a layer's result of shape {}",
-            input.shape());
+    require(input.node().layer == nullptr,
+            "a model's inputs must be results of Input(), got a layer's result of shape {}", input.shape());
     inputs_.push_back({.name = names.make(input.node().name), .shape = input.shape()});
   }
 }

@@ -25,7 +25,7 @@ void LayerImpl::describe(LayerConfig&) const {
 }
 
 void LayerImpl::set_trainable(bool trainable) {
-  require<LogicError>(!built_, "layer '{}' has been built already: what it trains is settled", name_);
+  require<LogicError>(!built_, "layer '{}' has been built already: set trainable before that", name_);
   trainable_ = trainable;
 }
 

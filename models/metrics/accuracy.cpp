@@ -69,7 +69,7 @@ Values in_top_k(Values labels, const Tensor& y_pred, int k) {
   const std::int64_t classes = y_pred.dim(-1);
   const double* row = predictions.data();
   for (double& label : labels) {
-    require(label >= 0 && label < static_cast<double>(classes), "label {} is none of {} classes", label, classes);
+    require(label >= 0 && label < static_cast<double>(classes), "label {} is not one of {} classes", label, classes);
     const double own = row[static_cast<std::int64_t>(label)];
     const auto larger = std::count_if(row, row + classes, [own](double other) { return other > own; });
     label = std::isfinite(own) && larger < k ? 1 : 0;

@@ -133,7 +133,7 @@ std::optional<CompileConfig> read_compile_config(const Json& config, const std::
   try {
     return read_parts(config, outputs, reading);
   } catch (const Json::exception& error) {
-    fail<InputError>("how the model was compiled is said as Keras does not: {}", error.what());
+    fail<InputError>("the model's compile_config is not in Keras' form: {}", error.what());
   }
 }
 

@@ -63,9 +63,8 @@ void check_trained(const OptimizerState& state, const std::vector<Variable>& var
 
 Tensor read_value(const hdf5::Reader& file, const std::string& dataset, const Variable& variable) {
   const Shape shape = file.shape_of(dataset);
-  require<InputError>(shape == variable.shape(),
-                      "{}: weight '{}' has shape {}, what the optimizer keeps for it in {:?} {}", file.path(),
-                      variable.name(), variable.shape(), dataset, shape);
+  require<InputError>(shape == variable.shape(), "{}: weight '{}' has shape {}, its optimizer state in {:?} {}",
+                      file.path(), variable.name(), variable.shape(), dataset, shape);
   const Tensor value = Tensor::empty(shape);
   file.read(dataset, value.span<float>());
   return value;

@@ -66,7 +66,7 @@ class File {
     try {
       add_entries(entries, size - data_begin_);
     } catch (const Json::exception& error) {
-      fail<InputError>("{}: the header is none of safetensors: {}", path_, error.what());
+      fail<InputError>("{}: the header is not in safetensors' form: {}", path_, error.what());
     }
   }
 

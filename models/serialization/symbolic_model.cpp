@@ -191,7 +191,7 @@ std::vector<Symbol> ModelGraph::make_inputs() const {
   for (const ParsedReference& input : config_.inputs) {
     const auto layer = std::ranges::find(config_.layers, input.layer, &ParsedLayer::name);
     require<InputError>(layer != config_.layers.end() && layer->class_name == "InputLayer",
-                        "the model's input '{}' is none of its layers", input.layer);
+                        "the model's input '{}' is not one of its layers", input.layer);
     inputs.push_back(input_of(*layer));
   }
   return inputs;
@@ -332,7 +332,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
     }
   }
   require<InputError>(first_missing(config_.outputs, results) == nullptr,
-                      "model '{}': what its outputs are computed from is missing or goes in a loop", config_.name);
+                      "model '{}': its outputs depend on a layer that is missing or goes in a loop", config_.name);
   if (nested_->calls.empty()) describe(inputs, results);
   return find(config_.outputs, results);
 }

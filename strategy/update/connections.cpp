@@ -94,7 +94,7 @@ Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devic
           "cross-device ops 'nccl' combine the values of GPU replicas; on CPUs use auto, "
           "shared-memory, hierarchical-copy or reduction-to-one-device");
   }
-  fail<BrokenInvariant>("cross-device ops {} are none of the known ones", static_cast<int>(ops));
+  fail<BrokenInvariant>("unknown cross-device ops {}", static_cast<int>(ops));
 }
 
 }  // namespace lockstep

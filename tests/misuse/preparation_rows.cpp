@@ -68,7 +68,7 @@ Rows preparation_rows() {
                               [] {
                                 one_hot(3)(Example{{zeros({2})}, {zeros({2})}});
                               }),
-      misuse<InputError>("one_hot", "a label that is no class", "label 3 is none of 0 to 2",
+      misuse<InputError>("one_hot", "a label that is no class", "label 3 is not in 0 to 2",
                          [] {
                            one_hot(3)(Example{{zeros({1})}, {Tensor::full({1}, 3, DType::i64)}});
                          }),

@@ -284,7 +284,7 @@ Rows loss_rows() {
                                 CategoricalAccuracy().update(zeros({2, 2}), zeros({2, 3}));
                               }),
       misuse<InvalidArgument>(
-          "Metric::update", "a label that is no class", "label 3 is none of 3 classes",
+          "Metric::update", "a label that is no class", "label 3 is not one of 3 classes",
           [] {
             SparseTopKCategoricalAccuracy(1).update(Tensor::full({1}, 3, DType::i64), zeros({1, 3}));
           }),

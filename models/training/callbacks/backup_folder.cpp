@@ -186,7 +186,8 @@ class Contents {
   }
 
   void check_count(std::size_t found, std::size_t own, const std::string& what) const {
-    require<InputError>(found == own, "{}: is of a run with {} {}, this one has {}", file_.path(), found, what, own);
+    require<InputError>(found == own, "{}: belongs to a run with {} {}, this one has {}", file_.path(), found, what,
+                        own);
   }
 
   /// With others a run would not reach the same bits.
@@ -196,7 +197,7 @@ class Contents {
     check_count(policies.size(), layers.size(), "layers");
     for (std::size_t i = 0; i < policies.size(); ++i)
       require<InputError>(policies[i] == name(layers[i].impl().dtype_policy()),
-                          "{}: is of a run whose layer '{}' computes in {}, in this one it does in {}", file_.path(),
+                          "{}: belongs to a run whose layer '{}' computes in {}, in this run it is {}", file_.path(),
                           layers[i].name(), policies[i], name(layers[i].impl().dtype_policy()));
   }
 

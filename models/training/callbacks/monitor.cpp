@@ -40,11 +40,10 @@ void Monitor::resolve(const Model& model) {
   if (mode_ != MonitorMode::automatic) return;
   const Direction direction = direction_of(model, name_);
   const std::vector<std::string> names = names_of(model);
-  require(
-      direction != Direction::unknown || std::ranges::find(names, name_) != names.end(),
-      "a callback monitors '{}', which this model does not have: there are {}; what is none of them needs a mode, min "
-      "or max",
-      name_, fmt::join(names, ", "));
+  require(direction != Direction::unknown || std::ranges::find(names, name_) != names.end(),
+          "a callback monitors '{}', which this model does not have: there are {}; another value needs a mode, min "
+          "or max",
+          name_, fmt::join(names, ", "));
   require(direction != Direction::unknown,
           "whether '{}' gets better by rising or by falling is not known: give a mode, min or max", name_);
   mode_ = direction == Direction::up ? MonitorMode::max : MonitorMode::min;

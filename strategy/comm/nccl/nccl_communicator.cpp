@@ -32,7 +32,7 @@ GpuPart::Kind kind_of(ReduceOp op, int replicas) {
     case ReduceOp::sum:
       return GpuPart::Kind::sum;
   }
-  fail<BrokenInvariant>("reduction {} is none of the known ones", static_cast<int>(op));
+  fail<BrokenInvariant>("unknown reduction {}", static_cast<int>(op));
 }
 
 /// One replica's part of a pack on its way. bf16 is widened: NCCL would round after each addition.

@@ -47,7 +47,7 @@ TEST(OneHot, RefusesOtherLabels) {
         [&] {
           (void)one_hot(3)({{}, {Tensor::scalar(label)}});
         },
-        ThrowsMessage<InputError>(HasSubstr(std::to_string(label) + " is none of 0 to 2")));
+        ThrowsMessage<InputError>(HasSubstr(std::to_string(label) + " is not in 0 to 2")));
 }
 
 /// A batch whose row i is (i, 10 i), labeled with class i.

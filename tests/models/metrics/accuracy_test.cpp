@@ -98,7 +98,7 @@ TEST(TopK, NeverFindsWhatIsNotFinite) {
 TEST(TopK, RefusesAKAndALabelThatMeanNothing) {
   EXPECT_THROW(SparseTopKCategoricalAccuracy(0), InvalidArgument);
   EXPECT_THROW(TopKCategoricalAccuracy(-1), InvalidArgument);
-  EXPECT_ERROR(InvalidArgument, "label 3 is none of 3 classes",
+  EXPECT_ERROR(InvalidArgument, "label 3 is not one of 3 classes",
                SparseTopKCategoricalAccuracy().update(Tensor::full({4}, 3, DType::i64), scores));
 }
 

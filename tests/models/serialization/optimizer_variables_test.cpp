@@ -188,7 +188,7 @@ TEST(OptimizerVariables, OfAnotherModelOrOptimizerAreRefused) {
   const auto datasets = write_optimizer(file, "vars", training_of(model, model.optimizer()), number);
   const hdf5::Reader reader("file", file.image());
   const SGD fresh({.momentum = 0.9});
-  EXPECT_ERROR(InputError, "file: weight 'near/kernel' has shape (8, 6), what the optimizer keeps for it in \"vars/2\"",
+  EXPECT_ERROR(InputError, "file: weight 'near/kernel' has shape (8, 6), its optimizer state in \"vars/2\"",
                read_optimizer(reader, "vars", {.names = {datasets.begin(), datasets.begin() + 6}}, [&] {
                  Training other = training_of(branches(), fresh);
                  other.trained.variables.resize(4);

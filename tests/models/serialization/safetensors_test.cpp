@@ -54,7 +54,7 @@ TEST_F(Safetensors, NamesWhatDoesNotFit) {
   const Network network = small_network();
   EXPECT_ERROR(InputError, file_ + ": there is no such file", load_weights(network, file_));
   EXPECT_EQ(load_failure(network, "text"), file_ + ": this is no safetensors file, or is cut short");
-  EXPECT_THAT(load_failure(network, file_text("[1]", 0)), testing::HasSubstr("the header is none of safetensors"));
+  EXPECT_THAT(load_failure(network, file_text("[1]", 0)), testing::HasSubstr("the header is not in safetensors' form"));
   EXPECT_EQ(load_failure(network, file_text("{}", 0)), file_ + ": has no weight 'dense/kernel'");
   const auto kernel = [](const char* dtype, const char* shape, int end) {
     return fmt::format(R"({{"dense/kernel":{{"dtype":"{}","shape":{},"data_offsets":[0,{}]}}}})", dtype, shape, end);

@@ -216,7 +216,7 @@ TEST_F(Backup, OfAnotherProgramIsRefused) {
   EXPECT_ERROR(InputError, "weight 'dense/kernel' has shape (8, 16), not (8, 17)", wider.run());
   Program mixed = program;
   mixed.policy = DTypePolicy::mixed_bfloat16;
-  EXPECT_ERROR(InputError, "is of a run whose layer 'dense' computes in float32, in this one it does in mixed_bfloat16",
+  EXPECT_ERROR(InputError, "belongs to a run whose layer 'dense' computes in float32, in this run it is mixed_bfloat16",
                mixed.run());
   program.at_step = {};
   EXPECT_EQ(program.run(), straight_);  // what was refused has spoilt nothing
@@ -227,7 +227,7 @@ TEST_F(Backup, WithinAnEpochOfOtherMetricsIsRefused) {
   stop_at(program, 12);
   program.run();
   program.metrics.push_back(SparseTopKCategoricalAccuracy(2));
-  EXPECT_ERROR(InputError, "is of a run with 1 metrics, this one has 2", program.run());
+  EXPECT_ERROR(InputError, "belongs to a run with 1 metrics, this one has 2", program.run());
 }
 
 TEST_F(Backup, OfAnotherNumberOfReplicasGoesOn) {
