@@ -44,7 +44,8 @@ class CudnnRecurrence final : public WholeRecurrence {
  protected:
   Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
                  const Tensor& y) override;
-  void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+  void backward(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
+                const RecurrentWeights& dweights) override;
 };
 
 bool CudnnRecurrence::runs(const RecurrentLayer& layer) const {
@@ -72,17 +73,18 @@ Tensor CudnnRecurrence::forward(const RecurrentLayer& layer, const Tensor& x, co
   return reserve;
 }
 
-void CudnnRecurrence::backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+void CudnnRecurrence::backward(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
+                               const RecurrentWeights& dweights) {
   const Gpu& gpu = current_gpu();
-  const RecurrencePlan& plan = plan_of(ran.layer, gpu);
+  const RecurrencePlan& plan = plan_of(record.layer, gpu);
   const cudnnHandle_t handle = cudnn::handle_of(gpu);
-  const Tensor space = packed(plan, ran.layer, ran.weights);
+  const Tensor space = packed(plan, record.layer, record.weights);
   const Tensor work = bytes(plan.work_bytes(CUDNN_FWD_MODE_TRAINING));
   // cuDNN changes it, but another tape may have recorded the same layer.
   const Tensor reserve = bytes(plan.reserve_bytes());
-  copy(ran.kept, reserve);
-  const Tensor x = aligned(ran.x);
-  const Tensor y = aligned(ran.y);
+  copy(record.kept, reserve);
+  const Tensor x = aligned(record.x);
+  const Tensor y = aligned(record.y);
   const Tensor gradient = aligned(dy);
   const LibraryResult result(dx.defined() ? dx : Tensor::empty(x.shape()));
   RecurrencePlan::Operands operands{.x = x.raw_data(),
@@ -97,7 +99,7 @@ void CudnnRecurrence::backward(const Ran& ran, const Tensor& dy, const Tensor& d
   launch(kernels::Fill{sums, 0});
   operands.weights = sums.raw_data();
   plan.gradient_weights(handle, operands);
-  cudnn::unpack(ran.layer, plan.places(), sums, dweights);
+  cudnn::unpack(record.layer, plan.places(), sums, dweights);
 }
 
 }  // namespace

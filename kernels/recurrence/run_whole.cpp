@@ -7,7 +7,7 @@
 namespace lockstep::recurrence {
 namespace {
 
-using Ran = WholeRecurrence::Ran;
+using ForwardRecord = WholeRecurrence::ForwardRecord;
 
 /// The last step of (n, time, units) as (n, 1, units).
 Tensor last_step(const Tensor& y) { return y.slice_view(1, y.dim(1) - 1, y.dim(1)); }
@@ -29,21 +29,21 @@ Tensor gradient_of_steps(const Tensor& of_result, const Tensor& y) {
   return dy;
 }
 
-void contribute_gradients(BackwardContext& c, const Ran& ran) {
+void contribute_gradients(BackwardContext& c, const ForwardRecord& forward) {
   const auto wanted = [&](int input, const Tensor& of) {
     return c.needs(input) ? Tensor::empty(of.shape()) : Tensor();
   };
-  const RecurrentWeights d{wanted(1, ran.weights.kernel), wanted(2, ran.weights.recurrent_kernel),
-                           wanted(3, ran.weights.bias)};
-  const Tensor dy = gradient_of_steps(c.gradient(0), ran.y);
-  const auto run = [&](const Tensor& dx) { whole_recurrence()->gradient(ran, dy, dx, d); };
+  const RecurrentWeights d{wanted(1, forward.weights.kernel), wanted(2, forward.weights.recurrent_kernel),
+                           wanted(3, forward.weights.bias)};
+  const Tensor dy = gradient_of_steps(c.gradient(0), forward.y);
+  const auto run = [&](const Tensor& dx) { whole_recurrence()->gradient(forward, dy, dx, d); };
   if (c.needs(0))  // the weights' gradients come with that of x
-    contribute(c, 0, ran.x.shape(), run);
+    contribute(c, 0, forward.x.shape(), run);
   else
     run({});
-  contribute(c, 1, ran.weights.kernel.shape(), [&](const Tensor& out) { copy(d.kernel, out); });
-  contribute(c, 2, ran.weights.recurrent_kernel.shape(), [&](const Tensor& out) { copy(d.recurrent_kernel, out); });
-  contribute(c, 3, ran.weights.bias.shape(), [&](const Tensor& out) { copy(d.bias, out); });
+  contribute(c, 1, forward.weights.kernel.shape(), [&](const Tensor& out) { copy(d.kernel, out); });
+  contribute(c, 2, forward.weights.recurrent_kernel.shape(), [&](const Tensor& out) { copy(d.recurrent_kernel, out); });
+  contribute(c, 3, forward.weights.bias.shape(), [&](const Tensor& out) { copy(d.bias, out); });
 }
 
 }  // namespace
@@ -59,8 +59,9 @@ Tensor run_whole(const char* op, RecurrentCell cell, const Tensor& x, const Recu
   const Tensor kept = device->run(layer, x, weights, keep, y);
   const Tensor result = result_of(y, return_sequences);
   if (keep)
-    record(op, inputs, result,
-           [ran = Ran{layer, x, weights, y, kept}](BackwardContext& c) { contribute_gradients(c, ran); });
+    record(op, inputs, result, [forward = ForwardRecord{layer, x, weights, y, kept}](BackwardContext& c) {
+      contribute_gradients(c, forward);
+    });
   return result;
 }
 

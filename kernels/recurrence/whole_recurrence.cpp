@@ -17,15 +17,16 @@ Tensor WholeRecurrence::run(const RecurrentLayer& layer, const Tensor& x, const 
   return forward(layer, x, weights, keep, y);
 }
 
-void WholeRecurrence::gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) {
+void WholeRecurrence::gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
+                               const RecurrentWeights& dweights) {
   if (contracts::checked()) {
-    const RecurrentWeights& weights = ran.weights;
+    const RecurrentWeights& weights = record.weights;
     const auto operands =
-        kernels::operands(ran.x, weights.kernel, weights.recurrent_kernel, weights.bias, ran.y, ran.kept, dy, dx,
-                          dweights.kernel, dweights.recurrent_kernel, dweights.bias);
+        kernels::operands(record.x, weights.kernel, weights.recurrent_kernel, weights.bias, record.y, record.kept, dy,
+                          dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias);
     kernels::check_operands("a recurrent layer's gradient", operands);
   }
-  backward(ran, dy, dx, dweights);
+  backward(record, dy, dx, dweights);
 }
 
 WholeRecurrence* whole_recurrence() {

@@ -40,7 +40,7 @@ class WholeRecurrence {
   virtual ~WholeRecurrence() = default;
 
   /// What a layer was run on and what came of it.
-  struct Ran {
+  struct ForwardRecord {
     RecurrentLayer layer;      ///< the layer
     Tensor x;                  ///< its input
     RecurrentWeights weights;  ///< its weights
@@ -55,7 +55,7 @@ class WholeRecurrence {
   /// y (n, time, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`.
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
   /// dx and dweights from dy (n, time, units); those that are undefined are not wanted.
-  void gradient(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);
+  void gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);
   ///@}
 
  protected:
@@ -63,7 +63,8 @@ class WholeRecurrence {
   /// What `run` and `gradient` do.
   virtual Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
                          const Tensor& y) = 0;
-  virtual void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) = 0;
+  virtual void backward(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
+                        const RecurrentWeights& dweights) = 0;
   ///@}
 };
 

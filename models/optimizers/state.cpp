@@ -189,15 +189,15 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   restored_.reset();
 }
 
-GradientReducer::Then Optimizer::State::then() const {
-  const bool goes_on = clips_own() || options_.gradient_accumulation_steps > 1;
-  return goes_on ? GradientReducer::Then::more : GradientReducer::Then::apply;
+GradientReducer::AfterBackward Optimizer::State::after_backward() const {
+  const bool transforms = clips_own() || options_.gradient_accumulation_steps > 1;
+  return transforms ? GradientReducer::AfterBackward::transform : GradientReducer::AfterBackward::apply;
 }
 
 CapturedGradients Optimizer::State::capture(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape,
                                             const Tensor& loss) {
   require<NotCapturable>(groups_.size() == 1, "gradients of {} groups of variables cannot be captured", groups_.size());
-  return groups_.front().reducer->capture_backward(context, capture, tape, loss, then());
+  return groups_.front().reducer->capture_backward(context, capture, tape, loss, after_backward());
 }
 
 void Optimizer::State::load(const ReplicaContext& context, const CapturedGradients& gradients) {
@@ -205,7 +205,7 @@ void Optimizer::State::load(const ReplicaContext& context, const CapturedGradien
 }
 
 void Optimizer::State::load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss) {
-  if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss, then());
+  if (groups_.size() == 1) return groups_.front().reducer->backward(context, tape, loss, after_backward());
   std::vector<Tensor> sources;
   for (const Variable& variable : variables_) sources.push_back(variable.value());
   load(context, tape.gradient_or_slices(loss, sources));
@@ -327,7 +327,7 @@ std::vector<std::vector<float>> Optimizer::State::gradient_scales(const ReplicaC
   double total = 0;
   for (const Group& group : groups_) {
     squares.emplace_back(group.members.size());
-    if (clips) squares.back() = group.reducer->squared_norms(context, GradientReducer::Of::gradients);
+    if (clips) squares.back() = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::gradients);
     for (const double square : squares.back()) total += square;
   }
   std::vector<std::vector<float>> scales;
@@ -346,7 +346,7 @@ void Optimizer::State::update_group_by_norms(const ReplicaContext& context, cons
                                              std::span<const float> scales, std::int64_t done) const {
   OptimizerStep step = next_step(done);
   add_common(step, group, done);
-  group.reducer->update_by_variable(context, GradientReducer::Of::parameters,
+  group.reducer->update_by_variable(context, GradientReducer::ArenaBuffer::parameters,
                                     [&](std::size_t variable, const UpdateViews& views) {
                                       OptimizerStep own = step;
                                       own.gradient_scale = scales[variable];
@@ -359,7 +359,7 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
   const std::size_t rule_slots = rule_->slots().size();
   const OptimizerStep direction = next_step(done);
   group.reducer->update_by_variable(
-      context, GradientReducer::Of::gradients, [&](std::size_t variable, const UpdateViews& views) {
+      context, GradientReducer::ArenaBuffer::gradients, [&](std::size_t variable, const UpdateViews& views) {
         OptimizerStep own = direction;
         own.gradient_scale = scales[variable];
         launch(kernels::Update{own, {views.gradients, views.parameters, views.state.first(rule_slots), views.count}});
@@ -367,10 +367,10 @@ void Optimizer::State::update_along_directions(const ReplicaContext& context, co
 
   OptimizerStep step = SgdStep{};
   add_common(step, group, done);
-  const auto directions = group.reducer->squared_norms(context, GradientReducer::Of::gradients);
-  const auto parameters = group.reducer->squared_norms(context, GradientReducer::Of::parameters);
+  const auto directions = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::gradients);
+  const auto parameters = group.reducer->squared_norms(context, GradientReducer::ArenaBuffer::parameters);
   group.reducer->update_by_variable(
-      context, GradientReducer::Of::parameters, [&](std::size_t variable, const UpdateViews& views) {
+      context, GradientReducer::ArenaBuffer::parameters, [&](std::size_t variable, const UpdateViews& views) {
         const double norm = std::sqrt(parameters[variable]) * (1 - static_cast<double>(step.decay));
         const double ratio = norm > 0 && directions[variable] > 0 ? norm / std::sqrt(directions[variable]) : 1;
         OptimizerStep own = step;

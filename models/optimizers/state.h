@@ -54,7 +54,7 @@ class Optimizer::State {
 
   std::vector<Rule::Slot> slots() const;
   /// Whether gradients go to their exchange as they are.
-  GradientReducer::Then then() const;
+  GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
   /// Whether each replica clips its own gradients: before they are summed, or where they are not.
   bool clips_own() const { return options_.clip_before_aggregate || !options_.aggregate; }

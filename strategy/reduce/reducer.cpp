@@ -144,38 +144,39 @@ std::size_t GradientReducer::bucket_of(int variable) const {
   return bucket == buckets_.end() ? buckets_.size() - 1 : static_cast<std::size_t>(bucket - buckets_.begin());
 }
 
-void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss, Then then) {
+void GradientReducer::backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss,
+                               AfterBackward next) {
   check_ownership();
   const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = own.has_accumulated;
-  compute_gradients(replica, tape, loss, then, [&](std::size_t bucket) {
+  compute_gradients(replica, tape, loss, next, [&](std::size_t bucket) {
     context.gradient_update().gradients_final(replica, views_of(replica), buckets_, bucket);
   });
 }
 
-void GradientReducer::compute_gradients(int replica, GradientTape& tape, const Tensor& loss, Then then,
+void GradientReducer::compute_gradients(int replica, GradientTape& tape, const Tensor& loss, AfterBackward next,
                                         const std::function<void(std::size_t bucket)>& bucket_final) {
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.left_in_bucket = variables_in_bucket_;
   tape.backward(loss, slots_[static_cast<std::size_t>(replica)], [&](int slot, const DenseOrSparse& gradient) {
     accept(replica, static_cast<std::size_t>(slot), gradient);
     const Place place = places_[static_cast<std::size_t>(slot)];
-    if (then != Then::apply || place.is_table || buckets_.empty()) return;
+    if (next != AfterBackward::apply || place.is_table || buckets_.empty()) return;
     const std::size_t bucket = bucket_of(place.number);
     if (--own.left_in_bucket[bucket] == 0) bucket_final(bucket);
   });
 }
 
 CapturedGradients GradientReducer::capture_backward(const ReplicaContext& context, GpuCapture& capture,
-                                                    GradientTape& tape, const Tensor& loss, Then then) {
+                                                    GradientTape& tape, const Tensor& loss, AfterBackward next) {
   check_ownership();
   require<NotCapturable>(!tables_, "gradients that are rows cannot be captured");
   const int replica = context.local_replica();
   Own& own = own_[static_cast<std::size_t>(replica)];
   own.has_gradient = false;
   CapturedGradients captured;
-  compute_gradients(replica, tape, loss, then, [&](std::size_t bucket) {
+  compute_gradients(replica, tape, loss, next, [&](std::size_t bucket) {
     if (context.gradient_update().overlaps_backward())
       captured.parts.push_back({.work = capture.take(), .final_bucket = bucket});
   });
@@ -301,7 +302,7 @@ void GradientReducer::apply_own(const ReplicaContext& context, const UpdateFn& u
   require(own_[static_cast<std::size_t>(replica)].has_gradient,
           "no gradients provided: on this replica the loss depends on none of the {} variables to optimize",
           variables_.size());
-  update_by_variable(context, Of::parameters, [&](std::size_t, const UpdateViews& views) { update(views); });
+  update_by_variable(context, ArenaBuffer::parameters, [&](std::size_t, const UpdateViews& views) { update(views); });
 }
 
 void GradientReducer::sum_gradients(const ReplicaContext& context) {
@@ -316,13 +317,13 @@ void GradientReducer::sum_gradients(const ReplicaContext& context) {
   });
 }
 
-std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context, Of of) {
+std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context, ArenaBuffer buffer) {
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
-  std::vector<double>& norms = squared_norms_[static_cast<int>(of)];
+  std::vector<double>& norms = squared_norms_[static_cast<int>(buffer)];
   if (replica == 0) norms.resize(variables_.size());
   context.local_barrier("the norms of variables");
-  const auto all = of == Of::gradients ? arena_->gradients() : arena_->parameters();
+  const auto all = buffer == ArenaBuffer::gradients ? arena_->gradients() : arena_->parameters();
   const float* const values = all[all.size() == 1 ? 0 : static_cast<std::size_t>(replica)];
   for (std::size_t i = static_cast<std::size_t>(replica); i < variables_.size();
        i += static_cast<std::size_t>(context.num_local_replicas())) {
@@ -333,13 +334,13 @@ std::vector<double> GradientReducer::squared_norms(const ReplicaContext& context
   return norms;
 }
 
-void GradientReducer::update_by_variable(const ReplicaContext& context, Of to,
+void GradientReducer::update_by_variable(const ReplicaContext& context, ArenaBuffer to,
                                          const std::function<void(std::size_t variable, const UpdateViews&)>& update) {
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
   const auto own = static_cast<std::size_t>(replica);
-  const auto all = to == Of::gradients ? arena_->gradients() : arena_->parameters();
+  const auto all = to == ArenaBuffer::gradients ? arena_->gradients() : arena_->parameters();
   const FlatViews views{arena_->gradients().subspan(own, 1), own_copies_ ? all.subspan(own, 1) : all,
                         state_of(replica).pointers};
   for (std::size_t i = 0; i < variables_.size(); ++i) {

@@ -45,16 +45,17 @@ class GradientReducer {
 
   /// Whether gradients go straight from backward to apply, or sum_gradients, so that a bucket may be exchanged as soon
   /// as it is final, or something is done to them first. The same on all replicas.
-  enum class Then { apply, more };
+  enum class AfterBackward { apply, transform };
   /// This replica's gradients of `loss`, into the arena. A variable that the loss does not depend on gets 0, as on
   /// replicas that do not use it. With check_numerics it ends with NumericError at the first gradient that is not
   /// finite: as backward goes, at what lies next to the place where that began.
-  void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss, Then then = Then::more);
+  void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss,
+                AfterBackward next = AfterBackward::transform);
   /// Captures what backward would have the replica's GPU compute, after what `capture` has noted already; nothing is
   /// computed, and no bucket exchanged, before the result is given to `backward`. Throws NotCapturable where gradients
   /// may be rows, and with check_numerics.
   CapturedGradients capture_backward(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape,
-                                     const Tensor& loss, Then then = Then::more);
+                                     const Tensor& loss, AfterBackward next = AfterBackward::transform);
   /// This replica's gradients as captured, into the arena; as often as one likes.
   void backward(const ReplicaContext& context, const CapturedGradients& captured);
   /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
@@ -79,12 +80,12 @@ class GradientReducer {
   /// Gives every replica the sum of all replicas' gradients in place of its own. Throws as apply.
   void sum_gradients(const ReplicaContext& context);
   /// Which of the two buffers.
-  enum class Of { gradients, parameters };
+  enum class ArenaBuffer { gradients, parameters };
   /// The sum of squares of each variable's gradient or value, on every replica; after sum_gradients.
-  std::vector<double> squared_norms(const ReplicaContext& context, Of of);
+  std::vector<double> squared_norms(const ReplicaContext& context, ArenaBuffer buffer);
   /// Applies `update` of a variable's number to this replica's part of every variable: to all copies of the parameters
   /// or, where `to` says so, of the gradients. Returns when all replicas have.
-  void update_by_variable(const ReplicaContext& context, Of to,
+  void update_by_variable(const ReplicaContext& context, ArenaBuffer to,
                           const std::function<void(std::size_t variable, const UpdateViews&)>& update);
 
  private:
@@ -106,7 +107,7 @@ class GradientReducer {
   void add_slots(int replicas);
   void check_ownership() const;
   /// The computing of backward; `bucket_final` is called when all gradients of a bucket are final, if they go to apply.
-  void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, Then then,
+  void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, AfterBackward next,
                          const std::function<void(std::size_t bucket)>& bucket_final);
   /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);

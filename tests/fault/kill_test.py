@@ -25,7 +25,7 @@ class Kill(Case):
             seconds.append(time.monotonic() - start)
         return max(1e-3, (seconds[0] - seconds[1]) / steps)
 
-    def test_the_last_backup_is_whole_and_the_run_goes_on_to_the_same_bits(self):
+    def test_the_last_backup_is_whole_and_the_run_resumes_to_the_same_bits(self):
         moments = random.Random(1)
         backup = self.path / "backup"
         longest_s = BACKUPS * self.seconds_per_backup()

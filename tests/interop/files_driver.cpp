@@ -4,7 +4,7 @@
 //   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
-//   files_driver go_on FILE FOLDER          opens a model, trains it on, saves it in the same file
+//   files_driver train_on FILE FOLDER          opens a model, trains it on, saves it in the same file
 // FOLDER has input_0, input_1, ... and, to be trained on, target; it gets output_0, ...: rows of little-endian f32
 // without a header.
 
@@ -198,7 +198,7 @@ void run(std::span<const std::string> words) {
         {MeanMetricWrapper(MeanAbsoluteError()), Accuracy(), BinaryAccuracy(0.25), TopKCategoricalAccuracy(2)});
     train(model, words[3]);
     save_model(model, words[2]);
-  } else if (words[0] == "go_on") {
+  } else if (words[0] == "train_on") {
     const MirroredStrategy strategy(logical_cpus(2));
     Model model = strategy.scope([&] { return load_model(words[1]); });
     train(model, words[2]);

@@ -119,7 +119,7 @@ def check_ours(lockstep, name, path, x, y):
     train(theirs, x, y)
     moved = max(np.abs(np.asarray(v.value) - old).max() for v, old in zip(theirs.weights, began))
     assert moved > 1e3 * TOLERANCE, "an epoch hardly changes anything: it proves nothing"
-    lockstep("go_on", path, path.parent)
+    lockstep("train_on", path, path.parent)
     compare(open_compiled(path), theirs, f"{name}{path.suffix}, begun by lockstep")
 
 
@@ -129,7 +129,7 @@ def check_theirs(lockstep, name, path, x, y):
     train(theirs, x, y)
     theirs.save(path)
     train(theirs, x, y)
-    lockstep("go_on", path, path.parent)
+    lockstep("train_on", path, path.parent)
     ours = open_compiled(path)
     worst = max(np.abs(a - b).max() for a, b in zip(flat_weights(ours), flat_weights(theirs), strict=True))
     print(f"{name}{path.suffix}, begun by Keras: largest difference {worst:.1e}")

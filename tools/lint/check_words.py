@@ -42,8 +42,8 @@ FILES = (*tree.HEADERS, *tree.SOURCES, ".py", ".md", ".txt", ".cmake", ".in", ".
 SKIPPED = ("tools/lint/check_words.py", "tests/repo/checkers_test.py", "tests/fuzz/corpus/", "tools/cli/", "tests/tools/")
 
 
-# Where a line of a comment ends.
-SPACE = r"[\s/#*]+"
+# Between words, also in snake_case names and where a line of a comment ends.
+SPACE = r"[\s_/#*]+"
 RULES = [
     (re.compile(rf"(?<![A-Za-z])(?:{word.replace(' ', SPACE)})(?![A-Za-z])", flags), instead)
     for words, flags in ((TYPES, 0), (WORDS, re.IGNORECASE))

@@ -20,8 +20,8 @@ double CudaExecutor::value_at(const double* pointer) { return *pointer; }
 namespace lockstep::test {
 
 std::int64_t first_fault(std::int64_t returned, const std::string& what) {
-  IndexFault& taken_down = *current_gpu().index_fault(what);
-  const unsigned long long place = std::exchange(taken_down.first, IndexFault::none);
+  IndexFault& fault = *current_gpu().index_fault(what);
+  const unsigned long long place = std::exchange(fault.first, IndexFault::none);
   if (returned >= 0) return returned;
   return place == IndexFault::none ? -1 : static_cast<std::int64_t>(place);
 }

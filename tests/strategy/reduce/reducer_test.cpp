@@ -206,10 +206,11 @@ TEST_P(GradientReducerOf, GivesTheNormsOfWholeVariablesAndUpdatesByVariable) {
     reducer_.load(context, std::vector<DenseOrSparse>{Tensor::full({20}, this_replica() + 1), Tensor::full({3}, 1)});
     reducer_.sum_gradients(context);
     const double first = sum_of_ids_ + replicas_;
-    EXPECT_EQ(reducer_.squared_norms(context, GradientReducer::Of::gradients),
+    EXPECT_EQ(reducer_.squared_norms(context, GradientReducer::ArenaBuffer::gradients),
               (std::vector<double>{20 * first * first, 3.0 * replicas_ * replicas_}));
-    EXPECT_EQ(reducer_.squared_norms(context, GradientReducer::Of::parameters), (std::vector<double>{20 * 25, 3 * 36}));
-    reducer_.update_by_variable(context, GradientReducer::Of::parameters,
+    EXPECT_EQ(reducer_.squared_norms(context, GradientReducer::ArenaBuffer::parameters),
+              (std::vector<double>{20 * 25, 3 * 36}));
+    reducer_.update_by_variable(context, GradientReducer::ArenaBuffer::parameters,
                                 [](std::size_t variable, const UpdateViews& views) {
                                   OptimizerStep step(plain_step);
                                   step.gradient_scale = variable == 0 ? 0.5F : 0;
@@ -230,10 +231,11 @@ TEST_P(GradientReducerOf, ReplicasUpdateTheirOwnCopiesToTheSameBits) {
     const ReplicaContext context = get_replica_context();
     reducer.load(context, std::vector<DenseOrSparse>{Tensor::full({20}, 1), Tensor()});
     reducer.sum_gradients(context);
-    reducer.update_by_variable(context, GradientReducer::Of::parameters, [&](std::size_t, const UpdateViews& views) {
-      EXPECT_EQ(views.parameters.size(), 1U);
-      launch(kernels::Update{with_momentum, views});
-    });
+    reducer.update_by_variable(context, GradientReducer::ArenaBuffer::parameters,
+                               [&](std::size_t, const UpdateViews& views) {
+                                 EXPECT_EQ(views.parameters.size(), 1U);
+                                 launch(kernels::Update{with_momentum, views});
+                               });
   });
   test::expect_same_bits(reducer.state(0, 0), Tensor::full({20}, 1 - replicas_));
   for (const Tensor& copy : used_.state().copies()) test::expect_same_bits(copy, Tensor::full({20}, 6 - replicas_));

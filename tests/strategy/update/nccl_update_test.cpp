@@ -48,7 +48,7 @@ Tensor probed(const Tensor& x, const std::function<void()>& at_backward) {
 }
 
 /// The way of one step's gradients.
-using Then = GradientReducer::Then;
+using AfterBackward = GradientReducer::AfterBackward;
 
 /// Two variables in a bucket each: backward ends with the gradients of the first one, which lies last.
 class Training {
@@ -62,7 +62,7 @@ class Training {
 
   /// What the loss of a step is made of.
   struct Step {
-    Then then = Then::apply;
+    AfterBackward next = AfterBackward::apply;
     std::function<bool(int)> uses_first = [](int) { return true; };  ///< by replica
     std::function<bool(int)> uses_last = [](int) { return true; };   ///< by replica
     /// Called when backward has passed the last variable and reaches the first.
@@ -76,7 +76,7 @@ class Training {
       Tensor loss = Tensor::full({}, 0);
       if (step.uses_first(this_replica())) loss = loss + sum(tanh(probed(first_.value(), step.between) * factor));
       if (step.uses_last(this_replica())) loss = loss + sum(square(slice(last_.value(), 0, 7, 1007) * factor));
-      reducer_.backward(context, tape, loss, step.then);
+      reducer_.backward(context, tape, loss, step.next);
       reducer_.apply(context, [](const UpdateViews& views) {
         launch(kernels::Update{SgdStep{.learning_rate = 0.01F, .momentum = 0.9F}, views});
       });
@@ -137,7 +137,8 @@ TEST_P(GradientsOf, HaveTheSameBitsAsAfterBackward) {
     for (int number = 0; number < 3; ++number) {
       beside.run(number, {});
       PretendGpuCommunicators::take_ranges();
-      after.run(number, {.then = Then::more, .between = [&] { EXPECT_THAT(after.enqueued_ranges(), IsEmpty()); }});
+      after.run(number, {.next = AfterBackward::transform,
+                         .between = [&] { EXPECT_THAT(after.enqueued_ranges(), IsEmpty()); }});
     }
     EXPECT_EQ(beside.values(), after.values());
   }
@@ -194,7 +195,7 @@ TEST(NcclUpdate, SumsInBf16StayWithinItsRounding) {
         GradientTape tape;
         const Tensor own = test::random_tensor({elements}, static_cast<unsigned>(8 * number + this_replica()));
         const Tensor loss = lockstep::sum(variable.value() * own);
-        reducer.backward(get_replica_context(), tape, loss, Then::apply);
+        reducer.backward(get_replica_context(), tape, loss, AfterBackward::apply);
         reducer.apply(get_replica_context(), [](const UpdateViews& views) {
           launch(kernels::Update{SgdStep{.learning_rate = 1}, views});
         });
@@ -228,7 +229,7 @@ TEST(NcclUpdate, KeepsTheOrderOfBucketsWhereReplicasUseOtherVariables) {
   Training after(3);
   for (int number = 0; number < 3; ++number) {
     Training::Step step = differing;
-    step.then = Then::more;
+    step.next = AfterBackward::transform;
     after.run(number, step);
     EXPECT_THAT(after.enqueued_ranges(), ElementsAre(Training::large, Training::small));
     training.run(number, differing);
@@ -254,7 +255,7 @@ TEST(NcclUpdate, KeepsTheOrderOfBucketsAndOtherCollectivesInBackward) {
       const Tensor early = this_replica() == 2 ? sum(large.value()) : Tensor::full({}, 0);
       Tensor loss = sum(context.all_reduce(ReduceOp::sum, small.value())) + early;
       if (this_replica() == 0) loss = loss + sum(large.value());
-      reducer.backward(context, tape, loss, Then::apply);
+      reducer.backward(context, tape, loss, AfterBackward::apply);
       reducer.apply(context, [](const UpdateViews& views) {
         launch(kernels::Update{SgdStep{.learning_rate = 1}, views});
       });

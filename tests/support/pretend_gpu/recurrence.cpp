@@ -11,7 +11,7 @@
 namespace lockstep::test {
 namespace {
 
-using Ran = WholeRecurrence::Ran;
+using ForwardRecord = WholeRecurrence::ForwardRecord;
 
 /// A row-major matrix.
 struct Matrix {
@@ -60,52 +60,53 @@ constexpr std::int64_t kept_of_unit = 5;
 /// One row's steps, forward or backward.
 class Row {
  public:
-  Row(const Ran& ran, std::int64_t row) : ran_(ran), row_(row), none_(static_cast<std::size_t>(ran.layer.units)) {}
+  Row(const ForwardRecord& record, std::int64_t row)
+      : record_(record), row_(row), none_(static_cast<std::size_t>(record.layer.units)) {}
 
   void forward() const {
-    for (std::int64_t s = 0; s < ran_.layer.time; ++s) {
-      Sums sums(ran_.layer);
+    for (std::int64_t s = 0; s < record_.layer.time; ++s) {
+      Sums sums(record_.layer);
       add_biases(sums);
-      add_product(x(s), ran_.layer.features, matrix(ran_.weights.kernel), sums.of_input);
-      add_product(h_before(s), ran_.layer.units, matrix(ran_.weights.recurrent_kernel), sums.of_state);
-      for (std::int64_t u = 0; u < ran_.layer.units; ++u)
-        matrix(ran_.y).row(at(s))[u] = is_lstm() ? lstm(s, u, sums) : gru(s, u, sums);
+      add_product(x(s), record_.layer.features, matrix(record_.weights.kernel), sums.of_input);
+      add_product(h_before(s), record_.layer.units, matrix(record_.weights.recurrent_kernel), sums.of_state);
+      for (std::int64_t u = 0; u < record_.layer.units; ++u)
+        matrix(record_.y).row(at(s))[u] = is_lstm() ? lstm(s, u, sums) : gru(s, u, sums);
     }
   }
 
   void backward(const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) const {
     std::vector<float> dh = none_;
     std::vector<float> dc = none_;
-    for (std::int64_t s = ran_.layer.time - 1; s >= 0; --s) {
-      Sums d(ran_.layer);
-      for (std::int64_t u = 0; u < ran_.layer.units; ++u) {
+    for (std::int64_t s = record_.layer.time - 1; s >= 0; --s) {
+      Sums d(record_.layer);
+      for (std::int64_t u = 0; u < record_.layer.units; ++u) {
         float& gradient = dh[index(u)];
         gradient += matrix(dy).row(at(s))[u];
         gradient = is_lstm() ? lstm_gradient(s, u, gradient, dc[index(u)], d) : gru_gradient(s, u, gradient, d);
       }
-      add_gradient_of_x(d.of_state, ran_.layer.units, matrix(ran_.weights.recurrent_kernel), dh.data());
+      add_gradient_of_x(d.of_state, record_.layer.units, matrix(record_.weights.recurrent_kernel), dh.data());
       if (dx.defined())
-        add_gradient_of_x(d.of_input, ran_.layer.features, matrix(ran_.weights.kernel), matrix(dx).row(at(s)));
-      add_gradient_of_matrix(x(s), ran_.layer.features, d.of_input, dweights.kernel);
-      add_gradient_of_matrix(h_before(s), ran_.layer.units, d.of_state, dweights.recurrent_kernel);
+        add_gradient_of_x(d.of_input, record_.layer.features, matrix(record_.weights.kernel), matrix(dx).row(at(s)));
+      add_gradient_of_matrix(x(s), record_.layer.features, d.of_input, dweights.kernel);
+      add_gradient_of_matrix(h_before(s), record_.layer.units, d.of_state, dweights.recurrent_kernel);
       add_gradient_of_biases(d, dweights.bias);
     }
   }
 
  private:
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-  bool is_lstm() const { return ran_.layer.cell == RecurrentCell::lstm; }
-  std::size_t sum(std::int64_t gate, std::int64_t u) const { return index(gate * ran_.layer.units + u); }
-  std::int64_t at(std::int64_t s) const { return row_ * ran_.layer.time + s; }
-  const float* x(std::int64_t s) const { return ran_.x.data<float>() + at(s) * ran_.layer.features; }
-  const float* h_before(std::int64_t s) const { return s == 0 ? none_.data() : matrix(ran_.y).row(at(s - 1)); }
+  bool is_lstm() const { return record_.layer.cell == RecurrentCell::lstm; }
+  std::size_t sum(std::int64_t gate, std::int64_t u) const { return index(gate * record_.layer.units + u); }
+  std::int64_t at(std::int64_t s) const { return row_ * record_.layer.time + s; }
+  const float* x(std::int64_t s) const { return record_.x.data<float>() + at(s) * record_.layer.features; }
+  const float* h_before(std::int64_t s) const { return s == 0 ? none_.data() : matrix(record_.y).row(at(s - 1)); }
   float* kept(std::int64_t s, std::int64_t u) const {
-    return static_cast<float*>(ran_.kept.raw_data()) + (at(s) * ran_.layer.units + u) * kept_of_unit;
+    return static_cast<float*>(record_.kept.raw_data()) + (at(s) * record_.layer.units + u) * kept_of_unit;
   }
   float c_before(std::int64_t s, std::int64_t u) const { return s == 0 ? 0 : kept(s - 1, u)[4]; }
 
   void add_biases(Sums& sums) const {
-    const float* const biases = ran_.weights.bias.data<float>();
+    const float* const biases = record_.weights.bias.data<float>();
     const std::size_t n = sums.of_input.size();
     for (std::size_t j = 0; j < n; ++j) sums.of_input[j] = biases[j];
     for (std::size_t j = 0; j < n && !is_lstm(); ++j) sums.of_state[j] = biases[n + j];
@@ -158,7 +159,7 @@ class Row {
     return gradient.h_before;
   }
 
-  const Ran& ran_;
+  const ForwardRecord& record_;
   std::int64_t row_;
   std::vector<float> none_;  ///< the state before the first step
 };
@@ -173,20 +174,21 @@ Tensor PretendGpuRecurrence::forward(const RecurrentLayer& layer, const Tensor& 
   check_memory("a recurrent layer", gpus_.memory(),
                kernels::operands(x, weights.kernel, weights.recurrent_kernel, weights.bias, y));
   const Tensor kept = Tensor::empty({y.elements() * kept_of_unit * std::int64_t{sizeof(float)}}, DType::u8);
-  const Ran ran{layer, x, weights, y, kept};
-  for (std::int64_t row = 0; row < layer.n; ++row) Row(ran, row).forward();
+  const ForwardRecord record{layer, x, weights, y, kept};
+  for (std::int64_t row = 0; row < layer.n; ++row) Row(record, row).forward();
   return keep ? kept : Tensor();
 }
 
-void PretendGpuRecurrence::backward(const Ran& ran, const Tensor& dy, const Tensor& dx,
+void PretendGpuRecurrence::backward(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
                                     const RecurrentWeights& dweights) {
   gpus_.launch();
   const DeviceMemory::Access access(gpus_.memory());
-  check_memory("a recurrent layer's gradient", gpus_.memory(),
-               kernels::operands(ran.x, ran.weights.kernel, ran.weights.recurrent_kernel, ran.weights.bias, ran.y,
-                                 ran.kept, dy, dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias));
+  check_memory(
+      "a recurrent layer's gradient", gpus_.memory(),
+      kernels::operands(record.x, record.weights.kernel, record.weights.recurrent_kernel, record.weights.bias, record.y,
+                        record.kept, dy, dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias));
   for (const Tensor& d : {dx, dweights.kernel, dweights.recurrent_kernel, dweights.bias}) zero(d);
-  for (std::int64_t row = 0; row < ran.layer.n; ++row) Row(ran, row).backward(dy, dx, dweights);
+  for (std::int64_t row = 0; row < record.layer.n; ++row) Row(record, row).backward(dy, dx, dweights);
 }
 
 }  // namespace lockstep::test

@@ -16,7 +16,8 @@ class PretendGpuRecurrence final : public WholeRecurrence {
  protected:
   Tensor forward(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep,
                  const Tensor& y) override;
-  void backward(const Ran& ran, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights) override;
+  void backward(const ForwardRecord& record, const Tensor& dy, const Tensor& dx,
+                const RecurrentWeights& dweights) override;
 
  private:
   PretendGpuComputing& gpus_;
