@@ -1,9 +1,11 @@
 #include "command_line.h"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
@@ -27,6 +29,16 @@ CLI::Validator whole_number_from(std::int64_t lowest) {
         return fmt::format("must be a whole number of at least {}, got '{}'", lowest, text);
       },
       "N");
+}
+
+/// An option's text must be one of `names`.
+CLI::Validator one_of(std::vector<std::string> names) {
+  return CLI::Validator(
+      [names = std::move(names)](std::string& text) {
+        if (std::ranges::find(names, text) != names.end()) return std::string();
+        return fmt::format("must be one of {}, got '{}'{}", fmt::join(names, ", "), text, suggestion(text, names));
+      },
+      "");
 }
 
 // What several commands have in common.
@@ -54,18 +66,18 @@ void add_options(CLI::App& command, ReplicaOptions& options) {
           "mirrored (default): a copy of the weights for each replica; one-device; central-storage: one copy for "
           "all; multi-gpu-model: one copy, outputs concatenated on the CPU, for comparison; multi-worker: "
           "mirrored over all processes that mpirun has started")
-      ->check(CLI::IsMember({Options::mirrored, Options::one_device, Options::central_storage, Options::multi_gpu,
-                             Options::multi_worker}));
+      ->check(one_of({Options::mirrored, Options::one_device, Options::central_storage, Options::multi_gpu,
+                      Options::multi_worker}));
   std::vector<std::string> ways;
   for (const CrossDeviceOps ops : all_cross_device_ops) ways.emplace_back(name(ops));
   command
       .add_option("--cross-device-ops", options.cross_device_ops,
                   fmt::format("how replicas combine their values: {} (default auto)", fmt::join(ways, ", ")))
-      ->check(CLI::IsMember(ways));
+      ->check(one_of(ways));
   command
       .add_option("--wire-dtype", options.wire_dtype,
                   "what gradients are exchanged as between GPUs: float32 (default), or bfloat16, half the bytes")
-      ->check(CLI::IsMember({Options::float32, Options::bfloat16}));
+      ->check(one_of({Options::float32, Options::bfloat16}));
   command
       .add_option("--timeout", options.timeout_s, "longest wait for a replica or a worker, in seconds (default 600)")
       ->check(whole_number_from(1));
@@ -84,7 +96,7 @@ void add_options(CLI::App& command, DataOptions& options) {
           "--rescaling", options.rescaling,
           "of the values of hdf5 and the pixels of images: none, which leaves 0 to 255 as they are, as Keras does; "
           "zero-to-one: / 255; minus-one-to-one: / 127.5 - 1 (default none)")
-      ->check(CLI::IsMember(rescaling_names()));
+      ->check(one_of(rescaling_names()));
   command.add_option("--batch-size", options.batch_size, "the GLOBAL batch, as in Keras' fit (default 64 per replica)")
       ->check(whole_number_from(1));
 }
@@ -105,7 +117,7 @@ void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy)
       .add_option_function<std::string>(
           "--precision", [&policy](const std::string& text) { policy = parse_dtype_policy(text); },
           "float32 (default), or mixed_bfloat16: layers compute in bfloat16, variables stay float32")
-      ->check(CLI::IsMember({"float32", "mixed_bfloat16"}));
+      ->check(one_of({"float32", "mixed_bfloat16"}));
 }
 
 void add_graphs_option(CLI::App& command, bool& cuda_graphs) {
@@ -155,7 +167,7 @@ void add_options(CLI::App& command, UpdateOptions& options) {
   command
       .add_option("--optimizer", options.optimizer,
                   "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd, or a saved model's own in its state)")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
+      ->check(one_of({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
   command.add_option("--learning-rate", options.learning_rate,
                      "default: Keras', 0.01 for sgd and 0.001 for the others");
   command.add_option("--momentum", options.momentum, "of sgd and rmsprop (default 0)");
@@ -168,7 +180,7 @@ void add_options(CLI::App& command, UpdateOptions& options) {
       .add_option("--schedule", options.schedule,
                   "of the learning rate by epoch: constant; poly: linearly to 0; cosine: half a wave to 0; step: a "
                   "tenth after half of the epochs, a hundredth after three quarters (default constant)")
-      ->check(CLI::IsMember({"constant", "poly", "cosine", "step"}));
+      ->check(one_of({"constant", "poly", "cosine", "step"}));
 }
 
 void add_output_options(CLI::App& command, TrainOptions& options) {
@@ -356,8 +368,8 @@ std::string unknown_command(const CLI::App& program, const std::vector<std::stri
   if (arguments.empty() || arguments[0].starts_with('-') || find_command(program, arguments[0])) return "";
   std::vector<std::string> names;
   for (const CLI::App* command : commands_of(program)) names.push_back(command->get_name());
-  return fmt::format("'{}' is no command; choose {} or {}", arguments[0],
-                     fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+  return fmt::format("'{}' is no command; choose {} or {}{}", arguments[0],
+                     fmt::join(names.begin(), names.end() - 1, ", "), names.back(), suggestion(arguments[0], names));
 }
 
 /// Which of the arguments is no option of its command, and which one may have been meant; empty when all are.
@@ -370,9 +382,7 @@ std::string unknown_option(const CLI::App& program, const std::vector<std::strin
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string argument = arguments[i].substr(0, arguments[i].find('='));
     if (!argument.starts_with("--") || argument.size() == 2 || command->get_option_no_throw(argument)) continue;
-    const std::string near = nearest_name(argument.substr(2), names);
-    return fmt::format("{} is no option of {}{}", argument, arguments[0],
-                       near.empty() ? "" : fmt::format("; is --{} meant?", near));
+    return fmt::format("{} is no option of {}{}", argument, arguments[0], suggestion(argument.substr(2), names, "--"));
   }
   return "";
 }

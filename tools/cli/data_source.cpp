@@ -19,6 +19,8 @@
 #include <lockstep/models/data/normalization.h>
 #include <lockstep/models/files/hdf5_file.h>
 
+#include "nearest_name.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -300,8 +302,8 @@ TrainingData load_data(const DataOptions& options, const ModelInput& model) {
           "--rescaling is for --data hdf5 and images; {} is prepared in its own way", kind);
   if (kind == "synthetic") return make_synthetic(rest, options, model);
   if (kind == "hdf5") return load_hdf5(rest, options, model);
-  require(kind == "fashion-mnist" || kind == "cifar10" || kind == "images", "--data '{}' is not known; choose {}",
-          options.source, data_names());
+  require(kind == "fashion-mnist" || kind == "cifar10" || kind == "images", "--data '{}' is not known; choose {}{}",
+          options.source, data_names(), suggestion(kind, {"fashion-mnist", "cifar10", "hdf5", "images", "synthetic"}));
   require(model.images,
           "--data {}, of images, does not suit this --model, which takes {}; use --data synthetic "
           "or hdf5",

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace lockstep::cli {
 namespace {
 
@@ -32,17 +34,19 @@ std::string initials_of(const std::string& name) {
 
 }  // namespace
 
-std::string nearest_name(const std::string& given, const std::vector<std::string>& names) {
+std::string suggestion(const std::string& given, const std::vector<std::string>& names, const std::string& prefix) {
+  if (given.empty()) return "";
   std::string nearest;
   std::size_t least = 3;
   for (const std::string& name : names) {
-    const bool is_short_for = initials_of(name) == given || name.starts_with(given);
+    const bool is_short_for = initials_of(name) == given || name.starts_with(given) ||
+                              (given.size() > 3 && name.find(given) != std::string::npos);
     const std::size_t edits = is_short_for ? 0 : edits_between(given, name);
     if (edits >= least) continue;
     least = edits;
     nearest = name;
   }
-  return nearest;
+  return nearest.empty() ? "" : fmt::format("; is {}{} meant?", prefix, nearest);
 }
 
 }  // namespace lockstep::cli

@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// The name that may have been meant by `given`, which is an abbreviation of it or has few letters that differ; empty
-/// when none comes near.
-std::string nearest_name(const std::string& given, const std::vector<std::string>& names);
+/// "; is adam meant?": the one of `names` that `given` abbreviates or differs from in few letters, with `prefix` before
+/// it; empty when none comes near.
+std::string suggestion(const std::string& given, const std::vector<std::string>& names, const std::string& prefix = "");
 
 }  // namespace lockstep::cli

@@ -14,6 +14,7 @@
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
 #include "interrupt.h"
+#include "nearest_name.h"
 
 namespace lockstep::cli {
 namespace {
@@ -149,7 +150,7 @@ Way parse_way(const std::string& text) {
     names.push_back(name(way));
     if (names.back() == text) return way;
   }
-  fail<InvalidArgument>("'{}' is no way; choose from {}", text, fmt::join(names, ", "));
+  fail<InvalidArgument>("'{}' is no way; choose from {}{}", text, fmt::join(names, ", "), suggestion(text, names));
 }
 
 Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const std::string&)>& on_run) {

@@ -15,6 +15,8 @@
 #include <lockstep/models/zoo/siamese_lstm.h>
 #include <lockstep/models/zoo/xception.h>
 
+#include "nearest_name.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -30,7 +32,8 @@ float unit_float(std::mt19937& random) { return static_cast<float>(random() >> 8
 
 ModelKind parse_model(const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  require(found != names.end(), "--model '{}' is not known; choose {}", name, model_names());
+  require(found != names.end(), "--model '{}' is not known; choose {}{}", name, model_names(),
+          suggestion(name, {names.begin(), names.end()}));
   return static_cast<ModelKind>(found - names.begin());
 }
 
