@@ -233,6 +233,8 @@ class BadOutput(Case):
         for option, name in [("--history", "h.json"), ("--step-log", "s.jsonl"), ("--plot", "p.png"), ("--save", "w.weights.h5"),
                              ("--trace", "t.json")]:
             self.refuse("train", *TINY, option, self.path / "none" / name, says=[option, f"{self.path}/none"])
+        for command in ["train"], ["scaling", "--replicas", "2"]:
+            self.refuse(*command, "--plot", self.path / "x.jpg", says=[f"--plot {self.path}/x.jpg", "must end in .png"])
         self.refuse("train", *TINY, "--history", self.path, says="is a folder")
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
         self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")

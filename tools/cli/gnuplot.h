@@ -5,8 +5,9 @@
 
 namespace lockstep::cli {
 
-/// Throws InputError when gnuplot, which draws the plots, is not installed.
-void require_gnuplot();
+/// Throws for a --plot that could not be drawn: InvalidArgument when its name does not end in .png, InputError when the
+/// file cannot be written or gnuplot is not installed. Called before work starts.
+void require_plot(const std::string& path);
 
 /// Text as a gnuplot string.
 std::string quoted(const std::string& text);

@@ -8,7 +8,7 @@
 
 #include <lockstep/runtime/device/registry.h>
 
-#include "output_file.h"
+#include "gnuplot.h"
 #include "scaling_plot.h"
 
 namespace lockstep::cli {
@@ -77,10 +77,7 @@ int run(ScalingOptions options) {
   for (const std::string& way : options.ways) plan.ways.push_back(parse_way(way));
   if (plan.ways.empty()) plan.ways.assign(std::begin(all_ways), std::end(all_ways));
   require(plan.devices.size() > 1, "one device cannot scale; give --replicas 2 or more, or --devices");
-  if (!options.plot.empty()) {
-    require_writable(options.plot, "--plot");
-    require_gnuplot();
-  }
+  if (!options.plot.empty()) require_plot(options.plot);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const Scaling scaling = measure_scaling(plan, [&](const std::string& what) {
     if (terminal) fmt::print(stderr, "\r\x1b[K{}", what);

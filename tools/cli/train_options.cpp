@@ -55,10 +55,7 @@ void TrainOptions::check() const {
   if (!history.empty()) require_writable(history, "--history");
   if (!step_log.empty()) require_writable(step_log, "--step-log");
   if (!trace.empty()) require_writable(trace, "--trace");
-  if (!plot.empty()) {
-    require_writable(plot, "--plot");
-    require_gnuplot();
-  }
+  if (!plot.empty()) require_plot(plot);
 }
 
 }  // namespace lockstep::cli
