@@ -284,6 +284,18 @@ class Training(Case):
         self.assertEqual(sorted(self.path.iterdir()), sorted(self.path / name for name in names.values()))
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
 
+    def test_early_stopping(self):
+        # So large a rate that the first epoch is the best.
+        done = self.succeed("train", *TINY, "--learning-rate", "5", "--epochs", "9", "--early-stopping", "2", "--history",
+                            self.path / "h.json")
+        self.assertEqual(len(json.loads((self.path / "h.json").read_text())["loss"]), 3)
+        self.assertIn("--early-stopping: loss has not improved for 2 epoch(s), stopped after epoch 3 of 9\n", done.stderr)
+        tested = self.succeed("train", "--data", "fashion-mnist", "--limit", "8", "--limit-test", "4", "--batch-size", "4",
+                              "--learning-rate", "5", "--epochs", "9", "--early-stopping", "1")
+        self.assertIn("--early-stopping: val_loss has not improved for 1 epoch(s), stopped after epoch ", tested.stderr)
+        self.refuse("train", *TINY, "--epochs", "3", "--early-stopping", "2",
+                    says="--early-stopping 2: cannot end a training of 3 epoch(s) early; give --epochs 4 or more")
+
     def test_two_inputs(self):
         weights = self.path / "w.weights.h5"
         self.succeed("train", "--model", "siamese-lstm", *TINY, "--save", weights)

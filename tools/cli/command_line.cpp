@@ -217,6 +217,12 @@ void add_options(CLI::App& command, TrainOptions& options) {
   add_training_data_options(command, options.data);
   add_options(command, options.replicas);
   command.add_option("--epochs", options.epochs, "passes over the data (default 1)")->check(whole_number_from(1));
+  command
+      .add_option(
+          "--early-stopping", options.early_stopping,
+          "stop when the loss, of the test data if there are any, has not improved for N epochs (default never); "
+          "the weights are those of the last epoch, --checkpoint keeps the best")
+      ->check(whole_number_from(1));
   command.add_option("--steps-per-epoch", options.steps_per_epoch, "end an epoch after N steps")
       ->check(whole_number_from(1));
   add_options(command, options.update);

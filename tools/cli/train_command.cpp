@@ -7,6 +7,7 @@
 
 #include <lockstep/models/training/callbacks/backup_and_restore.h>
 #include <lockstep/models/training/callbacks/csv_logger.h>
+#include <lockstep/models/training/callbacks/early_stopping.h>
 #include <lockstep/models/training/callbacks/model_checkpoint.h>
 #include <lockstep/models/training/callbacks/progbar_logger.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
@@ -32,12 +33,15 @@ nlohmann::ordered_json history_json(const History& history, const RunRecord& rec
   return result;
 }
 
+/// What tells the best epoch.
+const char* monitored(const TrainingData& data) { return data.test ? "val_loss" : "loss"; }
+
 /// The best and the last weights, and the backup that --resume continues from, also for more epochs.
-void add_checkpoints(const TrainOptions& options, bool is_tested, FitOptions& fit) {
+void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitOptions& fit) {
   if (options.checkpoint.empty()) return;
-  fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(
-      options.checkpoint + "/best.weights.h5",
-      ModelCheckpointOptions{.monitor = is_tested ? "val_loss" : "loss", .save_best_only = true}));
+  fit.callbacks.push_back(
+      std::make_shared<ModelCheckpoint>(options.checkpoint + "/best.weights.h5",
+                                        ModelCheckpointOptions{.monitor = monitored(data), .save_best_only = true}));
   fit.callbacks.push_back(std::make_shared<ModelCheckpoint>(options.checkpoint + "/last.weights.h5"));
   fit.callbacks.push_back(std::make_shared<BackupAndRestore>(
       options.backup_folder(), BackupAndRestoreOptions{.delete_checkpoint = false, .save_when_stopped = true}));
@@ -51,7 +55,10 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   fit.cuda_graphs = options.cuda_graphs;
   if (const auto schedule = options.update.make_schedule(optimizer.learning_rate(), options.epochs))
     fit.callbacks.push_back(schedule);
-  add_checkpoints(options, data.test.has_value(), fit);
+  if (options.early_stopping > 0)
+    fit.callbacks.push_back(std::make_shared<EarlyStopping>(
+        EarlyStoppingOptions{.monitor = monitored(data), .patience = options.early_stopping}));
+  add_checkpoints(options, data, fit);
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
   if (!options.step_log.empty()) fit.callbacks.push_back(std::make_shared<StepLog>(options.step_log));
@@ -74,6 +81,13 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   }
   if (!options.plot.empty()) plot_history(options.plot, title, history, record);
   if (options.json) fmt::print("{}\n", result.dump());
+}
+
+void print_early_stop(const TrainOptions& options, const TrainingData& data, const History& history) {
+  const auto epochs = static_cast<int>(history.epoch.size());
+  if (options.early_stopping == 0 || epochs == options.epochs || InterruptCallback::interrupted()) return;
+  fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s), stopped after epoch {} of {}\n",
+             monitored(data), options.early_stopping, epochs, options.epochs);
 }
 
 /// A model of a file is trained as it was, but for what is given.
@@ -130,6 +144,7 @@ int run(TrainOptions options) {
                options.checkpoint, history.epoch.size());
   if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
+  if (strategy.is_chief()) print_early_stop(options, data, history);
   return InterruptCallback::exit_code();
 }
 

@@ -44,6 +44,9 @@ void TrainOptions::check() const {
           dropout.value_or(0));
   require<InputError>(weights.empty() || std::ifstream(weights).good(), "--weights {}: cannot be read", weights);
   (void)distribute_options();
+  require(early_stopping == 0 || early_stopping + 1 < epochs,
+          "--early-stopping {}: cannot end a training of {} epoch(s) early; give --epochs {} or more", early_stopping,
+          epochs, early_stopping + 2);
   if (!save.empty()) {
     require_model_ending(save, "--save");
     require_writable(save, "--save");
