@@ -282,6 +282,12 @@ class Training(Case):
             self.assertGreater(step["compute_ms"], 0)
         self.assertEqual((self.path / "p.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertEqual(sorted(self.path.iterdir()), sorted(self.path / name for name in names.values()))
+        written = [line for line in done.stderr.splitlines() if line.startswith("wrote ")]
+        self.assertEqual(done.stderr.splitlines()[-len(names):], written)
+        for name in names.values():
+            self.assertEqual(sum(line.startswith(f"wrote {self.path / name}: the ") or f"{name}: an object" in line
+                                 for line in written), 1, written)
+        self.assertNotIn("not kept", done.stderr)
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
 
     def test_early_stopping(self):
@@ -290,6 +296,7 @@ class Training(Case):
                             self.path / "h.json")
         self.assertEqual(len(json.loads((self.path / "h.json").read_text())["loss"]), 3)
         self.assertIn("--early-stopping: loss has not improved for 2 epoch(s), stopped after epoch 3 of 9\n", done.stderr)
+        self.assertIn("the trained weights are not kept; --save FILE writes them\n", done.stderr)
         tested = self.succeed("train", "--data", "fashion-mnist", "--limit", "8", "--limit-test", "4", "--batch-size", "4",
                               "--learning-rate", "5", "--epochs", "9", "--early-stopping", "1")
         self.assertIn("--early-stopping: val_loss has not improved for 1 epoch(s), stopped after epoch ", tested.stderr)

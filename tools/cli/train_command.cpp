@@ -90,6 +90,23 @@ void print_early_stop(const TrainOptions& options, const TrainingData& data, con
              monitored(data), options.early_stopping, epochs, options.epochs);
 }
 
+/// A line for each output.
+void print_written(const TrainOptions& options) {
+  const std::pair<std::string, const char*> outputs[] = {
+      {options.save, is_model_file(options.save) ? "the trained model" : "the trained weights"},
+      {options.checkpoint, "best.weights.h5, last.weights.h5 and what --resume needs"},
+      {options.history, "the history by epoch"},
+      {options.step_log, "an object for each step"},
+      {options.csv, "a line for each epoch"},
+      {options.tensorboard, "event files for tensorboard --logdir"},
+      {options.trace, "the trace for chrome://tracing or Perfetto"},
+      {options.plot, "the plot of loss and accuracy"}};
+  for (const auto& [path, what] : outputs)
+    if (!path.empty()) fmt::print(stderr, "wrote {}: {}\n", path, what);
+  if (options.save.empty() && options.checkpoint.empty())
+    fmt::print(stderr, "the trained weights are not kept; --save FILE writes them\n");
+}
+
 /// A model of a file is trained as it was, but for what is given.
 Optimizer compile(const TrainOptions& options, Model& model, const std::string& optimizer_problem) {
   const bool of_file = is_model_file(options.model);
@@ -144,7 +161,10 @@ int run(TrainOptions options) {
                options.checkpoint, history.epoch.size());
   if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
-  if (strategy.is_chief()) print_early_stop(options, data, history);
+  if (strategy.is_chief()) {
+    print_early_stop(options, data, history);
+    print_written(options);
+  }
   return InterruptCallback::exit_code();
 }
 
