@@ -5,6 +5,7 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 namespace lockstep {
 namespace {
@@ -13,7 +14,10 @@ std::shared_ptr<spdlog::logger> logger() {
   static std::mutex mutex;  // two threads must not both register it
   const std::lock_guard lock(mutex);
   if (auto registered = spdlog::get("lockstep")) return registered;
-  return spdlog::stderr_color_mt("lockstep");
+  auto made = spdlog::stderr_color_mt("lockstep");
+  // A progress bar may stand in the line; it is drawn anew.
+  if (isatty(STDERR_FILENO)) made->set_pattern("\r\033[K[%Y-%m-%d %H:%M:%S.%e] [%n] [%^%l%$] %v");
+  return made;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -358,9 +359,10 @@ class Training(Case):
 
 
 class Terminal(Case):
-    def test_progress_bar(self):
+    def shown_by(self, *arguments, exit_code=0):
+        """What the program writes to a terminal."""
         main, other = pty.openpty()
-        process = subprocess.Popen([PROGRAM, "train", *TINY, "--epochs", "1"], stderr=other, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([PROGRAM, *arguments], stderr=other, stdout=subprocess.DEVNULL)
         os.close(other)
         shown = b""
         while True:
@@ -372,10 +374,22 @@ class Terminal(Case):
                 break
             shown += part
         os.close(main)
-        self.assertEqual(process.wait(), 0)
-        text = shown.decode()
+        self.assertEqual(process.wait(), exit_code)
+        return shown.decode()
+
+    def test_progress_bar(self):
+        text = self.shown_by("train", *TINY, "--epochs", "1")
         self.assertIn("Epoch 1/1", text)
         self.assertIn("\r\x1b[K2/2 ━━━━", text)
+
+    def test_warnings_and_failures_have_a_line_of_their_own(self):
+        # The loss is infinite after a step that takes long enough to be shown.
+        train = ["train", "--data", "synthetic:192", "--batch-size", "64", "--learning-rate", "1e30"]
+        for more, exit_code, begins in ([], 0, "[20"), (["--check-numerics"], 1, "lockstep: "):
+            lines = re.split(r"\r?\n|\r\x1b\[K", self.shown_by(*train, *more, exit_code=exit_code))
+            self.assertTrue(any(line.startswith("1/3 ━") for line in lines), lines)
+            about = [line for line in lines if "] the loss of step" in line or "the gradient of" in line]
+            self.assertTrue(about and all(line.startswith(begins) for line in about), lines)
 
 
 class Interrupt(Case):

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <lockstep/runtime/core/error.h>
 
@@ -17,7 +18,8 @@ constexpr int work_failed = 1;
 constexpr int wrong_input = 2;
 
 int complain(const std::string& message, int exit_code) {
-  fmt::print(stderr, "lockstep: {}\n", message.substr(0, message.find('\n')));
+  const char* const clear_progress = isatty(STDERR_FILENO) ? "\r\033[K" : "";
+  fmt::print(stderr, "{}lockstep: {}\n", clear_progress, message.substr(0, message.find('\n')));
   return exit_code;
 }
 
