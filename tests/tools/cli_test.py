@@ -605,6 +605,45 @@ class Data(Case):
         self.write_png(self.path / "images" / "test" / "gray" / "0.png", 50)
         self.refuse(*arguments, says="must have the same folders")
 
+    def test_predictions_say_file_and_class(self):
+        root, table, model = self.path / "images", self.path / "p.csv", self.path / "m.keras"
+        for index, name in enumerate(["dark", "light", "white, bright"]):
+            for number in range(4):
+                self.write_png(root / name / f"{number}.png", 100 * index + number)
+        data = ["--data", f"images:{root}", "--rescaling", "zero-to-one"]
+        self.succeed("train", *data, "--batch-size", "4", "--save", model)
+
+        def predict(*data):
+            self.succeed("predict", "--model", model, *data, "--output", table)
+            with table.open() as lines:
+                return list(csv.DictReader(lines))
+
+        rows = predict(*data)
+        self.assertEqual(list(rows[0]), ["file", "class", "probability", "dense_0", "dense_1", "dense_2"])
+        self.assertEqual([row["file"] for row in rows], [str(file) for file in sorted(root.rglob("*.png"))])
+        names = sorted(folder.name for folder in root.iterdir())
+        for row in rows:
+            logits = [float(row[f"dense_{unit}"]) for unit in range(3)]
+            self.assertEqual(row["class"], names[logits.index(max(logits))])
+            self.assertAlmostEqual(float(row["probability"]), 1 / sum(math.exp(x - max(logits)) for x in logits), places=3)
+        numbers = {row["file"]: float(row["dense_0"]) for row in rows}
+        self.assertEqual(len(set(numbers.values())), 12)
+        for row in predict(*data, "--limit", "5"):
+            self.assertAlmostEqual(float(row["dense_0"]), numbers[row["file"]], places=4)
+        # Another number of classes has no names here.
+        self.write_png(root / "none" / "0.png", 50)
+        self.assertEqual(list(predict(*data)[0]), ["file", "dense_0", "dense_1", "dense_2"])
+
+    def test_predictions_of_known_data_sets_say_the_class(self):
+        weights, table = self.path / "w.weights.h5", self.path / "p.csv"
+        self.succeed("train", *TINY, "--save", weights)
+        self.succeed("predict", "--weights", weights, "--data", "fashion-mnist", "--limit-test", "4", "--output", table)
+        with table.open() as lines:
+            rows = list(csv.DictReader(lines))
+        self.assertEqual(list(rows[0]), ["class", "probability", *(f"dense_{unit}" for unit in range(10))])
+        self.assertIn(rows[0]["class"], ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt",
+                                         "Sneaker", "Bag", "Ankle boot"])
+
     def test_images_to_validate_with_and_a_class_named_train(self):
         for name in ["val", "valid", "validation"]:
             for part in ["train", name]:

@@ -260,7 +260,11 @@ void add_options(CLI::App& command, EvaluateOptions& options) {
 
 void add_options(CLI::App& command, PredictOptions& options) {
   add_options(command, options.trained);
-  command.add_option("--output", options.output, "the file to write, a line of numbers for each example (.csv)")
+  command
+      .add_option(
+          "--output", options.output,
+          "the file to write (.csv): a line for each example with its file, its most likely class and that one's "
+          "probability, where the data have them, and the model's numbers")
       ->required();
   command.footer("Example:\n  lockstep predict --model trained.keras --data fashion-mnist --output predictions.csv");
 }

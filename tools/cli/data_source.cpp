@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <future>
 #include <optional>
 #include <utility>
@@ -47,14 +46,15 @@ Dataset test_batches(const Dataset& data, const RowTransform& prepare, const Dat
 
 /// Images of bytes in memory, prepared batch by batch.
 TrainingData image_data(std::string name, const Example& train, const Example& test, const RowTransform& prepare,
-                        const DataOptions& options) {
+                        const DataOptions& options, std::vector<std::string> class_names) {
   return {std::move(name),
           "pixels / 255 - mean of all training images",
           small_images,
           training_batches(Dataset::from_tensors(train), prepare, options),
           test_batches(Dataset::from_tensors(test), prepare, options),
           train.size(),
-          test.size()};
+          test.size(),
+          std::move(class_names)};
 }
 
 struct Parts {
@@ -80,7 +80,9 @@ TrainingData load_fashion(const std::string& directory, const DataOptions& optio
     return load_fashion_mnist(files);
   };
   const Parts parts = load_parts(load, options);
-  return image_data("Fashion-MNIST", parts.train, parts.test, image_preparation({.mean = parts.mean}), options);
+  return image_data(
+      "Fashion-MNIST", parts.train, parts.test, image_preparation({.mean = parts.mean}), options,
+      {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"});
 }
 
 TrainingData load_cifar(const std::string& directory, const DataOptions& options) {
@@ -89,7 +91,8 @@ TrainingData load_cifar(const std::string& directory, const DataOptions& options
     return load_cifar10({.directory = directory, .split = split, .limit = limit});
   };
   const Parts parts = load_parts(load, options);
-  return image_data("CIFAR-10", parts.train, parts.test, mean_subtraction(parts.mean), options);
+  return image_data("CIFAR-10", parts.train, parts.test, mean_subtraction(parts.mean), options,
+                    {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"});
 }
 
 std::int64_t synthetic_count(const std::string& text) {
@@ -264,7 +267,9 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
                     .form = {shape, static_cast<std::int64_t>(train.class_names.size())},
                     .train = training_batches(train.dataset, prepare, read_in_order),
                     .test = std::nullopt,
-                    .train_examples = count_of(train.dataset)};
+                    .train_examples = count_of(train.dataset),
+                    .class_names = train.class_names,
+                    .train_files = train.files};
   files.shuffle = false;
   files.limit = options.limit_test;
   if (!parts.test) return data;
@@ -274,6 +279,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
                       parts.test->filename().string());
   data.test = test_batches(test.dataset, prepare, options);
   data.test_examples = count_of(test.dataset);
+  data.test_files = test.files;
   return data;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ struct TrainingData {
   std::optional<Dataset> test;
   std::int64_t train_examples = 0;
   std::int64_t test_examples = 0;
+  std::vector<std::string> class_names{};  ///< by label; empty where the source has none
+  /// By example in the order of the files' names; empty where an example is not a file.
+  std::vector<std::filesystem::path> train_files{}, test_files{};
 };
 
 /// Throws InputError for data that is missing or damaged, InvalidArgument for a source that is not known or does not

@@ -1,7 +1,12 @@
 #include "predict_command.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <lockstep/runtime/core/atomic_file.h>
 
@@ -11,16 +16,83 @@
 namespace lockstep::cli {
 namespace {
 
-/// A column for each unit of each output, named after the output's layer, and a row for each example.
-std::string as_csv(const std::vector<Tensor>& outputs, const std::vector<std::string>& names) {
+/// In quotation marks where a comma, a line break or a quotation mark needs them.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+/// Whether the network's only output is one of probabilities, and not of logits.
+bool gives_probabilities(const Network& network) {
+  const GraphCall& last = network.calls()[static_cast<std::size_t>(network.outputs().front())];
+  const Layer& layer = network.layers()[static_cast<std::size_t>(last.layer)];
+  if (layer.impl().class_name() == std::string_view("Softmax")) return true;
+  const auto activation = nlohmann::json::parse(layer.get_config()).value("activation", "linear");
+  return activation == "softmax" || activation == "sigmoid";
+}
+
+/// The class that an example most likely has.
+struct Prediction {
+  std::size_t label;
+  double probability;
+};
+
+/// Of two classes there may be one value, that of the second.
+Prediction predicted(std::span<const float> values, bool are_probabilities) {
+  const auto largest = std::ranges::max_element(values);
+  const auto label = static_cast<std::size_t>(largest - values.begin());
+  if (values.size() == 1) {
+    const double second = are_probabilities ? values[0] : 1 / (1 + std::exp(-static_cast<double>(values[0])));
+    return second > 0.5 ? Prediction{1, second} : Prediction{0, 1 - second};
+  }
+  if (are_probabilities) return {label, *largest};
+  double sum = 0;
+  for (const float value : values) sum += std::exp(static_cast<double>(value - *largest));
+  return {label, 1 / sum};
+}
+
+/// Whether the model tells apart the classes that have names.
+bool predicts_named_classes(const TrainedModel& trained) {
+  const Network& network = trained.model.network();
+  const auto classes = static_cast<std::int64_t>(trained.class_names.size());
+  const std::int64_t units = network.output_shape().elements();
+  return classes > 0 && network.outputs().size() == 1 && (units == classes || (units == 1 && classes == 2));
+}
+
+/// What stands before each example's numbers, and before their names: file and predicted class where they have names.
+std::vector<std::string> leading_columns(const TrainedModel& trained, const Tensor& output) {
+  std::vector<std::string> rows(static_cast<std::size_t>(output.dim(0)) + 1);
+  if (!trained.files.empty()) {
+    rows[0] += "file,";
+    for (std::size_t i = 1; i < rows.size(); ++i) rows[i] += csv_field(trained.files[i - 1].string()) + ",";
+  }
+  if (!predicts_named_classes(trained)) return rows;
+  const bool probabilities = gives_probabilities(trained.model.network());
+  const std::span<const float> values = output.span<const float>();
+  const std::size_t units = values.size() / (rows.size() - 1);
+  rows[0] += "class,probability,";
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const Prediction prediction = predicted(values.subspan((i - 1) * units, units), probabilities);
+    rows[i] += fmt::format("{},{:.4f},", csv_field(trained.class_names[prediction.label]), prediction.probability);
+  }
+  return rows;
+}
+
+/// The leading columns, then one for each unit of each output, named after the output's layer; a row for each example.
+std::string as_csv(const std::vector<Tensor>& outputs, const TrainedModel& trained) {
+  const std::vector<std::string> leading = leading_columns(trained, outputs.front());
+  const std::vector<std::string> names = trained.model.network().output_names();
   std::vector<std::string> columns;
   std::vector<std::int64_t> units;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     units.push_back(outputs[i].elements() / outputs[i].dim(0));
     for (std::int64_t unit = 0; unit < units[i]; ++unit) columns.push_back(fmt::format("{}_{}", names[i], unit));
   }
-  std::string text = fmt::format("{}\n", fmt::join(columns, ","));
+  std::string text = fmt::format("{}{}\n", leading[0], fmt::join(columns, ","));
   for (std::int64_t row = 0; row < outputs.front().dim(0); ++row) {
+    text += leading[static_cast<std::size_t>(row) + 1];
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const float* const first = outputs[i].data<float>() + row * units[i];
       fmt::format_to(std::back_inserter(text), "{}{}", i == 0 ? "" : ",", fmt::join(first, first + units[i], ","));
@@ -39,7 +111,7 @@ int run(const PredictOptions& options) {
   TrainedModel trained = make_trained_model(options.trained, Compiled::not_needed);
   const std::vector<Tensor> outputs = trained.model.predict_all(trained.examples);
   if (!trained.model.strategy().is_chief()) return 0;
-  const std::string text = as_csv(outputs, trained.model.network().output_names());
+  const std::string text = as_csv(outputs, trained);
   write_file_atomically(options.output, std::as_bytes(std::span(text)));
   fmt::print(stderr, "{}: predictions of {} for {} examples of {}{}{}\n", options.output, options.trained.model,
              trained.count, trained.data, trained.preparation.empty() ? "" : ", ", trained.preparation);

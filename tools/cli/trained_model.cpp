@@ -22,8 +22,13 @@ TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled nee
     options.compiled.compile(model, kind, make_usual_optimizer(kind));
   }
   if (!options.weights.empty()) model.load_weights(options.weights);
-  return {model, examples.name, examples.preparation, examples.test.value_or(examples.train),
-          examples.test ? examples.test_examples : examples.train_examples};
+  return {model,
+          examples.name,
+          examples.preparation,
+          examples.test.value_or(examples.train),
+          examples.test ? examples.test_examples : examples.train_examples,
+          examples.class_names,
+          examples.test ? examples.test_files : examples.train_files};
 }
 
 }  // namespace lockstep::cli

@@ -26,6 +26,8 @@ struct TrainedModel {
   std::string preparation;  ///< as in TrainingData
   Dataset examples;
   std::int64_t count;
+  std::vector<std::string> class_names;      ///< as in TrainingData
+  std::vector<std::filesystem::path> files;  ///< by example, as in TrainingData
 };
 
 /// Throws as make_model_and_data, and InputError for weights that do not fit.
