@@ -19,6 +19,7 @@ import zlib
 PROGRAM = os.environ["LOCKSTEP"]
 # A global batch of few examples: each step takes some milliseconds to seconds, sanitized or not.
 TINY = ["--data", "synthetic:8", "--batch-size", "4", "--replicas", "2", "--optimizer", "sgd"]
+COMMANDS = ["devices", "doctor", "train", "evaluate", "predict", "bench", "scaling", "summary", "convert"]
 
 
 def run(*arguments, timeout=500):
@@ -108,8 +109,30 @@ class Summary(Case):
                          "Memory of a training step of 4 examples: .* MB at most, .* MB between steps")
 
     def test_help(self):
-        for command in [[], ["devices"], ["doctor"], ["train"], ["bench"], ["summary"], ["convert"]]:
-            self.assertIn("Example", self.succeed(*command, "--help").stdout)
+        for command in [[], *([name] for name in COMMANDS)]:
+            text = self.succeed(*command, "--help").stdout
+            self.assertIn("Example", text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
+            # An option with a value says what that is where there is none.
+            for entry in re.split(r"\n(?=  --|\n)", text):
+                if re.match(r"  --[a-z-]+ [A-Z]", entry):
+                    self.assertRegex(entry, r"default|\(required\)")
+
+    def test_help_has_groups_and_fits_the_terminal(self):
+        text = self.succeed("train", "--help").stdout
+        groups = re.findall(r"\n\n([A-Z][a-z ]+):\n(?=  -)", text)
+        self.assertEqual(groups, ["Options", "Model", "Data", "Training", "Optimizer", "Loss and metrics",
+                                  "Devices and replicas", "Checks", "Output"])
+        plain = " ".join(text.split())
+        for part in ["--epochs N passes over the data (default 1)", "--timeout SECONDS longest wait for a replica or a "
+                     "worker (default 600)", "--batch-size EXAMPLES the GLOBAL batch, as in Keras' fit (default 64 per replica)",
+                     "and what --resume needs (default: none)"]:
+            self.assertIn(part, plain)
+        for columns in 64, 200:
+            done = subprocess.run([PROGRAM, "train", "--help"], capture_output=True, text=True,
+                                  env={**os.environ, "COLUMNS": str(columns)})
+            described = [line for line in done.stdout.splitlines() if re.match(" {30}|  --", line)]
+            self.assertTrue(columns - 20 < max(map(len, described)) <= columns, columns)
 
 
 class BadCommandLine(Case):

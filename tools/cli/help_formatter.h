@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::cli {
+
+/// Help in two columns, as wide as the terminal. Each option has its default behind its description, unless that
+/// says it itself.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  /// With the project's words for the types of values.
+  HelpFormatter();
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+};
+
+}  // namespace lockstep::cli
