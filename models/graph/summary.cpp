@@ -11,6 +11,11 @@ namespace {
 constexpr int columns = 4;
 using Row = std::array<std::string, columns>;
 constexpr std::array<bool, columns> to_the_right{false, false, true, false};
+using Widths = std::array<std::size_t, columns>;
+
+constexpr std::size_t most_width = 80;          ///< of the table, unless shapes and numbers take most of it
+constexpr std::size_t drawn = 3 * columns + 1;  ///< columns of borders and the spaces beside them
+constexpr std::size_t least_of_two = 2 * 12;    ///< for layers and connections together
 
 /// A border or row of the table is drawn with these.
 struct Strokes {
@@ -80,7 +85,39 @@ std::vector<Row> layer_rows(const SummaryHead& head, const std::vector<GraphCall
   return rows;
 }
 
-std::string border(const Strokes& strokes, const std::array<std::size_t, columns>& widths) {
+/// Those of the widest cells; layers and connections, whose cells can be broken, share what the others leave.
+Widths column_widths(const Row& titles, const std::vector<Row>& rows) {
+  Widths widths{};
+  for (int column = 0; column < columns; ++column) {
+    widths[column] = titles[column].size();
+    for (const Row& row : rows) widths[column] = std::max(widths[column], row[column].size());
+  }
+  const std::size_t taken = drawn + widths[1] + widths[2];
+  const std::size_t left = std::max(least_of_two, most_width - std::min(most_width, taken));
+  const std::size_t half = left / 2;
+  if (widths[0] + widths[3] <= left) return widths;
+  const std::size_t connections = widths[0] < half ? left - widths[0] : std::min(widths[3], half);
+  widths[0] = left - connections;
+  widths[3] = connections;
+  return widths;
+}
+
+/// Broken between words, and within one that is too long, if possible before the call in "layer[call][output]".
+std::vector<std::string> lines_of(std::string text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (text.size() > width) {
+    const std::size_t space = text.rfind(' ', width);
+    const bool between_words = space != std::string::npos && space > 0;
+    const std::size_t call = text.find('[');
+    const std::size_t end = between_words ? space : call > 0 && call <= width ? call : width;
+    lines.push_back(text.substr(0, end));
+    text.erase(0, between_words ? end + 1 : end);
+  }
+  lines.push_back(std::move(text));
+  return lines;
+}
+
+std::string border(const Strokes& strokes, const Widths& widths) {
   std::string text = strokes.left;
   for (int column = 0; column < columns; ++column) {
     if (column > 0) text += strokes.crossing;
@@ -89,12 +126,24 @@ std::string border(const Strokes& strokes, const std::array<std::size_t, columns
   return text + strokes.right + "\n";
 }
 
-std::string cells(const char* wall, const Row& row, const std::array<std::size_t, columns>& widths) {
-  std::string text = wall;
-  for (int column = 0; column < columns; ++column)
-    text += to_the_right[column] ? fmt::format(" {:>{}} {}", row[column], widths[column], wall)
-                                 : fmt::format(" {:<{}} {}", row[column], widths[column], wall);
-  return text + "\n";
+std::string cells(const char* wall, const Row& row, const Widths& widths) {
+  std::array<std::vector<std::string>, columns> lines;
+  std::size_t height = 0;
+  for (int column = 0; column < columns; ++column) {
+    lines[column] = lines_of(row[column], widths[column]);
+    height = std::max(height, lines[column].size());
+  }
+  std::string text;
+  for (std::size_t line = 0; line < height; ++line) {
+    text += wall;
+    for (int column = 0; column < columns; ++column) {
+      const std::string cell = line < lines[column].size() ? lines[column][line] : "";
+      text += to_the_right[column] ? fmt::format(" {:>{}} {}", cell, widths[column], wall)
+                                   : fmt::format(" {:<{}} {}", cell, widths[column], wall);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string totals(const std::vector<Layer>& layers) {
@@ -119,11 +168,7 @@ std::string summary_table(const SummaryHead& head, const std::vector<GraphCall>&
                           const std::vector<Layer>& layers) {
   const Row titles{"Layer (type)", "Output Shape", "Param #", "Connected to"};
   const std::vector<Row> rows = layer_rows(head, calls, layers);
-  std::array<std::size_t, columns> widths{};
-  for (int column = 0; column < columns; ++column) {
-    widths[column] = titles[column].size();
-    for (const Row& row : rows) widths[column] = std::max(widths[column], row[column].size());
-  }
+  const Widths widths = column_widths(titles, rows);
   std::string text = fmt::format("Model: \"{}\"\n", head.name) + border(top, widths) + cells("┃", titles, widths) +
                      border(below_head, widths);
   for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -7,6 +7,8 @@
 
 #include <lockstep/runtime/device/registry.h>
 
+#include "wrapped_text.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -57,15 +59,15 @@ std::string cores_text(int cores) { return fmt::format(" ({} core{})", cores, co
 
 void print_table() {
   const std::vector<Device> devices = physical_devices();
-  fmt::print("{:<6} {:<40} {:>10} {:>10} {:>6} {:>10}\n", "Device", "Model", "Memory", "Free", "Cores", "Capability");
+  const auto gib_text = [](std::size_t bytes) { return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / gib); };
+  fmt::print("{:<6} {:<36} {:>9} {:>9} {:>5} {:>10}\n", "Device", "Model", "Memory", "Free", "Cores", "Capability");
   for (const Device& device : devices)
-    fmt::print("{:<6} {:<40} {:>6.1f} GiB {:>6.1f} GiB {:>6} {:>10}\n",
-               fmt::format("{}:{}", name(device.kind), device.index), device.model,
-               static_cast<double>(device.memory_total) / gib, static_cast<double>(free_memory(device)) / gib,
-               device.cores, device.compute_capability.empty() ? "-" : device.compute_capability);
+    fmt::print("{:<6} {:<36.36} {:>9} {:>9} {:>5} {:>10}\n", fmt::format("{}:{}", name(device.kind), device.index),
+               device.model, gib_text(device.memory_total), gib_text(free_memory(device)), device.cores,
+               device.compute_capability.empty() ? "-" : device.compute_capability);
   print_links(devices);
   const std::string why = why_no_gpu();
-  if (!why.empty()) fmt::print("\nNo GPU: {}\n", why);
+  if (!why.empty()) fmt::print("\n{}\n", wrapped("No GPU: " + why, 2));
   fmt::print("Replicas by default:");
   for (const LogicalDevice& device : default_devices())
     fmt::print(" {}{}", device.name(), device.kind == DeviceKind::gpu ? "" : cores_text(device.cores));

@@ -11,6 +11,7 @@
 
 #include "doctor_findings.h"
 #include "doctor_trials.h"
+#include "wrapped_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -35,9 +36,10 @@ void print_json(const std::vector<Finding>& findings) {
 }
 
 void print_lines(const std::vector<Finding>& findings) {
+  constexpr std::size_t text_column = 23;
   for (const Finding& finding : findings)
-    fmt::print("{:<7} {:<14} {}{}\n", name(finding.level), finding.subject, finding.text,
-               finding.remedy.empty() ? "" : "; " + finding.remedy);
+    fmt::print("{:<7} {:<14} {}\n", name(finding.level), finding.subject,
+               wrapped(finding.remedy.empty() ? finding.text : finding.text + "\n" + finding.remedy, text_column));
 }
 
 }  // namespace

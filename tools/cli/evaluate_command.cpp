@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trained_model.h"
+#include "wrapped_text.h"
 
 namespace lockstep::cli {
 
@@ -21,8 +22,10 @@ int run(const EvaluateOptions& options) {
     text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", name, value);
     result[name] = value;
   }
-  fmt::print(stderr, "{} on {}, {} examples{}{}: {}\n", options.trained.model, trained.data, trained.count,
-             trained.preparation.empty() ? "" : ", ", trained.preparation, text);
+  const std::string what =
+      fmt::format("{} on {}, {} examples{}{}: {}", options.trained.model, trained.data, trained.count,
+                  trained.preparation.empty() ? "" : ", ", trained.preparation, text);
+  fmt::print(stderr, "{}\n", wrapped(what, 2));
   if (options.json) fmt::print("{}\n", result.dump());
   return 0;
 }

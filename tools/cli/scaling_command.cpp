@@ -10,6 +10,7 @@
 
 #include "gnuplot.h"
 #include "scaling_plot.h"
+#include "wrapped_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -47,19 +48,20 @@ nlohmann::ordered_json rows_json(const std::vector<ScalingRow>& rows) {
 }
 
 void print_rows(const char* title, const std::vector<ScalingRow>& rows) {
-  fmt::print(stderr, "\n{:<26}{:>8}{:>14}{:>13}{:>10}{:>16}{:>7}{:>12}\n", title, "replicas", "global batch",
-             "examples/s", "speed-up", "(of rounds)", "ideal", "efficiency");
+  fmt::print(stderr, "\n{:<23}{:>8}{:>7}{:>11}{:>9}{:>13}{:>9}\n", title, "replicas", "batch", "examples/s", "speed-up",
+             "(of rounds)", "of ideal");
   for (const ScalingRow& row : rows)
-    fmt::print(stderr, "{:<26}{:>8}{:>14}{:>13.1f}{:>10.2f}{:>16}{:>7.0f}{:>10.0f} %\n", name(row.way), row.replicas,
+    fmt::print(stderr, "{:<23}{:>8}{:>7}{:>11.1f}{:>9.2f}{:>13}{:>7.0f} %\n", name(row.way), row.replicas,
                row.global_batch, row.examples_per_s, row.speedup.median,
-               fmt::format("{:.2f}..{:.2f}", row.speedup.lowest, row.speedup.highest), row.ideal,
-               100 * row.efficiency());
+               fmt::format("{:.2f}..{:.2f}", row.speedup.lowest, row.speedup.highest), 100 * row.efficiency());
 }
 
 void print_for_people(const ScalingOptions& options, const Scaling& scaling) {
   const ScalingPlan& plan = options.plan;
-  fmt::print(stderr, "{} on {}; median of {} round(s) of {} steps\n", options.model, device_text(plan.devices),
-             plan.rounds, plan.run.steps);
+  fmt::print(stderr, "{}\n",
+             wrapped(fmt::format("{} on {}; median of {} round(s) of {} steps", options.model,
+                                 device_text(plan.devices), plan.rounds, plan.run.steps),
+                     2));
   print_rows("weak scaling", scaling.weak);
   print_rows("strong scaling", scaling.strong);
   const bool cpus = plan.devices.front().kind == DeviceKind::cpu;

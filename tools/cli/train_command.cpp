@@ -21,6 +21,7 @@
 #include "step_log.h"
 #include "trace_file.h"
 #include "workload.h"
+#include "wrapped_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -144,9 +145,11 @@ int run(TrainOptions options) {
   const std::string what =
       fmt::format("{} on {}, {} replica{}", options.model, data.name, replicas, replicas == 1 ? "" : "s");
   if (strategy.is_chief())
-    fmt::print(stderr, "{}: {} examples, {} to test, global batch {}, {} parameters{}{}\n", what, data.train_examples,
-               data.test_examples, options.data.batch_size, model.count_params(), data.preparation.empty() ? "" : "; ",
-               data.preparation);
+    fmt::print(stderr, "{}\n",
+               wrapped(fmt::format("{}: {} examples, {} to test, global batch {}, {} parameters{}{}", what,
+                                   data.train_examples, data.test_examples, options.data.batch_size,
+                                   model.count_params(), data.preparation.empty() ? "" : "; ", data.preparation),
+                       2));
   if (strategy.is_chief() && options.resume && !resumes)
     fmt::print(stderr, "--resume: {} has no backup, training starts from the beginning\n", options.checkpoint);
   if (strategy.is_chief() && resumes && !options.weights.empty())
