@@ -27,8 +27,8 @@ Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
   return {window, out.defined() ? out : Tensor::empty(shape, x.dtype())};
 }
 
-/// For where the elements of `y` are found in their windows: the gradient needs no more of the input, which can go.
-Tensor places_in_windows(const Window2d& window, const Tensor& y) {
+/// Memory for the index of each element of `y` in its window: the gradient needs no more of the input.
+Tensor indices_in_windows(const Window2d& window, const Tensor& y) {
   return Tensor::empty(y.shape(), window.height * window.width <= 256 ? DType::u8 : DType::i32);
 }
 
@@ -38,14 +38,14 @@ Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options) try {
   const auto [window, y] = prepare("max_pool2d", x, options);
   const Tensor input = dense_copy(x);
   const bool recorded = recording({input});
-  const Tensor places = recorded ? places_in_windows(window, y) : Tensor();
-  launch(kernels::MaxPool2d{input, window, y, places});
+  const Tensor indices = recorded ? indices_in_windows(window, y) : Tensor();
+  launch(kernels::MaxPool2d{input, window, y, indices});
   if (recorded)
-    record("max_pool2d", {input}, y, [shape = input.shape(), places, window = window](BackwardContext& c) {
+    record("max_pool2d", {input}, y, [shape = input.shape(), indices, window = window](BackwardContext& c) {
       contribute(
           c, 0, shape,
           [&](const Tensor& out) {
-            launch(kernels::MaxPool2dGradient{places, window, make_rows(c.gradient(0)), out});
+            launch(kernels::MaxPool2dGradient{indices, window, make_rows(c.gradient(0)), out});
           },
           c.gradient(0).dtype());
     });

@@ -103,27 +103,27 @@ class TapOffsets {
   int count_ = 0;
 };
 
-/// With `placed`, also at which tap each channel's first largest element is.
-template <bool placed, class T>
-void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* places) {
+/// With `indexed`, also at which tap each channel's first largest element is.
+template <bool indexed, class T>
+void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* indices) {
   std::copy_n(image + taps.first(), g.channels, largest);
-  if constexpr (placed) std::fill_n(places, g.channels, 0);
+  if constexpr (indexed) std::fill_n(indices, g.channels, 0);
   taps.by_fours(1, [&]<int count>(const Index* offsets, int number) {
     std::array<const T*, count> tap;
     for (int t = 0; t < count; ++t) tap[t] = image + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k) {
       float m = value_of(largest[k]);
-      std::int32_t place = 0;
-      if constexpr (placed) place = places[k];
+      std::int32_t index = 0;
+      if constexpr (indexed) index = indices[k];
       for (int t = 0; t < count; ++t) {
         const float value = value_of(tap[t][k]);
         const bool larger = m < value;
         m = larger ? value : m;
-        place = larger ? number + t : place;
+        index = larger ? number + t : index;
       }
       store(largest[k], m);
-      if constexpr (placed) places[k] = place;
+      if constexpr (indexed) indices[k] = index;
     }
   });
 }
@@ -142,11 +142,11 @@ void for_all_windows(const Geometry& g, const T* images, Visit&& visit) {
   });
 }
 
-template <class T, class Place>
-void max_pool(const Geometry& g, const T* images, T* results, Index stride, Place* places) {
+template <class T, class IndexType>
+void max_pool(const Geometry& g, const T* images, T* results, Index stride, IndexType* indices) {
   for_all_windows(g, images, [&](const TapOffsets& taps, const T* image, Index pixel, std::int32_t* found) {
     largest_of_window<true>(g, taps, image, results + pixel * stride, found);
-    std::copy_n(found, g.channels, places + pixel * g.channels);
+    std::copy_n(found, g.channels, indices + pixel * g.channels);
   });
 }
 
@@ -180,21 +180,21 @@ class ImageSums {
   std::vector<float> buffer_{};
 };
 
-/// Adds each channel's gradient to the tap that `places` says.
+/// Adds each channel's gradient to the tap that `indices` says.
 template <class T>
-void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* places, const T* gradient,
+void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* indices, const T* gradient,
                     float* to) {
   taps.by_fours(0, [&]<int count>(const Index* offsets, int number) {
     std::array<float*, count> tap;
     for (int t = 0; t < count; ++t) tap[t] = to + offsets[t];
 #pragma omp simd
     for (Index k = 0; k < g.channels; ++k)
-      for (int t = 0; t < count; ++t) tap[t][k] += places[k] == number + t ? value_of(gradient[k]) : 0;
+      for (int t = 0; t < count; ++t) tap[t][k] += indices[k] == number + t ? value_of(gradient[k]) : 0;
   });
 }
 
-template <class T, class Place>
-void max_pool_gradient(const Geometry& g, const Place* places, const T* gradients, Index stride, T* to) {
+template <class T, class IndexType>
+void max_pool_gradient(const Geometry& g, const IndexType* indices, const T* gradients, Index stride, T* to) {
   parallel_for(g.images, g.image_grain(), [&](Index begin, Index end) {
     TapOffsets offsets(g.window);
     ImageSums<T> sums(g);
@@ -204,7 +204,7 @@ void max_pool_gradient(const Geometry& g, const Place* places, const T* gradient
       float* const sum = sums.start(image_gradient);
       for_each_window(g, image * g.out_height, (image + 1) * g.out_height, [&](const Taps& taps, Index pixel) {
         offsets.set(g, taps);
-        std::copy_n(places + pixel * g.channels, g.channels, numbers.begin());
+        std::copy_n(indices + pixel * g.channels, g.channels, numbers.begin());
         add_to_largest(g, offsets, numbers.data(), gradients + pixel * stride, sum);
       });
       sums.finish(image_gradient);
@@ -252,13 +252,13 @@ void average_pool_gradient(const Geometry& g, const T* gradients, Index stride, 
   });
 }
 
-/// visit(places' first element), which are u8 or i32.
+/// visit(indices' first element), which are u8 or i32.
 template <class Visit>
-void visit_places(const Tensor& places, Visit&& visit) {
-  if (places.dtype() == DType::u8)
-    visit(places.data<std::uint8_t>());
+void visit_indices(const Tensor& indices, Visit&& visit) {
+  if (indices.dtype() == DType::u8)
+    visit(indices.data<std::uint8_t>());
   else
-    visit(places.data<std::int32_t>());
+    visit(indices.data<std::int32_t>());
 }
 
 }  // namespace
@@ -268,8 +268,8 @@ void kernels::MaxPool2d::on_cpu() const {
   const Index stride = row_stride(y);
   visit_real(x.dtype(), [&]<class T>() {
     T* const results = y.data<T>();
-    if (places.defined())
-      return visit_places(places, [&](auto* first) { max_pool(g, x.data<T>(), results, stride, first); });
+    if (indices.defined())
+      return visit_indices(indices, [&](auto* first) { max_pool(g, x.data<T>(), results, stride, first); });
     for_all_windows(g, x.data<T>(), [&](const TapOffsets& taps, const T* image, Index pixel, std::int32_t*) {
       largest_of_window<false>(g, taps, image, results + pixel * stride, nullptr);
     });
@@ -279,8 +279,8 @@ void kernels::MaxPool2d::on_cpu() const {
 void kernels::MaxPool2dGradient::on_cpu() const {
   const Geometry g(dx, window, dy);
   visit_real(dx.dtype(), [&]<class T>() {
-    visit_places(places,
-                 [&](const auto* first) { max_pool_gradient(g, first, dy.data<T>(), row_stride(dy), dx.data<T>()); });
+    visit_indices(indices,
+                  [&](const auto* first) { max_pool_gradient(g, first, dy.data<T>(), row_stride(dy), dx.data<T>()); });
   });
 }
 

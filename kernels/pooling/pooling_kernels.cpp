@@ -58,7 +58,7 @@ struct PoolGeometry {
 template <int pack>
 struct LargestOfWindow {
   float values[pack];
-  int places[pack] = {};  ///< of those of the window inside the image, in row-major order
+  int indices[pack] = {};  ///< of those of the window inside the image, in row-major order
 
   template <class T>
   LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry<pack>& g, const T* x, const PixelChannel& at) {
@@ -73,35 +73,35 @@ struct LargestOfWindow {
         for (int l = 0; l < pack; ++l) {
           const bool larger = values[l] < candidates[l];
           values[l] = larger ? candidates[l] : values[l];
-          places[l] = larger ? next : places[l];
+          indices[l] = larger ? next : indices[l];
         }
       }
   }
 };
 
-template <class T, class Place, int pack>
+template <class T, class IndexType, int pack>
 struct MaxPool {
   PoolGeometry<pack> g;
   const T* x;
   T* y;
-  Place* places;  ///< null: nobody wants to know
+  IndexType* indices;  ///< null: not recorded
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_y(i);
     const LargestOfWindow<pack> largest(g, x, at);
     store_pack(largest.values, y + g.y_at(at.image, at.row, at.column, at.channel));
-    if (!places) return;
-    Place found[pack];
-    for (int l = 0; l < pack; ++l) found[l] = static_cast<Place>(largest.places[l]);
-    store_elements(found, places + i * pack);
+    if (!indices) return;
+    IndexType found[pack];
+    for (int l = 0; l < pack; ++l) found[l] = static_cast<IndexType>(largest.indices[l]);
+    store_elements(found, indices + i * pack);
   }
 };
 
-/// Each window's gradient goes to the place where its largest element was.
-template <class T, class Place, int pack>
+/// Each window's gradient goes to its largest element.
+template <class T, class IndexType, int pack>
 struct MaxPoolGradient {
   PoolGeometry<pack> g;
-  const Place* places;
+  const IndexType* indices;
   const T* dy;
   T* dx;
 
@@ -114,14 +114,14 @@ struct MaxPoolGradient {
       for (Index c = columns.begin; c < columns.end; ++c) {
         const IndexRange tap_rows = g.rows.covered(r);
         const IndexRange tap_columns = g.columns.covered(c);
-        const auto place = static_cast<Place>((at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) +
-                                              at.column - tap_columns.begin);
+        const auto index = static_cast<IndexType>((at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) +
+                                                  at.column - tap_columns.begin);
         const Index window = (at.image * g.rows.out + r) * g.columns.out + c;
-        Place found[pack];
-        load_elements(places + window * g.channels + at.channel, found);
+        IndexType found[pack];
+        load_elements(indices + window * g.channels + at.channel, found);
         float upper[pack];
         load_pack(dy + window * g.y_stride + at.channel, upper);
-        for (int l = 0; l < pack; ++l) sums[l] += found[l] == place ? upper[l] : 0.0F;
+        for (int l = 0; l < pack; ++l) sums[l] += found[l] == index ? upper[l] : 0.0F;
       }
     store_pack(sums, dx + i * pack);
   }
@@ -187,22 +187,23 @@ void visit_pooled(const Tensor& x, const Tensor& y, const Run& run) {
 template <class Executor>
 void MaxPool2d::run(Executor& on) const {
   detail::visit_pooled(x, y, [&]<class T, int pack>() {
-    const auto run = [&]<class Place>(Place* to) {
-      on.for_each(y.elements() / pack, detail::MaxPool<T, Place, pack>{{x, window, y}, x.data<T>(), y.data<T>(), to});
+    const auto run = [&]<class IndexType>(IndexType* to) {
+      on.for_each(y.elements() / pack,
+                  detail::MaxPool<T, IndexType, pack>{{x, window, y}, x.data<T>(), y.data<T>(), to});
     };
-    if (!places.defined()) return run(static_cast<std::uint8_t*>(nullptr));
-    places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
+    if (!indices.defined()) return run(static_cast<std::uint8_t*>(nullptr));
+    indices.dtype() == DType::u8 ? run(indices.data<std::uint8_t>()) : run(indices.data<std::int32_t>());
   });
 }
 
 template <class Executor>
 void MaxPool2dGradient::run(Executor& on) const {
   detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
-    const auto run = [&]<class Place>(const Place* from) {
+    const auto run = [&]<class IndexType>(const IndexType* from) {
       on.for_each(dx.elements() / pack,
-                  detail::MaxPoolGradient<T, Place, pack>{{dx, window, dy}, from, dy.data<T>(), dx.data<T>()});
+                  detail::MaxPoolGradient<T, IndexType, pack>{{dx, window, dy}, from, dy.data<T>(), dx.data<T>()});
     };
-    places.dtype() == DType::u8 ? run(places.data<std::uint8_t>()) : run(places.data<std::int32_t>());
+    indices.dtype() == DType::u8 ? run(indices.data<std::uint8_t>()) : run(indices.data<std::int32_t>());
   });
 }
 

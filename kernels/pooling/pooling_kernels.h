@@ -6,17 +6,17 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Pooling of x (n, h, w, c), real, as pool2d.h says. y and dy are rows. places: undefined, or of
+/// Pooling of x (n, h, w, c), real, as pool2d.h says. y and dy are rows. indices: undefined, or of
 /// y's shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was
 /// found.
 struct MaxPool2d {
   Tensor x;
   Window2d window;
   Tensor y;
-  Tensor places;
+  Tensor indices;
 
   static constexpr const char* name = "max_pool2d";
-  auto operands() const { return kernels::operands(x, y, places); }
+  auto operands() const { return kernels::operands(x, y, indices); }
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
@@ -25,13 +25,13 @@ struct MaxPool2d {
 };
 
 struct MaxPool2dGradient {
-  Tensor places;
+  Tensor indices;
   Window2d window;
   Tensor dy;
   Tensor dx;
 
   static constexpr const char* name = "max_pool2d_gradient";
-  auto operands() const { return kernels::operands(places, dy, dx); }
+  auto operands() const { return kernels::operands(indices, dy, dx); }
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;

@@ -57,7 +57,7 @@ class GridPool2dOf : public testing::TestWithParam<DType> {
 INSTANTIATE_TEST_SUITE_P(Real, GridPool2dOf, testing::ValuesIn(real_dtypes),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-/// Results, places in the windows and, from these, gradients.
+/// Results, indices in the windows and, from these, gradients.
 void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
   expect_same_results(x.dtype(), {c.y()}, [&](const Runner& run, const Results& out) {
     run(kernels::MaxPool2d{x, c.window, out[0], Tensor()});
@@ -66,10 +66,10 @@ void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
   Results before = unwritten({c.y(), c.y(), c.x()}, x.dtype());
   before[1] = Tensor::full(c.y(), -1);
   expect_same(before, [&](const Runner& run, const Results& out) {
-    const Tensor places = Tensor::empty(c.y(), dtype);
-    run(kernels::MaxPool2d{x, c.window, out[0], places});
-    run(kernels::MaxPool2dGradient{places, c.window, dy, out[2]});
-    copy(Tensor::from(places.to_vector<float>(), c.y()), out[1]);
+    const Tensor indices = Tensor::empty(c.y(), dtype);
+    run(kernels::MaxPool2d{x, c.window, out[0], indices});
+    run(kernels::MaxPool2dGradient{indices, c.window, dy, out[2]});
+    copy(Tensor::from(indices.to_vector<float>(), c.y()), out[1]);
   });
 }
 
