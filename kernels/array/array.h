@@ -5,7 +5,7 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Ops that move elements without changing them; those that make views leave them on their device. All are
+// Ops that move elements without changing them; views stay on their device. All are
 // differentiable.
 
 namespace lockstep {

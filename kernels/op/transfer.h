@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Whether kernels of `device` can read x where it is: logical CPUs reach each other's memory, GPUs their own.
+/// Whether kernels of `device` can read x in place: logical CPUs can read each other's memory, GPUs only their own.
 inline bool is_reachable(const Tensor& x, const LogicalDevice& device) {
   const LogicalDevice& home = x.device();
   return home == device || (home.kind == DeviceKind::cpu && device.kind == DeviceKind::cpu);
@@ -19,8 +19,8 @@ Tensor to_device(const Tensor& x, const LogicalDevice& device);
 /// x where kernels of `device` can read it: x itself if they can, else a dense copy. Records nothing on tapes.
 Tensor reachable_from(const LogicalDevice& device, const Tensor& x);
 
-/// x as an op reads it: inside a DeviceScope on the scope's device, elsewhere where the thread's device can read it;
-/// what nobody placed is not worth a copy.
+/// x as an op's operand: inside a DeviceScope on the scope's device; elsewhere x itself where the thread's device can
+/// read it, else a copy on that device.
 inline Tensor to_current_device(const Tensor& x) {
   const ExecutionContext& context = current_context();
   if (!x.defined() || (!context.placed && is_reachable(x, context.device))) return x;

@@ -3,8 +3,8 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Order of f32 or bf16, the same on every device: NaN counts as larger than all numbers, -0 as equal to 0, and what is
-// equal stays in its order. Indices are i64. Gradients go back to where the values were; indices have none.
+// Order of f32 or bf16, the same on every device: NaN counts as larger than all numbers, -0 as equal to 0, and equal
+// elements stay in their order. Indices are i64. Gradients go to the original positions; indices have none.
 
 namespace lockstep {
 
@@ -14,7 +14,7 @@ Tensor sort(const Tensor& x, int axis = -1, SortDirection direction = SortDirect
 /// The indices along `axis` of the elements that sort gives. Not differentiable. Throws as sort.
 Tensor argsort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
 
-/// The largest elements and where they stood.
+/// The largest elements and their indices.
 struct TopK {
   Tensor values;   ///< the largest first
   Tensor indices;  ///< along the last axis; of equal elements the lower one first

@@ -11,8 +11,8 @@
 
 namespace lockstep {
 
-/// The replicas' values combined elementwise, in replica order, in new memory. For the one thread that works while no
-/// replica does; replicas use `ReplicaContext::all_reduce`.
+/// The replicas' values combined elementwise, in replica order, in new memory. For a single thread while no
+/// replica runs; replicas use `ReplicaContext::all_reduce`.
 /// Throws InvalidArgument unless all are dense and of one shape and dtype, which the op takes (check_reducible).
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
@@ -33,7 +33,7 @@ std::vector<double> concatenate(Cluster* workers, std::string_view place, std::s
 ///@}
 
 /// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers; equal weights give the bits of the
-/// mean. Values of weight 0 do not count, even NaN.
+/// mean. Values of weight 0 are ignored, even NaN.
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights);
 

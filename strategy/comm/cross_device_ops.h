@@ -14,7 +14,7 @@ inline constexpr CrossDeviceOps all_cross_device_ops[] = {CrossDeviceOps::automa
 
 /// As on the command line, e.g. "hierarchical-copy"; `automatic` is "auto".
 std::string_view name(CrossDeviceOps ops);
-/// The way of a name in any case. Throws InvalidArgument that lists the names.
+/// The value of a name in any case. Throws InvalidArgument that lists the names.
 CrossDeviceOps parse_cross_device_ops(std::string_view text);
 
 }  // namespace lockstep

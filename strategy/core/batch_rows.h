@@ -12,13 +12,13 @@ struct BatchRows {
   std::int64_t all = 0;  ///< of all replicas, other workers' too
 };
 
-/// The rows that the step on this thread works on; none where no argument of `Strategy::run` is a batch.
+/// The rows of the step on this thread; nothing where no argument of `Strategy::run` is a batch.
 const std::optional<BatchRows>& current_batch_rows();
 
 /// Sets them for the calling thread.
 class BatchRowsScope {
  public:
-  /// Until the scope ends: then those before it hold again.
+  /// Until the scope ends, which restores the previous ones.
   explicit BatchRowsScope(const std::optional<BatchRows>& rows);
   ~BatchRowsScope();
   BatchRowsScope(const BatchRowsScope&) = delete;
@@ -34,7 +34,7 @@ std::optional<BatchRows> batch_rows(const T&, int /*replica*/) {
   return {};
 }
 
-/// Those of the first argument that has some.
+/// The rows of the first argument that has some.
 inline std::optional<BatchRows> first_batch_rows(std::initializer_list<std::optional<BatchRows>> of_arguments) {
   for (const std::optional<BatchRows>& rows : of_arguments)
     if (rows) return rows;

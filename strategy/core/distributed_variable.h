@@ -9,7 +9,7 @@ namespace lockstep {
 class Cluster;
 class StrategyState;
 
-/// A variable that belongs to a strategy, and is used under no other.
+/// A variable of a strategy, which cannot be used under another.
 class DistributedVariable : public VariableState {
  public:
   /// As VariableState, for the strategy `owner`.
@@ -21,7 +21,7 @@ class DistributedVariable : public VariableState {
  protected:
   /// The workers that have the other copies; null when there are none.
   Cluster* workers() const;
-  /// How many replicas the strategy has in other processes before this one's.
+  /// Number of the strategy's replicas in other processes before this one's.
   int first_replica() const;
 
  private:
@@ -44,11 +44,11 @@ class SyncOnReadVariable final : public DistributedVariable {
   /// The combined value, in new memory. Throws InvalidArgument for Aggregation::none.
   Tensor read() const override;
   /// Sets the copies so that `read` gives `value`: each copy to it, or for a sum to its equal share; of integers the
-  /// first copy keeps the remainder. Throws InvalidArgument when a sum is added to or subtracted from: to which of its
-  /// parts?
+  /// first copy keeps the remainder. Throws InvalidArgument for adding to a sum or subtracting from it,
+  /// which would be ambiguous.
   void write(AssignOp op, const Tensor& value) override;
   void write_in_replica(AssignOp op, const Tensor& value, bool literal, int replica) override;
-  /// Throw Unsupported: rows of which copy?
+  /// Throw Unsupported: the copies are independent.
   void scatter(ScatterOp op, const IndexedSlices& slices) override;
   void scatter_in_replica(ScatterOp op, const IndexedSlices& slices) override;
 };

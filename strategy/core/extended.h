@@ -9,13 +9,13 @@
 
 namespace lockstep {
 
-/// Where a value is left: on a device or several, on a tensor's device, or on those of all copies of a variable. Throws
+/// The destination of a value: one or more devices, a tensor's device, or those of all copies of a variable. Throws
 /// InvalidArgument for no device, an undefined tensor or variable, and names that parse_devices refuses; Unsupported
 /// for a device that this build cannot use.
 class Destinations {
  public:
   ///@{
-  /// The devices given, named, or that the tensor or the variable's copies are on.
+  /// The given or named devices, or those of the tensor or of the variable's copies.
   Destinations(std::vector<LogicalDevice> devices);                                 // NOLINT: implicit
   Destinations(const LogicalDevice& device) : Destinations(std::vector{device}) {}  // NOLINT: implicit
   Destinations(const std::vector<std::string>& names);                              // NOLINT: implicit
@@ -34,18 +34,18 @@ class Destinations {
   std::vector<LogicalDevice> devices_;
 };
 
-/// The part of a strategy that optimizers and the like are written with; `update` is Strategy's own. What works for all
-/// replicas throws LogicError in one of them.
+/// Further functions of a strategy for optimizers and other library code; `update` is in Strategy. Functions that work
+/// for all replicas throw LogicError in a replica.
 class StrategyExtended {
  public:
-  /// What Strategy::extended gives.
+  /// The result of Strategy::extended.
   explicit StrategyExtended(Strategy strategy) : strategy_(std::move(strategy)) {}
 
-  /// As Strategy::reduce, the result left on each destination, in their order: with a variable as the destination it is
+  /// As Strategy::reduce, with the result on each destination, in their order: for the copies of a variable it is
   /// an argument for `update` of that variable.
   PerReplica<Tensor> reduce_to(ReduceOpOrName op, const PerReplica<Tensor>& values, const Destinations& to) const;
   ///@{
-  /// The same of slices, or of values that are dense or slices.
+  /// The same for slices, or for values that are dense or slices.
   PerReplica<IndexedSlices> reduce_to(ReduceOpOrName op, const PerReplica<IndexedSlices>& values,
                                       const Destinations& to) const;
   PerReplica<DenseOrSparse> reduce_to(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values,
@@ -65,16 +65,16 @@ class StrategyExtended {
 
   /// The value of all copies, combined by the variable's aggregation where they are independent, in new memory.
   Tensor read_var(const Variable& variable) const;
-  /// The variable of this strategy that `copy`, a value read in a replica, is the memory of. Throws InvalidArgument
-  /// when there is none (any more): the copy does not keep its variable.
+  /// The variable of this strategy whose memory is `copy`, a value read in a replica. Throws InvalidArgument
+  /// when there is none, or it no longer exists: the copy does not keep its variable.
   Variable value_container(const Tensor& copy) const;
 
   /// The devices of the copies of variables.
   const std::vector<LogicalDevice>& parameter_devices() const { return strategy_.state()->parameter_devices(); }
   /// The devices that compute: one for each replica.
   const std::vector<LogicalDevice>& worker_devices() const { return strategy_.devices(); }
-  /// Where an optimizer keeps what belongs to all of these variables. Throws InvalidArgument for none, LogicError for
-  /// one that is not this strategy's.
+  /// The devices of an optimizer's state for these variables. Throws InvalidArgument for none, LogicError for
+  /// another strategy's variable.
   const std::vector<LogicalDevice>& non_slot_devices(const std::vector<Variable>& variables) const;
 
  private:

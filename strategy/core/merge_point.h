@@ -10,22 +10,22 @@
 
 namespace lockstep {
 
-/// Where replicas stop so that one thread can work for all of them.
+/// Stops the replicas so that one thread can work for all of them.
 class MergePoint {
  public:
   /// For the replicas of `group`, which outlives this.
   explicit MergePoint(ReplicaGroup& group) : group_(group), posts_(static_cast<std::size_t>(group.size())) {}
 
-  /// What a replica brings. Shared, since a replica that fails while replica 0 merges, and be it by its timeout, leaves
+  /// A replica's arguments. Shared, since a replica that fails while replica 0 merges, also by its timeout, leaves
   /// without waiting for it.
   using Post = std::shared_ptr<void>;
-  /// What `merge` makes of every replica's post, in replica order.
+  /// Computes the result from every replica's post, in replica order.
   using Merge = std::function<std::shared_ptr<const void>(std::span<const Post> posts)>;
   /// When every replica is here, calls replica 0's `merge`, on its thread and in cross-replica context, and gives the
   /// result to all of them. `place` names the merge, the same on every replica. Throws as Rendezvous does; an
   /// exception of `merge` leaves from replica 0.
   std::shared_ptr<const void> merge(int replica, const std::string& place, Post post, const Merge& merge);
-  /// Drops what a failed step has left. Precondition: no replica runs.
+  /// Removes the posts of a failed step. Precondition: no replica runs.
   void abandon_step();
 
  private:

@@ -8,8 +8,8 @@ namespace lockstep {
 
 /// While it lives, the names of variables made on this thread begin with `name` and a slash, inside those of the scopes
 /// around it. A step begins inside its caller's scopes, on replica r > 0 inside "replica_r" in these; a variable that
-/// all replicas make together has replica 0's name. Scopes may end in any order, and on another thread: each takes its
-/// own name away.
+/// all replicas make together has replica 0's name. Scopes may end in any order, and on another thread; each removes
+/// its own name.
 class [[nodiscard]] NameScope {
  public:
   /// Throws InvalidArgument for an empty name.
@@ -18,7 +18,7 @@ class [[nodiscard]] NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
-  /// This scope's own name, without those around it.
+  /// This scope's name, without those around it.
   const std::string& name() const { return name_; }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// What scattering makes of each row that it names, in the order of the indices, so that duplicates accumulate.
+/// How scattering changes each named row, in the order of the indices, so that duplicates accumulate.
 enum class ScatterOp { add, sub, mul, div, min, max, update };
 
 /// "scatter_add" and so on.

@@ -9,16 +9,16 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/per_replica.h>
 
-// Structures of values (vectors, maps, pairs, tuples, in each other) over replicas: how `Strategy::run` cuts an
-// argument for a replica, and how replicas' results turn into one structure with a PerReplica at each leaf. A leaf is
-// anything else, Variables too, which stand for all of their copies. Of a struct's members: `PerReplica::transform`.
+// Structures of values (vectors, maps, pairs, tuples, in each other) over replicas: how `Strategy::run` splits an
+// argument for a replica, and how replicas' results become one structure with a PerReplica at each leaf. A leaf is
+// anything else, also Variables, which stand for all of their copies. For a struct's members: `PerReplica::transform`.
 
 namespace lockstep {
 
-/// What replica `replica` gets of an argument: its own value of each PerReplica, anything else whole.
+/// Replica `replica`'s part of an argument: its own value of each PerReplica, anything else whole.
 template <class T>
 decltype(auto) value_for_replica(const T& value, int replica);
-/// How many replicas an argument was made for; 0 when it suits any number.
+/// Number of replicas that an argument was made for; 0 for any number.
 template <class T>
 int replicas_of(const T& value);
 
@@ -191,7 +191,7 @@ int replicas_of(const T& value) {
 
 class ReplicaGroup;
 
-/// Called by `Strategy::run` with each argument after a step that all replicas ended. Most have no use for it.
+/// Called by `Strategy::run` with each argument after a step that all replicas ended. Most types ignore it.
 template <class T>
 void after_step(const T&, const ReplicaGroup&) {}
 

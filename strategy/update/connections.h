@@ -20,13 +20,13 @@ struct CommunicationOptions {
   CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;  ///< the algorithm
   /// Tensors that are combined in one call are copied together up to about this size, by dtype; 0: all into one.
   std::int64_t bytes_per_pack = 0;
-  /// What gradients are rounded to before they are exchanged, f32 or bf16, which only nccl does: half the bytes, at
-  /// the price of a rounding of each replica's gradient and of each sum on the way. All replicas get the same bits.
+  /// The dtype of exchanged gradients: f32, or bf16, which only nccl supports: half the bytes, at
+  /// the price of rounding each replica's gradient and each partial sum. All replicas get the same bits.
   DType wire_dtype = DType::f32;
   std::shared_ptr<Cluster> cluster{};  ///< whose workers have the other replicas; null when there are none
 };
 
-/// What the replicas of a group combine values and update variables with.
+/// The communication of a group of replicas.
 struct Connections {
   std::unique_ptr<Communicator> communicator;  ///< combines values
   std::unique_ptr<GradientUpdate> update;      ///< from gradients to updated variables
