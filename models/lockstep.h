@@ -56,6 +56,7 @@
 #include <lockstep/models/zoo/mlp.h>
 #include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
+#include <lockstep/models/zoo/small_cnn.h>
 #include <lockstep/models/zoo/xception.h>
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/core/determinism.h>

@@ -84,7 +84,7 @@ class Doctor(Case):
 class Summary(Case):
     def test_parameter_counts(self):
         for model, params in [("minigooglenet", 1_656_250), ("mlp", 41_157_101), ("resnet50", 25_636_712),
-                              ("siamese-lstm", 82_305), ("xception", 22_910_480)]:
+                              ("siamese-lstm", 82_305), ("small-cnn", 42_442), ("xception", 22_910_480)]:
             result = json.loads(self.succeed("summary", "--model", model, "--json").stdout.splitlines()[-1])
             self.assertEqual(result["params"], params)
             self.assertEqual(result["trainable_params"] + result["non_trainable_params"], params)
@@ -149,7 +149,7 @@ class BadCommandLine(Case):
         self.refuse("train", "--modle", "mlp", says="--modle")
         self.refuse("trian", says="trian")
         self.refuse(says="subcommand")
-        self.refuse("train", "--model", "vgg", says=["vgg", "minigooglenet, mlp, resnet50, siamese-lstm or xception"])
+        self.refuse("train", "--model", "vgg", says=["vgg", "minigooglenet, mlp, resnet50, siamese-lstm, small-cnn or xception"])
         self.refuse("train", "--data", "imagenet", says=["imagenet", "fashion-mnist[:DIR]"])
         self.refuse("train", "--optimizer", "lion", says="lion")
         self.refuse("summary", "--model", "vgg", says="vgg")
@@ -344,6 +344,11 @@ class Training(Case):
     def test_resnet50_of_small_images(self):
         self.succeed("train", "--model", "resnet50", "--data", "fashion-mnist", "--limit", "4", "--limit-test", "2",
                      "--batch-size", "4", "--replicas", "2")
+
+    def test_small_cnn_learns_at_once(self):
+        self.succeed("train", "--model", "small-cnn", "--data", "fashion-mnist", "--limit", "2048", "--limit-test", "256",
+                     "--batch-size", "32", "--optimizer", "adam", "--dropout", "0.2", "--history", self.path / "h.json")
+        self.assertGreater(json.loads((self.path / "h.json").read_text())["val_accuracy"][0], 0.6)
 
     def test_batch_shares(self):
         def rows(shares):

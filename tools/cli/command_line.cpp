@@ -255,7 +255,8 @@ void add_checks(CLI::App& command, TrainOptions& options) {
 
 void add_model_options(CLI::App& command, TrainOptions& options) {
   command.option_defaults()->group("Model");
-  command.add_option("--model", options.model, model_or_file_names());
+  command.add_option("--model", options.model,
+                     model_or_file_names() + "; for a first try small-cnn, which trains in seconds on a CPU");
   command
       .add_option(
           "--weights", options.weights,
@@ -294,6 +295,7 @@ void add_options(CLI::App& command, TrainOptions& options) {
   add_output_options(command, options);
   command.footer(
       "Examples:\n"
+      "  lockstep train --model small-cnn --data fashion-mnist --limit 6000\n"
       "  lockstep train --model minigooglenet --data fashion-mnist --replicas 2 \\\n"
       "    --epochs 5 --learning-rate 0.005 --momentum 0.9 --schedule poly \\\n"
       "    --plot history.png --save minigooglenet.weights.h5\n"

@@ -13,6 +13,7 @@
 #include <lockstep/models/zoo/mlp.h>
 #include <lockstep/models/zoo/resnet50.h>
 #include <lockstep/models/zoo/siamese_lstm.h>
+#include <lockstep/models/zoo/small_cnn.h>
 #include <lockstep/models/zoo/xception.h>
 
 #include "nearest_name.h"
@@ -21,7 +22,7 @@ namespace lockstep::cli {
 namespace {
 
 /// By kind.
-constexpr std::array<const char*, 5> names{"minigooglenet", "mlp", "resnet50", "siamese-lstm", "xception"};
+constexpr std::array<const char*, 6> names{"minigooglenet", "mlp", "resnet50", "siamese-lstm", "small-cnn", "xception"};
 
 const char* name_of(ModelKind kind) { return names[static_cast<std::size_t>(kind)]; }
 
@@ -44,6 +45,7 @@ std::string model_names() {
 ExampleForm usual_form(ModelKind kind) {
   switch (kind) {
     case ModelKind::mini_googlenet:
+    case ModelKind::small_cnn:
       return {{32, 32, 3}, 10};
     case ModelKind::mlp:
       return {{8000}, 2};
@@ -68,8 +70,8 @@ ModelInput input_of(ModelKind kind) {
 }
 
 Model make_model(ModelKind kind, const ModelSettings& settings) {
-  require(!settings.dropout || kind == ModelKind::mini_googlenet, "--dropout: the model {} has no dropout layer",
-          name_of(kind));
+  const bool has_dropout = kind == ModelKind::mini_googlenet || kind == ModelKind::small_cnn;
+  require(!settings.dropout || has_dropout, "--dropout: the model {} has no dropout layer", name_of(kind));
   const ExampleForm form = settings.images.value_or(usual_form(kind));
   const Shape& shape = form.shape;
   const std::int64_t classes = form.classes;
@@ -87,6 +89,11 @@ Model make_model(ModelKind kind, const ModelSettings& settings) {
       return zoo::resnet50({shape, classes, logits, settings.seed});
     case ModelKind::siamese_lstm:
       return zoo::siamese_lstm({.seed = settings.seed});
+    case ModelKind::small_cnn: {
+      zoo::SmallCnnOptions options{.seed = settings.seed};
+      options.dropout = settings.dropout.value_or(options.dropout);
+      return zoo::small_cnn(shape, static_cast<int>(classes), options);
+    }
     case ModelKind::xception:
       return zoo::xception({shape, classes, logits, settings.seed});
   }
@@ -106,6 +113,8 @@ Optimizer make_usual_optimizer(ModelKind kind) {
       return Adam({.learning_rate = 1e-4});
     case ModelKind::resnet50:
       return SGD({.learning_rate = 0.1, .momentum = 0.9});
+    case ModelKind::small_cnn:
+      return Adam();
     case ModelKind::siamese_lstm:
     case ModelKind::xception:
       return RMSprop();

@@ -9,7 +9,7 @@
 namespace lockstep::cli {
 
 /// The models of the zoo that the program trains, each with the loss and the examples that suit it.
-enum class ModelKind { mini_googlenet, mlp, resnet50, siamese_lstm, xception };
+enum class ModelKind { mini_googlenet, mlp, resnet50, siamese_lstm, small_cnn, xception };
 
 /// Throws InvalidArgument listing the known names.
 ModelKind parse_model(const std::string& name);
