@@ -65,6 +65,11 @@ inline std::vector<ConvolutionCase> mini_googlenet_convolutions() {
   return cases;
 }
 
+/// models/zoo/small_cnn.cpp, images of 32 x 32.
+inline std::vector<ConvolutionCase> small_cnn_convolutions() {
+  return {{{32, 32, 32, 3}, {3, 3, 3, 32}}, {{32, 15, 15, 32}, {3, 3, 32, 64}}};
+}
+
 /// models/zoo/resnet50.cpp, images of 224 x 224.
 inline std::vector<ConvolutionCase> resnet50_convolutions() {
   std::vector<ConvolutionCase> cases{halving(230, 3, 64, 7, Padding::valid), unstrided(56, 64, 64, 1),

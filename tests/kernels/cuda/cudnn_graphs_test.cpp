@@ -57,12 +57,14 @@ class CudnnPlans : public ::testing::TestWithParam<std::tuple<GpuFigures, DType>
 TEST_P(CudnnPlans, ExistForEveryOption) { plan(small_convolutions()); }
 TEST_P(CudnnPlans, ExistForMiniGoogLeNet) { plan(mini_googlenet_convolutions()); }
 TEST_P(CudnnPlans, ExistForResNet50) { plan(resnet50_convolutions()); }
+TEST_P(CudnnPlans, ExistForSmallCnn) { plan(small_cnn_convolutions()); }
 TEST_P(CudnnPlans, ExistForXception) { plan(xception_convolutions()); }
 
 /// Those of the zoo, without depthwise ones, which multiply no matrices; images have 3 channels or 1.
 std::vector<ConvolutionCase> dense_convolutions() {
   std::vector<ConvolutionCase> dense;
-  for (const auto& model : {mini_googlenet_convolutions(), resnet50_convolutions(), xception_convolutions()})
+  for (const auto& model :
+       {mini_googlenet_convolutions(), resnet50_convolutions(), small_cnn_convolutions(), xception_convolutions()})
     for (const ConvolutionCase& c : model)
       if (c.kernel[2] == c.x[3]) dense.push_back(c);
   for (const ConvolutionCase& c : std::vector(dense)) {
