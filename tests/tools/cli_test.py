@@ -272,7 +272,7 @@ class BadOutput(Case):
         self.refuse("train", *TINY, "--save", self.path / "w.bin", says=".weights.h5")
         self.refuse("train", *TINY, "--weights", self.path / "none.weights.h5", says="none.weights.h5")
 
-    def test_weights_that_are_none(self):
+    def test_a_weights_file_without_weights(self):
         (self.path / "w.weights.h5").write_bytes(b"not HDF5")
         self.refuse("train", *TINY, "--weights", self.path / "w.weights.h5", says="w.weights.h5")
 
@@ -446,7 +446,7 @@ class Interrupt(Case):
 
 
 class Checkpoint(Case):
-    def test_an_interrupted_run_goes_on_to_the_same_weights(self):
+    def test_an_interrupted_run_resumes_to_the_same_weights(self):
         log = self.path / "s.jsonl"
         arguments = [PROGRAM, "train", *TINY, "--epochs", "8"]
         outputs = ["--csv", self.path / "log.csv", "--history", self.path / "h.json", "--trace", self.path / "t.json"]
@@ -792,7 +792,7 @@ class Convert(Case):
         self.assertEqual((self.path / "h.safetensors").read_bytes(), (self.path / "a.safetensors").read_bytes())
         self.assertNotEqual((self.path / "a.safetensors").read_bytes(), start.read_bytes())
 
-    def test_whole_models_keep_what_training_goes_on_from(self):
+    def test_whole_models_keep_what_training_resumes_from(self):
         start = self.train("start.keras")
         end = self.convert(start, "a.h5", "end.keras")
         with zipfile.ZipFile(start) as before, zipfile.ZipFile(end) as after:
@@ -869,7 +869,7 @@ class TrainedModel(Case):
         high = max(-math.log(min(p, 1 - p)) for p in probabilities)
         self.assertTrue(low <= self.evaluate(*model)["loss"] <= high)
 
-    def test_training_of_a_file_goes_on_as_it_was(self):
+    def test_training_of_a_file_continues_as_it_was(self):
         model = self.train("model.keras")
         rate = ["--history", self.path / "h.json"]
         self.succeed("train", "--model", model, "--data", "synthetic:8", "--save", self.path / "b.keras", *rate)
@@ -1013,7 +1013,7 @@ class TrainedModel(Case):
                 new.writestr(name, content)
         return changed
 
-    def test_a_file_with_an_unknown_optimizer_is_used_for_all_but_to_go_on_with_it(self):
+    def test_a_file_with_an_unknown_optimizer_is_used_for_all_but_training_with_it(self):
         model = self.train("model.keras")
         nadam = self.compiled_otherwise(model, optimizer={"class_name": "Nadam", "config": {}})
         self.assertEqual(self.predict("--model", nadam), self.predict("--model", model))

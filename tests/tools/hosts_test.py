@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "bench" / "workers"))
 from hosts import Hosts, allowed  # noqa: E402
 
 LINK = [sys.executable, "-B", pathlib.Path(__file__).parents[2] / "bench" / "workers" / "link.py"]
-SKIPPED = 77  # as CMakeLists.txt tells ctest
+SKIPPED = 77  # as in CMakeLists.txt
 
 
 class HostsCase(Case):
@@ -25,7 +25,7 @@ class HostsCase(Case):
 
 
 class Network(HostsCase):
-    def test_takes_the_time_and_has_the_rate_that_it_is_told(self):
+    def test_takes_the_time_and_has_the_rate_that_it_is_given(self):
         for latency_ms in (3, 12):
             hosts = self.make_hosts(2, rate_mbit=100, latency_ms=latency_ms)
             with subprocess.Popen(hosts.command_in(0, [*LINK, "listen", hosts.addresses[0]]), text=True,

@@ -53,7 +53,7 @@ class Timeline(unittest.TestCase):
         [file] = self.folder.iterdir()
         self.assertTrue(file.name[4:-5].isdecimal(), file.name)
 
-    def test_what_it_cannot_do_is_one_line_and_the_program_goes_on(self):
+    def test_what_it_cannot_do_is_one_line_and_the_program_continues(self):
         file = str(self.folder / "out.json")
         for says, variables in (
             ("nothing is recorded: set LOCKSTEP_TIMELINE", {}),

@@ -240,7 +240,7 @@ class Fail(Case):
 
 
 class Interrupt(Case):
-    def test_ends_all_after_the_step_in_hand_and_goes_on_with_another_number_of_workers(self):
+    def test_ends_all_after_the_step_in_hand_and_resumes_with_another_number_of_workers(self):
         folder = ["--checkpoint", self.path / "run"]
         launcher, _ = self.start_marked(2, *folder, options=Fail.PATIENT)
         launcher.send_signal(signal.SIGINT)

@@ -151,10 +151,10 @@ std::int64_t largest_of(const Tensor& labels) {
   return static_cast<std::int64_t>(*std::max_element(values.begin(), values.end()));
 }
 
-/// The number of classes that the whole-numbered labels `y` of a file tell apart.
+/// The number of classes of the whole-numbered labels `y` of a file.
 std::int64_t classes_of(const std::string& file, const std::string& y) {
   require<InputError>(!y.empty(),
-                      "--data hdf5:{}: has no labels, which tell the number of classes; give --model a file", file);
+                      "--data hdf5:{}: has no labels, which give the number of classes; give --model a file", file);
   std::int64_t most = 0;
   for (const Example& labels : hdf5_dataset(file, y).batch(4096).epoch()) {
     const DType dtype = labels.x().dtype();

@@ -133,7 +133,7 @@ Finding srun(const MpiFacts& facts) {
 
 Finding mpirun(const MpiFacts& facts) {
   if (facts.mpirun.empty())
-    return {Level::slow, "mpirun", "not found: training goes on in one process only",
+    return {Level::slow, "mpirun", "not found: training runs in one process only",
             "install it (Debian: openmpi-bin), or put its folder in PATH"};
   const MpiKind library(facts.linked);
   const MpiKind launcher(facts.mpirun_version);

@@ -53,7 +53,7 @@ Prediction predicted(std::span<const float> values, bool are_probabilities) {
   return {label, 1 / sum};
 }
 
-/// Whether the model tells apart the classes that have names.
+/// Whether the model predicts the classes that have names.
 bool predicts_named_classes(const TrainedModel& trained) {
   const Network& network = trained.model.network();
   const auto classes = static_cast<std::int64_t>(trained.class_names.size());

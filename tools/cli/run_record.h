@@ -30,7 +30,7 @@ class RunRecord final : public Callback {
   double time_to_first_step_s() const { return time_to_first_step_s_; }
   /// Whether this process has done a step.
   bool trained() const { return !steps_.empty(); }
-  /// Whether training has gone on from an earlier run's backup.
+  /// Whether training has resumed from an earlier run's backup.
   bool resumed() const { return resumed_; }
 
  private:

@@ -59,8 +59,8 @@ struct Scaling {
   std::vector<ScalingRow> strong;  ///< the replicas share one batch
 };
 
-/// Measures the plan; `on_run` is told of each run before it starts. Throws Error when it is interrupted, and when the
-/// replicas' loss before training is not that of one replica.
+/// Measures the plan; `on_run` receives the name of each run before it starts. Throws Error when it is interrupted, and
+/// when the replicas' loss before training is not that of one replica.
 Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const std::string&)>& on_run);
 
 }  // namespace lockstep::cli

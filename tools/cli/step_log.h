@@ -7,7 +7,7 @@
 
 namespace lockstep::cli {
 
-/// Writes one JSON object per training step, as it happens: the file is of use while training goes on and after a
+/// Writes one JSON object per training step, as it happens: the file is of use during training and after a
 /// crash. A run that resumes keeps the lines of the steps before.
 class StepLog final : public Callback {
  public:

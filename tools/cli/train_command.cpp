@@ -34,7 +34,7 @@ nlohmann::ordered_json history_json(const History& history, const RunRecord& rec
   return result;
 }
 
-/// What tells the best epoch.
+/// The value that is lowest in the best epoch.
 const char* monitored(const TrainingData& data) { return data.test ? "val_loss" : "loss"; }
 
 /// The best and the last weights, and the backup that --resume continues from, also for more epochs.

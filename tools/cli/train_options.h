@@ -14,7 +14,7 @@
 
 namespace lockstep::cli {
 
-/// Everything `lockstep train` can be told.
+/// The options of `lockstep train`.
 struct TrainOptions {
   std::string model = "minigooglenet";
   DataOptions data{};

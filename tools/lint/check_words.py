@@ -39,7 +39,7 @@ WORDS = {
 }
 FILES = (*tree.HEADERS, *tree.SOURCES, ".py", ".md", ".txt", ".cmake", ".in", ".supp", "")
 # The lists of the words themselves, and bytes for fuzzers.
-SKIPPED = ("tools/lint/check_words.py", "tests/repo/checkers_test.py", "tests/fuzz/corpus/", "tools/cli/", "tests/tools/")
+SKIPPED = ("tools/lint/check_words.py", "tests/repo/checkers_test.py", "tests/fuzz/corpus/")
 
 
 # Between words, also in snake_case names and where a line of a comment ends.
