@@ -226,7 +226,7 @@ TEST(CompileConfig, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "compiled with several losses; it can have one", read(keras_2(sgd, R"(["mse", "mae"])")));
   EXPECT_ERROR(InputError, "loss of 'side'; the outputs are 'end', 'start'",
                read_compile_config(keras_2(sgd, R"({"side": "mse"})"), {"end", "start"}, {}));
-  EXPECT_ERROR(InputError, "said as Keras does not", read(Json::array({1})));
+  EXPECT_ERROR(InputError, "is not in Keras' form", read(Json::array({1})));
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST(SymbolicModel, IsTheTemplateOfAnOldParallelModel) {
 TEST(SymbolicModel, SaysWhatIsWrong) {
   EXPECT_ERROR(InputError, "the model is of class Mine; known are Functional, Model and Sequential",
                model_from_config({{"class_name", "Mine"}, {"config", Json::object()}}));
-  EXPECT_ERROR(InputError, "none that Keras writes", model_from_config(Json::array()));
+  EXPECT_ERROR(InputError, "not one that Keras writes", model_from_config(Json::array()));
   const auto broken = [](const char* path, Json value) {
     Json model = template_config();
     model[Json::json_pointer(path)] = std::move(value);
