@@ -49,16 +49,14 @@ void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitO
 }
 
 FitOptions fit_options(const TrainOptions& options, const TrainingData& data, const Optimizer& optimizer,
-                       const std::shared_ptr<RunRecord>& record) {
+                       const std::shared_ptr<RunRecord>& record, const std::shared_ptr<EarlyStopping>& early_stopping) {
   FitOptions fit{.epochs = options.epochs, .steps_per_epoch = options.steps_per_epoch, .validation = data.test};
   fit.verify_every = options.verify_every;
   fit.distribute = options.distribute_options();
   fit.cuda_graphs = options.cuda_graphs;
   if (const auto schedule = options.update.make_schedule(optimizer.learning_rate(), options.epochs))
     fit.callbacks.push_back(schedule);
-  if (options.early_stopping > 0)
-    fit.callbacks.push_back(std::make_shared<EarlyStopping>(
-        EarlyStoppingOptions{.monitor = monitored(data), .patience = options.early_stopping}));
+  if (early_stopping) fit.callbacks.push_back(early_stopping);
   add_checkpoints(options, data, fit);
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
@@ -84,11 +82,17 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   if (options.json) fmt::print("{}\n", result.dump());
 }
 
-void print_early_stop(const TrainOptions& options, const TrainingData& data, const History& history) {
-  const auto epochs = static_cast<int>(history.epoch.size());
-  if (options.early_stopping == 0 || epochs == options.epochs || InterruptCallback::interrupted()) return;
-  fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s), stopped after epoch {} of {}\n",
-             monitored(data), options.early_stopping, epochs, options.epochs);
+/// nullptr where it is not asked for.
+std::shared_ptr<EarlyStopping> make_early_stopping(const TrainOptions& options, const TrainingData& data) {
+  if (options.early_stopping == 0) return nullptr;
+  return std::make_shared<EarlyStopping>(
+      EarlyStoppingOptions{.monitor = monitored(data), .patience = options.early_stopping});
+}
+
+void print_early_stop(const TrainOptions& options, const TrainingData& data, const EarlyStopping* early_stopping) {
+  if (early_stopping && early_stopping->stopped_epoch() > 0)
+    fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s), stopped after epoch {} of {}\n",
+               monitored(data), options.early_stopping, early_stopping->stopped_epoch() + 1, options.epochs);
 }
 
 /// A line for each output.
@@ -158,14 +162,15 @@ int run(TrainOptions options) {
   const auto record = std::make_shared<RunRecord>(options.data.seed);
   std::optional<RunTrace> trace;
   if (!options.trace.empty()) trace.emplace(has_gpus(strategy.devices()));
-  const History history = model.fit(data.train, fit_options(options, data, optimizer, record));
+  const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
+  const History history = model.fit(data.train, fit_options(options, data, optimizer, record, early_stopping));
   if (strategy.is_chief() && !record->trained())
     fmt::print(stderr, "--resume: the run in {} is complete, it has {} epochs; more --epochs continue it\n",
                options.checkpoint, history.epoch.size());
   if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
   if (strategy.is_chief()) {
-    print_early_stop(options, data, history);
+    print_early_stop(options, data, early_stopping.get());
     print_written(options);
   }
   return InterruptCallback::exit_code();
