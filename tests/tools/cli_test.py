@@ -158,15 +158,15 @@ class BadCommandLine(Case):
     def test_what_may_have_been_meant(self):
         for given, meant in [("--lr", "--learning-rate"), ("--epoch", "--epochs"), ("--batchsize", "--batch-size"),
                              ("--replica=2", "--replicas")]:
-            self.refuse("train", given, "1", says=f"lockstep: {given.split('=')[0]} is no option of train; is {meant} meant?")
-        self.refuse("evaluate", "--horovod", says="lockstep: --horovod is no option of evaluate (see --help)")
+            self.refuse("train", given, "1", says=f"lockstep: {given.split('=')[0]} is not an option of train; did you mean {meant}?")
+        self.refuse("evaluate", "--horovod", says="lockstep: --horovod is not an option of evaluate (see --help)")
         self.refuse("train", "more", says="more")
         for command, meant in [("trian", "train"), ("evalute", "evaluate"), ("pred", "predict")]:
-            self.refuse(command, says=f"convert; is {meant} meant?")
+            self.refuse(command, says=f"convert; did you mean {meant}?")
         for option, given, meant in [("--model", "mpl", "mlp"), ("--data", "cifra10:DIR", "cifar10"), ("--optimizer", "adan", "adam"),
                                      ("--strategy", "mirored", "mirrored"), ("--precision", "bfloat16", "mixed_bfloat16")]:
-            self.refuse("train", option, given, says=[option, f"'{given}'", f"; is {meant} meant?"])
-        self.refuse("scaling", "--replicas", "2", "--ways", "mirored", says="; is mirrored meant?")
+            self.refuse("train", option, given, says=[option, f"'{given}'", f"; did you mean {meant}?"])
+        self.refuse("scaling", "--replicas", "2", "--ways", "mirored", says="; did you mean mirrored?")
 
     def test_version(self):
         self.assertRegex(self.succeed("--version").stdout, r"^lockstep \d+\.\d+\.\d+\n$")

@@ -46,7 +46,7 @@ std::string suggestion(const std::string& given, const std::vector<std::string>&
     least = edits;
     nearest = name;
   }
-  return nearest.empty() ? "" : fmt::format("; is {}{} meant?", prefix, nearest);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}{}?", prefix, nearest);
 }
 
 }  // namespace lockstep::cli

@@ -24,7 +24,7 @@ std::string unknown_command(const CLI::App& program, const std::vector<std::stri
   if (arguments.empty() || arguments[0].starts_with('-') || find_command(program, arguments[0])) return "";
   std::vector<std::string> names;
   for (const CLI::App* command : commands_of(program)) names.push_back(command->get_name());
-  return fmt::format("'{}' is no command; choose {} or {}{}", arguments[0],
+  return fmt::format("'{}' is not a command; choose {} or {}{}", arguments[0],
                      fmt::join(names.begin(), names.end() - 1, ", "), names.back(), suggestion(arguments[0], names));
 }
 
@@ -37,7 +37,8 @@ std::string unknown_option(const CLI::App& program, const std::vector<std::strin
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string argument = arguments[i].substr(0, arguments[i].find('='));
     if (!argument.starts_with("--") || argument.size() == 2 || command->get_option_no_throw(argument)) continue;
-    return fmt::format("{} is no option of {}{}", argument, arguments[0], suggestion(argument.substr(2), names, "--"));
+    return fmt::format("{} is not an option of {}{}", argument, arguments[0],
+                       suggestion(argument.substr(2), names, "--"));
   }
   return "";
 }
