@@ -4,7 +4,7 @@
 //   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
-//   files_driver train_on FILE FOLDER          opens a model, trains it on, saves it in the same file
+//   files_driver train_on FILE FOLDER       opens a model, trains it on, saves it in the same file
 // FOLDER has input_0, input_1, ... and, to be trained on, target; it gets output_0, ...: rows of little-endian f32
 // without a header.
 

@@ -17,8 +17,10 @@ import time
 import traceback
 import warnings
 
-# The files are the same whatever computes; NumPy compiles nothing.
-os.environ.update(KERAS_BACKEND="numpy", OMP_NUM_THREADS="1", JAX_PLATFORMS="cpu")
+import keras_backend
+
+keras_backend.choose("numpy")
+os.environ["OMP_NUM_THREADS"] = "1"
 warnings.filterwarnings("ignore")
 
 import absl.logging

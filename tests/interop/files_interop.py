@@ -6,14 +6,14 @@ usage: files_interop.py --driver FILES_DRIVER [CASE ...]
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
 import zipfile
 
-os.environ["KERAS_BACKEND"] = "numpy"  # JAX would compile each model first
-os.environ["JAX_PLATFORMS"] = "cpu"  # which convolves for it
+import keras_backend
+
+keras_backend.choose("numpy")
 
 import keras
 import numpy as np

@@ -20,11 +20,10 @@ import tempfile
 import time
 import zipfile
 
-os.environ["KERAS_BACKEND"] = "jax"
-os.environ["JAX_PLATFORMS"] = "cpu"
+import keras_backend
+
+keras_backend.choose("jax")
 os.environ["OMP_NUM_THREADS"] = "1"
-# Models are small, and each is compiled anew.
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
 import h5py
 import jax

@@ -4,13 +4,13 @@ usage: keras_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
 
 import argparse
-import os
 import pathlib
 import subprocess
 import tempfile
 
-os.environ["KERAS_BACKEND"] = "numpy"  # JAX would compile each model first, in more time than all else takes
-os.environ["JAX_PLATFORMS"] = "cpu"  # which convolves for it
+import keras_backend
+
+keras_backend.choose("numpy")
 
 import h5py
 import keras
@@ -171,11 +171,11 @@ def check_parameters(driver, case, model):
     assert ours == model.count_params(), f"Keras has {model.count_params()}"
 
 
-def check(driver, case):
+def check(driver, case, make):
     print(f"== {case}", flush=True)
     keras.utils.clear_session()
     keras.utils.set_random_seed(1)
-    model = MODELS[case]()
+    model = make()
     with tempfile.TemporaryDirectory() as folder:
         comparison = Comparison(driver, case, model, folder)
         if case in DEEP_MODELS:
@@ -188,8 +188,8 @@ def check(driver, case):
         comparison.check_keras_to_lockstep()
     check_parameters(driver, case, model)
     if case in FULL_MODELS:
-        make, parameters = FULL_MODELS[case]
-        full = make()
+        make_full, parameters = FULL_MODELS[case]
+        full = make_full()
         assert full.count_params() == parameters
         check_parameters(driver, f"full_{case}", full)
 
@@ -200,7 +200,7 @@ def main(models=MODELS):
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(models)}; all if none is named")
     arguments = parser.parse_args()
     for case in arguments.cases or models:
-        check(arguments.driver, case)
+        check(arguments.driver, case, models[case])
 
 
 if __name__ == "__main__":

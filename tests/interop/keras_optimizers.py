@@ -4,12 +4,13 @@ usage: keras_optimizers.py --driver OPTIMIZER_DRIVER
 """
 
 import argparse
-import os
 import pathlib
 import subprocess
 import tempfile
 
-os.environ["KERAS_BACKEND"] = "numpy"  # JAX would compile every operation first
+import keras_backend
+
+keras_backend.choose("numpy")
 
 import keras
 import numpy as np

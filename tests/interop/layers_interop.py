@@ -47,7 +47,6 @@ def all_activations():
 
 
 MODELS = {"images": images, "sequences": sequences, "all_activations": all_activations}
-keras_interop.MODELS.update(MODELS)
 
 if __name__ == "__main__":
     keras_interop.main(MODELS)

@@ -6,16 +6,14 @@ usage: training_interop.py --driver FILES_DRIVER
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
 import zipfile
 
-os.environ["KERAS_BACKEND"] = "jax"
-os.environ["JAX_PLATFORMS"] = "cpu"
-# Models are small, and each is compiled anew.
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+import keras_backend
+
+keras_backend.choose("jax")
 
 import h5py
 import keras

@@ -28,7 +28,6 @@ def xception():
 
 
 MODELS = {"siamese_lstm": siamese_lstm, "resnet50": resnet50, "xception": xception}
-keras_interop.MODELS.update(MODELS)
 keras_interop.DEEP_MODELS.update({"resnet50", "xception"})
 keras_interop.FULL_MODELS.update(
     resnet50=(lambda: keras.applications.ResNet50(weights=None), 25_636_712),
