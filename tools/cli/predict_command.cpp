@@ -1,13 +1,14 @@
 #include "predict_command.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <lockstep/kernels/array/activations.h>
+#include <lockstep/kernels/array/array.h>
 #include <lockstep/runtime/core/atomic_file.h>
 
 #include "output_file.h"
@@ -36,21 +37,15 @@ bool gives_probabilities(const Network& network) {
 /// The class that an example most likely has.
 struct Prediction {
   std::size_t label;
-  double probability;
+  float probability;
 };
 
-/// Of two classes there may be one value, that of the second.
-Prediction predicted(std::span<const float> values, bool are_probabilities) {
-  const auto largest = std::ranges::max_element(values);
-  const auto label = static_cast<std::size_t>(largest - values.begin());
-  if (values.size() == 1) {
-    const double second = are_probabilities ? values[0] : 1 / (1 + std::exp(-static_cast<double>(values[0])));
-    return second > 0.5 ? Prediction{1, second} : Prediction{0, 1 - second};
-  }
-  if (are_probabilities) return {label, *largest};
-  double sum = 0;
-  for (const float value : values) sum += std::exp(static_cast<double>(value - *largest));
-  return {label, 1 / sum};
+/// Of an example's values, in whose order its probabilities are. Of two classes there may be one, that of the second.
+Prediction predicted(std::span<const float> values, std::span<const float> probabilities) {
+  if (const float second = probabilities.front(); probabilities.size() == 1)
+    return second > 0.5F ? Prediction{1, second} : Prediction{0, 1 - second};
+  const auto label = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+  return {label, probabilities[label]};
 }
 
 /// Whether the model predicts the classes that have names.
@@ -69,12 +64,17 @@ std::vector<std::string> leading_columns(const TrainedModel& trained, const Tens
     for (std::size_t i = 1; i < rows.size(); ++i) rows[i] += csv_field(trained.files[i - 1].string()) + ",";
   }
   if (!predicts_named_classes(trained)) return rows;
-  const bool probabilities = gives_probabilities(trained.model.network());
-  const std::span<const float> values = output.span<const float>();
-  const std::size_t units = values.size() / (rows.size() - 1);
+  const Tensor values = flatten(output);
+  const auto units = static_cast<std::size_t>(values.dim(1));
+  const Tensor probabilities = gives_probabilities(trained.model.network()) ? values
+                               : units == 1                                 ? sigmoid(values)
+                                                                            : softmax(values);
+  const auto row_of = [units](const Tensor& x, std::size_t row) {
+    return x.span<const float>().subspan(row * units, units);
+  };
   rows[0] += "class,probability,";
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    const Prediction prediction = predicted(values.subspan((i - 1) * units, units), probabilities);
+    const Prediction prediction = predicted(row_of(values, i - 1), row_of(probabilities, i - 1));
     rows[i] += fmt::format("{},{:.4f},", csv_field(trained.class_names[prediction.label]), prediction.probability);
   }
   return rows;
