@@ -278,8 +278,7 @@ void add_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--early-stopping", options.early_stopping,
                   "stop when the loss, of the test data if there are any, has not improved for this many epochs "
-                  "(default never); "
-                  "the weights are those of the last epoch, --checkpoint keeps the best")
+                  "(default never); the weights are those of the last epoch, --checkpoint keeps the best")
       ->type_name("EPOCHS")
       ->check(whole_number_from(1));
   add_options(command, options.update);
