@@ -12,11 +12,14 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
             inputs_[i].shape, inputs[i].shape());
   const auto made = std::make_shared<ModelCall>(ModelCall{.model = model, .inputs = numbers_of(inputs)});
   std::vector<Symbol> results;
-  for (const GraphCall& call : calls_) {
+  std::vector<std::size_t> result_of(calls_.size());
+  const auto result = [&](int call) { return results[result_of[static_cast<std::size_t>(call)]]; };
+  for (const int number : order_) {
+    const GraphCall& call = calls_[static_cast<std::size_t>(number)];
     std::vector<Symbol> from;
     for (const int source : call.inputs)
-      from.push_back(source < 0 ? inputs[static_cast<std::size_t>(-1 - source)]
-                                : results[static_cast<std::size_t>(source)]);
+      from.push_back(source < 0 ? inputs[static_cast<std::size_t>(-1 - source)] : result(source));
+    result_of[static_cast<std::size_t>(number)] = results.size();
     results.push_back(edited(layers_[static_cast<std::size_t>(call.layer)](from), [&](Symbol::Node& node) {
       node.part_of = made;
       node.mode = call.mode;
@@ -24,7 +27,7 @@ std::vector<Symbol> Network::connect(const std::vector<Symbol>& inputs,
     }));
   }
   std::vector<Symbol> outputs;
-  for (const int output : outputs_) outputs.push_back(results[static_cast<std::size_t>(output)]);
+  for (const int output : outputs_) outputs.push_back(result(output));
   made->results = numbers_of(outputs);
   return with_what_is_beside(outputs, results);
 }

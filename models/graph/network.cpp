@@ -10,6 +10,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/graph/summary.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/runtime/thread/device_scope.h>
@@ -86,7 +87,8 @@ Network::Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& o
                       "says itself where weights are");
   name_layers(models);
   build_layers(seed);
-  plan_ = plan_steps(calls_, layers_, outputs_);
+  order_ = running_order(*this);
+  plan_ = plan_steps(calls_, order_, layers_, outputs_);
 }
 
 void Network::add_inputs(const std::vector<Symbol>& inputs) {

@@ -12,7 +12,8 @@ namespace lockstep {
 
 /// Layers connected from one or several inputs to one or several outputs, and their execution plan. At construction
 /// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the open strategy's scope; the
-/// same seed gives the same initial weights. Layers run in the order in which they were called on symbols.
+/// same seed gives the same initial weights. Layers run in the order in which they were called on symbols; in Keras'
+/// (running_order) where statistics move several times in a step.
 ///
 /// A network that is called on symbols becomes part of another one with all of its layers: as in Keras, this includes
 /// layers whose results are not used.
@@ -102,6 +103,7 @@ class Network {
   std::vector<GraphCall> calls_;
   std::vector<GraphModelCall> model_calls_;
   std::vector<int> outputs_;
+  std::vector<int> order_;  ///< in which `run` makes the calls
   Plan plan_;
   bool placed_ = false;  ///< some layer is
 };

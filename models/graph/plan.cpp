@@ -23,24 +23,25 @@ bool agree(const LayerImpl& layer, const LayerImpl& reader) {
 }
 
 /// The calls as steps, without the ReLUs that an earlier step can do.
-Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers,
+Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs) {
   const std::vector<int> readers = count_readers(calls, outputs);
   std::vector<PlanStep> steps;
-  std::vector<int> step_of;  // by call
-  for (const GraphCall& call : calls) {
+  std::vector<int> step_of(calls.size());
+  for (const int number : order) {
+    const GraphCall& call = calls[number];
     const int source = call.inputs[0];
     const LayerImpl& layer = layers[call.layer].impl();
     if (layer.traits().is_relu && source >= 0 && readers[source] == 1 &&
         layers[calls[source].layer].impl().traits().can_fuse_relu && calls[source].device == call.device &&
         agree(layers[calls[source].layer].impl(), layer)) {
       steps[step_of[source]].fused_relu = true;
-      step_of.push_back(step_of[source]);
+      step_of[number] = step_of[source];
       continue;
     }
     PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape, .device = call.device, .mode = call.mode};
     for (const int input : call.inputs) step.inputs.push_back(input < 0 ? input : step_of[input]);
-    step_of.push_back(static_cast<int>(steps.size()));
+    step_of[number] = static_cast<int>(steps.size());
     steps.push_back(std::move(step));
   }
   Plan plan{.steps = std::move(steps)};
@@ -86,9 +87,9 @@ void note_last_reads(Plan& plan) {
 
 }  // namespace
 
-Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers,
+Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs) {
-  Plan plan = fuse_relus(calls, layers, outputs);
+  Plan plan = fuse_relus(calls, order, layers, outputs);
   write_into_concatenations(plan, layers);
   note_last_reads(plan);
   return plan;

@@ -54,14 +54,15 @@ struct Plan {
   std::vector<int> outputs{};  ///< the steps whose results are the network's
 };
 
-/// The steps that do the work of `calls`, in their order; `outputs` are the numbers of the calls whose results are the
-/// network's. The optimizations:
+/// The steps that do the work of `calls` in this order of them; `outputs` are the numbers of the calls whose results
+/// are the network's. The optimizations:
 /// - on one device and in one dtype, a ReLU that alone reads a result of a layer that can do it in the same pass is no
 /// step of its own;
 /// - when all inputs of a concatenation come, on its device and in its dtype, from layers that can write into a slice
 /// of it, and nobody
 ///   else reads them, they do so, and nothing is left to be copied;
 /// - results are let go of as soon as nobody needs them.
-Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<Layer>& layers, const std::vector<int>& outputs);
+Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
+                const std::vector<int>& outputs);
 
 }  // namespace lockstep

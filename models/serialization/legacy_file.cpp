@@ -14,7 +14,7 @@
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_2.h>
-#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>

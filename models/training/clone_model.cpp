@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 

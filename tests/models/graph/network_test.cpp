@@ -86,6 +86,23 @@ TEST(Network, ALayerCalledTwiceSharesItsWeights) {
   EXPECT_TRUE(gradients[0].defined());
 }
 
+// As Keras runs them, the farthest from the output first.
+TEST(Network, AStatisticMovesInKerasOrderOfALayersCalls) {
+  const BatchNormalization norm({.momentum = 0.5});
+  const Symbol x = Input({1}, "x");
+  const Symbol y = Input({1}, "y");
+  const Symbol near = norm(x);
+  const Network network({x, y}, Add()({Dense({.units = 1})(norm(y)), near}), 0);
+  const std::vector<Tensor> batch{Tensor::from(std::vector{8.F, 8.F}, {2, 1}),
+                                  Tensor::from(std::vector{32.F, 32.F}, {2, 1})};
+  network(batch, Mode::train);
+  const auto& weights = network.variables();
+  const auto mean =
+      std::ranges::find(weights, "batch_normalization/moving_mean", [](const Variable& v) { return v.name(); });
+  ASSERT_NE(mean, weights.end());
+  EXPECT_EQ(mean->value().to_vector<float>(), std::vector{0.5F * (0.5F * 32) + 0.5F * 8});
+}
+
 TEST(Network, TwoNetworksMayShareALayer) {
   const Symbol x = Input({4});
   const Dense shared({.units = 4});

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,9 +32,17 @@ GraphCall call(LayerNumber layer, std::vector<int> inputs, std::int64_t channels
   return {.layer = layer, .inputs = std::move(inputs), .shape = {4, 4, channels}};
 }
 
+/// Of calls that run in their order.
+Plan plan_of(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
+             const std::vector<Layer>& of = layers()) {
+  std::vector<int> order(calls.size());
+  std::iota(order.begin(), order.end(), 0);
+  return plan_steps(calls, order, of, outputs);
+}
+
 /// Of calls the last of which gives the output.
 std::vector<PlanStep> steps_of(const std::vector<GraphCall>& calls, const std::vector<Layer>& of) {
-  return plan_steps(calls, of, {static_cast<int>(calls.size()) - 1}).steps;
+  return plan_of(calls, {static_cast<int>(calls.size()) - 1}, of).steps;
 }
 
 TEST(Plan, ABatchNormDoesTheReluThatAloneReadsIt) {
@@ -92,7 +102,7 @@ TEST(Plan, ResultsAreLetGoOfAfterTheirLastReader) {
 }
 
 TEST(Plan, ResultsThatNobodyReadsAreLetGoOfAtOnce) {
-  const Plan plan = plan_steps({call(conv, {-1}), call(conv, {0}), call(conv, {0})}, layers(), {2});
+  const Plan plan = plan_of({call(conv, {-1}), call(conv, {0}), call(conv, {0})}, {2});
   ASSERT_EQ(plan.steps.size(), 3U);
   EXPECT_THAT(plan.steps[1].last_reads, ElementsAre(1));
   EXPECT_THAT(plan.steps[2].last_reads, ElementsAre(0));
@@ -100,7 +110,7 @@ TEST(Plan, ResultsThatNobodyReadsAreLetGoOfAtOnce) {
 
 TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
   const std::vector<GraphCall> calls{call(norm, {-1}), call(relu, {0}), call(pool, {1}), call(join, {1, 2}, 6)};
-  const Plan plan = plan_steps(calls, layers(), {0, 2, 3});
+  const Plan plan = plan_of(calls, {0, 2, 3});
   ASSERT_EQ(plan.steps.size(), 4U);
   EXPECT_THAT(plan.outputs, ElementsAre(0, 2, 3));
   EXPECT_FALSE(plan.steps[0].fused_relu);
@@ -108,7 +118,19 @@ TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
   EXPECT_THAT(plan.steps[1].last_reads, IsEmpty());
   EXPECT_THAT(plan.steps[3].last_reads, UnorderedElementsAre(1));
   // A fused ReLU's result is that of the step that does it.
-  EXPECT_THAT(plan_steps({call(norm, {-1}), call(relu, {0})}, layers(), {1}).outputs, ElementsAre(0));
+  EXPECT_THAT(plan_of({call(norm, {-1}), call(relu, {0})}, {1}).outputs, ElementsAre(0));
+}
+
+TEST(Plan, RunsCallsInTheOrderAskedFor) {
+  // The second branch first; its ReLU is fused all the same.
+  const std::vector<GraphCall> calls{call(conv, {-1}), call(norm, {-1}), call(relu, {1}), call(join, {0, 2}, 6)};
+  const Plan plan = plan_steps(calls, {1, 2, 0, 3}, layers(), {3});
+  ASSERT_EQ(plan.steps.size(), 3U);
+  EXPECT_EQ(plan.steps[0].layer, norm);
+  EXPECT_TRUE(plan.steps[0].fused_relu);
+  EXPECT_EQ(plan.steps[1].layer, conv);
+  EXPECT_THAT(plan.steps[2].inputs, ElementsAre(1, 0));
+  EXPECT_THAT(plan.outputs, ElementsAre(2));
 }
 
 TEST(Plan, StepsOfDifferentDTypesAreNotJoined) {

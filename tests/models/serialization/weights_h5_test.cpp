@@ -18,7 +18,7 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>

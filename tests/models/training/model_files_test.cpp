@@ -20,7 +20,7 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>

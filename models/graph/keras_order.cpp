@@ -1,6 +1,7 @@
-#include "lockstep/models/serialization/keras_order.h"
+#include "lockstep/models/graph/keras_order.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <ranges>
@@ -41,6 +42,37 @@ Walk walk_from_outputs(const std::vector<GraphCall>& calls, const std::vector<in
   return walk;
 }
 
+/// Distances from the outputs (`map_graph` in Keras' ops/function.py).
+struct Depths {
+  std::vector<int> of_layers;
+  std::vector<int> of_calls;
+  std::vector<int> met;    ///< by layer, as Walk's
+  std::vector<int> noted;  ///< the calls in the order in which a depth was first noted for each
+};
+
+Depths depths_of(const std::vector<GraphCall>& calls, const std::vector<int>& outputs, std::size_t layers) {
+  Walk walk = walk_from_outputs(calls, outputs, layers);
+  Depths depths{.of_layers = std::vector<int>(layers, 0),
+                .of_calls = std::vector<int>(calls.size(), 0),
+                .met = std::move(walk.met),
+                .noted = {}};
+  std::vector<bool> is_noted(calls.size(), false);
+  const auto note = [&](int call, int depth) {
+    if (!is_noted[call]) depths.noted.push_back(call);
+    is_noted[call] = true;
+    depths.of_calls[call] = std::max(depths.of_calls[call], depth);
+  };
+  for (const int call : walk.finished | std::views::reverse) {
+    // A layer that is called several times counts by its farthest call, whose distance its later ones take on.
+    int& layer_depth = depths.of_layers[calls[call].layer];
+    note(call, layer_depth);
+    layer_depth = depths.of_calls[call];
+    for (const int input : calls[call].inputs)
+      if (input >= 0) note(input, layer_depth + 1);
+  }
+  return depths;
+}
+
 /// By call of the network: whether an output depends on it.
 std::vector<bool> lead_to_outputs(const Network& network) {
   std::vector<bool> leads(network.calls().size(), false);
@@ -75,17 +107,10 @@ class Parts {
   }
 
   /// Fills what is known of the model.
-  void list(NestedModel& model) {
-    std::vector<GraphCall> calls;
-    for (const PartCall& call : calls_) {
-      calls.push_back({.layer = call.part, .inputs = {}, .shape = {}});
-      for (const PartResult& input : call.inputs) calls.back().inputs.push_back(input.call);
-    }
+  void list(NestedModel& model) const {
     model.outputs = results_of(network_.outputs());
-    std::vector<int> outputs;
-    for (const PartResult& output : model.outputs) outputs.push_back(output.call);
     std::vector<int> places(parts_.size());
-    for (const int part : keras_layer_order(calls, outputs, parts_.size())) {
+    for (const int part : keras_layer_order(as_graph(), output_calls(), parts_.size())) {
       places[static_cast<std::size_t>(part)] = static_cast<int>(model.layers.size());
       model.layers.push_back(parts_[static_cast<std::size_t>(part)]);
     }
@@ -93,7 +118,34 @@ class Parts {
     for (PartCall& call : model.calls) call.part = places[static_cast<std::size_t>(call.part)];
   }
 
+  /// The network's calls as Keras runs them, those of one call of a model in the network's order.
+  std::vector<int> running_order() const {
+    std::vector<std::vector<int>> of_parts(calls_.size());  // by call of a part: the network's
+    for (int i = 0; i < static_cast<int>(own_.size()); ++i)
+      of_parts[own_[i] >= 0 ? own_[i] : first_of_models_ + network_.calls()[i].model_call].push_back(i);
+    std::vector<int> order;
+    for (const int call : keras_call_order(as_graph(), output_calls(), parts_.size()))
+      order.insert(order.end(), of_parts[call].begin(), of_parts[call].end());
+    return order;
+  }
+
  private:
+  /// The parts' calls as if each part were a layer.
+  std::vector<GraphCall> as_graph() const {
+    std::vector<GraphCall> calls;
+    for (const PartCall& call : calls_) {
+      calls.push_back({.layer = call.part, .inputs = {}, .shape = {}});
+      for (const PartResult& input : call.inputs) calls.back().inputs.push_back(input.call);
+    }
+    return calls;
+  }
+
+  std::vector<int> output_calls() const {
+    std::vector<int> outputs;
+    for (const PartResult& output : results_of(network_.outputs())) outputs.push_back(output.call);
+    return outputs;
+  }
+
   int part_of(const void* identity, const ModelPart& part) {
     const auto [number, is_new] = number_of_.try_emplace(identity, static_cast<int>(parts_.size()));
     if (is_new) parts_.push_back(part);
@@ -153,6 +205,11 @@ void add_layers(const NestedModel& model, std::set<const void*>& seen, std::vect
   }
 }
 
+/// Whether calls in training change variables of the layer.
+bool has_statistics(const LayerImpl& layer) {
+  return layer.trainable() && !std::ranges::all_of(layer.variables(), &Variable::trainable);
+}
+
 bool has_no_shared_parts(const NestedModel& model) {
   std::set<const void*> seen;
   const auto is_first = [&](const auto& self, const NestedModel& in) -> bool {
@@ -167,20 +224,28 @@ bool has_no_shared_parts(const NestedModel& model) {
 
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                    std::size_t layers) {
-  const Walk walk = walk_from_outputs(calls, outputs, layers);
-  std::vector<int> call_depth(calls.size(), 0);
-  std::vector<int> depth(layers, 0);
-  for (const int call : walk.finished | std::views::reverse) {
-    // A layer that is called several times counts by its farthest call, whose distance its later ones take on.
-    int& layer_depth = depth[calls[call].layer];
-    layer_depth = std::max(layer_depth, call_depth[call]);
-    for (const int input : calls[call].inputs) {
-      if (input >= 0) call_depth[input] = std::max(call_depth[input], layer_depth + 1);
-    }
-  }
+  const Depths depths = depths_of(calls, outputs, layers);
   std::vector<int> order(layers);
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, {}, [&](int layer) { return std::pair(-depth[layer], walk.met[layer]); });
+  std::ranges::sort(order, {}, [&](int layer) { return std::pair(-depths.of_layers[layer], depths.met[layer]); });
+  return order;
+}
+
+std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
+                                  std::size_t layers) {
+  Depths depths = depths_of(calls, outputs, layers);
+  std::ranges::stable_sort(depths.noted, std::greater(), [&](int call) { return depths.of_calls[call]; });
+  return std::move(depths.noted);
+}
+
+std::vector<int> running_order(const Network& network) {
+  std::vector<int> times(network.layers().size(), 0);
+  const bool moves_again = std::ranges::any_of(network.calls(), [&](const GraphCall& call) {
+    return ++times[call.layer] > 1 && has_statistics(network.layers()[call.layer].impl());
+  });
+  if (moves_again) return Parts(network, true).running_order();
+  std::vector<int> order(network.calls().size());
+  std::iota(order.begin(), order.end(), 0);
   return order;
 }
 

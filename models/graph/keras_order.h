@@ -14,6 +14,14 @@ namespace lockstep {
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                    std::size_t layers);
 
+/// The order in which Keras runs these calls: by their distance from the outputs, the farthest first.
+std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
+                                  std::size_t layers);
+
+/// The order in which a network, whose layers are built, runs its calls: that of `calls`; Keras' where a layer with
+/// statistics, such as a batch normalization, is called more than once, since each of its calls moves them.
+std::vector<int> running_order(const Network& network);
+
 /// The network as Keras has it, as a model of this name: its layers and the models that are part of it.
 NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name = "Functional");
 

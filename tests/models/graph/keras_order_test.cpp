@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <lockstep/models/serialization/keras_order.h>
+#include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/layers/batch_normalization.h>
+#include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/merge.h>
 
 namespace lockstep {
 namespace {
@@ -49,6 +52,40 @@ TEST(KerasOrder, WalksFromEveryOutput) {
   const std::vector<GraphCall> calls{call(0, {-1}), call(1, {0}), call(2, {0}), call(3, {2})};
   EXPECT_THAT(keras_layer_order(calls, {1, 3}, 4), ElementsAre(0, 2, 1, 3));
   EXPECT_THAT(keras_layer_order(calls, {3, 1}, 4), ElementsAre(0, 2, 3, 1));
+}
+
+TEST(KerasOrder, RunsTheFarthestCallsFirst) {
+  // in -> 0 -> join(3); in -> 1 -> 2 -> join
+  const std::vector<GraphCall> calls{call(0, {-1}), call(1, {-1}), call(2, {1}), call(3, {0, 2})};
+  EXPECT_THAT(keras_call_order(calls, {3}, 4), ElementsAre(1, 0, 2, 3));
+}
+
+TEST(KerasOrder, RunsCallsOfALayerTogetherWhereTheWalkMeetsTheFartherOneFirst) {
+  // in -> 0 -> 1 -> join(2); in -> 0 -> join. The distances are found from the join's last input to its first.
+  EXPECT_THAT(keras_call_order({call(0, {-1}), call(0, {-1}), call(1, {1}), call(2, {0, 2})}, {3}, 3),
+              ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(keras_call_order({call(0, {-1}), call(0, {-1}), call(1, {1}), call(2, {2, 0})}, {3}, 3),
+              ElementsAre(1, 2, 0, 3));
+}
+
+/// BatchNormalization `norm` of x itself, and after two layers: a network of one output.
+Symbol normalized_twice(const Layer& norm, const Symbol& x) {
+  const Symbol near = norm(x);
+  return Add()({near, norm(Dense({.units = 2})(Dense({.units = 2})(x)))});
+}
+
+TEST(RunningOrder, IsKerasWhereStatisticsMoveTwice) {
+  const Symbol x = Input({2});
+  // Calls: 0 norm(x), 1 and 2 Dense, 3 norm, 4 Add. Keras runs the nearest last, with the other of the layer.
+  EXPECT_THAT(running_order(Network(x, normalized_twice(BatchNormalization(), x), 1)), ElementsAre(1, 2, 0, 3, 4));
+}
+
+TEST(RunningOrder, IsThatOfTheCallsOtherwise) {
+  const Symbol x = Input({2});
+  EXPECT_THAT(running_order(Network(x, normalized_twice(Dense({.units = 2}), x), 1)), ElementsAre(0, 1, 2, 3, 4));
+  const Layer frozen = BatchNormalization();
+  frozen.impl().set_trainable(false);
+  EXPECT_THAT(running_order(Network(x, normalized_twice(frozen, x), 1)), ElementsAre(0, 1, 2, 3, 4));
 }
 
 }  // namespace
