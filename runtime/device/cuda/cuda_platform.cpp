@@ -4,10 +4,10 @@
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/logging.h>
-#include <lockstep/runtime/device/built_in_gpu_platform.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/cuda/gpu_memory.h>
 #include <lockstep/runtime/device/cuda/gpu_report.h>
+#include <lockstep/runtime/device/built_in_gpu_platform.h>
 #include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep {
@@ -20,7 +20,7 @@ class CudaGraph final : public GpuGraph {
   CudaGraph(const Gpu& gpu, cudaGraph_t graph) : gpu_(gpu) {
     const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
     cudaGraphDestroy(graph);
-    check_cuda(status, "cudaGraphInstantiate");
+    check_cuda(status, "cudaGraphInstantiate", gpu.device());
   }
   ~CudaGraph() override {
     cudaStreamSynchronize(gpu_.own_stream(StreamKind::compute));
@@ -31,7 +31,7 @@ class CudaGraph final : public GpuGraph {
   CudaGraph& operator=(const CudaGraph&) = delete;
   void launch() const override {
     gpu_.make_current();
-    check_cuda(cudaGraphLaunch(executable_, gpu_.stream()), "cudaGraphLaunch");
+    check_cuda(cudaGraphLaunch(executable_, gpu_.stream()), "cudaGraphLaunch", gpu_.device());
   }
 
  private:
@@ -45,13 +45,13 @@ class CudaGraph final : public GpuGraph {
 void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t bytes) {
   refuse_capture("a copy from the host");
   gpu.make_current();
-  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream()), "cudaMemcpyAsync");
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.stream()), "cudaMemcpyAsync", gpu.device());
 }
 
 void copy_to_host(void* to, const void* from, Gpu& gpu, std::size_t bytes) {
   refuse_capture("a value read by the host");
   gpu.make_current();
-  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu.stream()), "cudaMemcpyAsync");
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu.stream()), "cudaMemcpyAsync", gpu.device());
   gpu.synchronize();
 }
 
@@ -62,7 +62,7 @@ void copy_between(void* to, const Gpu& destination, const void* from, const Gpu&
       destination.ordinal() == source.ordinal()
           ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, destination.stream())
           : cudaMemcpyPeerAsync(to, destination.ordinal(), from, source.ordinal(), bytes, destination.stream());
-  check_cuda(status, "a copy between GPUs");
+  check_cuda(status, "a copy between GPUs", destination.device());
   source.wait_for(destination);  // before it writes to `from` again
 }
 
@@ -112,13 +112,13 @@ class CudaPlatform final : public GpuPlatform {
     const Gpu& here = lockstep::gpu(gpu);
     here.make_current();
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, here.stream(StreamKind::input)),
-               "cudaMemcpyAsync");
+               "cudaMemcpyAsync", gpu);
   }
 
   void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) override {
     const Gpu& here = lockstep::gpu(gpu);
     here.make_current();
-    check_cuda(cudaMemsetAsync(memory, 0, bytes, here.stream()), "cudaMemsetAsync");
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, here.stream()), "cudaMemsetAsync", gpu);
   }
 
   void synchronize(const LogicalDevice& gpu) override { lockstep::gpu(gpu).synchronize_streams(); }

@@ -41,26 +41,27 @@ constexpr const char* an_event = "an event between streams";
 
 }  // namespace
 
-void check_cuda(cudaError_t status, const char* call) {
+void check_cuda(cudaError_t status, const char* call, const LogicalDevice& gpu) {
   if (status == cudaSuccess) [[likely]]
     return;
   static_cast<void>(cudaGetLastError());  // it is not an error of the calls that come after
-  const std::string device = current_context().device.name();
-  require<OutOfMemory>(status != cudaErrorMemoryAllocation, "{} failed on {}: {}", call, device,
+  require<OutOfMemory>(status != cudaErrorMemoryAllocation, "{} failed on {}: {}", call, gpu.name(),
                        cudaGetErrorString(status));
-  fail<DeviceError>("{} failed on {}: {} ({})", call, device, cudaGetErrorString(status), cudaGetErrorName(status));
+  fail<DeviceError>("{} failed on {}: {} ({})", call, gpu.name(), cudaGetErrorString(status), cudaGetErrorName(status));
 }
+
+void check_cuda(cudaError_t status, const char* call) { check_cuda(status, call, current_context().device); }
 
 Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(physical_gpu(device)) {
   make_current();
   int lowest = 0;
   int highest = 0;
-  check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+  check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange", device_);
   // All GPUs wait for the one whose part of an exchange has to queue up behind what it computes.
   for (const StreamKind kind : stream_kinds)
     check_cuda(cudaStreamCreateWithPriority(&streams_[static_cast<std::size_t>(kind)], cudaStreamNonBlocking,
                                             kind == StreamKind::communication ? highest : lowest),
-               "cudaStreamCreateWithPriority");
+               "cudaStreamCreateWithPriority", device_);
 }
 
 cudaStream_t Gpu::stream(StreamKind kind) const {
@@ -76,7 +77,7 @@ void Gpu::begin_capture() const {
   make_current();
   cudaStream_t const stream = streams[device_.index].get();
   // What other threads do meanwhile is theirs, memory that they ask for included.
-  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture", device_);
   capture = {.gpu = this, .stream = stream};
 }
 
@@ -84,23 +85,24 @@ cudaGraph_t Gpu::end_capture() const {
   const Capture ended = std::exchange(capture, {});
   make_current();
   cudaGraph_t graph = nullptr;
-  check_cuda(cudaStreamEndCapture(ended.stream, &graph), "cudaStreamEndCapture");
+  check_cuda(cudaStreamEndCapture(ended.stream, &graph), "cudaStreamEndCapture", device_);
   return graph;
 }
 
-void Gpu::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }
+void Gpu::make_current() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice", device_); }
 
 void Gpu::synchronize() {
   refuse_capture("a wait for a GPU");
   make_current();
-  check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  check_cuda(cudaStreamSynchronize(stream()), "cudaStreamSynchronize", device_);
   throw_errors();
 }
 
 void Gpu::synchronize_streams() {
   refuse_capture("a wait for a GPU");
   make_current();
-  for (cudaStream_t const stream : streams_) check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  for (cudaStream_t const stream : streams_)
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", device_);
   throw_errors();
 }
 
@@ -110,7 +112,8 @@ IndexFault* Gpu::index_fault(const std::string& what) {
   refuse_capture("the first check of indices");
   make_current();
   void* memory = nullptr;
-  check_cuda(cudaHostAlloc(&memory, sizeof(IndexFault), cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
+  check_cuda(cudaHostAlloc(&memory, sizeof(IndexFault), cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc",
+             device_);
   return faults_[what] = new (memory) IndexFault;
 }
 
@@ -140,7 +143,7 @@ CudaEvent::CudaEvent(const Gpu& gpu) : gpu_(gpu) {
   gpu.make_current();
   // Who waits on the host sleeps: the cores belong to the replicas.
   check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync),
-             "cudaEventCreateWithFlags");
+             "cudaEventCreateWithFlags", gpu.device());
 }
 
 CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
@@ -148,19 +151,19 @@ CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
 void CudaEvent::record(const Stream& stream) {
   refuse_capture(an_event);
   gpu_.make_current();
-  check_cuda(cudaEventRecord(event_, gpu_.stream(stream.kind)), "cudaEventRecord");
+  check_cuda(cudaEventRecord(event_, gpu_.stream(stream.kind)), "cudaEventRecord", gpu_.device());
 }
 
 void CudaEvent::make_wait(const Stream& stream) const {
   refuse_capture(an_event);
   const Gpu& waiting = gpu(stream.gpu);
   waiting.make_current();
-  check_cuda(cudaStreamWaitEvent(waiting.stream(stream.kind), event_), "cudaStreamWaitEvent");
+  check_cuda(cudaStreamWaitEvent(waiting.stream(stream.kind), event_), "cudaStreamWaitEvent", stream.gpu);
 }
 
 void CudaEvent::synchronize() const {
   refuse_capture(an_event);
-  check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize");
+  check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize", gpu_.device());
 }
 
 Gpu& gpu(const LogicalDevice& device) {

@@ -15,9 +15,12 @@
 
 namespace lockstep {
 
+///@{
 /// Throws unless `status` is success: OutOfMemory when the GPU has none left, else DeviceError. `call` is the function
-/// of CUDA that gave it.
+/// of CUDA that gave it, `gpu` the one it was called for, by default the calling thread's device.
+void check_cuda(cudaError_t status, const char* call, const LogicalDevice& gpu);
 void check_cuda(cudaError_t status, const char* call);
+///@}
 
 /// Where kernels say which index was outside its range: the first place of one, or none.
 struct IndexFault {

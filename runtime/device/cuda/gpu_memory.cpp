@@ -30,10 +30,11 @@ void share_with_peers(cudaMemPool_t pool, int ordinal) {
 
 GpuMemory::GpuMemory(const Gpu& gpu) : gpu_(gpu) {
   gpu.make_current();
-  check_cuda(cudaDeviceGetDefaultMemPool(&pool_, gpu.ordinal()), "cudaDeviceGetDefaultMemPool");
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool_, gpu.ordinal()), "cudaDeviceGetDefaultMemPool", gpu.device());
   // By default a pool gives everything back to the system at each synchronization.
   std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
-  check_cuda(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute");
+  check_cuda(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute",
+             gpu.device());
   share_with_peers(pool_, gpu.ordinal());
 }
 
@@ -45,12 +46,12 @@ void* GpuMemory::allocate(std::size_t bytes) {
   if (status == cudaErrorMemoryAllocation) {
     // What has been given back counts as used until the work before it is done, and what the pool keeps as well.
     static_cast<void>(cudaGetLastError());
-    check_cuda(cudaStreamSynchronize(gpu_.stream()), "cudaStreamSynchronize");
-    check_cuda(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo");
+    check_cuda(cudaStreamSynchronize(gpu_.stream()), "cudaStreamSynchronize", gpu_.device());
+    check_cuda(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo", gpu_.device());
     status = cudaMallocAsync(&memory, bytes, gpu_.stream());
   }
   if (status == cudaErrorMemoryAllocation) fail_for(bytes);
-  check_cuda(status, "cudaMallocAsync");
+  check_cuda(status, "cudaMallocAsync", gpu_.device());
   return memory;
 }
 
@@ -58,7 +59,7 @@ void GpuMemory::fail_for(std::size_t bytes) const {
   static_cast<void>(cudaGetLastError());  // it is not an error of the calls that come after
   std::size_t left = 0;
   std::size_t total = 0;
-  check_cuda(cudaMemGetInfo(&left, &total), "cudaMemGetInfo");
+  check_cuda(cudaMemGetInfo(&left, &total), "cudaMemGetInfo", gpu_.device());
   fail<OutOfMemory>("{} has no {} bytes left: {} of {} bytes are free", gpu_.device().name(), bytes, left, total);
 }
 
