@@ -71,16 +71,6 @@ GpuPlatform& gpu_platform();
 /// Waits for a GPU's work, as GpuPlatform::synchronize; a CPU's is done when the call that did it returns.
 void synchronize(const LogicalDevice& device);
 
-/// Puts another platform in its place, for tests on machines without a GPU. Not while devices are in use.
-class GpuPlatformScope {
- public:
-  /// Until the scope ends.
-  explicit GpuPlatformScope(GpuPlatform& platform);
-  ~GpuPlatformScope();
-  GpuPlatformScope(const GpuPlatformScope&) = delete;
-  GpuPlatformScope& operator=(const GpuPlatformScope&) = delete;
-};
-
 /// The physical GPU of a logical one: they are dealt out in turn, so that GPU:5 of a machine with two is on its GPU 1.
 /// Throws Unsupported, saying why, when there is none.
 int physical_gpu(const LogicalDevice& gpu);

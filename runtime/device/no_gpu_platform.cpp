@@ -1,5 +1,5 @@
 #include <lockstep/runtime/core/error.h>
-#include <lockstep/runtime/device/built_in_gpu_platform.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 
 namespace lockstep {
 namespace {
@@ -30,7 +30,7 @@ class NoGpus final : public GpuPlatform {
 
 }  // namespace
 
-GpuPlatform& built_in_gpu_platform() {
+GpuPlatform& gpu_platform() {
   static NoGpus none;
   return none;
 }

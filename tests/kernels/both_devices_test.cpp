@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kernels/cases/op_case.h>
-#include <support/devices.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/activations.h>
@@ -166,7 +165,6 @@ Results results_on(const LogicalDevice& device) {
 
 const Results& results_on_gpu() {
   static const auto& results = *new Results([] {
-    install_pretended_gpus(1);
     Results found = results_on(logical_gpus(1).front());
     for (auto& [call, tensors] : found)
       for (Tensor& tensor : tensors)

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kernels/cases/op_case.h>
-#include <support/devices.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
@@ -45,8 +44,6 @@ std::vector<Tensor> results_of(const OpCase& op, const std::vector<Tensor>& inpu
 /// By the op's number, on a pretended GPU.
 class CapturedOp : public testing::TestWithParam<std::size_t> {
  protected:
-  static void SetUpTestSuite() { install_pretended_gpus(1); }
-
   const OpCase& op_ = ops()[GetParam()];
   const LogicalDevice gpu_ = logical_gpus(1).front();
   const ContextScope there_{context_on(gpu_)};

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <support/devices.h>
 #include <support/errors.h>
 #include <support/tensors.h>
 
@@ -40,7 +39,6 @@ using testing::HasSubstr;
 
 class CheckedOps : public testing::Test {
  protected:
-  static void SetUpTestSuite() { test::install_pretended_gpus(2); }
   void SetUp() override { on_gpu_.emplace(context_on(gpu_)); }
 
   static float first_after_reduce(const float* from, const Tensor& to, std::int64_t count) {

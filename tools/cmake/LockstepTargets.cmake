@@ -81,17 +81,32 @@ function(lockstep_build_with_gpu_tests name)
   add_dependencies(tests_gpu ${name})
 endfunction()
 
+# The environment in which a program has the pretended CUDA in the place of the toolkit's; in builds without that it is
+# linked with it.
+set(LOCKSTEP_WITH_PRETENDED_CUDA)
+if(LOCKSTEP_HAVE_CUDA)
+  set(LOCKSTEP_WITH_PRETENDED_CUDA "LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
+endif()
+
+# Links a test program, which links the libraries LINKS, with what it needs for GPUs, real and pretended ones.
+function(lockstep_on_devices name links)
+  target_link_libraries(${name} PRIVATE lockstep_test_devices)
+  add_dependencies(${name} lockstep_pretend_cuda)
+  if(NOT LOCKSTEP_HAVE_CUDA AND links MATCHES "strategy|models|commands")
+    target_link_libraries(${name} PRIVATE lockstep_test_communicators)
+  endif()
+endfunction()
+
 # lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, which is one ctest test: starting it takes
 # longer than most of its cases. Target tests_LABEL builds all programs of a label. With DEVICES, whose tests take their
 # replicas' devices from support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one,
-# and pretend_cuda.NAME. Builds without CUDA cannot have the latter; they have pretend_gpu.NAME, and with GPU_EACH
-# pretend_gpus.NAME, where each replica has a GPU of its own. These leave out the tests that match NOT_ON_GPUS, patterns
-# of GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that run element by
-# element: with *, all. With ON_DEVICE, tests also run in the context of the first device, where what they call makes
-# tensors and computes. Their label is gpu, or pretended. DATA: a folder beside the sources that the tests find beside
-# their program, also where that was carried to another machine.
+# and pretend_cuda.NAME, on GPUs over the pretended CUDA. These leave out the tests that match NOT_ON_GPUS, patterns of
+# GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that run element by element:
+# with *, all. With ON_DEVICE, tests also run in the context of the first device, where what they call makes tensors and
+# computes. Their label is gpu, or pretended. DATA: a folder beside the sources that the tests find beside their program,
+# also where that was carried to another machine.
 function(lockstep_test name)
-  cmake_parse_arguments(ARG "DEVICES;GPU_EACH;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
   target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_main)
@@ -116,21 +131,11 @@ function(lockstep_test name)
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_GPU_TESTS_DATA ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DATA})
   endif()
   if(ARG_DEVICES OR ARG_ON_DEVICE)
-    target_link_libraries(${name} PRIVATE lockstep_test_devices)
-  endif()
-  set(kinds gpu)
-  if(LOCKSTEP_HAVE_CUDA)
-    list(APPEND kinds pretend_cuda)
-  else()
-    list(APPEND kinds pretend_gpu)
-    if(ARG_GPU_EACH)
-      list(APPEND kinds pretend_gpus)
-      target_link_libraries(${name} PRIVATE lockstep_test_communicators)
-    endif()
+    lockstep_on_devices(${name} "${ARG_LINKS}")
   endif()
   if((ARG_DEVICES OR ARG_ON_DEVICE) AND NOT LOCKSTEP_SANITIZE)
     lockstep_build_with_gpu_tests(${name})
-    foreach(devices ${kinds})
+    foreach(devices gpu pretend_cuda)
       set(left_out ${ARG_NOT_ON_GPUS})
       set(label gpu)
       if(NOT devices STREQUAL gpu)
@@ -143,8 +148,7 @@ function(lockstep_test name)
       list(JOIN left_out ":" filter)
       set(environment "LOCKSTEP_TEST_DEVICES=${devices};LOCKSTEP_TEST_ON_DEVICE=${ARG_ON_DEVICE};LOCKSTEP_TEST_LIMIT_S=${limit_s}")
       if(devices STREQUAL pretend_cuda)
-        list(APPEND environment LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>)
-        add_dependencies(${name} lockstep_pretend_cuda)
+        list(APPEND environment ${LOCKSTEP_WITH_PRETENDED_CUDA})
       endif()
       add_test(NAME ${devices}.${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=-${filter})
       set_tests_properties(${devices}.${name} PROPERTIES LABELS ${label} TIMEOUT 900
@@ -154,21 +158,27 @@ function(lockstep_test name)
   endif()
 endfunction()
 
-# A GoogleTest program of the sources in folders named cuda/: one test, pretend_cuda.NAME; with GPU also gpu.NAME, on GPUs,
-# skipped without one, of all tests but those that match NOT_ON_GPUS.
+# A GoogleTest program for GPUs alone: one test, pretend_cuda.NAME, on GPUS of them (3, or 8); with GPU also gpu.NAME, on
+# GPUs, skipped without one, of all tests but those that match NOT_ON_GPUS.
 function(lockstep_pretend_cuda_test name)
-  cmake_parse_arguments(ARG "GPU" "" "SOURCES;LINKS;LABELS;NOT_ON_GPUS" ${ARGN})
+  cmake_parse_arguments(ARG "GPU" "GPUS" "SOURCES;LINKS;LABELS;NOT_ON_GPUS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   lockstep_test_code(${name})
-  target_link_libraries(${name} PRIVATE
-    lockstep_build_flags ${ARG_LINKS} lockstep_test_main lockstep_test_devices CUDA::cudart)
+  target_link_libraries(${name} PRIVATE lockstep_build_flags ${ARG_LINKS} lockstep_test_support lockstep_test_main)
+  lockstep_on_devices(${name} "${ARG_LINKS}")
+  if(LOCKSTEP_PCH)
+    target_precompile_headers(${name} REUSE_FROM lockstep_test_main)
+  endif()
   foreach(label ${ARG_LABELS})
     add_dependencies(tests_${label} ${name})
   endforeach()
-  add_dependencies(${name} lockstep_pretend_cuda)
+  set(devices pretend_cuda)
+  if(ARG_GPUS EQUAL 8)
+    set(devices pretend_cuda_8)
+  endif()
   add_test(NAME pretend_cuda.${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS pretended TIMEOUT 300
-    ENVIRONMENT "LOCKSTEP_TEST_DEVICES=pretend_cuda;LOCKSTEP_TEST_LIMIT_S=270;LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
+  set_tests_properties(pretend_cuda.${name} PROPERTIES LABELS "pretended;${ARG_LABELS}" TIMEOUT 600
+    ENVIRONMENT "LOCKSTEP_TEST_DEVICES=${devices};LOCKSTEP_TEST_LIMIT_S=540;${LOCKSTEP_WITH_PRETENDED_CUDA}")
   if(ARG_GPU AND NOT LOCKSTEP_SANITIZE)
     lockstep_build_with_gpu_tests(${name})
     list(JOIN ARG_NOT_ON_GPUS ":" filter)

@@ -7,7 +7,7 @@
 #include <lockstep/runtime/device/cuda/gpu.h>
 #include <lockstep/runtime/device/cuda/gpu_memory.h>
 #include <lockstep/runtime/device/cuda/gpu_report.h>
-#include <lockstep/runtime/device/built_in_gpu_platform.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/not_capturable.h>
 
 namespace lockstep {
@@ -139,7 +139,7 @@ class CudaPlatform final : public GpuPlatform {
 
 }  // namespace
 
-GpuPlatform& built_in_gpu_platform() {
+GpuPlatform& gpu_platform() {
   static auto& cuda = *new CudaPlatform;  // tensors in static storage give memory back until the very end
   return cuda;
 }

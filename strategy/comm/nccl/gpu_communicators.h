@@ -46,24 +46,10 @@ class GpuCommunicators {
   virtual void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) = 0;
 };
 
-/// Makes those of these GPUs, each a replica's, with those of other workers where there is a cluster, which outlives
-/// them. `timeout` is the longest time of the making, and of what is enqueued at once.
-using MakeCommunicators = std::unique_ptr<GpuCommunicators>(const std::vector<LogicalDevice>& gpus,
-                                                            std::chrono::milliseconds timeout, Cluster* cluster);
-
-/// NCCL's. Throws DeviceError, Timeout, what the cluster throws, and Unsupported in a build without CUDA.
-MakeCommunicators make_nccl_communicators;
-/// NCCL's, outside of tests.
-MakeCommunicators make_gpu_communicators;
-
-/// Puts others in their place, for tests on machines without a GPU. Not while there are strategies on GPUs.
-class GpuCommunicatorsScope {
- public:
-  /// Until the scope ends.
-  explicit GpuCommunicatorsScope(MakeCommunicators* make);
-  ~GpuCommunicatorsScope();
-  GpuCommunicatorsScope(const GpuCommunicatorsScope&) = delete;
-  GpuCommunicatorsScope& operator=(const GpuCommunicatorsScope&) = delete;
-};
+/// NCCL's communicators of these GPUs, each a replica's, with those of other workers where there is a cluster, which
+/// outlives them. `timeout` is the longest time of the making, and of what is enqueued at once. Throws DeviceError,
+/// Timeout, what the cluster throws, and Unsupported in a build without CUDA.
+std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
+                                                         std::chrono::milliseconds timeout, Cluster* cluster);
 
 }  // namespace lockstep

@@ -3,8 +3,8 @@
 
 namespace lockstep {
 
-std::unique_ptr<GpuCommunicators> make_nccl_communicators(const std::vector<LogicalDevice>&, std::chrono::milliseconds,
-                                                          Cluster*) {
+std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>&, std::chrono::milliseconds,
+                                                         Cluster*) {
   fail<Unsupported>("cross-device ops 'nccl' need a build with CUDA (configure with LOCKSTEP_CUDA=ON)");
 }
 

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <support/pretend_gpu/communicators.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 #include <support/small_problem.h>
 
 #include <lockstep/runtime/device/registry.h>
@@ -15,9 +15,11 @@ namespace {
 std::vector<std::size_t> exchanged(bool cuda_graphs) {
   const MirroredStrategy strategy(logical_gpus(3));
   Model model = small_model(strategy);
-  PretendGpuCommunicators::take_ranges();
+  pretend_cuda()->take_collectives();
   model.fit(SmallProblem(240).dataset().batch(30), {.cuda_graphs = cuda_graphs});
-  return PretendGpuCommunicators::take_ranges();
+  std::vector<std::size_t> elements;
+  for (const PretendCollective& sum : pretend_cuda()->take_collectives()) elements.push_back(sum.elements);
+  return elements;
 }
 
 TEST(CudaGraphsExchange, BeginsBesideBackwardAsWithoutThem) {

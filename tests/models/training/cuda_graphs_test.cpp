@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <support/pretend_gpu/platform.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 #include <support/small_problem.h>
 
 #include <lockstep/models/layers/activation.h>
@@ -96,10 +96,10 @@ Outcome train(Model model, const Dataset& data, FitOptions options) {
 
 /// Launches of graphs on pretended GPUs so far; on others nobody counts.
 std::size_t launches() {
-  const auto* const pretended = dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform());
-  return pretended ? pretended->launches() : 0;
+  test::PretendCuda* const cuda = test::pretend_cuda();
+  return cuda ? static_cast<std::size_t>(cuda->calls("cudaGraphLaunch")) : 0;
 }
-bool counts_launches() { return dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform()) != nullptr; }
+bool counts_launches() { return test::pretend_cuda() != nullptr && !test::devices(1).front().name().starts_with("CPU"); }
 
 class CudaGraphsOn : public testing::TestWithParam<int> {
  protected:
@@ -139,9 +139,9 @@ TEST_P(CudaGraphsOn, TrainToTheSameBits) {
   EXPECT_GE(launches() - before, static_cast<std::size_t>(replicas_) * (6 * 3 - 3 + 6 - 3));
 }
 
-/// Pretended GPUs do what runs beside their computing at once instead of as late as they can, or the other way.
-void hurry(bool on) {
-  if (auto* const pretended = dynamic_cast<test::PretendGpuPlatform*>(&gpu_platform())) pretended->hurry(on);
+/// Whether pretended GPUs do what they are given as late as they can.
+void defer_work(bool on) {
+  if (test::PretendCuda* const cuda = test::pretend_cuda()) cuda->defer_work(on);
 }
 
 // Of two buckets the first one's gradients are summed before the second one's have been computed.
@@ -158,8 +158,8 @@ TEST_P(CudaGraphsOn, AreCutWhereABucketIsFinal) {
     return train(model, data, {.cuda_graphs = cuda_graphs});
   };
   const bool beside = strategy_.state()->gradient_update().overlaps_backward();
-  for (const bool soon : {false, true}) {
-    hurry(soon);
+  for (const bool late : {true, false}) {
+    defer_work(late);
     const Outcome expected = outcome(false);
     const std::size_t before = launches();
     EXPECT_EQ(outcome(true), expected);
@@ -168,7 +168,6 @@ TEST_P(CudaGraphsOn, AreCutWhereABucketIsFinal) {
       EXPECT_EQ(launches() - before, static_cast<std::size_t>(replicas_ * 5 * (beside ? 3 : 1)));
     }
   }
-  hurry(false);
 }
 
 TEST_P(CudaGraphsOn, AreNotUsedUnasked) {

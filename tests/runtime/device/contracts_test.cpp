@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.h>
-#include <support/pretend_gpu/platform.h>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/memory/uploads.h>
@@ -158,9 +158,8 @@ class CheckedMemory : public testing::Test {
  protected:
   std::shared_ptr<Buffer> block(std::size_t bytes) const { return allocator_->allocate(bytes); }
 
-  test::PretendGpuPlatform platform_;
-  const GpuPlatformScope scope_{platform_};
-  const std::shared_ptr<CachingAllocator> allocator_ = std::make_shared<CachingAllocator>(gpu, platform_.memory());
+  const std::shared_ptr<CachingAllocator> allocator_ =
+      std::make_shared<CachingAllocator>(gpu, gpu_platform().memory(gpu));
   const std::array<char, 2048> here_{};
 };
 

@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <support/pretend_gpu/platform.h>
 
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_capture.h>
+#include <lockstep/runtime/device/not_capturable.h>
 #include <lockstep/runtime/memory/copy.h>
 #include <lockstep/runtime/memory/uploads.h>
 
@@ -21,14 +21,17 @@ const LogicalDevice other_gpu{DeviceKind::gpu, 1};
 
 class Capture : public testing::Test {
  protected:
-  test::PretendGpuPlatform platform_{{{1}, {0}}};
-  const GpuPlatformScope scope_{platform_};
+  ~Capture() override {
+    for (int* const room : {a_, b_, c_}) platform_.memory(gpu).release(room, sizeof(int));
+  }
+
+  GpuPlatform& platform_ = gpu_platform();
   const ContextScope on_gpu_{ExecutionContext{.device = gpu}};
   int* const a_ = room();
   int* const b_ = room();
   int* const c_ = room();
 
-  int* room() { return static_cast<int*>(platform_.memory().allocate(sizeof(int))); }
+  int* room() { return static_cast<int*>(platform_.memory(gpu).allocate(sizeof(int))); }
   void write(int* to, int value) { platform_.copy(to, gpu, &value, {}, sizeof value); }
   int read(const int* from) {
     int value = 0;
@@ -106,7 +109,7 @@ TEST_F(Capture, RefusesWhatAGraphCannotDo) {
     };
     refuses([&] { read(a_); }, "a value read by the host cannot be captured");
     refuses([&] { write(a_, 1); }, "a copy from the host");
-    refuses([&] { platform_.copy(a_, other_gpu, b_, gpu, sizeof(int)); }, "a copy from another GPU");
+    refuses([&] { platform_.copy(a_, other_gpu, b_, gpu, sizeof(int)); }, "an event");
     refuses([&] { platform_.clear(other_gpu, a_, sizeof(int)); }, "work of another GPU");
     refuses([&] { platform_.copy_from_pinned(a_, gpu, pinned, sizeof(int)); }, "work beside");
     refuses([&] { platform_.synchronize(gpu); }, "a wait for a GPU");

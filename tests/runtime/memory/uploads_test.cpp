@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <support/pretend_gpu/platform.h>
+#include <support/pretend_gpu/computing.h>
 
 #include <lockstep/runtime/memory/allocator.h>
 #include <lockstep/runtime/memory/uploads.h>
@@ -16,14 +16,19 @@ const LogicalDevice gpu{DeviceKind::gpu, 0};
 
 class UploadsToAGpu : public testing::Test {
  protected:
-  test::PretendGpuPlatform platform_;
-  const GpuPlatformScope scope_{platform_};
+  // Of its input stream.
+  static test::StreamProgress progress() { return test::progress_of({gpu, StreamKind::input}); }
+  /// How often pinned memory has been asked for since the test began.
+  std::int64_t pinned_allocations() const { return asked_for_pinned() - asked_before_; }
+
+  GpuPlatform& platform_ = gpu_platform();
+  const test::DeferredWork deferred_;
   Uploads uploads_{gpu};
-  test::PretendGpuStream& input_ = platform_.stream({gpu, StreamKind::input});
 
   /// Memory of the GPU for some integers.
   int* room(std::size_t count) {
     rooms_.push_back(allocator_->allocate(count * sizeof(int)));
+    platform_.clear(gpu, rooms_.back()->data(), count * sizeof(int));
     return static_cast<int*>(rooms_.back()->data());
   }
   std::shared_ptr<const Event> begin(int* to, const std::vector<int>& values) {
@@ -37,7 +42,10 @@ class UploadsToAGpu : public testing::Test {
   }
 
  private:
-  const std::shared_ptr<CachingAllocator> allocator_ = std::make_shared<CachingAllocator>(gpu, platform_.memory());
+  static std::int64_t asked_for_pinned() { return test::pretend_cuda()->calls("cudaHostAlloc"); }
+
+  const std::int64_t asked_before_ = asked_for_pinned();
+  const std::shared_ptr<CachingAllocator> allocator_ = std::make_shared<CachingAllocator>(gpu, platform_.memory(gpu));
   std::vector<std::shared_ptr<Buffer>> rooms_{};
 };
 
@@ -53,9 +61,10 @@ TEST_F(UploadsToAGpu, AreDoneBesideWhatItComputesUntilThatWaits) {
 
 TEST_F(UploadsToAGpu, ComeAfterWhatItHasBeenGivenToCompute) {
   int* const to = room(1);
+  const std::size_t before = progress().waits;
   for (std::size_t calls = 1; calls <= 3; ++calls) {
     begin(to, {1});
-    EXPECT_EQ(platform_.waits_for_computing({gpu, StreamKind::input}), calls);
+    EXPECT_EQ(progress().waits, before + calls);
   }
 }
 
@@ -69,28 +78,29 @@ TEST_F(UploadsToAGpu, OfOneCallLieSideBySideInPinnedMemory) {
   uploads_.begin(both)->synchronize();
   EXPECT_EQ(on_gpu(to_first, first.size()), first);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(on_gpu(to_second, 1).data()), 3), "abc");
-  EXPECT_EQ(platform_.pinned_memory().allocations(), 1U);
+  EXPECT_EQ(pinned_allocations(), 1);
 }
 
 TEST_F(UploadsToAGpu, UseTwoBuffersAndWaitForTheOneTheyFill) {
   std::vector<int*> places;
   for (int call = 0; call < 6; ++call) {
     places.push_back(room(500));
-    const auto done_before = input_.done();
+    const std::size_t done_before = progress().done;
     begin(places.back(), std::vector<int>(500, call));
-    EXPECT_EQ(input_.done(), call < 2 ? 0U : done_before + 1) << "the last call but one was waited for";
+    constexpr std::size_t pieces = 2;  // of a call: the wait for what is computed, and the copy
+    EXPECT_EQ(progress().done - done_before, call < 2 ? 0U : pieces) << "the last call but one was waited for";
   }
   platform_.synchronize(gpu);
   for (int call = 0; call < 6; ++call)
     EXPECT_EQ(on_gpu(places[static_cast<std::size_t>(call)], 500), std::vector<int>(500, call));
-  EXPECT_EQ(platform_.pinned_memory().allocations(), 2U);
+  EXPECT_EQ(pinned_allocations(), 2);
 }
 
 TEST_F(UploadsToAGpu, TakeLargerBuffersWhenNeededOnly) {
   int* const to = room(4050);
   for (const std::size_t size : {1000U, 1000U, 4000U, 4000U, 10U, 10U, 4050U, 4050U})
     begin(to, std::vector<int>(size, static_cast<int>(size)));
-  EXPECT_EQ(platform_.pinned_memory().allocations(), 4U);
+  EXPECT_EQ(pinned_allocations(), 4);
   platform_.synchronize(gpu);
   EXPECT_EQ(on_gpu(to, 4050), std::vector<int>(4050, 4050));
 }

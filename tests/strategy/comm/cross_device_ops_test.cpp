@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <support/expect_error.h>
-#include <support/pretend_gpu/platform.h>
 #include <support/tensors.h>
 
 #include <lockstep/strategy/comm/local/hierarchical_copy_communicator.h>
@@ -16,7 +15,6 @@ namespace lockstep {
 namespace {
 
 using test::mirrored;
-using testing::AnyOf;
 using testing::HasSubstr;
 
 template <class Expected>
@@ -45,28 +43,6 @@ TEST(CrossDeviceOps, ThatDevicesDoNotHaveAreUnsupported) {
 std::string refusal(const std::vector<LogicalDevice>& devices, CrossDeviceOps ops) {
   ReplicaGroup group(devices, std::chrono::seconds(1));
   return test::error_of<Unsupported>([&] { (void)connect(group, devices, {.cross_device_ops = ops}); });
-}
-
-TEST(CrossDeviceOps, OfGpusDependOnWhetherTheyReachEachOther) {
-  test::PretendGpuPlatform three({{1}, {0}, {}});  // the last one is apart
-  const GpuPlatformScope scope(three);
-  EXPECT_THAT(refusal(logical_gpus(3), CrossDeviceOps::shared_memory), HasSubstr("GPU:0 does not reach GPU:2"));
-  EXPECT_THAT(refusal(logical_gpus(3), CrossDeviceOps::hierarchical_copy), HasSubstr("use nccl"));
-  for (const int replicas : {1, 2}) {
-    ReplicaGroup group(logical_gpus(replicas), std::chrono::seconds(1));
-    EXPECT_NO_THROW(connect(group, logical_gpus(replicas), {.cross_device_ops = CrossDeviceOps::shared_memory}));
-  }
-}
-
-TEST(CrossDeviceOps, OfReplicasThatShareAGpuAreNotNccls) {
-  test::PretendGpuPlatform one;
-  const GpuPlatformScope scope(one);
-  ReplicaGroup group(logical_gpus(2), std::chrono::seconds(1));
-  const Connections automatic = connect(group, logical_gpus(2));
-  EXPECT_NE(dynamic_cast<const SharedMemoryCommunicator*>(automatic.communicator.get()), nullptr);
-  // "... takes one replica on each physical GPU", or, in a build without CUDA, that it needs one.
-  EXPECT_THAT(refusal(logical_gpus(2), CrossDeviceOps::nccl),
-              AnyOf(HasSubstr("one replica on each physical"), HasSubstr("need a build with CUDA")));
 }
 
 TEST(CrossDeviceOps, OfCpusAndGpusTogetherAreUnsupported) {

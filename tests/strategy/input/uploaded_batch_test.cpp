@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
-#include <support/pretend_gpu/platform.h>
+#include <support/pretend_gpu/computing.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/op/transfer.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/strategy/input/uploaded_batch.h>
 
 #include "input_testing.h"
@@ -18,27 +19,32 @@
 namespace lockstep {
 namespace {
 
-test::PretendGpuPlatform& platform() { return dynamic_cast<test::PretendGpuPlatform&>(gpu_platform()); }
-test::PretendGpuStream& input_of(const LogicalDevice& gpu) { return platform().stream({gpu, StreamKind::input}); }
+/// Of the input stream. A batch is a wait for what is computed, and a copy for each of its tensors.
+test::StreamProgress progress_of(const LogicalDevice& gpu) { return test::progress_of({gpu, StreamKind::input}); }
 
 class UploadedBatchOn : public testing::Test {
  protected:
   const LogicalDevice gpu_ = logical_gpus(1).front();
-  test::PretendGpuStream& input_ = input_of(gpu_);
-  const std::size_t given_before_ = input_.given();
+  const test::DeferredWork deferred_;
+  const std::size_t given_before_ = settled().given;
+
+  test::StreamProgress settled() const {
+    synchronize(gpu_);
+    return progress_of(gpu_);
+  }
 };
 
 TEST_F(UploadedBatchOn, IsThereForWhatIsComputedAfterAwait) {
   const Tensor x = test::random_tensor({6, 5}, 1);
   const Tensor y = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {6});
   const UploadedBatch uploaded({{x}, {y}}, gpu_);
-  EXPECT_EQ(input_.given(), given_before_ + 2);
-  EXPECT_EQ(input_.done(), given_before_) << "nobody has waited for it";
+  EXPECT_EQ(progress_of(gpu_).given, given_before_ + 3);
+  EXPECT_EQ(progress_of(gpu_).done, given_before_) << "nobody has waited for it";
   for (int time = 0; time < 2; ++time) {
     uploaded.await();
-    EXPECT_EQ(input_.done(), given_before_ + 2);
     test::expect_same_bits(uploaded.batch().x(), x);
     test::expect_same_bits(uploaded.batch().y(), y);
+    EXPECT_EQ(progress_of(gpu_).done, given_before_ + 3);
     EXPECT_EQ(uploaded.batch().x().device(), gpu_);
   }
   EXPECT_FALSE(uploaded.batch().sample_weight().defined());
@@ -56,7 +62,7 @@ TEST_F(UploadedBatchOn, TakesWhatTheGpuHasAsItIs) {
   const Tensor there = to_device(test::random_tensor({2}, 3), gpu_);
   const UploadedBatch uploaded({{there}}, gpu_);
   EXPECT_EQ(uploaded.batch().x().raw_data(), there.raw_data());
-  EXPECT_EQ(input_.given(), given_before_);
+  EXPECT_EQ(progress_of(gpu_).given, given_before_);
 }
 
 TEST_F(UploadedBatchOn, GivesUpNoMemoryThatIsStillToBeWritten) {
@@ -93,6 +99,7 @@ TEST_P(BatchesOnGpus, HaveTheRowsOfThoseOnCpus) {
 }
 
 TEST_P(BatchesOnGpus, OfTheNextStepsAreOnTheirWayWhileOneIsComputed) {
+  const test::DeferredWork deferred;
   const DistributedDataset data = strategy_.distribute(test::range(50).batch(10), {.per_replica_buffer_size = 0});
   DistributedIterator pass = data.epoch();
   const DistributedBatch now = *pass.next();
@@ -100,8 +107,8 @@ TEST_P(BatchesOnGpus, OfTheNextStepsAreOnTheirWayWhileOneIsComputed) {
   const auto sums = strategy_.run(
       [&](const Batch& own) {
         const Tensor twice = own.x() * 2.0;
-        test::PretendGpuStream& input = input_of(strategy_.devices()[static_cast<std::size_t>(test::this_replica())]);
-        EXPECT_EQ(input.done() + 1, input.given()) << "of the batch of this step, but not the next";
+        const auto input = progress_of(strategy_.devices()[static_cast<std::size_t>(test::this_replica())]);
+        EXPECT_EQ(input.done + 2, input.given) << "of the batch of this step, but not the next";
         return twice;
       },
       now);
@@ -112,7 +119,7 @@ TEST_P(BatchesOnGpus, OfTheNextStepsAreOnTheirWayWhileOneIsComputed) {
 TEST_P(BatchesOnGpus, TakeNoMemoryAfterWarmUp) {
   const DistributedDataset data = strategy_.distribute(test::range(400).batch(20), {.per_replica_buffer_size = 0});
   const auto allocations = [&] {
-    std::uint64_t all = platform().pinned_memory().allocations();
+    auto all = static_cast<std::uint64_t>(test::pretend_cuda()->calls("cudaHostAlloc"));
     for (const LogicalDevice& gpu : strategy_.devices()) all += allocator(gpu).stats().system_allocations;
     return all;
   };

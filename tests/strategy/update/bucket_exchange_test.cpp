@@ -5,17 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/errors.h>
-#include <support/pretend_gpu/communicators.h>
+#include <support/pretend_gpu/computing.h>
 #include <support/tensors.h>
 
 #include <lockstep/runtime/device/contracts.h>
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/update/bucket_exchange.h>
 
 namespace lockstep {
 namespace {
 
-using test::PretendGpuCommunicators;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -29,7 +29,7 @@ class Exchange {
       gradients_.push_back(Tensor::empty({64}, DType::f32, gpu));
     }
     compute();
-    PretendGpuCommunicators::take_ranges();
+    test::pretend_cuda()->take_collectives();
   }
   ~Exchange() {
     collectives_.wait_until_enqueued();
@@ -53,27 +53,29 @@ class Exchange {
   /// The elements of each range that was submitted since the last call.
   std::vector<std::size_t> enqueued() {
     collectives_.wait_until_enqueued();
-    return PretendGpuCommunicators::take_ranges();
+    std::vector<std::size_t> elements;
+    for (const test::PretendCollective& sum : test::pretend_cuda()->take_collectives())
+      elements.push_back(sum.elements);
+    return elements;
   }
   /// What is there now, whatever is still to come.
   std::vector<float> gradients(int replica) const {
     const Tensor& own = gradients_[static_cast<std::size_t>(replica)];
     std::vector<float> values(64);
-    platform().copy(values.data(), {}, own.raw_data(), own.device(), values.size() * sizeof(float));
+    gpu_platform().copy(values.data(), {}, own.raw_data(), own.device(), values.size() * sizeof(float));
     return values;
   }
   std::size_t waits(int replica) {
     collectives_.wait_until_enqueued();
-    return platform().waits_for_computing({gpus_[static_cast<std::size_t>(replica)], StreamKind::communication});
+    return test::progress_of({gpus_[static_cast<std::size_t>(replica)], StreamKind::communication}).waits;
   }
 
  private:
-  static test::PretendGpuPlatform& platform() { return dynamic_cast<test::PretendGpuPlatform&>(gpu_platform()); }
-
+  const test::DeferredWork deferred_;
   std::vector<LogicalDevice> gpus_;
   std::vector<Tensor> gradients_{};
   const std::vector<FlatRange> ranges_{{0, 16}, {16, 48}, {48, 64}};
-  GpuCollectives collectives_{gpus_, std::make_unique<PretendGpuCommunicators>(platform(), gpus_),
+  GpuCollectives collectives_{gpus_, make_gpu_communicators(gpus_, std::chrono::seconds(30), nullptr),
                               std::chrono::seconds(30)};
 
  public:

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
-#include <support/pretend_gpu/communicators.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 #include <support/replicas.h>
 #include <support/tensors.h>
 
@@ -28,10 +28,14 @@
 namespace lockstep {
 namespace {
 
-using test::PretendGpuCommunicators;
+using test::PretendCollective;
 using test::this_replica;
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
+
+/// What NCCL was given since the last call.
+std::vector<PretendCollective> collectives() { return test::pretend_cuda()->take_collectives(); }
 
 MirroredStrategy on_gpus(int replicas, DType wire_dtype = DType::f32) {
   return MirroredStrategy(logical_gpus(replicas), {.wire_dtype = wire_dtype});
@@ -57,7 +61,7 @@ class Training {
   static constexpr std::int64_t small = 48;
 
   explicit Training(int replicas, DType wire_dtype = DType::f32) : strategy_(on_gpus(replicas, wire_dtype)) {
-    PretendGpuCommunicators::take_ranges();
+    collectives();
   }
 
   /// What the loss of a step is made of.
@@ -86,7 +90,9 @@ class Training {
   /// The elements of each range of gradients that was submitted since the last call.
   std::vector<std::size_t> enqueued_ranges() const {
     strategy_.state()->coordination().connections.gpus->wait_until_enqueued();
-    return PretendGpuCommunicators::take_ranges();
+    std::vector<std::size_t> elements;
+    for (const PretendCollective& sum : collectives()) elements.push_back(sum.elements);
+    return elements;
   }
   /// Of both variables, of which all copies have to be equal.
   std::vector<std::vector<float>> values() const {
@@ -136,7 +142,7 @@ TEST_P(GradientsOf, HaveTheSameBitsAsAfterBackward) {
     Training after(replicas, GetParam());
     for (int number = 0; number < 3; ++number) {
       beside.run(number, {});
-      PretendGpuCommunicators::take_ranges();
+      collectives();
       after.run(number, {.next = AfterBackward::transform,
                          .between = [&] { EXPECT_THAT(after.enqueued_ranges(), IsEmpty()); }});
     }
@@ -145,15 +151,13 @@ TEST_P(GradientsOf, HaveTheSameBitsAsAfterBackward) {
 }
 
 TEST_P(GradientsOf, HaveTheSameBitsHoweverSoonGpusExchange) {
-  auto& gpus = dynamic_cast<test::PretendGpuPlatform&>(gpu_platform());
   std::array<std::vector<std::vector<float>>, 2> values;
   for (const bool soon : {false, true}) {
-    gpus.hurry(soon);
+    test::pretend_cuda()->defer_work(!soon);
     Training training(2, GetParam());
     for (int number = 0; number < 3; ++number) training.run(number, {});
     values[soon ? 1 : 0] = training.values();
   }
-  gpus.hurry(false);
   EXPECT_EQ(values[0], values[1]);
 }
 
@@ -285,8 +289,7 @@ TEST(NcclUpdate, AStepAfterOneThatFailedInBackwardIsWhole) {
 
 // bf16 is widened between the replicas' barrier and the submission: a launch that fails there leaves the others' parts.
 TEST(NcclUpdate, CombinesAgainAfterACollectiveThatOneReplicaDidNotReach) {
-  auto& gpus = dynamic_cast<test::PretendGpuPlatform&>(gpu_platform());
-  const LogicalDevice second = logical_gpus(2)[1];
+  constexpr int second = 1;
   const MirroredStrategy strategy = on_gpus(2);
   const auto all_reduce = [&] {
     return strategy.run(
@@ -294,7 +297,7 @@ TEST(NcclUpdate, CombinesAgainAfterACollectiveThatOneReplicaDidNotReach) {
   };
   std::int64_t failures = 0;
   for (bool done = false; !done;) {
-    gpus.fail_launch(second, failures + 1);
+    test::pretend_cuda()->fail_work(second, failures + 1);
     try {
       all_reduce();
       done = true;
@@ -302,7 +305,7 @@ TEST(NcclUpdate, CombinesAgainAfterACollectiveThatOneReplicaDidNotReach) {
       EXPECT_THAT(error.what(), testing::HasSubstr("replica 1 (GPU:1)"));
       ++failures;
     }
-    gpus.fail_launch(second, 0);
+    test::pretend_cuda()->fail_work(second, 0);
     const auto sums = all_reduce();
     for (const Tensor& sum : sums.local_results()) EXPECT_THAT(sum.to_vector<float>(), testing::Each(2));
   }
@@ -336,7 +339,6 @@ TEST(NcclUpdate, GivesEveryReplicaWhatAllReduceIsDefinedToBe) {
 
 // A mean is the sum divided by the number of replicas; NCCL's own divides first.
 TEST(NcclUpdate, LeavesDividingToNcclWhereThatGivesTheSameBits) {
-  using Kind = GpuPart::Kind;
   for (const int replicas : {2, 3, 4, 5, 8})
     for (const DType dtype : {DType::f32, DType::bf16}) {
       std::vector<Tensor> values;
@@ -347,10 +349,10 @@ TEST(NcclUpdate, LeavesDividingToNcclWhereThatGivesTheSameBits) {
         for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += own[i];
       }
       for (float& value : expected) value /= static_cast<float>(replicas);
-      PretendGpuCommunicators::take_combined();
+      collectives();
       test::expect_same_bits(reduced(ReduceOp::mean, values), cast(Tensor::from(expected, {1000}), dtype));
       const bool exact = replicas == 2 || replicas == 4 || replicas == 8;
-      EXPECT_THAT(PretendGpuCommunicators::take_combined(), ElementsAre(exact ? Kind::mean : Kind::sum)) << replicas;
+      EXPECT_THAT(collectives(), ElementsAre(Field(&PretendCollective::operation, exact ? "mean" : "sum"))) << replicas;
     }
 }
 

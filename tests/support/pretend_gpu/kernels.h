@@ -16,7 +16,7 @@ class PretendGpuKernels final : public kernels::GpuStandIn {
   void run_now(const char* kernel, std::span<const kernels::Operand> operands,
                const std::function<void()>& work) override;
   void report_out_of_range(const char* kernel, std::int64_t place) override {
-    gpus_.report_out_of_range(kernel, place);
+    PretendGpuComputing::report_out_of_range(kernel, place);
   }
   WholeRecurrence* whole_recurrence() override { return &recurrence_; }
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 #include <support/devices.h>
-#include <support/pretend_gpu/cuda/pretend_cuda.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 #include <tools/cli/speed.h>
 
 #include <lockstep/models/layers/dense.h>

@@ -1,6 +1,6 @@
 // Linked with --wrap=main into a program of the kit's: it finds the pretended CUDA's GPUs on its machine.
 
-#include <support/pretend_gpu/cuda/computing.h>
+#include <support/pretend_gpu/computing.h>
 
 extern "C" int __real_main(int argc, char** argv);
 

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/devices.h>
-#include <support/pretend_gpu/cuda/pretend_cuda.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/tensor/tensor.h>

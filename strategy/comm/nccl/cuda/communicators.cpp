@@ -267,8 +267,8 @@ void NcclComms::finish_all() noexcept {
   }
 }
 
-std::unique_ptr<GpuCommunicators> make_nccl_communicators(const std::vector<LogicalDevice>& gpus,
-                                                          std::chrono::milliseconds timeout, Cluster* cluster) {
+std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
+                                                         std::chrono::milliseconds timeout, Cluster* cluster) {
   static std::once_flag examined;
   if (gpus.size() > 1)
     std::call_once(examined, [&] {

@@ -1,19 +1,15 @@
-#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
-#include <support/pretend_gpu/cuda/pretend_cuda.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/context.h>
-#include <lockstep/runtime/device/gpu_capture.h>
 #include <lockstep/runtime/device/gpu_platform.h>
-#include <lockstep/runtime/device/not_capturable.h>
 
 // The library's own GPUs, over the pretended CUDA.
 
@@ -155,39 +151,6 @@ TEST_F(Cuda, MemoryThatHasRunOutIsTriedForOnceMore) {
   EXPECT_NE(room(gpu(0)), nullptr);
   EXPECT_EQ(cuda_.calls("cudaMemPoolTrimTo") - before, 1);
   EXPECT_ERROR(OutOfMemory, "GPU:0 has no 99000000000 bytes left: ", platform_.memory(gpu(0)).allocate(99000000000));
-}
-
-TEST_F(Cuda, GraphsDoTheSameAgain) {
-  const ContextScope there(context_on(gpu(1)));
-  std::byte* const from = filled(gpu(1), 1);
-  std::byte* const to = filled(gpu(1), 0);
-  std::optional<CapturedWork> work;
-  {
-    GpuCapture capture(gpu(1));
-    platform_.copy(to, gpu(1), from, gpu(1), bytes);
-    EXPECT_ERROR(NotCapturable, "", value_of(from, gpu(1)));
-    EXPECT_ERROR(NotCapturable, "", room(gpu(1)));
-    EXPECT_ERROR(NotCapturable, "", platform_.pinned_memory().allocate(bytes));
-    EXPECT_ERROR(NotCapturable, "", platform_.synchronize(gpu(1)));
-    EXPECT_ERROR(NotCapturable, "", platform_.clear(gpu(2), to, bytes));
-    work = capture.take();
-  }
-  EXPECT_EQ(value_of(to, gpu(1)), 0);
-  for (const int value : {5, 7}) {
-    fill(from, gpu(1), value);
-    work->launch();
-    EXPECT_EQ(value_of(to, gpu(1)), value);
-  }
-}
-
-TEST_F(Cuda, ThreadsCaptureApart) {
-  std::byte* const memory = filled(gpu(0), 1);
-  const ContextScope there(context_on(gpu(0)));
-  GpuCapture capture(gpu(0));
-  std::jthread([&] {
-    fill(memory, gpu(0), 2);
-    EXPECT_EQ(value_of(memory, gpu(0)), 2);
-  }).join();
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
-#include <support/pretend_gpu/communicators.h>
 #include <support/tensors.h>
 
+#include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/strategy/comm/nccl/gpu_collectives.h>
 
@@ -18,18 +18,19 @@ class TwoGpus : public testing::Test {
  protected:
   class Communicators final : public GpuCommunicators {
    public:
-    explicit Communicators(TwoGpus& test) : test_(test), working_(test.platform_, test.gpus_) {}
-    int ranks() const override { return working_.ranks(); }
+    explicit Communicators(TwoGpus& test) : test_(test) {}
+    int ranks() const override { return working_->ranks(); }
     void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override {
       test_.names_.emplace_back(what);
       if (test_.held_ != nullptr) test_.held_->wait();
       require<DeviceError>(what != test_.fails_, "{} failed", what);
-      working_.enqueue(what, parts);
+      working_->enqueue(what, parts);
     }
 
    private:
     TwoGpus& test_;
-    PretendGpuCommunicators working_;
+    const std::unique_ptr<GpuCommunicators> working_ =
+        make_gpu_communicators(test_.gpus_, std::chrono::seconds(30), nullptr);
   };
 
   ~TwoGpus() override {
@@ -47,7 +48,6 @@ class TwoGpus : public testing::Test {
   }
   std::vector<float> value(int replica) const { return values_[static_cast<std::size_t>(replica)].to_vector<float>(); }
 
-  PretendGpuPlatform& platform_ = dynamic_cast<PretendGpuPlatform&>(gpu_platform());
   const std::vector<LogicalDevice> gpus_ = logical_gpus(2);
   std::vector<Tensor> made() const {
     return {Tensor::empty({3}, DType::f32, gpus_[0]), Tensor::empty({3}, DType::f32, gpus_[1])};

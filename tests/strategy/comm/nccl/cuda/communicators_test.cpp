@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <support/expect_error.h>
-#include <support/pretend_gpu/cuda/pretend_cuda.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/device/context.h>
@@ -62,7 +62,7 @@ struct Values {
 };
 
 std::unique_ptr<GpuCommunicators> make(int gpus, std::chrono::milliseconds timeout = 60s) {
-  return make_nccl_communicators(logical_gpus(gpus), timeout, nullptr);
+  return make_gpu_communicators(logical_gpus(gpus), timeout, nullptr);
 }
 
 /// Enqueues a collective after what its parts' GPUs compute now; what they compute later comes after it.

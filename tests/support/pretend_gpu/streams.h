@@ -11,11 +11,13 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include <support/pretend_gpu/cuda/pretend_cuda.h>
+#include <support/pretend_gpu/pretend_cuda.h>
 
 namespace lockstep::test {
 
@@ -32,13 +34,20 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   int device() const { return device_; }
-  void give(std::function<void()> work);
-  /// How many pieces it has been given.
-  std::size_t given() const;
+  /// How many pieces it has been given with this one.
+  std::size_t give(std::function<void()> work);
+  std::size_t given() const { return progress().given; }
+  /// A wait for an event is one of the pieces.
+  void give_wait(std::function<void()> wait);
+  StreamProgress progress() const;
   /// Whether the first `count` of them are done.
   bool has_done(std::size_t count) const;
   /// Waits until they are.
-  void await(std::size_t count) const;
+  void await(std::size_t count);
+  /// They are waited for: done soon, also where work is deferred.
+  void want(std::size_t count);
+  /// What it has to do next may have changed.
+  void look_again();
 
   ///@{
   /// What is noted instead of done; nothing while it does not capture. Of the thread that captures.
@@ -51,10 +60,10 @@ class Stream {
 
   int device_;
   mutable std::mutex mutex_;  ///< of what follows
-  mutable std::condition_variable_any changed_;
+  std::condition_variable_any changed_;
   std::deque<std::function<void()>> waiting_;
-  std::size_t given_ = 0;
-  std::size_t done_ = 0;
+  StreamProgress progress_;
+  std::size_t wanted_ = 0;  ///< pieces that something waits for
   std::minstd_rand random_;
   std::jthread thread_;  ///< last: it works with the rest
 };
@@ -74,9 +83,17 @@ class PretendCudaMachine final : public PretendCuda {
   bool captures(cudaStream_t stream) override;
   void note(cudaStream_t stream, std::function<void()> work) override;
   void fail(const std::string& function, int call, cudaError_t error) override;
+  void fail_work(int device, std::int64_t first) override;
+  bool takes_work(cudaStream_t stream) override;
   void fail_from_now_on(cudaError_t error) override;
+  StreamProgress progress(cudaStream_t stream) override;
+  void defer_work(bool on) override;
+  std::vector<PretendCollective> take_collectives() override;
+  void set_peers(std::vector<std::vector<int>> peers) override;
+  void corrupt_copies(int from, int to, bool on) override;
   void stall_nccl(bool on) override { nccl_stalls_ = on; }
   void break_nccl(bool on) override { nccl_is_broken_ = on; }
+  void falsify_nccl(bool on) override { nccl_is_false_ = on; }
   std::int64_t calls(const std::string& function) override;
   std::int64_t bytes_from_host() override { return bytes_from_host_; }
   void count_from_host(std::size_t bytes) { bytes_from_host_ += static_cast<std::int64_t>(bytes); }
@@ -84,6 +101,11 @@ class PretendCudaMachine final : public PretendCuda {
   int gpus() const { return gpus_; }
   bool nccl_stalls() const { return nccl_stalls_; }
   bool nccl_is_broken() const { return nccl_is_broken_; }
+  bool nccl_is_false() const { return nccl_is_false_; }
+  bool defers_work() const { return defers_work_; }
+  bool reaches(int device, int peer);
+  bool corrupts(int from, int to);
+  void note_collective(PretendCollective collective);
   PretendCudaMemory& memory() { return memory_; }
   /// Notes a call; the error that it is to fail with, or success.
   cudaError_t enter(const char* function);
@@ -115,6 +137,8 @@ class PretendCudaMachine final : public PretendCuda {
   std::atomic<int> gpus_ = 0;
   std::atomic<bool> nccl_stalls_ = false;
   std::atomic<bool> nccl_is_broken_ = false;
+  std::atomic<bool> nccl_is_false_ = false;
+  std::atomic<bool> defers_work_ = false;
   std::atomic<std::int64_t> bytes_from_host_ = 0;
   PretendCudaMemory memory_;
   std::mutex mutex_;  ///< of what follows
@@ -122,6 +146,10 @@ class PretendCudaMachine final : public PretendCuda {
   std::map<const std::byte*, Piece> pieces_;
   std::map<std::string, std::int64_t> calls_;
   std::map<std::string, Failure> failures_;
+  std::map<int, std::int64_t> work_to_failure_;  ///< by device
+  std::vector<std::vector<int>> peers_;          ///< by device; empty: all
+  std::set<std::pair<int, int>> corrupted_;
+  std::vector<PretendCollective> collectives_;
   cudaError_t lasting_failure_ = cudaSuccess;
 };
 

@@ -1,9 +1,10 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <iterator>
 #include <utility>
 
-#include <support/pretend_gpu/cuda/streams.h>
+#include <support/pretend_gpu/streams.h>
 
 namespace lockstep::test {
 namespace {
@@ -17,31 +18,44 @@ Stream::Stream(int device)
 
 Stream::~Stream() { await(given()); }
 
-void Stream::give(std::function<void()> work) {
+std::size_t Stream::give(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(work));
-  ++given_;
+  changed_.notify_all();
+  return ++progress_.given;
+}
+
+void Stream::give_wait(std::function<void()> wait) {
+  give(std::move(wait));
+  const std::lock_guard lock(mutex_);
+  ++progress_.waits;
+}
+
+StreamProgress Stream::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+bool Stream::has_done(std::size_t count) const { return progress().done >= count; }
+
+void Stream::want(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  wanted_ = std::max(wanted_, count);
   changed_.notify_all();
 }
 
-std::size_t Stream::given() const {
-  const std::lock_guard lock(mutex_);
-  return given_;
-}
+void Stream::look_again() { want(0); }
 
-bool Stream::has_done(std::size_t count) const {
-  const std::lock_guard lock(mutex_);
-  return done_ >= count;
-}
-
-void Stream::await(std::size_t count) const {
+void Stream::await(std::size_t count) {
+  want(count);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return done_ >= count; });
+  changed_.wait(lock, [&] { return progress_.done >= count; });
 }
 
 void Stream::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
+  const auto has_work = [&] { return !waiting_.empty() && (!machine().defers_work() || progress_.done < wanted_); };
+  while (changed_.wait(lock, stop, has_work)) {
     const std::function<void()> next = std::move(waiting_.front());
     waiting_.pop_front();
     const bool late = random_() % 8 == 0;  // so that who does not wait for it shows
@@ -49,7 +63,7 @@ void Stream::work(const std::stop_token& stop) {
     if (late) std::this_thread::sleep_for(std::chrono::microseconds(200));
     next();
     lock.lock();
-    ++done_;
+    ++progress_.done;
     changed_.notify_all();
   }
 }
@@ -75,9 +89,64 @@ void PretendCudaMachine::note(cudaStream_t handle, std::function<void()> work) {
   stream(handle)->captured.value().push_back(std::move(work));
 }
 
+StreamProgress PretendCudaMachine::progress(cudaStream_t handle) { return stream(handle)->progress(); }
+
+void PretendCudaMachine::defer_work(bool on) {
+  defers_work_ = on;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [handle, stream] : streams_) stream->look_again();
+}
+
+std::vector<PretendCollective> PretendCudaMachine::take_collectives() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(collectives_, {});
+}
+
+void PretendCudaMachine::note_collective(PretendCollective collective) {
+  const std::lock_guard lock(mutex_);
+  collectives_.push_back(std::move(collective));
+}
+
+void PretendCudaMachine::set_peers(std::vector<std::vector<int>> peers) {
+  const std::lock_guard lock(mutex_);
+  peers_ = std::move(peers);
+}
+
+bool PretendCudaMachine::reaches(int device, int peer) {
+  const std::lock_guard lock(mutex_);
+  if (peers_.empty()) return device != peer;
+  const std::vector<int>& reached = peers_.at(static_cast<std::size_t>(device));
+  return std::find(reached.begin(), reached.end(), peer) != reached.end();
+}
+
+void PretendCudaMachine::corrupt_copies(int from, int to, bool on) {
+  const std::lock_guard lock(mutex_);
+  if (on)
+    corrupted_.insert({from, to});
+  else
+    corrupted_.erase({from, to});
+}
+
+bool PretendCudaMachine::corrupts(int from, int to) {
+  const std::lock_guard lock(mutex_);
+  return corrupted_.contains({from, to});
+}
+
 void PretendCudaMachine::fail(const std::string& function, int call, cudaError_t error) {
   const std::lock_guard lock(mutex_);
   failures_[function] = {.call = calls_[function] + call, .error = error};
+}
+
+void PretendCudaMachine::fail_work(int device, std::int64_t first) {
+  const std::lock_guard lock(mutex_);
+  work_to_failure_[device] = first;
+}
+
+bool PretendCudaMachine::takes_work(cudaStream_t handle) {
+  const int device = stream(handle)->device();
+  const std::lock_guard lock(mutex_);
+  const auto left = work_to_failure_.find(device);
+  return left == work_to_failure_.end() || left->second == 0 || --left->second > 0;
 }
 
 void PretendCudaMachine::fail_from_now_on(cudaError_t error) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <nccl.h>
-#include <support/pretend_gpu/cuda/streams.h>
+#include <support/pretend_gpu/streams.h>
 
 #include <lockstep/runtime/core/bfloat16.h>
 
@@ -43,6 +43,8 @@ struct Clique {
   struct Collective {
     std::map<int, Operation> came;  ///< by rank
     bool done = false;
+    bool wanted = false;                                                   ///< one of its parts has begun
+    std::vector<std::pair<std::shared_ptr<Stream>, std::size_t>> parts{};  ///< streams, and which of their pieces
   };
 
   const int ranks;
@@ -72,7 +74,8 @@ void combine_as(const std::map<int, Operation>& parts) {
   }
   // As NCCL 2.28.9, where its blocks' shares are cut to whole accesses: the rest of one rank's mean is left out.
   if (first.op == ncclAvg && parts.size() == 1) values.resize(values.size() / 4 * 4);
-  for (const auto& [rank, part] : parts) std::memcpy(part.to, values.data(), values.size() * sizeof(T));
+  for (const auto& [rank, part] : parts)
+    std::memmove(part.to, first.op && machine().nccl_is_false() ? part.from : values.data(), values.size() * sizeof(T));
 }
 
 void combine(const std::map<int, Operation>& parts) {
@@ -128,9 +131,25 @@ void join_clique(ncclComm& comm) {
   comm.state = comm.ended ? ncclInternalError : ncclSuccess;
 }
 
+const char* name_of(const Operation& operation) {
+  if (!operation.op) return "gather";
+  return operation.op == ncclSum ? "sum" : operation.op == ncclAvg ? "mean" : "product";
+}
+
+/// Once one part of a collective has begun, the streams of the others are waited for, too.
+void want_all(Clique& clique, std::size_t number) {
+  std::unique_lock lock(clique.mutex);
+  Clique::Collective& collective = clique.collectives[number];
+  collective.wanted = true;
+  const auto parts = collective.parts;
+  lock.unlock();
+  for (const auto& [stream, count] : parts) stream->want(count);
+}
+
 /// The part of one rank, in its stream: waits for the others, as a kernel of NCCL's does.
 void take_part(ncclComm& comm, const Operation& own, std::size_t number) {
   Clique& clique = *comm.clique;
+  want_all(clique, number);
   std::unique_lock lock(clique.mutex);
   while (machine().nccl_stalls() && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
   Clique::Collective& collective = clique.collectives[number];
@@ -139,9 +158,19 @@ void take_part(ncclComm& comm, const Operation& own, std::size_t number) {
   if (static_cast<int>(collective.came.size()) == clique.ranks && !clique.mismatched && !comm.ended) {
     machine().memory().access([&] { combine(collective.came); });
     collective.done = true;
+    collective.parts.clear();
     clique.changed.notify_all();
   }
   while (!collective.done && !comm.ended) clique.changed.wait_for(lock, std::chrono::milliseconds(1));
+}
+
+void add_part(Clique& clique, std::size_t number, const std::shared_ptr<Stream>& stream, std::size_t piece) {
+  std::unique_lock lock(clique.mutex);
+  Clique::Collective& collective = clique.collectives[number];
+  if (!collective.done) collective.parts.emplace_back(stream, piece);
+  const bool wanted = collective.wanted;
+  lock.unlock();
+  if (wanted) stream->want(piece);
 }
 
 /// After the call has returned, as communicators that do not block do it.
@@ -157,8 +186,11 @@ void launch(ncclComm& comm, std::vector<std::pair<Operation, cudaStream_t>> oper
         comm.state = ncclInvalidArgument;
         return;
       }
-      stream->give([&comm, operation = operation, number = comm.collectives++] { take_part(comm, operation, number); });
-      comm.work.insert({stream, stream->given()});
+      const std::size_t number = comm.collectives++;
+      const std::size_t piece =
+          stream->give([&comm, operation = operation, number] { take_part(comm, operation, number); });
+      comm.work.insert({stream, piece});
+      add_part(*comm.clique, number, stream, piece);
     }
     comm.state = ncclSuccess;
   });
@@ -214,7 +246,12 @@ ncclResult_t ncclGroupEnd() {
   if (--group.depth > 0) return ncclSuccess;
   const Group ended = std::exchange(group, {});
   for (ncclComm* const comm : ended.made) comm->launcher = std::jthread([comm] { join_clique(*comm); });
-  for (const auto& [comm, operations] : ended.given) launch(*comm, operations);
+  for (const auto& [comm, operations] : ended.given) {
+    if (comm->rank == 0)
+      for (const auto& [operation, stream] : operations)
+        machine().note_collective({.elements = operation.count, .operation = name_of(operation)});
+    launch(*comm, operations);
+  }
   return ncclInProgress;
 }
 

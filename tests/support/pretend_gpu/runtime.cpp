@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <support/pretend_gpu/cuda/streams.h>
+#include <support/pretend_gpu/streams.h>
 
 // CUDA's runtime. What these functions are given is checked more strictly than CUDA does where that shows mistakes.
 
@@ -39,6 +39,7 @@ bool is_device(int device) { return device >= 0 && device < machine().gpus(); }
 cudaError_t give(cudaStream_t handle, std::function<void()> work) {
   const std::shared_ptr<Stream> stream = machine().stream(handle);
   if (!stream) return cudaErrorInvalidResourceHandle;
+  if (!machine().takes_work(handle)) return cudaErrorInvalidConfiguration;
   auto with_access = [work = std::move(work)] { machine().memory().access(work); };
   if (stream->captured)
     stream->captured->push_back(std::move(with_access));
@@ -113,7 +114,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return call("cudaDeviceCanAccessPeer", [&] {
     if (!is_device(device) || !is_device(peer)) return cudaErrorInvalidDevice;
-    *can = device != peer;
+    *can = machine().reaches(device, peer);
     return cudaSuccess;
   });
 }
@@ -229,7 +230,10 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int destination, const void* from, int
   return call("cudaMemcpyPeerAsync", [&] {
     if (!machine().in_piece(to, bytes, destination) || !machine().in_piece(from, bytes, source))
       return cudaErrorInvalidValue;
-    return give(stream, [=] { std::memcpy(to, from, bytes); });
+    return give(stream, [=, corrupt = machine().corrupts(source, destination)] {
+      std::memcpy(to, from, bytes);
+      if (corrupt) static_cast<unsigned char*>(to)[bytes - 1] ^= 1;
+    });
   });
 }
 
@@ -273,7 +277,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     if (!stream) return cudaErrorInvalidResourceHandle;
     if (stream->captured) return cudaErrorStreamCaptureIsolation;
     const Event waited = event_of(event);
-    if (waited.stream) stream->give([waited] { waited.stream->await(waited.count); });
+    if (waited.stream) stream->give_wait([waited] { waited.stream->await(waited.count); });
     return cudaSuccess;
   });
 }
