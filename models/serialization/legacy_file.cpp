@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/files/json_text.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/optimizers/optimizer_config.h>
 #include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/keras_2.h>
-#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>

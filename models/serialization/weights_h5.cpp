@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/naming.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/legacy_file.h>
 
 namespace lockstep {

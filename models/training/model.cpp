@@ -1,7 +1,7 @@
 #include "lockstep/models/training/model.h"
 
-#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/training/model_state.h>
 #include <lockstep/runtime/device/context.h>
 

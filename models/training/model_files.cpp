@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <lockstep/models/files/deflate.h>
-#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/training/model_state.h>

@@ -1,8 +1,8 @@
 #include <array>
 
 #include <lockstep/models/data/hdf5_dataset.h>
-#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/graph/keras_order.h>
+#include <lockstep/models/serialization/file_formats.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/model_files.h>
 

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <support/temporary_folder.h>
 
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/optimizer_variables.h>
 #include <lockstep/models/serialization/symbolic_model.h>

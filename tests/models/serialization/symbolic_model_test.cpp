@@ -7,10 +7,10 @@
 #include <support/expect_error.h>
 #include <support/tensors.h>
 
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/dense.h>
 #include <lockstep/models/layers/merge.h>
-#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/serialization/symbolic_model.h>
 

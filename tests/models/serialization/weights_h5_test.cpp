@@ -9,6 +9,7 @@
 #include <support/tensors.h>
 
 #include <lockstep/models/files/hdf5_file.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/activation.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
@@ -18,7 +19,6 @@
 #include <lockstep/models/layers/lstm.h>
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/weights_h5.h>
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/models/zoo/mini_googlenet.h>

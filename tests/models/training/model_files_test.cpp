@@ -10,6 +10,7 @@
 
 #include <lockstep/models/compat/multi_gpu_model.h>
 #include <lockstep/models/files/zip_file.h>
+#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
@@ -20,7 +21,6 @@
 #include <lockstep/models/optimizers/adam.h>
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/models/serialization/file_formats.h>
-#include <lockstep/models/graph/keras_order.h>
 #include <lockstep/models/serialization/network_config.h>
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
