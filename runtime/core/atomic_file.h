@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// Makes `bytes` the contents of the file `path`, whole or not at all: they go to a new file in the same folder, reach
-/// the disk, and then take the name; on failure an old file is as it was. A symbolic link is followed.
-/// Throws InputError naming path and reason.
+/// Replaces the contents of the file `path` by `bytes` atomically: writes a new file in the same folder, syncs it to
+/// disk and renames it to `path`. On failure an existing file is unchanged. Follows a symbolic link. Throws InputError
+/// naming path and reason.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Whether a file's name is of those that write_file_atomically gives new files before they take their own: with no
-/// writer at work, what one that was killed has left.
+/// Whether a file has the name of a temporary file of write_file_atomically. If no writer is running, a killed one left
+/// it behind.
 bool is_unfinished_file(const std::filesystem::path& path);
 
 }  // namespace lockstep

@@ -7,14 +7,15 @@
 
 namespace lockstep {
 
-/// The upper half of an IEEE f32; arithmetic is done in f32, conversion rounds to nearest even and keeps NaN.
+/// The upper 16 bits of an IEEE f32. Has no arithmetic of its own: convert to f32. Conversion from f32 rounds to
+/// nearest even and keeps NaN.
 struct bfloat16 {
-  std::uint16_t bits = 0;  ///< sign, 8 of exponent, 7 of fraction
+  std::uint16_t bits = 0;  ///< 1 sign bit, 8 exponent bits, 7 fraction bits
 
   bfloat16() = default;
-  /// Rounds to nearest even; too large numbers become infinite.
+  /// Rounds to nearest even; values beyond the largest finite one become infinite.
   LOCKSTEP_HOST_DEVICE explicit bfloat16(float value) : bits(rounded(value)) {}
-  /// The same as `bits`.
+  /// The bits of bfloat16(value).
   LOCKSTEP_HOST_DEVICE static std::uint16_t rounded(float value) {
     std::uint32_t u;
     std::memcpy(&u, &value, sizeof u);

@@ -2,8 +2,8 @@
 
 namespace lockstep {
 
-/// What `{}` means to a class of options that all have defaults, as in Adam({}): without a constructor from this, `{}`
-/// could be the options or another Adam.
+/// Lets `{}` mean default options, as in Adam({}): a class whose options all have defaults adds a constructor from
+/// Defaults, without which `{}` would be ambiguous between the options and a copy of the class.
 enum class Defaults {};
 
 }  // namespace lockstep

@@ -3,13 +3,14 @@
 namespace lockstep {
 
 /// TensorFlow's tf.config.experimental.enable_op_determinism: runs of one program with one seed on the same devices
-/// give the same bits. CPUs do that always. On GPUs all algorithms that are asked for do, too; this fixes what is left
-/// to libraries: cuDNN's algorithms are not timed (LOCKSTEP_CUDNN_AUTOTUNE counts for nothing), its recurrent layers
-/// get the workspaces that its release notes ask for, and NCCL sums along rings by one protocol. The libraries are set
-/// by environment variables of theirs, of which those that are set stay. They read them once: call this before the
-/// first use of a GPU, while no other thread reads or sets the environment. There is no way back.
+/// give bit-identical results. CPU results always are. On GPUs, this library requests deterministic algorithms in any
+/// case; this call also pins what the libraries would choose themselves: cuDNN algorithms are not timed
+/// (LOCKSTEP_CUDNN_AUTOTUNE is ignored), cuDNN's recurrent layers get the workspace setting that its release notes
+/// require, and NCCL reduces along rings with one protocol. It does so by setting the libraries' environment variables,
+/// and keeps those that are already set. The libraries read them once: call this before the first use of a GPU, while
+/// no other thread reads or sets the environment. It cannot be undone.
 void enable_op_determinism();
-/// Whether that has been called.
+/// Whether enable_op_determinism has been called.
 bool is_op_determinism_enabled();
 
 }  // namespace lockstep

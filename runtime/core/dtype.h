@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The type of a tensor's elements: IEEE f32, bfloat16, signed integers of 32 and 64 bits, unsigned bytes.
+/// Element type of a tensor: IEEE f32, bfloat16, signed 32- and 64-bit integers, unsigned bytes.
 enum class DType : std::uint8_t { f32, bf16, i32, i64, u8 };
 
 /// "f32", "bf16", "i32", "i64" or "u8".
@@ -80,7 +80,7 @@ concept is_element = requires {
   dtype_of_t<T>::value;
 };
 
-/// Calls `f.operator()<T>()` with the C++ type of `dtype`.
+/// Calls `f.operator()<T>()` with the C++ type of `dtype` and returns its result.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
@@ -98,10 +98,10 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
   fail<BrokenInvariant>("dtype {} is none of the known ones", static_cast<int>(dtype));
 }
 
-/// Whether elements are real numbers, which the differentiable ops take: f32 or bf16.
+/// Whether `dtype` is f32 or bf16, the dtypes that differentiable ops take.
 constexpr bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16; }
 
-/// Calls `f.operator()<T>()` with float or bfloat16. Precondition: is_real(dtype).
+/// Calls `f.operator()<T>()` with float or bfloat16 and returns its result. Precondition: is_real(dtype).
 template <class F>
 decltype(auto) visit_real(DType dtype, F&& f) {
   return dtype == DType::bf16 ? f.template operator()<bfloat16>() : f.template operator()<float>();

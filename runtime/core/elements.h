@@ -8,21 +8,21 @@
 
 namespace lockstep {
 
-/// The protocol of all that gives elements one by one: `next()` gives the next one as an optional, nothing at the end.
+/// A source of elements: `next()` returns the next one as an optional, which is empty at the end.
 template <class Source>
 concept GivesElements = requires(Source& source) {
   source.next().has_value();
 };
 
-/// An input iterator for range-for over what gives elements.
+/// Input iterator over a source of elements, for range-for.
 template <class Source>
 class ElementPosition {
  public:
-  /// At what `source.next()` gives.
+  /// Takes the first element from `source`, which must outlive this.
   explicit ElementPosition(Source& source) : source_(&source), element_(source.next()) {}
-  /// The element, until this moves on. Precondition: not at the end.
+  /// The current element, valid until ++. Precondition: not at the end.
   const auto& operator*() const { return *element_; }
-  /// Moves on. Throws what `source.next()` throws.
+  /// Takes the next element. Throws what `source.next()` throws.
   ElementPosition& operator++() {
     element_ = source_->next();
     return *this;
@@ -36,7 +36,7 @@ class ElementPosition {
 };
 
 ///@{
-/// For range-for over what gives elements and is of this namespace: those that `next` would give from here on.
+/// Range-for over a source of this namespace: visits the elements that `next` has not returned yet.
 template <GivesElements Source>
 ElementPosition<Source> begin(Source& source) {
   return ElementPosition<Source>(source);
@@ -47,27 +47,27 @@ std::default_sentinel_t end(Source&) {
 }
 ///@}
 
-/// One pass over elements, which are made one by one as they are asked for. Move-only; for one thread at a time.
+/// A single pass over elements that are produced on demand. Move-only; for one thread at a time.
 template <class T>
 class Elements {
  public:
-  /// At its end.
+  /// An empty pass.
   Elements() = default;
-  /// The elements that `make` gives until it gives nothing or throws. It is called by `next` alone, and not afterwards.
+  /// The elements that `make` returns until it returns nothing or throws. Only `next` calls it, and not after that.
   template <class Make>
   requires std::is_invocable_r_v<std::optional<T>, Make&> Elements(
-      Make make)  // NOLINT(google-explicit-constructor): a function that gives elements is a pass over them
+      Make make)  // NOLINT(google-explicit-constructor): a function that returns elements is a pass
       : make_(std::make_unique<Function<Make>>(std::move(make))) {}
 
-  /// The next element; nothing at the end, however often asked. What the function throws is the end, too.
+  /// The next element; nothing at the end, also when called again. An exception of the function ends the pass, too.
   std::optional<T> next() {
-    std::unique_ptr<AnyFunction> make = std::move(make_);  // a call that throws leaves nothing to be called again
+    std::unique_ptr<AnyFunction> make = std::move(make_);  // after an exception the pass is at its end
     if (!make) return std::nullopt;
     std::optional<T> element = make->call();
     if (element) make_ = std::move(make);
     return element;
   }
-  /// Whether it may have more elements: it has neither ended nor been moved from.
+  /// Whether the pass may have more elements: it has not reached its end or been moved from.
   explicit operator bool() const { return make_ != nullptr; }
 
  private:

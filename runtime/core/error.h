@@ -12,17 +12,18 @@
 /// Synchronous data-parallel training on several devices.
 namespace lockstep {
 
-/// Root of every error the library throws. `what()` is one line for people: what is wrong, with what, what would be
-/// right. `where()` is the place in the source that found it.
+/// Base class of all errors that the library throws. `what()` is one human-readable line: what is wrong, with which
+/// value, and what would be right. `where()` is the source location that detected it.
 class Error : public std::exception {
  public:
-  /// Line ends and other control characters in `message` are written as escapes; `where` is what where() gives.
+  /// Control characters in `message`, such as line ends, are escaped.
   Error(std::string message, std::source_location where);
-  /// The message, valid until add_context is called.
+  /// The message; the pointer is valid until add_context is called.
   const char* what() const noexcept override { return message_.c_str(); }
-  /// The place that called fail or require.
+  /// The call of fail or require.
   const std::source_location& where() const noexcept { return where_; }
-  /// Puts "context: " before the message. Catch by reference, add, and `throw;`: the error keeps its type.
+  /// Prepends "context: " to the message. Catch by reference, call this and rethrow with `throw;`, which keeps the
+  /// type.
   void add_context(std::string_view context);
 
  private:
@@ -48,7 +49,7 @@ struct Unsupported : Error {
 struct EndOfData : Error {
   using Error::Error;
 };
-/// A device has not enough memory.
+/// A device does not have enough memory.
 struct OutOfMemory : Error {
   using Error::Error;
 };
@@ -56,7 +57,7 @@ struct OutOfMemory : Error {
 struct DeviceError : Error {
   using Error::Error;
 };
-/// A checked computation gave NaN or an infinity.
+/// A checked computation produced NaN or infinity.
 struct NumericError : Error {
   using Error::Error;
 };
@@ -64,13 +65,13 @@ struct NumericError : Error {
 struct Timeout : Error {
   using Error::Error;
 };
-/// This replica was released because another one failed, whose error is the one to report.
+/// This replica was stopped because another one failed; report the other one's error.
 struct Aborted : Error {
   using Error::Error;
 };
 
-/// For an op's catch clause: rethrows `error`, the current one. Errors of devices, memory and libraries
-/// then name the op; errors of arguments already do.
+/// For an op's catch clause: rethrows the current exception `error`. Prefixes DeviceError, OutOfMemory and Unsupported
+/// with the op's name; errors about arguments already contain it.
 [[noreturn]] void rethrow_from(const char* op, Error& error);
 
 /// The API was used in an order or a context that it does not allow.
@@ -93,7 +94,7 @@ struct FormatAt {
 };
 }  // namespace detail
 
-/// Throws `E` with the formatted message and the caller's place.
+/// Throws `E` with the formatted message and the caller's source location.
 template <class E = InvalidArgument, class... Args>
 [[noreturn]] void fail(detail::FormatAt<std::type_identity_t<Args>...> message, Args&&... args) {
   throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);

@@ -9,26 +9,26 @@
 
 namespace lockstep {
 
-/// What a handle is to, for people: a string literal as a template's argument.
+/// Name of the class that owns a Handle, for messages: a string literal as a template argument.
 template <std::size_t size>
 struct HandleName {
-  /// Of a literal.
+  /// Copies the literal.
   consteval HandleName(const char (&literal)[size]) { std::copy_n(literal, size, text); }  // NOLINT: implicit
   /// The literal's characters.
   char text[size]{};
 };
 
-/// A shared_ptr whose use throws LogicError while it is empty: after a move from the object that holds it, or before
-/// that has been given a value.
+/// A shared_ptr that throws LogicError when it is dereferenced while empty: after its owner was moved from, or before
+/// the owner was assigned a value. `what` names the owner in the message.
 template <class T, HandleName what>
 class Handle {
  public:
   Handle() = default;
-  /// Shares the object.
+  /// Shares ownership of `object`.
   Handle(std::shared_ptr<T> object) : object_(std::move(object)) {}  // NOLINT: implicit
 
   ///@{
-  /// The object.
+  /// The object. Throw LogicError when empty.
   T* operator->() const { return shared().get(); }
   T& operator*() const { return *shared(); }
   const std::shared_ptr<T>& shared() const {
@@ -37,9 +37,9 @@ class Handle {
     return object_;
   }
   ///@}
-  /// Whether there is one.
+  /// Whether it holds an object.
   explicit operator bool() const { return object_ != nullptr; }
-  /// Whether both share one object, or neither has any.
+  /// Whether both hold the same object, or both are empty.
   friend bool operator==(const Handle& a, const Handle& b) { return a.object_ == b.object_; }
 
  private:

@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-/// Sizes (or strides, in elements) of up to `max_rank` dimensions, held without an allocation.
+/// Sizes (or strides, in elements) of up to `max_rank` dimensions; never allocates.
 class Shape {
  public:
-  /// The most dimensions that a shape can have.
+  /// Maximum number of dimensions.
   static constexpr int max_rank = 8;
 
   Shape() = default;
@@ -27,28 +27,28 @@ class Shape {
   /// Dimension `axis`; a negative axis counts from the end. Throws InvalidArgument when out of range.
   std::int64_t dim(int axis) const { return dims_[normalize_axis(axis)]; }
   ///@{
-  /// Dimension `axis`, not checked. Precondition: 0 <= axis < rank().
+  /// Dimension `axis`, unchecked. Precondition: 0 <= axis < rank().
   std::int64_t operator[](int axis) const { return dims_[axis]; }
   std::int64_t& operator[](int axis) { return dims_[axis]; }
   ///@}
   ///@{
-  /// The dimensions in their order.
+  /// Iterate over the dimensions in order.
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }
   ///@}
-  /// Adds a dimension at the end. Throws InvalidArgument when there are `max_rank` already.
+  /// Appends a dimension. Throws InvalidArgument when there are already `max_rank`.
   void push_back(std::int64_t dim);
 
   /// Number of elements; 1 for rank 0. Throws InvalidArgument on a negative size or when the product overflows.
   std::int64_t elements() const;
-  /// `axis` counted from the front. Throws InvalidArgument naming axis and rank.
+  /// `axis` counted from the front; a negative one counts from the end. Throws InvalidArgument when out of range.
   int normalize_axis(int axis) const;
   /// Strides of a dense row-major tensor of this shape.
   Shape dense_strides() const;
   /// "(2, 32, 32, 3)".
   std::string text() const;
 
-  /// Equal in rank and in every dimension.
+  /// Whether rank and all dimensions are equal.
   friend bool operator==(const Shape& a, const Shape& b);
 
  private:

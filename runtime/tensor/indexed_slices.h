@@ -7,21 +7,22 @@
 
 namespace lockstep {
 
-/// A tensor of `dense_shape` most of whose rows are 0: row indices[i] holds values[i]; where an index comes more than
-/// once, its rows add up. What the gradient of an embedding table is.
+/// A tensor of `dense_shape` whose rows are mostly 0: values[i] is added to row indices[i], so rows with the same index
+/// add up. The gradient of an embedding table has this form.
 struct IndexedSlices {
   Tensor values;      ///< (n, dense_shape without its first axis)
   Tensor indices;     ///< (n) i64, each in [0, dense_shape[0])
-  Shape dense_shape;  ///< of the tensor that the rows belong to
+  Shape dense_shape;  ///< of the whole tensor; rank >= 1
 
   /// "3 rows of f32 (10, 4)".
   std::string text() const;
 };
 
-/// Throws InvalidArgument unless shapes and the indices' dtype are as IndexedSlices says.
+/// Throws InvalidArgument unless values and indices are defined and have the shapes and dtype that IndexedSlices
+/// documents. Does not read the indices.
 void check_shapes(const IndexedSlices& slices);
 
-/// A gradient as an op leaves it; an undefined tensor stands for none.
+/// A gradient as an op produces it; an undefined tensor means that there is no gradient.
 using DenseOrSparse = std::variant<Tensor, IndexedSlices>;
 
 /// Whether there is a gradient.

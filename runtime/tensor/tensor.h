@@ -17,21 +17,23 @@
 namespace lockstep {
 
 /// A typed, strided view of device memory. Copying a Tensor copies the handle, not the elements. Images are NHWC.
-/// Tapes know a tensor by its id: handles that are copies of each other share it, views and results have their own.
+/// Tapes identify a tensor by its id: copies of a handle share it; views and results of ops get a new one.
 class Tensor {
  public:
   /// Undefined: no shape, no memory. Stands for "no value" (a missing bias, a gradient that does not exist).
   Tensor() = default;
 
-  /// Uninitialized, dense, on `device`. Throws OutOfMemory.
+  /// Uninitialized, dense, on `device`. Throws OutOfMemory, and InvalidArgument for a negative size or when the bytes
+  /// overflow 64 bits.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32,
                       const LogicalDevice& device = current_context().device);
   ///@{
-  /// Each element `value`, or 0, on the calling thread's device. Throws OutOfMemory.
+  /// Every element is `value`, or 0; on the calling thread's device. Throws as empty.
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return full(shape, 0, dtype); }
   ///@}
-  /// A copy of host values in row-major order. Throws InvalidArgument unless values.size() == shape.elements().
+  /// A copy, on the calling thread's device, of host values in row-major order. Throws InvalidArgument unless
+  /// values.size() == shape.elements(); OutOfMemory.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
   /// The same from a vector.
@@ -45,79 +47,83 @@ class Tensor {
     return from(std::span<const T>(&value, 1), Shape{});
   }
 
-  /// Whether there is a value: false for a default-constructed handle.
+  /// False for a default-constructed handle.
   bool defined() const { return buffer_ != nullptr; }
   /// Size of each axis; rank 0 when undefined.
   const Shape& shape() const { return shape_; }
   const Shape& strides() const { return strides_; }  ///< in elements
-  /// Size of an axis; a negative one counts from the end. Throws InvalidArgument when out of range.
+  /// Size of `axis`; a negative axis counts from the end. Throws InvalidArgument when out of range.
   std::int64_t dim(int axis) const { return shape_.dim(axis); }
   /// Number of axes.
   int rank() const { return shape_.rank(); }
   /// The product of the sizes; 0 when undefined.
   std::int64_t elements() const { return elements_; }
-  /// The type of an element; f32 when undefined.
+  /// Type of the elements; f32 when undefined.
   DType dtype() const { return dtype_; }
-  /// Throws LogicError when undefined.
+  /// The device whose memory holds the elements. Throws LogicError when undefined.
   const LogicalDevice& device() const;
   /// Whether the elements lie in row-major order without gaps.
   bool is_dense() const { return dense_; }
   /// Identity for tapes; 0 when undefined.
   std::uint64_t id() const { return id_; }
-  /// Trainable variables are watched by every tape without being asked.
+  /// Whether this is a trainable variable, which every tape watches automatically.
   bool is_parameter() const { return parameter_; }
-  /// This handle's tensor, known to tapes as a trainable parameter under a new id.
+  /// A handle to the same elements that tapes treat as a trainable parameter with a new id.
   Tensor as_parameter() const;
-  /// This handle's tensor with the identity of `other`, whose value it has: tapes take them for the same.
+  /// A handle to this tensor with the id of `other`, so that tapes treat the two as one. Precondition: equal values.
   Tensor in_place_of(const Tensor& other) const;
   ///@{
-  /// This handle's tensor as the result of `op` of `origin`, which lives as long as anyone uses this one's memory; and
-  /// what it is that op's result of: undefined where nothing is known, as of views.
+  /// with_origin: a handle to this tensor that records that it is the result of `op` applied to `origin`, and keeps
+  /// `origin` alive while the handle or a view of it exists. origin: the operand recorded for `op`; undefined if there
+  /// is no such record, and for views.
   Tensor with_origin(std::string_view op, const Tensor& origin) const;
   Tensor origin(std::string_view op) const;
   ///@}
-  /// Gives this tensor's memory back: it, its views and all other handles to them are views of `memory` from now on,
-  /// where the same elements are already. Preconditions: dense, all of its memory, which has not moved before, and no
-  /// thread uses either meanwhile.
+  /// Frees this tensor's memory and makes it, its views and all handles to them refer to `memory`, which must already
+  /// hold the same elements. Preconditions: this tensor covers its whole memory, which has not been moved before, and
+  /// no other thread uses either tensor meanwhile. Throws BrokenInvariant unless both are dense and agree in shape and
+  /// dtype.
   void move_into(const Tensor& memory) const;
 
-  /// First element. Throws InvalidArgument when T is not the dtype.
+  /// First element. Throws InvalidArgument when T is not the dtype, LogicError when undefined.
   template <class T>
   T* data() const;
-  /// First element, of whatever dtype. Precondition: defined.
+  /// First element, of any dtype. Precondition: defined.
   void* raw_data() const {
     return static_cast<std::byte*>(buffer_->data()) + offset_ * static_cast<std::int64_t>(size_of(dtype_));
   }
-  /// The elements of a dense host tensor. Throws InvalidArgument when it is not dense or T is not the dtype.
+  /// The elements of a dense tensor in host memory. Throws InvalidArgument when it is not that or T is not the dtype.
   template <class T>
   std::span<T> span() const;
-  /// The one element of a one-element tensor; T is its dtype, or a type that no tensor has, such as double, to which
-  /// the element is converted. Waits for a GPU's.
+  /// The element of a one-element tensor. T is its dtype, or a type that is no DType, such as double: then the element
+  /// is converted. Waits for the GPU that holds it. Throws InvalidArgument for another number of elements or another
+  /// dtype.
   template <class T>
   T item() const;
-  /// A copy of the elements in row-major order, converted to T. Waits for a GPU's.
+  /// A host copy of the elements in row-major order, converted to T. Waits for the GPU that holds them.
   template <class T>
   std::vector<T> to_vector() const;
 
   // Views share the memory and record nothing; the ops of the same name are differentiable.
 
-  /// The same elements in another shape; one size may be -1. Throws InvalidArgument unless dense and equal in number.
+  /// The same elements in another shape; one size may be -1 and is then inferred. Throws InvalidArgument when not dense
+  /// or when the number of elements differs.
   Tensor view(const Shape& shape) const;
-  /// Elements [begin, end) of `axis`.
+  /// Elements [begin, end) along `axis`; a negative axis counts from the end. Throws InvalidArgument when out of range.
   Tensor slice_view(int axis, std::int64_t begin, std::int64_t end) const;
-  /// A matrix with its axes exchanged. Throws InvalidArgument unless there are two.
+  /// A matrix with its axes swapped. Throws InvalidArgument unless the rank is 2.
   Tensor transposed_view() const;
-  /// The elements repeated to `shape` as NumPy broadcasts them, with stride 0; for reading only. Throws InvalidArgument
-  /// when the shapes do not broadcast so.
+  /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
+  /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// The dense tensor whose consecutive slices along `axis` the parts are, all of it and in order; undefined if they
-  /// are not. Lets a concatenation of results that were written in place cost nothing.
+  /// The dense tensor that the parts make up when they are its consecutive slices along `axis`, in order and without
+  /// gaps; undefined otherwise. Concatenating results that were written in place then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// True when this handle is the only user of its memory.
   bool unique() const { return buffer_.use_count() == 1; }
 
-  /// The elements in host memory, which others may share: this handle's own if they are there, else a copy of equal
-  /// strides, for which a GPU's work is waited for. Throws what GpuPlatform::synchronize does.
+  /// The elements in host memory: this tensor itself if they are there (memory that other handles may share), else a
+  /// copy with the same strides, made after waiting for the GPU's work. Throws as GpuPlatform::synchronize.
   Tensor on_host() const;
 
   /// "f32 (2, 3) on CPU:0".
@@ -139,7 +145,8 @@ class Tensor {
   bool parameter_ = false;
 };
 
-/// Copies the elements of a dense tensor into another dense one of the same shape and dtype.
+/// Copies a dense tensor's elements into another one, on any device. Throws InvalidArgument unless both are defined,
+/// dense and agree in shape and dtype.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace lockstep
