@@ -2,9 +2,9 @@
 
 namespace lockstep {
 
-/// What a layer may apply to its result, by Keras' names; leaky_relu has the slope 0.2, elu the factor 1. gelu_tanh is
-/// Keras' gelu with approximate=True, silu is also called swish; hard_sigmoid has Keras 3's slope of 1/6,
-/// keras_2_hard_sigmoid that of 0.2.
+/// Activation functions of layers, by Keras' names (formulas: array/activations.h). leaky_relu has slope 0.2 below 0,
+/// elu the factor 1. gelu_tanh is Keras' gelu with approximate=True; silu is also called swish. hard_sigmoid has the
+/// slope 1/6 of Keras 3, keras_2_hard_sigmoid the slope 0.2 of Keras 2.
 enum class Activation {
   linear,
   relu,

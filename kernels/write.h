@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// Whether results replace what is in the output or are added to it.
+/// Whether a kernel's result replaces the contents of its output or is added to them.
 enum class Write { replace, add };
 
 }  // namespace lockstep

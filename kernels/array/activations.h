@@ -3,8 +3,9 @@
 #include <lockstep/kernels/activation.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Activation functions as Keras defines them, of every element of a tensor of f32 or bf16 (softmax and log_softmax:
-// f32). All are differentiable.
+// Activation functions as Keras defines them. All but softmax and log_softmax apply to each element of an f32 or bf16
+// tensor. Results have the shape and dtype of the operand. All are differentiable. Throw InvalidArgument for other
+// dtypes and undefined tensors.
 
 namespace lockstep {
 
@@ -18,15 +19,17 @@ Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
 Tensor elu(const Tensor& x, double alpha = 1);
 /// 1.0507 * x, or 1.0507 * 1.6733 * (exp(x) - 1) below 0 (Klambauer et al. 2017).
 Tensor selu(const Tensor& x);
-/// x times the normal distribution function, exactly or by tanh (Hendrycks and Gimpel 2016).
+/// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016); `approximate`: by their
+/// formula with tanh.
 Tensor gelu(const Tensor& x, bool approximate = false);
-/// 1 / (1 + exp(-x)). The result keeps x (Tensor::origin) for losses, which need it where the result is 0 or 1.
+/// 1 / (1 + exp(-x)). The result keeps x as its origin (Tensor::origin): losses need x where the result rounds to 0
+/// or 1.
 Tensor sigmoid(const Tensor& x);
-/// x / 6 + 0.5, but not below 0 nor above 1.
+/// x / 6 + 0.5, clipped to [0, 1].
 Tensor hard_sigmoid(const Tensor& x);
 /// x * sigmoid(x) (Elfwing et al. 2017), also called swish.
 Tensor silu(const Tensor& x);
-/// log(1 + exp(x)), in a form that no x overflows.
+/// log(1 + exp(x)), computed without overflow for any x.
 Tensor softplus(const Tensor& x);
 /// x / (1 + |x|).
 Tensor softsign(const Tensor& x);
@@ -34,12 +37,13 @@ Tensor softsign(const Tensor& x);
 Tensor tanh(const Tensor& x);
 
 ///@{
-/// Softmax over the last axis, which keeps its logits as sigmoid does, and its logarithm.
+/// Softmax over the last axis of f32 logits (..., n), and its logarithm. softmax's result keeps the logits as its
+/// origin. Throw InvalidArgument for rank 0.
 Tensor softmax(const Tensor& logits);
 Tensor log_softmax(const Tensor& logits);
 ///@}
 
-/// Any of them by name; what it is applied to is not kept.
+/// The function that `activation` names; the result keeps no origin.
 Tensor activate(const Tensor& x, Activation activation);
 
 }  // namespace lockstep

@@ -5,30 +5,30 @@
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Element-wise ops on f32 or bf16, both operands of one dtype; the activations stand in activations.h. All
-// are differentiable.
+// Element-wise ops on f32 or bf16; results have the operands' dtype. All are differentiable. Throw InvalidArgument for
+// other dtypes, operands of different dtypes and undefined tensors. Activations are in activations.h.
 
 namespace lockstep {
 
 ///@{
-/// Of two tensors, whose shapes broadcast as in NumPy. Throw InvalidArgument when they do not.
+/// a op b, element by element; shapes broadcast as in NumPy. Throw InvalidArgument when they do not broadcast.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor subtract(const Tensor& a, const Tensor& b);
 Tensor multiply(const Tensor& a, const Tensor& b);
 Tensor divide(const Tensor& a, const Tensor& b);
 ///@}
 
-/// The sum of tensors of one shape. Throws InvalidArgument for none, and when shapes differ.
+/// The sum of tensors of one shape and dtype. Throws InvalidArgument for an empty list and when these differ.
 Tensor add_n(std::span<const Tensor> parts);
 
 ///@{
-/// Of every element and a number.
+/// x op number, for every element x.
 Tensor add(const Tensor& a, double b);
 Tensor multiply(const Tensor& a, double b);
 ///@}
 
 ///@{
-/// Of every element. NaN and infinity as in IEEE arithmetic: the logarithm and the root of a negative number are NaN.
+/// f(x) of every element. NaN and infinity follow IEEE arithmetic: log and sqrt of a negative number are NaN.
 Tensor negative(const Tensor& x);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
@@ -39,13 +39,13 @@ Tensor square(const Tensor& x);
 Tensor abs(const Tensor& x);
 
 ///@{
-/// The larger, or the smaller, of each element and a number. The gradient is passed on where the element is that one.
+/// max(x, lowest) and min(x, highest) of every element. dx = dy where the result is x, else 0. NaN stays NaN.
 Tensor maximum(const Tensor& x, double lowest);
 Tensor minimum(const Tensor& x, double highest);
 ///@}
 
 ///@{
-/// The functions above, as operators. Throw what these throw.
+/// The functions above as operators. Throw as these.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
@@ -59,7 +59,7 @@ inline Tensor operator*(double a, const Tensor& b) { return multiply(b, a); }
 inline Tensor operator/(const Tensor& a, double b) { return multiply(a, 1.0 / b); }
 ///@}
 
-/// Converts between f32, bf16, i32, i64 and u8. Differentiable between f32 and bf16.
+/// Converts x between any two dtypes. Differentiable between f32 and bf16.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace lockstep

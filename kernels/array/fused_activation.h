@@ -10,14 +10,15 @@
 
 namespace lockstep {
 
-/// Whether the backends' dense and conv2d can apply it: an element-wise function whose gradient follows from its
-/// result.
+/// Whether the kernels of dense and conv2d can apply the activation themselves: an element-wise function whose gradient
+/// can be computed from its result.
 bool is_fusable(Activation activation);
 
-/// The element-wise function of an activation, if it is one.
+/// The element-wise function of an activation; nothing for linear, softmax and log_softmax.
 std::optional<UnaryFunction> function_of(Activation activation);
 
-/// The gradient of what went into a fusable activation, dense, from its result y (not read if linear) and dy.
+/// The gradient with respect to the input of a fusable activation, dense, from its result y (not read if linear) and
+/// dy.
 Tensor before_activation(Activation activation, const Tensor& y, const Tensor& dy);
 
 }  // namespace lockstep

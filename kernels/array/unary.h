@@ -3,14 +3,15 @@
 #include <lockstep/kernels/elementwise/unary_function.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// What the families of ops share that apply one function to every element.
+// Shared by the families of ops that apply one function to every element.
 
 namespace lockstep {
 
-/// Whether the gradient of f is computed from f(x) and not from x.
+/// Whether the gradient of f is computed from f(x) instead of x.
 bool gradient_from_result(const UnaryFunction& f);
 
-/// f of every element of a tensor of f32 or bf16, differentiable. `keeps_origin`: the result has x as its origin.
+/// f of every element of an f32 or bf16 tensor, differentiable. `keeps_origin`: the result has x as its origin
+/// (Tensor::origin). Throws InvalidArgument for other dtypes.
 Tensor unary(const UnaryFunction& f, const Tensor& x, bool keeps_origin = false);
 
 }  // namespace lockstep

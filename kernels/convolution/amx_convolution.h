@@ -3,16 +3,17 @@
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Gradients of the kernels of convolutions of bf16 on Intel's tile registers (amx_tiles.h). oneDNN 2.6's reach 490 to
-// 960 GFLOP/s on a core of such a processor, where its convolutions forward reach 1,650 to 2,050 (windows of 3x3).
+// Kernel gradients of bf16 convolutions on Intel's tile registers (amx_tiles.h). The ones of oneDNN 2.6 reach 490 to
+// 960 GFLOP/s on one core with AMX, while its forward convolutions reach 1,650 to 2,050 (3x3 windows).
 
 namespace lockstep::amx {
 
-/// Whether the function below can do a convolution of x: of one group, windows that move by one pixel, and channels
-/// that are multiples of 16. Not whether the processor can (onednn::has_tiles()).
+/// Whether conv2d_gradient_kernel below supports a convolution of x: bf16, one group, strides 1, channels in multiples
+/// of 16, and along each axis the smaller padding less than the window's extent. Does not check the processor
+/// (onednn::has_tiles()).
 bool fits(const Tensor& x, const Shape& kernel, const Window2d& window);
 
-/// As kernels::Conv2dGradientKernel, without a bias.
+/// kernels::Conv2dGradientKernel without dbias. Precondition: fits.
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);
 
 }  // namespace lockstep::amx

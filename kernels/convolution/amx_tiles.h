@@ -9,30 +9,30 @@
 #endif
 
 // Matrix products on Intel's tile registers (AMX; Intel 64 and IA-32 Architectures Software Developer's Manual, volume
-// 1, chapter 18): a tile has 16 rows of 64 bytes, and one instruction adds the product of a tile of 16x32 numbers of
-// bf16 and one of 32x16 to a tile of 16x16 sums of f32.
+// 1, chapter 18). A tile has 16 rows of 64 bytes; one instruction multiplies a bf16 tile of 16x32 by one of 32x16 and
+// adds the product to an f32 tile of 16x16.
 
 namespace lockstep::amx {
 
-/// Rows of a tile, and columns of one of sums.
+/// Rows of a tile; columns of a tile of sums.
 inline constexpr std::int64_t tile = 16;
-/// Terms of a sum that one instruction adds.
+/// Terms that one instruction adds to each sum.
 inline constexpr std::int64_t depth = 32;
 
-/// What is multiplied, and where the sums are: a row or two of tiles by a column or two.
+/// Operands and sums of a matrix product: one or two rows of tiles by one or two columns of tiles.
 struct Product {
-  const bfloat16* left;       ///< a row's numbers lie side by side
+  const bfloat16* left;       ///< row-major
   std::int64_t left_stride;   ///< from one row to the next
-  const bfloat16* right;      ///< what two successive rows have in 16 columns, pair by pair, and so on
-  std::int64_t right_stride;  ///< from 16 columns to the next 16
+  const bfloat16* right;      ///< blocks of 16 columns; in a block, pairs of successive rows interleaved by column
+  std::int64_t right_stride;  ///< from one block of 16 columns to the next
   std::int64_t terms;         ///< of each sum; a multiple of `depth`
-  float* sums;                ///< plain
+  float* sums;                ///< row-major
   std::int64_t sums_stride;   ///< from one row to the next
 };
 
 #if defined(__x86_64__)
 
-/// Has the calling thread's tile registers hold tiles of full size, and gives them back to the system.
+/// Configures the calling thread's tile registers for full-size tiles; releases them at the end of the scope.
 class TileScope {
  public:
   [[gnu::target("amx-tile")]] TileScope() {
@@ -47,7 +47,7 @@ class TileScope {
   TileScope& operator=(const TileScope&) = delete;
 
  private:
-  /// As the manual has it; only eight tiles exist.
+  /// The manual's layout of the configuration; only eight tiles exist.
   struct alignas(64) Configuration {
     std::uint8_t palette = 0, start_row = 0, reserved[14]{};
     std::uint16_t bytes_of_row[8]{}, none[8]{};
@@ -55,7 +55,8 @@ class TileScope {
   };
 };
 
-/// Adds the product of `rows` tiles of left and `columns` of right, one or two, to the sums, in a TileScope.
+/// Adds the product of `rows` rows of tiles and `columns` columns of tiles, each 1 or 2, to the sums. Precondition:
+/// inside a TileScope.
 template <int rows, int columns>
 [[gnu::target("amx-tile,amx-bf16")]] void add_product(const Product& p) {
   asm volatile("" ::: "memory");  // GCC does not know that loading a tile reads memory
@@ -92,7 +93,7 @@ template <int rows, int columns>
 
 #else
 
-/// Processors without tile registers never come here (onednn::has_tiles()).
+/// Never called: these processors have no tile registers (onednn::has_tiles()).
 class TileScope {};
 template <int rows, int columns>
 void add_product(const Product&) {}

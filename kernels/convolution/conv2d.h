@@ -8,23 +8,23 @@
 
 namespace lockstep {
 
-/// How the window moves over the image, in Keras' words.
+/// Keras' arguments of 2D convolutions.
 struct Conv2dOptions {
-  Size2d strides = 1;                ///< rows and columns from one window to the next
-  Padding padding = Padding::valid;  ///< of each image
-  Size2d dilation = 1;               ///< distance of a window's taps
-  std::int64_t groups = 1;  ///< parts of the channels that are convolved each with its own share of the filters
-  Activation activation = Activation::linear;  ///< of the result
+  Size2d strides = 1;                          ///< rows and columns between windows
+  Padding padding = Padding::valid;            ///< at the borders of each image
+  Size2d dilation = 1;                         ///< distance between the window's taps
+  std::int64_t groups = 1;                     ///< groups of channels, each convolved with its own share of the filters
+  Activation activation = Activation::linear;  ///< applied to the result
 };
 
 /// activation(x (n, h, w, c_in) * kernel (k_h, k_w, c_in / groups, c_out) + bias (c_out)) -> (n, h', w', c_out); the
-/// bias may be undefined. Cross-correlation, as in Keras. Zero rows (n == 0) are allowed. x and the result are f32 or
-/// bf16; kernel and bias f32. Throws InvalidArgument naming the shapes.
+/// bias may be undefined. Cross-correlation, as in Keras. n may be 0. x and the result are f32 or bf16; kernel and bias
+/// f32. Differentiable. Throws InvalidArgument naming the shapes.
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2dOptions& options = {});
 
-/// Each channel of x (n, h, w, c) convolved with filters of its own, kernel (k_h, k_w, c, multiplier), + bias
-/// (c * multiplier), which may be undefined -> (n, h', w', c * multiplier), the results of one channel side by side.
-/// `options.groups` is not read.
+/// Convolves each channel of x (n, h, w, c) with its own `multiplier` filters: kernel (k_h, k_w, c, multiplier), bias
+/// (c * multiplier) or undefined -> (n, h', w', c * multiplier), the results of one channel next to each other. Dtypes
+/// and errors as conv2d; `options.groups` is ignored.
 Tensor depthwise_conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, Conv2dOptions options = {});
 
 }  // namespace lockstep

@@ -8,9 +8,9 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Convolution, real, in as many groups as the kernel's third axis fits into x's channels: y from x
-/// (n, h, w, c_in), dx from dy, dkernel and dbias from both. bias and dbias may be undefined; the activation is one
-/// that is_fusable (fused_activation.h). What is in dx is replaced or added to.
+/// Convolution, real, in c_in / (size of the kernel's third axis) groups: y from x (n, h, w, c_in), dx from dy, dkernel
+/// and dbias from both. bias and dbias may be undefined; the activation is fusable (fused_activation.h). `write`:
+/// whether dx is replaced or added to.
 struct Conv2d {
   Tensor x;
   Tensor kernel;

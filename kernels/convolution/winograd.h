@@ -4,19 +4,19 @@
 #include <lockstep/kernels/write.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Convolutions of 3x3 windows that move by one, with 36 multiplications for 16 results of a pair of channels instead of
-// 144. The products are oneDNN's, in f32 for images of bf16 too: those of bf16 would be twice as fast, and their errors
-// 1.3 % of the results' norm, where bf16 itself has 0.2 %. Errors in f32 are about four times those of plain sums
-// (1e-6).
+// Winograd convolution for 3x3 windows with stride 1: 36 instead of 144 multiplications for 16 results of a pair of
+// channels. oneDNN computes the matrix products, in f32 also for bf16 images: bf16 products would be twice as fast, but
+// their error is 1.3 % of the results' norm, while rounding to bf16 costs 0.2 %. In f32 the error is about four times
+// that of direct summation (1e-6).
 
 namespace lockstep::winograd {
 
-/// Whether the functions below can do a convolution of x and are, as measured, faster than oneDNN's: channels are
-/// multiples of 16, the tiles of 4x4 results do not hang over much, and there are enough of them.
+/// Whether the functions below support a convolution of x and are, by measurement, faster than oneDNN's: the channels
+/// are multiples of 16, at least half of the area of the 4x4 result tiles is used, and there are enough tiles.
 bool pays(const Tensor& x, const Shape& kernel, const Window2d& window);
 
 ///@{
-/// As the kernels of the same names (convolution/convolution_kernels.h).
+/// Compute what the kernels of these names do (convolution/convolution_kernels.h). Precondition: pays.
 void conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Window2d& window, const Tensor& y);
 void conv2d_gradient_x(const Tensor& dy, const Tensor& kernel, const Window2d& window, Write write, const Tensor& dx);
 void conv2d_gradient_kernel(const Tensor& x, const Tensor& dy, const Window2d& window, const Tensor& dkernel);

@@ -3,22 +3,23 @@
 #include <cstdint>
 
 // Winograd's minimal filtering F(4x4, 3x3) along one axis: four results of a window of three taps from six elements.
-// Elements and taps become polynomials' values at six points, and a convolution becomes a product at each of them. The
-// points are 0, 1/2, -1/2, 3/2, -3/2 and infinity: with 0, 1, -1, 2, -2 of Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks" (2016), whose matrices B, G and A these lines apply, errors are twice as large.
+// Elements and taps are transformed to the values of polynomials at six points; the convolution becomes a product at
+// each point. The structs below apply the matrices B, G and A of Lavin and Gray, "Fast Algorithms for Convolutional
+// Neural Networks" (2016), for the points 0, 1/2, -1/2, 3/2, -3/2 and infinity; with the paper's 0, 1, -1, 2, -2 the
+// errors are twice as large.
 
 namespace lockstep::winograd {
 
-/// Sixteen channels. A vector type of the compilers', since they do not vectorize loops over whole tiles; never an
-/// argument or a result by value, which would depend on the processor's registers.
+/// Sixteen channels, as a compiler vector type, because compilers do not vectorize loops over whole tiles. Never passed
+/// or returned by value: that calling convention depends on the processor's registers.
 using Lanes [[gnu::vector_size(64)]] = float;
 inline constexpr std::int64_t lanes = 16;
 
-/// The points of an axis.
+/// Points per axis.
 inline constexpr int points = 6;
-/// Results of a tile along an axis.
+/// Results of a tile per axis.
 inline constexpr int tile = 4;
-/// Taps of the window along an axis.
+/// Taps of the window per axis.
 inline constexpr int taps = 3;
 
 /// Elements to points, transposed B.
@@ -99,7 +100,7 @@ struct ResultsGradientLine {
   }
 };
 
-/// A line along both axes: load(row, column, lanes) gives each element, store(row, column, lanes) takes each result.
+/// Applies Line along both axes: load(row, column, lanes) reads each element, store(row, column, lanes) each result.
 template <class Line, class Load, class Store>
 void along_both_axes(const Load& load, const Store& store) {
   Lanes half[Line::out][Line::in];

@@ -9,8 +9,9 @@ namespace lockstep {
 Tensor sparse_softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
 
 ///@{
-/// Binary cross-entropy of each element; `targets` of the same shape, f32 or integers, in [0, 1].
-/// From logits: max(x, 0) - x t + log(1 + exp(-|x|)). From probabilities, clipped to [1e-7, 1 - 1e-7] as in Keras.
+/// Binary cross-entropy of each element of an f32 tensor; `targets` have its shape, f32 or integers, in [0, 1].
+/// From logits: max(x, 0) - x t + log(1 + exp(-|x|)). From probabilities: -(t log(p) + (1 - t) log(1 - p)), with p
+/// clipped to [1e-7, 1 - 1e-7] as in Keras. Throw InvalidArgument for other shapes and dtypes.
 Tensor sigmoid_cross_entropy(const Tensor& logits, const Tensor& targets);
 Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& targets);
 ///@}

@@ -8,13 +8,13 @@
 
 namespace lockstep {
 
-/// What the softmax of a row needs to know of all of it.
+/// The values of a whole row that the softmax of its elements depends on.
 struct RowSoftmax {
   float largest = 0;
   double sum = 0;  ///< of exp(x - largest)
 
   LOCKSTEP_HOST_DEVICE float exponential(float x) const { return exp_f32(x - largest); }
-  /// What makes the exponentials probabilities.
+  /// The factor that turns the exponentials into probabilities.
   LOCKSTEP_HOST_DEVICE float scale() const { return static_cast<float>(1.0 / sum); }
   LOCKSTEP_HOST_DEVICE float log_sum() const { return static_cast<float>(std::log(sum)); }
   LOCKSTEP_HOST_DEVICE float log_probability(float x, float log_of_sum) const { return (x - largest) - log_of_sum; }
@@ -26,28 +26,28 @@ struct RowSoftmax {
 
 /// `dot` is the sum of dy * y over the row.
 LOCKSTEP_HOST_DEVICE inline float softmax_gradient_of(float y, float dy, float dot) { return y * (dy - dot); }
-/// `sum` is that of dy over the row.
+/// `sum` is the sum of dy over the row.
 LOCKSTEP_HOST_DEVICE inline float log_softmax_gradient_of(float y, float dy, float sum) {
   return dy - exp_f32(y) * sum;
 }
-/// Of the cross-entropy of a row with respect to one of its logits.
+/// The gradient of a row's cross-entropy with respect to one of its logits.
 LOCKSTEP_HOST_DEVICE inline float cross_entropy_gradient(float probability, bool is_label, float dloss) {
   return dloss * (is_label ? probability - 1.0F : probability);
 }
 
 struct BinaryCrossEntropyFromLogits {
-  /// max(x, 0) - x t + log(1 + exp(-|x|)), which no x overflows.
+  /// max(x, 0) - x t + log(1 + exp(-|x|)), which does not overflow for any x.
   LOCKSTEP_HOST_DEVICE float operator()(float x, float target) const {
     return (x > 0.0F ? x : 0.0F) - x * target + std::log1p(exp_f32(-std::fabs(x)));
   }
-  /// sigmoid(x) - t, but not as a difference of two numbers near 1, which has few digits.
+  /// sigmoid(x) - t, without subtracting two numbers near 1, which would lose digits.
   LOCKSTEP_HOST_DEVICE float gradient(float x, float target, float dloss) const {
     const float smaller = sigmoid_f32(-std::fabs(x));
     return dloss * (x > 0.0F ? (1.0F - target) - smaller : smaller - target);
   }
 };
 
-/// As Keras 3: probabilities are clipped to [1e-7, 1 - 1e-7], and clipped ones have no gradient.
+/// As in Keras 3: probabilities are clipped to [1e-7, 1 - 1e-7]; the gradient of clipped ones is 0.
 struct BinaryCrossEntropyFromProbabilities {
   static constexpr float lowest = 1e-7F;
   static constexpr float highest = 1.0F - 1e-7F;

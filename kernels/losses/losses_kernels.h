@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-/// Of each row: logits and y (rows, n).
+/// Softmax of each row: logits and y (rows, n).
 struct Softmax {
   Tensor logits;
   Tensor y;
@@ -96,7 +96,7 @@ struct SparseSoftmaxCrossEntropyGradient {
 };
 
 ///@{
-/// Binary cross-entropy by element of logits or of probabilities, and its gradient with respect to x.
+/// Binary cross-entropy of each element x, a logit or a probability, and its gradient with respect to x.
 struct BinaryCrossEntropy {
   bool from_logits;
   Tensor x;

@@ -7,40 +7,41 @@
 
 namespace lockstep {
 
-/// What every holder of a part of the batch has: own (1, k) -> (parts, k), the same for all of them, who all have to
-/// call it.
+/// All-gather between the holders of the parts of a batch: own row (1, k) -> the rows of all parts (parts, k), equal on
+/// all of them. A collective: every holder must call it.
 using GatherRows = std::function<Tensor(const Tensor& own)>;
 
-/// How batch_norm computes, and where to.
+/// Options of batch_norm and batch_norm_inference.
 struct BatchNormOptions {
   float epsilon = 1e-3F;  ///< added to the variance
-  bool relu = false;      ///< applies max(0, .) in the same pass
-  /// Where to write the result, if defined: x's shape, may be a channel slice of a wider tensor.
+  bool relu = false;      ///< applies max(0, .) to the result in the same pass
+  /// If defined, the result is written here: x's shape and dtype; may be a channel slice of a wider tensor.
   Tensor out{};
-  /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch:
-  /// gathers what the parts have to know of each other, once forward and once backward. Not read at inference.
+  /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
+  /// Called once in the forward and once in the backward pass; ignored by batch_norm_inference.
   GatherRows gather{};
 };
 
-/// What batch_norm makes: the result, and the statistics that it used.
+/// batch_norm's result and the statistics that it used.
 struct BatchNormResult {
   Tensor y;               ///< x's shape
-  Tensor mean;            ///< (c) over all but the last axis
-  Tensor variance;        ///< (c), biased (divided by the count), as Keras 3 keeps it
-  std::int64_t rows = 0;  ///< that they are of
+  Tensor mean;            ///< (c) f32, over all but the last axis
+  Tensor variance;        ///< (c) f32, biased (divided by `rows`), as in Keras 3
+  std::int64_t rows = 0;  ///< number of rows that mean and variance were computed from
 };
 
-/// gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis with the batch's own statistics
-/// (Ioffe and Szegedy 2015). Differentiable in x, gamma, beta. x may have zero rows: then the statistics are 0. x and y
-/// are f32 or bf16; all else is f32.
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
+/// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; all else is dense f32.
+/// x may have zero rows: then the statistics are 0. Differentiable in x, gamma and beta. Throws InvalidArgument naming
+/// the shapes.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
-/// The same with given statistics, as at evaluation. Differentiable in x, gamma, beta.
+/// The same with given mean and variance (c), as in evaluation. Differentiable in x, gamma and beta.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 
-/// average = average * momentum + value * (1 - momentum), in place. Not differentiable.
+/// average = average * momentum + value * (1 - momentum), in place; dense f32 of one shape. Not differentiable.
 void update_moving_average(const Tensor& average, const Tensor& value, float momentum);
 
 }  // namespace lockstep

@@ -6,12 +6,12 @@
 #include <lockstep/runtime/core/host_device.h>
 
 // Batch normalization of one element, z = (x - mean) * scale + beta with scale = gamma / sqrt(variance + epsilon), and
-// the moments that it takes.
+// the merging of moments.
 
 namespace lockstep {
 
-/// What a second part of `other_count` elements adds to the mean and to the sum of squared deviations from it of
-/// `count` others; Chan, Golub and LeVeque 1983. Precondition: other_count > 0.
+/// Merges the mean and the sum of squared deviations of `other_count` elements into those of `count` elements; Chan,
+/// Golub and LeVeque 1983. Precondition: other_count > 0.
 struct MomentsMerge {
   LOCKSTEP_HOST_DEVICE MomentsMerge(std::int64_t count, std::int64_t other_count)
       : share(static_cast<double>(other_count) / static_cast<double>(count + other_count)),
@@ -35,23 +35,23 @@ LOCKSTEP_HOST_DEVICE inline float channel_scale(float gamma, double inverse) {
   return static_cast<float>(gamma * inverse);
 }
 
-/// z, or with `relu` what a ReLU makes of it, which keeps NaN.
+/// z, or with `relu` max(0, z), which keeps NaN.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) {
   const float z = deviation * scale + beta;
   return relu && z <= 0 ? 0 : z;
 }
 
-/// dy where the ReLU passed x on; the same expression as in `normalized`, so that both decide alike.
+/// dy where the ReLU was active, else 0. Evaluates the same expression as `normalized`, so that both agree.
 template <bool relu>
 LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, float dy) {
   return relu && deviation * scale + beta <= 0 ? 0 : dy;
 }
 
-/// What the gradient with respect to x loses because mean and variance depend on it:
+/// The part of the gradient with respect to x that comes from the dependence of mean and variance on x:
 /// dx = scale * g - (offset + (x - mean) * slope).
 struct MomentsGradient {
-  /// `count` is that of the elements which mean and variance are of; 0 when they do not depend on x.
+  /// `count`: number of elements that mean and variance were computed from; 0 when they do not depend on x.
   LOCKSTEP_HOST_DEVICE MomentsGradient(float scale, double inverse, float dgamma, float dbeta, std::int64_t count) {
     if (count == 0) return;
     const double share = scale / static_cast<double>(count);

@@ -8,14 +8,14 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Two sums over rows for each channel. A thread adds a pack of neighboring channels over a few rows in f32, and those
-// sums in f64: to convert each element would take longer than to read it.
+// Two sums over rows for each channel. A thread sums a pack of neighboring channels over a few rows in f32, and adds
+// these partial sums in f64: converting each element to f64 would take longer than reading it.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// Rows whose terms are added in f32.
+/// Number of rows summed in f32.
 inline constexpr Index rows_of_run = 8;
 
 template <int pack>
@@ -23,14 +23,14 @@ struct PackOfSums {
   TwoSums of[pack];
 };
 
-/// The rows cut into `parts` of `runs` runs each; the sums of the parts go to `partial`, (parts, channels).
+/// Sums of each part of the rows; a part has `runs` runs. Writes them to `partial`, (parts, channels).
 template <class F>
 struct PartsOfChannelSums {
   static constexpr int pack = F::pack;
   using Value = PackOfSums<pack>;
   F f;
   Index rows, channels, runs;
-  TwoSums* partial;  ///< null where there is one part
+  TwoSums* partial;  ///< null when there is one part: then f.finish gets its sums
 
   LOCKSTEP_HOST_DEVICE Value start() const { return {}; }
   LOCKSTEP_HOST_DEVICE Value combine(Value a, const Value& b) const {
@@ -43,7 +43,7 @@ struct PartsOfChannelSums {
     float first[pack] = {};
     float second[pack] = {};
     if (begin + rows_of_run <= rows)
-      for (int row = 0; row < static_cast<int>(rows_of_run); ++row)  // unrolled, so that all rows are under way at once
+      for (int row = 0; row < static_cast<int>(rows_of_run); ++row)  // unrolled: loads of all rows overlap
         f.add(kept, begin + row, k * pack, first, second);
     else
       for (Index row = begin; row < rows; ++row) f.add(kept, row, k * pack, first, second);
@@ -60,7 +60,7 @@ struct PartsOfChannelSums {
   }
 };
 
-/// The sums of all parts, a team for each channel.
+/// Adds the parts' sums, with one team per channel.
 template <class F>
 struct JoinedChannelSums {
   F f;
@@ -78,8 +78,8 @@ struct JoinedChannelSums {
 
 }  // namespace detail
 
-/// For each channel: f.finish(channel, sums), where f.add(f.keep(k), row, k, first, second) adds the terms of F::pack
-/// channels from k on. Precondition: a multiple of F::pack channels.
+/// Calls f.finish(channel, sums) for each channel, where f.add(f.keep(k), row, k, first, second) adds a row's terms for
+/// the F::pack channels from k on. Precondition: `channels` is a multiple of F::pack.
 template <class Executor, class F>
 void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
   constexpr Index wanted_blocks = 512;

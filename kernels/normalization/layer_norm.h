@@ -4,9 +4,9 @@
 
 namespace lockstep {
 
-/// gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and the (biased) variance being those of x's last
-/// axis (Ba, Kiros and Hinton 2016): x (..., features), gamma and beta (features). f32; differentiable in all three.
-/// Throws InvalidArgument naming the shapes.
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and the biased variance over x's last axis (Ba,
+/// Kiros and Hinton 2016): x (..., features), gamma and beta (features). f32; differentiable in all three. Throws
+/// InvalidArgument naming the shapes.
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon = 1e-3F);
 
 }  // namespace lockstep

@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-/// What the normalization of a row found: mean and 1 / sqrt(variance + epsilon).
+/// Mean and 1 / sqrt(variance + epsilon) of a row.
 struct RowMoments {
   float mean, inverse;
 
-  /// From the sum of squared distances from the mean of n elements.
+  /// From the mean and the sum of squared deviations of n elements.
   LOCKSTEP_HOST_DEVICE static RowMoments of(float mean, float squares, float n, float epsilon) {
     return {mean, 1.0F / std::sqrt(squares / n + epsilon)};
   }

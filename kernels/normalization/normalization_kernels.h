@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-/// mean and variance (c) of the rows of x; the variance is divided by their number.
+/// Mean and variance (c), f32, of the rows of x (rows, real); the variance is divided by the number of rows.
 struct ChannelMoments {
   Tensor x;
   Tensor mean;
@@ -39,8 +39,8 @@ struct BatchNorm {
   void on_gpu() const;
 };
 
-/// Mean and variance of the rows of several parts: each of `parts` (m, 2 c + 1) holds a mean, a variance and a number
-/// of rows.
+/// Mean and variance (c) over the rows of all parts. Each row of `parts` (m, 2 c + 1) holds the mean (c), the variance
+/// (c) and the number of rows of one part.
 struct MergeMoments {
   Tensor parts;
   Tensor mean;
@@ -77,8 +77,8 @@ struct BatchNormGradientSums {
   void on_gpu() const;
 };
 
-/// dx from dy (rows); dx may be x itself. `count`: the number of rows that mean and variance, and dgamma and dbeta,
-/// are of; 0 when they do not depend on x: then dgamma and dbeta are not read.
+/// dx from dy (rows); dx may be x itself. `count`: number of rows that mean, variance, dgamma and dbeta were computed
+/// from; 0 when mean and variance do not depend on x: then dgamma and dbeta are not read.
 struct BatchNormGradientX {
   Tensor x;
   Tensor gamma;
@@ -103,8 +103,7 @@ struct BatchNormGradientX {
 };
 
 ///@{
-/// Layer normalization of rows (n, features); mean and inverse, 1 / sqrt(variance + epsilon),
-/// (n).
+/// Layer normalization of rows: x and y (n, features), mean and inverse = 1 / sqrt(variance + epsilon) (n).
 struct LayerNorm {
   Tensor x;
   Tensor gamma;

@@ -6,19 +6,20 @@
 
 namespace lockstep {
 
-/// How the window moves over the image, in Keras' words, and where the result goes.
+/// Keras' arguments of 2D pooling, and the destination of the result.
 struct Pool2dOptions {
-  Size2d window = 2;                 ///< its size
-  std::optional<Size2d> strides{};   ///< rows and columns from one window to the next; the window's, if not given
-  Padding padding = Padding::valid;  ///< of each image
-  /// Where to write the result, if defined: may be a channel slice of a wider tensor.
+  Size2d window = 2;                 ///< rows and columns of the window
+  std::optional<Size2d> strides{};   ///< rows and columns between windows; the window size if not given
+  Padding padding = Padding::valid;  ///< at the borders of each image
+  /// If defined, the result is written here; may be a channel slice of a wider tensor.
   Tensor out{};
 };
 
-/// Largest element of each window, (n, h, w, c) -> (n, h', w', c). Padding never wins. The gradient goes to the first
-/// largest element. f32 or bf16.
+/// Largest element of each window of x (n, h, w, c), f32 or bf16 -> (n, h', w', c). Padding is never the largest. The
+/// gradient goes to the first largest element. Throws InvalidArgument for other shapes and dtypes, for windows that do
+/// not fit (slide_window), and when options.out does not have the result's shape and dtype.
 Tensor max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
-/// Mean of each window; padding is not counted. f32 or bf16.
+/// Mean of the elements of each window inside the image; shapes, dtypes and errors as max_pool2d.
 Tensor average_pool2d(const Tensor& x, const Pool2dOptions& options = {});
 
 }  // namespace lockstep

@@ -6,9 +6,8 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Pooling of x (n, h, w, c), real, as pool2d.h says. y and dy are rows. indices: undefined, or of
-/// y's shape, dense, u8 or i32: where in its window, of the elements inside the image in row-major order, y was
-/// found.
+/// Pooling of x (n, h, w, c), real, as in pool2d.h. y and dy are rows. indices: undefined, or dense of y's shape, u8 or
+/// i32: the position of y's element in its window, counting only elements inside the image, in row-major order.
 struct MaxPool2d {
   Tensor x;
   Window2d window;

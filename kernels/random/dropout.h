@@ -7,11 +7,12 @@
 
 namespace lockstep {
 
-/// Sets each element to 0 with probability `rate` and scales the others by 1 / (1 - rate). Element i is decided by
-/// (key, i) alone, whatever the number of threads. Throws InvalidArgument unless 0 <= rate < 1. rate 0 returns x.
+/// Sets each element of x (f32 or bf16) to 0 with probability `rate` and scales the others by 1 / (1 - rate). Whether
+/// element i is dropped depends on (key, i) alone, not on the number of threads. rate 0 returns x. Differentiable.
+/// Throws InvalidArgument unless 0 <= rate < 1.
 Tensor dropout(const Tensor& x, float rate, const RandomKey& key);
-/// The same with a key that is asked for when x is there: once, or each time that captured work is launched. Not asked
-/// for at rate 0.
+/// The same with the key that `next_key` returns. It is called after x has been computed: once, or at each launch of
+/// captured work; never at rate 0.
 Tensor dropout(const Tensor& x, float rate, const std::function<RandomKey()>& next_key);
 
 }  // namespace lockstep

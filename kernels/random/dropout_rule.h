@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Dropout of one element from its random word.
+/// Dropout of one element x, given a random 32-bit word.
 struct DropoutRule {
   /// Precondition: 0 <= rate < 1.
   explicit DropoutRule(float rate)
@@ -15,7 +15,7 @@ struct DropoutRule {
     return random < threshold ? 0.0F : x * scale;
   }
 
-  std::uint32_t threshold;  ///< words below it drop the element
+  std::uint32_t threshold;  ///< smaller words drop the element
   float scale;
 };
 

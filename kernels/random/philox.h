@@ -17,8 +17,9 @@ struct PhiloxKey {
   std::uint32_t word[2];
 };
 
-/// Four random words for a counter under a key. Always inlined, so that loops over counters are vectorized; the words
-/// are kept in 64 bits, the upper ones 0, as such a loop would spend most of its time on widening and narrowing them.
+/// Four random words from a counter and a key. Always inlined, so that loops over counters are vectorized. Computes in
+/// 64-bit words whose upper halves are 0: otherwise such a loop would spend most of its time widening and narrowing
+/// them.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline PhiloxBlock philox4x32(PhiloxBlock counter, PhiloxKey key) {
   constexpr std::uint64_t low_half = 0xFFFFFFFFU;
   std::uint64_t a = counter.word[0], b = counter.word[1], c = counter.word[2], d = counter.word[3];
@@ -36,7 +37,7 @@ struct PhiloxKey {
            static_cast<std::uint32_t>(d)}};
 }
 
-/// The sequence that a RandomKey names. The key's 192 bits are first mixed into 128 by Philox itself, seeded by `seed`;
+/// The sequence that a RandomKey names. Philox, with `seed` as its key, first mixes the key's 192 bits into 128;
 /// as Philox is a bijection of its counter, keys of one seed name different sequences.
 class RandomSequence {
  public:

@@ -5,7 +5,7 @@
 
 namespace lockstep::kernels {
 
-/// As lockstep::dropout (dropout.h).
+/// lockstep::dropout (dropout.h), real; y has x's shape.
 struct Dropout {
   Tensor x;
   float rate;

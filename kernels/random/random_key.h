@@ -4,12 +4,13 @@
 
 namespace lockstep {
 
-/// Names one sequence of random numbers: the same key gives the same numbers on every device, in any order of asking.
+/// Names one sequence of random numbers. The same key gives the same numbers on every device and in any order of
+/// access.
 struct RandomKey {
   std::uint64_t seed = 0;     ///< the program's or the model's
   std::uint32_t stream = 0;   ///< which consumer, e.g. a layer
   std::uint32_t replica = 0;  ///< 0 for numbers that are the same on all replicas
-  std::uint64_t step = 0;     ///< how often the consumer has asked before
+  std::uint64_t step = 0;     ///< number of the consumer's earlier requests
 };
 
 }  // namespace lockstep

@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Recurrent layers on cuDNN, for all threads (cuda/whole_recurrence.cpp).
+/// Runs recurrent layers on cuDNN (cuda/whole_recurrence.cpp); shared by all threads.
 WholeRecurrence& cudnn_recurrence();
 
 }  // namespace lockstep

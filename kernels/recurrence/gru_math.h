@@ -3,8 +3,8 @@
 #include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// One unit of a GRU at one time step (Cho et al. 2014), in Keras' terms and with its reset_after: gates z (update), r
-// (reset) and h (the candidate), the reset applied to the state's part of the candidate's sum.
+// One unit of a GRU at one time step (Cho et al. 2014), with Keras' names and reset_after=True: gates z (update), r
+// (reset) and h (the candidate); the reset gate multiplies the state's part of the candidate's sum.
 
 namespace lockstep {
 
@@ -13,7 +13,7 @@ struct GruUnit {
   float h;                         ///< the unit's new state
 };
 
-/// From the sums' parts that come from the input (x) and from the state (s), and the state before.
+/// From the input's (x) and the state's (s) parts of the gates' sums, and the previous state.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnit gru_unit(float x_z, float x_r, float x_h, float s_z,
                                                                     float s_r, float s_h, float h_before) {
   GruUnit unit{};
@@ -24,12 +24,13 @@ struct GruUnit {
   return unit;
 }
 
-/// With respect to both parts of the sums, which differ for the candidate alone, and, directly, to the state before.
+/// Gradients with respect to the gates' sums (for the candidate, its two parts separately) and to the previous state
+/// through its direct use.
 struct GruUnitGradient {
   float sum_z, sum_r, x_h, s_h, h_before;
 };
 
-/// From the gradient of h; `unit.h` is not read.
+/// From the gradient dh of the new state; `unit.h` is not read.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnitGradient gru_unit_gradient(const GruUnit& unit, float s_h,
                                                                                      float h_before, float dh) {
   GruUnitGradient gradient{};

@@ -5,8 +5,8 @@
 #include <lockstep/kernels/elementwise/math.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// One unit of an LSTM at one time step (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), in
-// Keras' terms: gates i, f, c, o, of which c, the candidate, takes tanh and the others the sigmoid.
+// One unit of an LSTM at one time step (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000),
+// with Keras' names: the gates i, f and o use the sigmoid, the candidate c uses tanh.
 
 namespace lockstep {
 
@@ -15,7 +15,7 @@ struct LstmUnit {
   float c, h;                              ///< the unit's new state and output
 };
 
-/// From the gates' sums and the state before.
+/// From the gates' sums and the previous state.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnit lstm_unit(float sum_i, float sum_f, float sum_c,
                                                                       float sum_o, float c_before) {
   LstmUnit unit{};
@@ -28,12 +28,12 @@ struct LstmUnit {
   return unit;
 }
 
-/// With respect to the gates' sums and the state before.
+/// Gradients with respect to the gates' sums and the previous state.
 struct LstmUnitGradient {
   float sum_i, sum_f, sum_c, sum_o, c_before;
 };
 
-/// From the gradients of h and, as later steps see it, of c; `unit.h` is not read.
+/// From the gradient dh of h and the gradient dc of c that comes from later steps; `unit.h` is not read.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnitGradient lstm_unit_gradient(const LstmUnit& unit,
                                                                                        float c_before, float dh,
                                                                                        float dc) {

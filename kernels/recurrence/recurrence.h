@@ -2,12 +2,12 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// What recurrent ops share. Time is the first axis of all that they keep: what belongs to one step is dense then, and
-// what belongs to all steps is one matrix. The products with the input, and the gradients of both kernels, are single
-// matrix products over all steps; only what a step takes from the one before it is computed step by step. These helpers
-// record nothing on tapes.
+// Shared by the recurrent ops. The tensors that they keep have time as their first axis: each step is then dense, and
+// all steps together form one matrix. The products with the input and the gradients of both kernels are single matrix
+// products over all steps; only the dependence on the previous step is computed step by step. These helpers record
+// nothing on tapes.
 
-/// What lstm and gru have in common.
+/// Shared by lstm and gru.
 namespace lockstep::recurrence {
 
 /// Throws InvalidArgument unless x is (n, time, features), kernel (features, gates * units) and recurrent_kernel
@@ -22,12 +22,12 @@ Tensor as_matrix(const Tensor& x);
 Tensor time_first(const Tensor& x);
 /// Writes x (time, n, k) into out (n, time, k).
 void write_rows_first(const Tensor& x, const Tensor& out);
-/// (steps, n, units) whose first step is 0 and whose others are not yet written.
+/// (steps, n, units), f32: the first step is 0, the others are uninitialized.
 Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units);
-/// The op's result from the states (time + 1, n, units), the first of which is the one before the first step: all the
-/// others as (n, time, units), or the last one (n, units).
+/// The op's result from the states (time + 1, n, units), the first of which is the initial state: all others as
+/// (n, time, units) with `return_sequences`, else the last one (n, units).
 Tensor result_of(const Tensor& states, bool return_sequences);
-/// Adds to dh (n, units) what the result's gradient dy says of step `s` of `time`.
+/// Adds to dh (n, units) the part of the result's gradient dy that belongs to step `s` of `time`.
 void add_gradient_of_result(const Tensor& dy, std::int64_t s, std::int64_t time, const Tensor& dh);
 /// dbias (k) = sum of the rows of dsums (m, k).
 void sum_rows(const Tensor& dsums, const Tensor& dbias);

@@ -4,7 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// `gates` holds the inputs' part of the gates' sums, to which `recurrent` is added, and then the gates themselves.
+/// One step of an LSTM. On entry `gates` (n, 4 units) holds the inputs' part of the gates' sums and `recurrent` the
+/// state's; on return `gates` holds the gates. c_before, c and h are (n, units).
 struct LstmStep {
   Tensor gates;
   Tensor recurrent;
@@ -21,7 +22,7 @@ struct LstmStep {
   void on_gpu() const;
 };
 
-/// dsums from dh and dc; dc becomes the gradient of c_before.
+/// dsums, the gradient of the gates' sums, from dh and dc; replaces dc by the gradient of c_before.
 struct LstmStepGradient {
   Tensor gates;
   Tensor c_before;
@@ -39,8 +40,8 @@ struct LstmStepGradient {
   void on_gpu() const;
 };
 
-/// `gates` holds the inputs' part of the gates' sums, `recurrent` the state's, and then `gates` the gates themselves
-/// and `state_sum` the state's part of the candidate's.
+/// One step of a GRU. On entry `gates` (n, 3 units) holds the inputs' part of the gates' sums and `recurrent` the
+/// state's; on return `gates` holds the gates and `state_sum` (n, units) the state's part of the candidate's sum.
 struct GruStep {
   Tensor gates;
   Tensor recurrent;
@@ -57,8 +58,8 @@ struct GruStep {
   void on_gpu() const;
 };
 
-/// The gradients of the inputs' and the state's part of the gates' sums from dh, which becomes the gradient of
-/// h_before but for what reaches it through drecurrent.
+/// dgates and drecurrent, the gradients of the inputs' and the state's part of the gates' sums, from dh; replaces dh by
+/// the gradient of h_before without the part that flows through drecurrent.
 struct GruStepGradient {
   Tensor gates;
   Tensor state_sum;

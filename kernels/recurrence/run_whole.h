@@ -4,8 +4,8 @@
 
 namespace lockstep::recurrence {
 
-/// The result of the op named `op`, lstm or gru, by what the calling thread's device has for whole layers, recorded on
-/// tapes; undefined when the device has nothing for this layer. All tensors are dense.
+/// The result of `op`, "lstm" or "gru", computed by the WholeRecurrence of the calling thread's device and recorded on
+/// tapes; undefined when the device cannot run this layer as a whole. All tensors are dense.
 Tensor run_whole(const char* op, RecurrentCell cell, const Tensor& x, const RecurrentWeights& weights,
                  bool return_sequences);
 

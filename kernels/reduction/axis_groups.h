@@ -6,19 +6,20 @@
 
 namespace lockstep {
 
-/// The set of these axes, of which negative ones count from the end. Throws InvalidArgument for one that the shape does
-/// not have, or that is given twice.
+/// The axes as a set; negative ones count from the end. Throws InvalidArgument for an axis that the shape does not have
+/// or that is given twice.
 AxisSet axis_set(const Shape& shape, const std::vector<int>& axes);
 
-/// The shape as (outer, n, inner), where n is the size of `axis`, which counts from the front.
+/// The shape as (outer, n, inner): n is the size of `axis` (not negative), outer and inner the products of the sizes
+/// before and after it.
 Shape around_axis(const Shape& shape, int axis);
 
-/// A shape as alternating kept and summed axes, neighbors of a kind multiplied together and axes of size 1 left out.
+/// A shape as alternating kept and summed axes: neighboring axes of one kind are merged, axes of size 1 left out.
 struct AxisGroups {
   Shape sizes;     ///< of the groups
-  AxisSet summed;  ///< which groups are
+  AxisSet summed;  ///< which of the groups are summed
 
-  /// Of a shape whose `axes` are summed.
+  /// Groups the axes of a shape whose `axes` are summed.
   AxisGroups(const Shape& shape, AxisSet axes);
   /// The last summed group, or -1.
   int last_summed() const;

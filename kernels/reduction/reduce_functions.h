@@ -7,16 +7,16 @@
 #include <lockstep/runtime/core/bfloat16.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Reductions as a start value, a step and an end.
+// Reductions over replicas as functions combine(a, b) and finish(value, terms), and the search for the largest element.
 
 namespace lockstep {
 
-/// What values of T are combined in.
+/// The type that values of T are accumulated in.
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
 namespace detail {
-/// The unsigned type that an integer is computed in, where overflow wraps around; a real type itself.
+/// The type for arithmetic on A: for integers the unsigned type, whose overflow wraps around; for real types A itself.
 template <class A, bool = std::is_integral_v<A>>
 struct Wrapping {
   using type = A;
@@ -27,7 +27,8 @@ struct Wrapping<A, true> {
 };
 }  // namespace detail
 
-// The replicas' values of one element, in order, as accumulators. NaN wins over numbers in `max` and `min`.
+// Combine the replicas' values of one element, as accumulators, in the order of the replicas. The maximum and minimum
+// of NaN and a number are NaN.
 
 struct SumOfReplicas {
   template <class A>
@@ -95,19 +96,19 @@ void visit_reduce(ReduceOp op, Visit&& visit) {
   }
 }
 
-/// The largest value so far and where it stood first.
+/// The largest value so far and the first index at which it occurred.
 struct Largest {
   float value = 0;
   std::int64_t index = 0;
 
-  /// The candidate must come from a later index.
+  /// Precondition: `at` is larger than all indices offered before.
   LOCKSTEP_HOST_DEVICE void offer(float candidate, std::int64_t at) {
     if (candidate > value) {
       value = candidate;
       index = at;
     }
   }
-  /// The candidate may come from anywhere.
+  /// In any order of indices.
   LOCKSTEP_HOST_DEVICE void offer(const Largest& candidate) {
     if (candidate.value > value || (candidate.value == value && candidate.index < index)) *this = candidate;
   }

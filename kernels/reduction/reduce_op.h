@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// How the replicas' values become one.
+/// How one value per replica is reduced to a single value.
 enum class ReduceOp { sum, mean, max, min, prod };
 
 }  // namespace lockstep

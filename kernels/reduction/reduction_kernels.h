@@ -20,7 +20,7 @@ struct SumMiddle {
   void on_gpu() const;
 };
 
-/// y (rows) i64 = index of the first largest of x (rows, n).
+/// y (rows) i64 = index of the largest element in each row of x (rows, n), the first one of equals.
 struct Argmax {
   Tensor x;
   Tensor y;
@@ -34,7 +34,8 @@ struct Argmax {
   void on_gpu() const;
 };
 
-/// Returns the sum of squares, in f64; `count` alone decides the order of addition. The host waits for it.
+/// Returns the sum of the squares of `count` elements, in f64; the order of addition depends on `count` alone. The host
+/// waits for the result.
 struct SquaredNorm {
   const float* x;
   std::int64_t count;

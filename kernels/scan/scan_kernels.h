@@ -4,8 +4,8 @@
 
 namespace lockstep::kernels {
 
-/// As lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner); x's shape alone decides the order
-/// of addition.
+/// lockstep::cumsum (scan.h) along the middle axis of x (outer, n, inner), real. The order of addition depends on x's
+/// shape alone.
 struct CumulativeSum {
   Tensor x;
   bool exclusive;

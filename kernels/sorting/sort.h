@@ -3,21 +3,23 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Order of f32 or bf16, the same on every device: NaN counts as larger than all numbers, -0 as equal to 0, and equal
-// elements stay in their order. Indices are i64. Gradients go to the original positions; indices have none.
+// Sorting of f32 or bf16 tensors, with the same order on every device: NaN is larger than all numbers, -0 equals 0, and
+// equal elements keep their order. Indices are i64 and not differentiable; the gradient of values goes to the elements'
+// original positions. Throw InvalidArgument for other dtypes.
 
 namespace lockstep {
 
-/// The elements along `axis` (a negative one counts from the end) in order. Throws InvalidArgument for an axis that x
-/// does not have.
+/// x with its elements sorted along `axis` (a negative one counts from the end). Throws InvalidArgument for an axis
+/// that x does not have.
 Tensor sort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
-/// The indices along `axis` of the elements that sort gives. Not differentiable. Throws as sort.
+/// The indices along `axis` of the elements in the order of sort's result, in x's shape. Not differentiable. Throws as
+/// sort.
 Tensor argsort(const Tensor& x, int axis = -1, SortDirection direction = SortDirection::ascending);
 
 /// The largest elements and their indices.
 struct TopK {
-  Tensor values;   ///< the largest first
-  Tensor indices;  ///< along the last axis; of equal elements the lower one first
+  Tensor values;   ///< largest first
+  Tensor indices;  ///< along the last axis; equal elements in order of index
 };
 /// The k largest elements along the last axis: (..., n) -> (..., k). Throws InvalidArgument unless 1 <= k <= n.
 TopK top_k(const Tensor& x, std::int64_t k);

@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// Which way round sorting puts numbers.
+/// The order of sorted numbers.
 enum class SortDirection { ascending, descending };
 
 }  // namespace lockstep

@@ -6,16 +6,16 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Numbers as unsigned keys: what is sorted by them has one order on every device.
+// Numbers as unsigned integer keys; sorting by them gives the same order on every device.
 
 namespace lockstep {
 
-/// How many of a key's low bits tell numbers of T apart; the others are 0.
+/// Number of low bits of a key that numbers of T use; the others are 0.
 template <class T>
 inline constexpr int sort_key_bits = 8 * static_cast<int>(sizeof(T));
 
 namespace detail {
-/// In the order of the numbers: 0 and -0 have one key, and so have all NaN, the largest.
+/// Ordered as the numbers are. 0 and -0 have the same key; all NaN have the largest one.
 LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
   if (x != x) return 0xffffffffU;
   if (x == 0) return 0x80000000U;
@@ -24,7 +24,7 @@ LOCKSTEP_HOST_DEVICE inline std::uint32_t ascending_key(float x) {
 }
 }  // namespace detail
 
-/// Of f32 or bf16, smaller for what comes first.
+/// Key of an f32 or bf16 number; elements that sort first in `direction` have smaller keys.
 template <class T>
 LOCKSTEP_HOST_DEVICE std::uint32_t sort_key(const T& x, SortDirection direction) {
   constexpr int unused_bits = 32 - sort_key_bits<T>;

@@ -5,8 +5,8 @@
 
 namespace lockstep::kernels {
 
-/// The first k of n elements along the middle axis of x (outer, n, inner), in the order that sort.h describes,
-/// and the index that each had there: values and indices (outer, k, inner).
+/// Sorts along the middle axis of x (outer, n, inner), real, in the order that sort.h describes: values (outer, k,
+/// inner) are the first k elements, indices (outer, k, inner), i64, their indices in x.
 struct SortMiddle {
   Tensor x;
   SortDirection direction;
@@ -22,7 +22,7 @@ struct SortMiddle {
   void on_gpu() const;
 };
 
-/// dx (outer, n, inner) = dy (outer, k, inner) at its indices, each of which is there once at most, and 0 elsewhere.
+/// dx (outer, n, inner) = dy (outer, k, inner) at `indices`, which are distinct, and 0 elsewhere.
 struct SortMiddleGradient {
   Tensor dy;
   Tensor indices;

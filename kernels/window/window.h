@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Size, strides, explicit padding and, of a convolution, the distance of taps of a window.
+/// Size, strides and explicit padding of a sliding window, and for convolutions its dilation (distance between taps).
 struct Window2d {
   ///@{
   /// In rows and columns of x.
@@ -15,16 +15,17 @@ struct Window2d {
   ///@}
 };
 
-/// Keras' padding: `same` pads so that output = ceil(input / stride), the odd row or column at the end.
+/// Keras' padding: `valid` adds none; `same` pads so that output = ceil(input / stride), with an odd row or column at
+/// the end.
 enum class Padding { valid, same };
 
 /// One size per spatial axis.
 struct Size2d {
-  /// None: 0 x 0.
+  /// 0 x 0.
   constexpr Size2d() = default;
-  /// One number means both, as in Keras.
+  /// The same size for both axes, as in Keras.
   constexpr Size2d(std::int64_t both) : height(both), width(both) {}  // NOLINT: implicit
-  /// One for each axis.
+  /// A size for each axis.
   constexpr Size2d(std::int64_t height, std::int64_t width) : height(height), width(width) {}
 
   std::int64_t height = 0;  ///< along axis 1 of (n, h, w, c)
