@@ -12,23 +12,23 @@ class WholeRecurrence;
 
 namespace kernels {
 
-/// What runs kernels in place of the GPUs, for tests on machines without one: each kernel is its shared source on the
-/// host, or the CPU's where there is none.
+/// Runs kernels in place of GPUs, for tests on machines without one: on the host, from a kernel's shared source, or if
+/// it has none by its CPU implementation.
 class GpuStandIn {
  public:
   virtual ~GpuStandIn() = default;
 
-  /// Runs `work` in order on the calling thread's GPU, or adds it to the graph that the thread captures. The work holds
-  /// addresses but no memory. Throws BrokenInvariant for operands that are not in a GPU's memory.
+  /// Enqueues `work` on the calling thread's GPU, or adds it to the graph that the thread captures. `work` refers to
+  /// memory by address and does not own any. Throws BrokenInvariant for operands outside the GPU's memory.
   virtual void run(const char* kernel, std::span<const Operand> operands, std::function<void()> work) = 0;
-  /// The same; has run when it returns.
+  /// The same, and waits until `work` has run.
   virtual void run_now(const char* kernel, std::span<const Operand> operands, const std::function<void()>& work) = 0;
-  /// A kernel in `work` has met an index out of range at this place: the next wait for the GPU throws.
+  /// Records that a kernel in `work` found an index out of range at `place`; the next wait for the GPU throws.
   virtual void report_out_of_range(const char* kernel, std::int64_t place) = 0;
-  /// What runs whole recurrent layers; null: nothing does.
+  /// Runs whole recurrent layers; null if unsupported.
   virtual WholeRecurrence* whole_recurrence() = 0;
 
-  /// The kernel as `work` may hold it.
+  /// A copy of the kernel that `work` may hold: its tensors do not own memory.
   template <class Kernel>
   Kernel deferred(const Kernel& kernel) {
     Kernel result = kernel;
@@ -38,17 +38,17 @@ class GpuStandIn {
   }
 
  protected:
-  /// A view of the tensor's memory that `work` may hold.
+  /// A view of the tensor that does not own its memory.
   virtual Tensor deferred_tensor(const Tensor& tensor) = 0;
 };
 
-/// The one in use, or null.
+/// The stand-in in use; null if there is none.
 GpuStandIn* gpu_stand_in();
 
-/// Puts one in use until the scope ends. Not while kernels run.
+/// Uses a stand-in until the scope ends. Precondition: no kernel runs when the scope begins or ends.
 class GpuStandInScope {
  public:
-  /// `gpu` stays until the scope ends.
+  /// `gpu` must outlive this.
   explicit GpuStandInScope(GpuStandIn& gpu);
   ~GpuStandInScope();
   GpuStandInScope(const GpuStandInScope&) = delete;

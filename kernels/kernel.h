@@ -16,10 +16,11 @@
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/trace/trace.h>
 
-// A kernel is a struct of its arguments, which the ops have checked, results allocated. Tensors are dense
-// f32 unless a kernel says otherwise; "rows" means that all axes but the last are dense among themselves and only the
-// row stride may be wider than the last axis, as in a channel slice. Kernels marked "real" also take bf16 for
-// everything but parameters, statistics and their gradients, all of one dtype; they compute in f32 and round results.
+// A kernel is a struct of its arguments. Ops check the arguments and allocate the results. Tensors are dense f32 unless
+// a kernel says otherwise. "rows": elements of the last axis are contiguous and the other axes are dense among
+// themselves, but the row stride may exceed the last axis, as in a channel slice. "real": all tensors except
+// parameters, statistics and their gradients may also be bf16, all of one dtype; the kernel computes in f32 and rounds
+// its results.
 //
 // clang-format off
 //   struct Twice {
@@ -27,18 +28,18 @@
 //     Tensor y;                                                   // of x's shape
 //
 //     static constexpr const char* name = "twice";                // in errors and traces
-//     auto operands() const { return kernels::operands(x, y); }   // all memory that it reads or writes
+//     auto operands() const { return kernels::operands(x, y); }   // all memory that the kernel reads or writes
 //     template <class Executor>
 //     void run(Executor& on) const;                               // for both kinds of device (executor/executor.h)
 //     void on_host() const;                                       // defined by LOCKSTEP_SHARED_KERNEL(Twice)
-//     void on_gpu() const;                                        // defined by it or, on a library, in cuda/
-//     void on_cpu() const;                                        // only where something is faster than on_host()
+//     void on_gpu() const;                                        // defined by the macro or, on a library, in cuda/
+//     void on_cpu() const;                                        // optional: faster than on_host()
 //   };
 // clang-format on
 //
-// A kernel that reads indices returns std::int64_t: the place of the first index that is out of range, or -1; on GPUs
-// always -1, since there Gpu::synchronize throws for it. One whose result the host waits for, or whose arguments change
-// from step to step, has a member `capturable` that is false.
+// A kernel that reads indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
+// always returns -1; there Gpu::synchronize throws instead. A kernel whose result the host waits for, or whose
+// arguments change from step to step, has the member `capturable = false`.
 
 namespace lockstep::kernels {
 
@@ -67,7 +68,7 @@ constexpr bool capturable() {
 /// Throws NotCapturable while the calling thread captures.
 void refuse_capture_of(const char* kernel);
 
-/// The kernel's shared source on the host; of one that has none, what CPUs run.
+/// Runs the kernel's shared source on the host, or on_cpu() if it has none.
 template <class Kernel>
 auto run_shared(const Kernel& kernel) {
   if constexpr (Shared<Kernel>)
@@ -76,7 +77,8 @@ auto run_shared(const Kernel& kernel) {
     return kernel.on_cpu();
 }
 
-/// What a stand-in may run later. Kernels that refer to lists of their caller's copy them: their member deferred().
+/// The kernel as work that a stand-in may run later. Kernels that refer to the caller's lists have a member deferred(),
+/// which copies them.
 template <class Kernel>
 std::function<void()> work_of(GpuStandIn& gpu, const Kernel& kernel) {
   if constexpr (requires { kernel.deferred(); })
@@ -108,7 +110,7 @@ auto run_on(GpuStandIn& gpu, const Kernel& kernel) {
 
 }  // namespace detail
 
-/// Runs a kernel on the host with the calling thread's share of the cores. Returns what the kernel returns.
+/// Runs a kernel on the host with the calling thread's share of the cores and returns its result.
 template <class Kernel>
 auto run_on_cpu(const Kernel& kernel) {
   if constexpr (detail::Tuned<Kernel>)
@@ -117,10 +119,11 @@ auto run_on_cpu(const Kernel& kernel) {
     return kernel.on_host();
 }
 
-/// Runs a kernel on the calling thread's device: on a GPU in its compute stream, which is not waited for. Where
-/// contracts are checked (runtime/device/contracts.h), all memory of its operands is before. A span of its name
-/// in traces. Returns what the kernel returns. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant
-/// for a broken contract, and Unsupported when this build has no kernels for GPUs.
+/// Runs a kernel on the calling thread's device and returns its result. On a GPU it only enqueues the kernel on the
+/// compute stream; if contracts are checked (runtime/device/contracts.h), it first checks the memory of all operands.
+/// Traces show a span with the kernel's name. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant
+/// for a broken contract, NotCapturable for a kernel that is not capturable while the thread captures, and Unsupported
+/// when this build has no kernels for GPUs.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
   const TraceSpan span(Kernel::name);

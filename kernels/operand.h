@@ -9,19 +9,18 @@
 
 namespace lockstep::kernels {
 
-/// Memory that a kernel reads or writes: a tensor's, or flat memory of several GPUs.
+/// Memory that a kernel reads or writes: a tensor, or flat memory that any GPU may own.
 struct Operand {
-  /// Of the calling thread's GPU. The tensor stays where it is while the operand is used; undefined ones have no
-  /// memory.
+  /// A tensor of the calling thread's GPU, which must outlive the operand. Undefined tensors have no memory.
   Operand(const Tensor& of) : tensor(&of) {}  // NOLINT: implicit, operands are listed
-  /// `count` elements that any GPU may own.
+  /// `count` elements from `begin` on, which any GPU may own.
   template <class T>
   Operand(const T* begin, std::int64_t count)
       : flat{begin, static_cast<std::size_t>(count) * sizeof(T), alignof(T)}, reach(contracts::Reach::all) {}
 
   const Tensor* tensor = nullptr;                  ///< null: flat memory
-  contracts::Use flat;                             ///< of flat memory
-  contracts::Reach reach = contracts::Reach::own;  ///< whose memory it may be
+  contracts::Use flat;                             ///< the flat memory, if `tensor` is null
+  contracts::Reach reach = contracts::Reach::own;  ///< which GPUs may own the memory
 };
 
 /// A tensor that any GPU may own.
@@ -31,17 +30,17 @@ inline Operand of_any_gpu(const Tensor& tensor) {
   return operand;
 }
 
-/// The list of a kernel's operands.
+/// An array of the operands listed.
 template <class... Listed>
 std::array<Operand, sizeof...(Listed)> operands(const Listed&... listed) {
   return {Operand(listed)...};
 }
 
-/// The memory from the first to the last element; strides are not negative.
+/// The memory from the operand's first to its last element. Precondition: strides are not negative.
 contracts::Use memory_of(const Operand& operand);
 
-/// Throws BrokenInvariant unless all operands may be given to the compute stream of the calling thread's GPU now
-/// (contracts::check). `kernel` is named in the error.
+/// Throws BrokenInvariant, naming `kernel`, unless the compute stream of the calling thread's GPU may use all operands
+/// now (contracts::check).
 void check_operands(const char* kernel, std::span<const Operand> operands);
 
 }  // namespace lockstep::kernels

@@ -11,14 +11,14 @@
 
 namespace lockstep {
 
-/// to += gradient, where `to` is.
+/// to += gradient, on the device of `to`.
 inline void accumulate(const Tensor& gradient, const Tensor& to) {
   const ContextScope there(context_on(to.device()));
   launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
-/// Makes `gradient`, which nobody else reads or writes, the first contribution to input `input`, in the caller's
-/// destination if there is one.
+/// Makes `gradient` the first contribution to input `input`, in the destination that the caller of backward gave, if
+/// any. Precondition: nothing else reads or writes `gradient`.
 inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   const Tensor destination = c.destination(input);
   const bool elsewhere = destination.defined() && destination.raw_data() != gradient.raw_data();
@@ -31,9 +31,9 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, first, true);
 }
 
-/// Gives input `input` a gradient of `shape` that compute(out) writes into the dense tensor `out`, on the device of the
-/// op's result; calls nothing when it is not wanted. The first contribution is written straight to the caller's
-/// destination, if there is one that can be reached from there.
+/// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to the dense tensor `out`, on
+/// the device of the op's result, and is not called when the gradient is not needed. The first contribution goes
+/// directly to the caller's destination if that exists and is reachable from this device.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
@@ -48,8 +48,8 @@ void contribute(BackwardContext& c, int input, const Shape& shape, Compute compu
   c.set(input, gradient, true);
 }
 
-/// The same for a compute(write, out) that can add to what is in `out`, too: what other ops have contributed then needs
-/// no pass of its own.
+/// The same for a compute(write, out) that can also add to `out`: adding to the contributions of other ops then needs
+/// no separate pass.
 template <class Compute>
 void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
@@ -61,8 +61,8 @@ void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Comput
       c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
 }
 
-/// Hands over a tensor that others may read too, such as the output's gradient or a view of it. It has the input's
-/// shape and any strides. Copied only when the caller of backward wants it elsewhere.
+/// Contributes a tensor that others may read, too, such as the output's gradient or a view of it: of the input's shape,
+/// any strides. Copies it only if the caller of backward gave a destination or there are earlier contributions.
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);
@@ -79,7 +79,7 @@ inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
         gradient.dtype());
 }
 
-/// Gives input `input` a gradient that is 0 outside of these rows.
+/// Contributes a gradient to input `input` that is 0 except in these rows.
 inline void contribute_rows(BackwardContext& c, int input, const IndexedSlices& rows) {
   if (!c.needs(input)) return;
   if (c.takes_rows(input)) return c.set_rows(input, joined(c.rows(input), rows));

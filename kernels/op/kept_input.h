@@ -6,12 +6,12 @@
 
 namespace lockstep {
 
-/// An op's input as the op keeps it for its gradient: the tensor, or how to make it again, from what is kept anyway,
-/// once for all ops that read it.
+/// An op's input, kept for its gradient: the tensor itself, or its recomputation from tensors that are kept anyway,
+/// done once for all ops that read it.
 class KeptInput {
  public:
-  /// To be made before the op is recorded. Only tensors of CPUs are made again: steps of GPUs are bound by their passes
-  /// through memory.
+  /// Construct it before recording the op. Only CPU tensors are recomputed: steps on GPUs are memory-bound, and
+  /// recomputing costs another pass through memory.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
     if (x.device().kind == DeviceKind::cpu) recomputed_ = recomputed(x);
     if (!recomputed_) tensor_ = x;
@@ -19,7 +19,7 @@ class KeptInput {
 
   /// The input's shape.
   const Shape& shape() const { return shape_; }
-  /// The input, which is made again by the first call where it was not kept.
+  /// The input; the first call recomputes it if it was not kept.
   const Tensor& get() const { return recomputed_ ? recomputed_->tensor() : tensor_; }
 
  private:

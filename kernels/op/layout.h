@@ -3,7 +3,7 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/executor/rows.h>
 
-// Memory layouts and dtypes that kernels ask for. These helpers record nothing on tapes.
+// Converts tensors to the memory layouts and dtypes that kernels require. Records nothing on tapes.
 
 namespace lockstep {
 
@@ -15,7 +15,7 @@ inline Tensor make_dense(const Tensor& x) {
   return copy;
 }
 
-/// `x` itself when it is of `dtype`, else a dense copy that is.
+/// `x` itself when it has `dtype`, else a dense copy in `dtype`.
 inline Tensor in_dtype(DType dtype, const Tensor& x) {
   if (x.dtype() == dtype) return x;
   Tensor copy = Tensor::empty(x.shape(), dtype);
@@ -23,7 +23,7 @@ inline Tensor in_dtype(DType dtype, const Tensor& x) {
   return copy;
 }
 
-/// `x` itself when it is rows, else a dense copy.
+/// `x` itself when it is rows (is_rows), else a dense copy.
 inline Tensor make_rows(const Tensor& x) { return is_rows(x) ? x : make_dense(x); }
 
 }  // namespace lockstep

@@ -7,14 +7,15 @@
 
 namespace lockstep {
 
-/// An index of a row that ScatterAddRows leaves out.
+/// An index that ScatterAddRows skips without reporting it.
 inline constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace lockstep
 
 namespace lockstep::kernels {
 
-/// y (n, inner) = rows indices (n) of x (rows, inner). Returns the first place of an index outside, or -1.
+/// Row i of y (n, inner) = row indices[i] of x (rows, inner); indices (n) i64. Returns the first i whose index is
+/// outside [0, rows), or -1.
 struct GatherRows {
   Tensor x;
   Tensor indices;
@@ -29,8 +30,8 @@ struct GatherRows {
   std::int64_t on_gpu() const;
 };
 
-/// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Returns as
-/// gather_rows; a row outside is left out, and is reported unless its index is no_row.
+/// Row indices[i] of out (rows, inner) += row i of values (n, inner), in the order of i; f32 or bf16. Skips indices
+/// outside [0, rows) and returns the position of the first one that is not no_row, or -1.
 struct ScatterAddRows {
   Tensor values;
   Tensor indices;

@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-/// Brings the norms of x's vectors along `axes` (negative ones count from the end) within limits, in place: x has one
-/// vector for each index of its other axes. Not differentiable. Throws InvalidArgument unless x is dense f32, and for
-/// an axis that x does not have, or that is given twice.
+/// Limits in place the norms of x's vectors along `axes` (negative ones count from the end); there is one vector for
+/// each index of the other axes. Not differentiable. Throws InvalidArgument unless x is dense f32, and for an axis that
+/// x does not have or that is given twice.
 void limit_norms(const Tensor& x, const std::vector<int>& axes, const NormLimits& limits);
 
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// What a vector of this norm is multiplied by; as MinMaxNorm of keras.constraints in Keras 3 has it. NaN stays NaN.
+/// The factor for a vector of this norm, as in Keras 3's keras.constraints.MinMaxNorm. NaN stays NaN.
 LOCKSTEP_HOST_DEVICE inline double norm_factor(const NormLimits& limits, double norm) {
   const double large = norm < limits.min_value ? limits.min_value : norm;
   const double within = large > limits.max_value ? limits.max_value : large;

@@ -5,13 +5,13 @@
 #include <lockstep/kernels/update/update.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// One element of an optimizer's step: the new parameter from the old one and the reduced gradient; state in place. A
-// rule is an object for one number of slots, so that loops over elements have no branches on options that change the
-// memory that they touch. Formulas and order of operations of keras.optimizers in Keras 3.
+// An optimizer's step for one element: computes the new parameter from the old one and the reduced gradient, and
+// updates the state in place. Each rule class has a fixed number of slots, so that loops over elements do not branch on
+// options that change which memory they access. Formulas and order of operations as in keras.optimizers of Keras 3.
 
 namespace lockstep {
 
-/// The gradient that a rule sees. NaN stays NaN.
+/// The gradient after scaling and clipping, as the rule gets it. NaN stays NaN.
 LOCKSTEP_HOST_DEVICE inline float scaled_and_clipped(const OptimizerStep& step, float gradient) {
   gradient *= step.gradient_scale;
   const float above = gradient < -step.clip_value ? -step.clip_value : gradient;
@@ -46,7 +46,7 @@ struct MomentumRule {
   SgdStep s;
 };
 
-/// What Adam and its kin keep of the gradients.
+/// First and second moments of the gradients, for Adam, AMSGrad and LAMB.
 struct Moments {
   Moments(double beta_1, double beta_2)
       : rest_1(static_cast<float>(1 - beta_1)), rest_2(static_cast<float>(1 - beta_2)) {}
@@ -91,7 +91,7 @@ struct AmsgradRule {
   AdamRule adam;
 };
 
-/// The direction, whatever the parameter.
+/// The direction of LAMB; does not depend on the parameter.
 struct LambDirectionRule {
   static constexpr int slots = 2;
   explicit LambDirectionRule(const LambDirectionStep& step)
@@ -111,7 +111,7 @@ struct LambDirectionRule {
   Moments moments;
 };
 
-/// What all kinds of RMSprop share.
+/// Shared by the variants of RMSprop: the scaled gradient.
 struct RmspropScale {
   explicit RmspropScale(const RmspropStep& step)
       : learning_rate(step.learning_rate),
@@ -195,7 +195,7 @@ struct AdagradRule {
   AdagradStep s;
 };
 
-/// Calls f with the rule of a step.
+/// Calls f with the rule object of a step and returns its result.
 template <class F>
 auto visit_rule(const OptimizerStep::Rule& rule, F&& f) {
   if (const auto* const sgd = std::get_if<SgdStep>(&rule))

@@ -9,7 +9,7 @@
 #include <lockstep/runtime/core/dtype.h>
 #include <lockstep/runtime/core/error.h>
 
-// The reduction of one value per replica to one for all, on flat memory.
+// Reduces one value per replica to one value for all, on flat memory.
 
 namespace lockstep {
 
@@ -26,7 +26,7 @@ ReduceOp parse_reduce_op(std::string_view text);
 class ReduceOpOrName {
  public:
   ///@{
-  /// Of an op, or of its name in any case. Throws InvalidArgument that lists the names.
+  /// From an op, or from its name in any case. Throws InvalidArgument that lists the names.
   ReduceOpOrName(ReduceOp op) : op_(op) {}                                      // NOLINT: implicit
   ReduceOpOrName(std::string_view text) : op_(parse_reduce_op(text)) {}         // NOLINT: implicit
   ReduceOpOrName(const char* text) : ReduceOpOrName(std::string_view(text)) {}  // NOLINT: implicit
@@ -38,34 +38,33 @@ class ReduceOpOrName {
   ReduceOp op_;
 };
 
-/// Throws InvalidArgument unless values of `dtype` can be combined by `op`: f32, bf16, i32 and i64 can be, and all but
-/// the integers have a mean.
+/// Throws InvalidArgument unless `op` supports `dtype`: f32, bf16, i32 or i64, and for a mean f32 or bf16.
 void check_reducible(ReduceOp op, DType dtype);
 
-/// out[k][i] = op over r of in[r][i], for every k; reduced in the order of r, bf16 in f32 with one rounding at the end,
-/// integers modulo 2^bits. An `out` may be one of the `in`.
+/// out[k][i] = op over r of in[r][i], for every k. Reduces in the order of r; bf16 in f32 with one rounding at the end,
+/// integers modulo 2^bits. An `out` pointer may equal an `in` pointer.
 template <class T>
 struct ReduceViews {
   std::span<const T* const> in;  ///< one for each replica
   std::span<T* const> out;       ///< one for each copy of the result
   std::int64_t count = 0;        ///< elements behind each pointer
-  std::int64_t terms = 0;        ///< what a mean divides by, when the `in` are partial sums; 0: their number
+  std::int64_t terms = 0;        ///< divisor of a mean, for `in` that are partial sums; 0: the number of `in`
 };
 
-/// What a mean divides by.
+/// The divisor of a mean.
 template <class T>
 std::int64_t mean_terms(const ReduceViews<T>& views) {
   return views.terms > 0 ? views.terms : static_cast<std::int64_t>(views.in.size());
 }
 
-/// Throws InvalidArgument for views of no replica, and as check_reducible.
+/// Throws InvalidArgument when `in` is empty, and as check_reducible.
 template <class T>
 void check_views(ReduceOp op, const ReduceViews<T>& views) {
   require(!views.in.empty(), "a reduction needs at least one replica's values");
   check_reducible(op, dtype_of<T>);
 }
 
-/// Calls `f.operator()<T>()` with the C++ type of `dtype`, once check_reducible has passed.
+/// Calls `f.operator()<T>()` with the C++ type of `dtype`. Throws as check_reducible.
 template <class F>
 void visit_reducible(ReduceOp op, DType dtype, F&& f) {
   check_reducible(op, dtype);

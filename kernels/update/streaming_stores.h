@@ -9,17 +9,17 @@
 #include <immintrin.h>
 #endif
 
-// Writes around the caches, for large results that nothing here has read: a plain write first reads the line that it is
-// going to overwrite. Where the processor has no such writes they are plain ones.
+// Non-temporal stores, which bypass the caches, for large results whose old values were not read: an ordinary store
+// first reads the cache line that it overwrites. Without SSE2 these functions use ordinary stores.
 
 namespace lockstep {
 
-constexpr std::size_t stream_line = 64;  ///< bytes that the processor writes at once
+constexpr std::size_t stream_line = 64;  ///< bytes of a cache line
 
 #if defined(__SSE2__)
 
 namespace detail {
-/// `to` is on a line's border.
+/// Precondition: `to` is aligned to stream_line.
 inline void stream_one_line(std::byte* to, const std::byte* from) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
@@ -30,7 +30,7 @@ inline void stream_one_line(std::byte* to, const std::byte* from) {
 }
 }  // namespace detail
 
-/// memcpy whose writes other threads may see only once the writer has called finish_streaming().
+/// memcpy with non-temporal stores. Other threads may see its writes only after the writer calls finish_streaming().
 inline void stream_copy(void* to, const void* from, std::size_t bytes) {
   auto* out = static_cast<std::byte*>(to);
   const auto* in = static_cast<const std::byte*>(from);

@@ -7,19 +7,20 @@
 #include <variant>
 
 // Kernels on flat f32 memory that read every replica's gradients and write every replica's parameters: the reduction
-// and the optimizer's step in one pass. They know no tensors, so that memory of other frameworks can be updated too.
+// and the optimizer's step in one pass. They do not use tensors, so that memory of other frameworks can be updated,
+// too.
 
 namespace lockstep {
 
-/// Parameters of one range, all copies equal before and after.
+/// A range of parameters. All copies are equal before and after the update.
 struct UpdateViews {
-  std::span<const float* const> gradients;  ///< one per replica; summed in order
-  std::span<float* const> parameters;       ///< one per replica
-  std::span<float* const> state;            ///< the rule's slots, held once, and the average if there is one
+  std::span<const float* const> gradients;  ///< one per replica; summed in this order
+  std::span<float* const> parameters;       ///< one per copy
+  std::span<float* const> state;            ///< the rule's slots, then the average if kept; one copy
   std::int64_t count = 0;                   ///< elements behind each pointer
 };
 
-// The rules of Keras 3; w is a parameter, g its gradient, t the step's number, from 1.
+// The rules of Keras 3; w is a parameter, g its gradient, t the number of the step, from 1.
 
 /// v = momentum * v - learning_rate * g; w += v, or with nesterov w += momentum * v - learning_rate * g.
 /// One slot when momentum != 0: v.
@@ -70,7 +71,7 @@ struct AdagradStep {
   ///@}
 };
 
-/// The direction of LAMB (You et al. 2020), which is written in place of the parameters and does not read them:
+/// The direction of LAMB (You et al. 2020), written to the parameter views without reading them:
 /// m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct LambDirectionStep {
   ///@{
@@ -82,33 +83,32 @@ struct LambDirectionStep {
   ///@}
 };
 
-/// One step of an optimizer: a rule and what all rules have in common.
+/// One step of an optimizer: a rule, and the options that all rules share.
 struct OptimizerStep {
   /// The formula and its constants.
   using Rule = std::variant<SgdStep, AdamStep, RmspropStep, AdagradStep, LambDirectionStep>;
 
-  /// The step of a rule, with nothing else done.
+  /// The rule alone, without scaling, clipping, decay or average.
   template <std::convertible_to<Rule> Of>
   OptimizerStep(const Of& of) : rule(of) {}  // NOLINT: implicit, a rule alone is a step
 
-  Rule rule;                                                  ///< applied last, but for the average
-  float gradient_scale = 1;                                   ///< the sum of the gradients is multiplied by it
-  float clip_value = std::numeric_limits<float>::infinity();  ///< then each is brought into [-clip_value, clip_value]
-  float decay = 0;  ///< share of itself that a parameter loses before the rule is applied
+  Rule rule;                                                  ///< applied after scaling, clipping and decay
+  float gradient_scale = 1;                                   ///< factor of the sum of the gradients
+  float clip_value = std::numeric_limits<float>::infinity();  ///< the scaled gradient is clipped to +-clip_value
+  float decay = 0;                                            ///< w -= decay * w before the rule
 
-  /// Whether a moving average of the parameters is kept, and whether it replaces them.
+  /// Whether to keep a moving average of the parameters, and whether it overwrites them.
   enum class Average { none, keep, overwrite };
-  /// A moving average of the parameters, in the last slot: average = average_momentum * average + (1 -
-  /// average_momentum) * w, after the rule; `overwrite` then gives each parameter its average.
+  /// After the rule, in the last slot: average = average_momentum * average + (1 - average_momentum) * w; `overwrite`
+  /// then sets w = average.
   Average average = Average::none;
   float average_momentum = 0.99F;  ///< in [0, 1]
 };
 
-/// How many slots the state of a step has.
+/// Number of state slots of a step, the average included.
 int state_slots(const OptimizerStep& step);
 
-/// Throws InvalidArgument unless the views have replicas and the slots that the step keeps, and its number is from 1
-/// on.
+/// Throws InvalidArgument unless the views have gradients, parameters and state_slots(step) slots, and t >= 1.
 void check_views(const OptimizerStep& step, const UpdateViews& views);
 
 }  // namespace lockstep

@@ -10,8 +10,8 @@
 
 namespace lockstep::kernels {
 
-/// As lockstep::limit_norms (norm_limits.h), of dense x whose axes first, first + 2, ... the vectors lie along.
-/// `first` is 0 or 1; x's shape alone decides the order of addition.
+/// lockstep::limit_norms (norm_limits.h) for dense x whose vectors lie along the axes first, first + 2, ...; `first` is
+/// 0 or 1. The order of addition depends on x's shape alone.
 struct LimitNorms {
   Tensor x;
   int first;
@@ -26,7 +26,7 @@ struct LimitNorms {
   void on_gpu() const;
 };
 
-/// As ReduceViews says. Throws InvalidArgument for a mean of integers.
+/// The reduction that ReduceViews describes. Throws as check_views.
 struct Reduce {
   ReduceOp op;
   std::variant<ReduceViews<float>, ReduceViews<bfloat16>, ReduceViews<std::int32_t>, ReduceViews<std::int64_t>> views;
@@ -41,7 +41,8 @@ struct Reduce {
   void on_gpu() const;
 };
 
-/// Sums the replicas' gradients and applies the step to every copy of the parameters, in one pass.
+/// Sums the replicas' gradients and applies the step to every copy of the parameters in one pass. Throws as
+/// check_views.
 struct Update {
   OptimizerStep step;
   UpdateViews views;
