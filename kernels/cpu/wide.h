@@ -3,11 +3,11 @@
 #include <lockstep/kernels/cpu/onednn.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 
-// bf16 on processors that are no faster with it: computed in f32, and rounded.
+// bf16 on processors where it is not faster than f32: computes in f32 and rounds the result.
 
 namespace lockstep::cpu {
 
-/// Whether products of x's elements, which are bf16, are better computed in f32.
+/// Whether x is bf16 and its products are faster in f32.
 inline bool better_wide(const Tensor& x) { return x.dtype() == DType::bf16 && !onednn::has_fast_bfloat16(); }
 
 /// x in f32.
@@ -18,7 +18,7 @@ inline Tensor widened(const Tensor& x) {
   return wide;
 }
 
-/// result = what compute(f32 tensor) writes, rounded.
+/// Calls compute with an f32 tensor of result's shape and stores that tensor in `result`, rounded.
 template <class Compute>
 void narrowed(const Tensor& result, const Compute& compute) {
   const Tensor wide = Tensor::empty(result.shape());

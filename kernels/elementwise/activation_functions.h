@@ -4,7 +4,7 @@
 
 #include <lockstep/kernels/elementwise/math.h>
 
-// Activation functions of one element; see elementwise.h.
+// Activation functions of one element and their gradients; see array/activations.h.
 
 namespace lockstep::functor {
 
@@ -44,7 +44,7 @@ struct Sigmoid {
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return sigmoid_f32(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float y, float dy) const { return dy * y * (1.0F - y); }
 };
-/// A straight line through (0, 0.5), from 0 to 1. NaN stays NaN.
+/// slope * x + 0.5, clipped to [0, 1]. NaN stays NaN.
 struct HardSigmoid {
   static constexpr bool from_result = true;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const {
@@ -68,7 +68,7 @@ struct Softsign {
     return dy * rest * rest;
   }
 };
-/// log(1 + e^x), in a form that no x overflows.
+/// log(1 + e^x), computed without overflow for any x.
 struct Softplus {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const {
@@ -81,7 +81,7 @@ struct Silu {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * sigmoid_f32(x); }
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const {
-    // sigmoid(x) and 1 - sigmoid(x), neither of them by a difference, which would lose digits of the second.
+    // Computes both sigmoid(x) and 1 - sigmoid(x) without subtracting, which would lose digits of the second.
     const float e = exp_f32(-std::fabs(x));
     const float larger = 1.0F / (1.0F + e);
     const float s = x < 0.0F ? e * larger : larger;
@@ -89,7 +89,7 @@ struct Silu {
     return dy * (s * (1.0F + x * rest));
   }
 };
-/// x times the normal distribution function (Hendrycks and Gimpel 2016).
+/// x * Phi(x), Phi being the standard normal distribution function (Hendrycks and Gimpel 2016).
 struct Gelu {
   static constexpr bool from_result = false;
   LOCKSTEP_HOST_DEVICE float operator()(float x) const { return x * share(x); }

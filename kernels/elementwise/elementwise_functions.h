@@ -13,10 +13,10 @@
 
 namespace lockstep {
 
-/// Apart from the layers of the same names.
+/// A namespace of its own, since layers have some of the same names.
 namespace functor {
 
-// f(x) and its gradient from dy and from one other value: f(x) where `from_result`, else x.
+// f(x), and dx from dy and one more value: f(x) if `from_result`, else x.
 
 struct Negative {
   static constexpr bool from_result = true;
@@ -50,7 +50,7 @@ struct Abs {
   LOCKSTEP_HOST_DEVICE float gradient(float x, float dy) const { return x > 0.0F ? dy : x < 0.0F ? -dy : 0.0F; }
 };
 
-// What is not a number stays so.
+// NaN stays NaN.
 struct Maximum {
   static constexpr bool from_result = false;
   float lowest;
@@ -87,7 +87,7 @@ struct MovingAverage {
     return average * momentum + value * (1.0F - momentum);
   }
 };
-/// sum + x or sum - x, bf16 in f32.
+/// sum + x, or with `subtract` sum - x; bf16 is added in f32.
 template <class T>
 struct Accumulate {
   using Sum = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -100,7 +100,7 @@ struct Accumulate {
 
 }  // namespace functor
 
-/// Calls visit(functor) for an op.
+/// Calls visit with the functor of a unary op.
 template <class Visit>
 void visit_unary(const UnaryFunction& function, Visit&& visit) {
   switch (function.op) {
@@ -149,7 +149,7 @@ void visit_unary(const UnaryFunction& function, Visit&& visit) {
   }
 }
 
-/// Calls visit(functor) for an op.
+/// Calls visit with the functor of a binary op.
 template <class Visit>
 void visit_binary(BinaryOp op, Visit&& visit) {
   switch (op) {
@@ -164,7 +164,7 @@ void visit_binary(BinaryOp op, Visit&& visit) {
   }
 }
 
-/// An element as another type: bf16 by way of f32, real numbers to integers by dropping the fraction.
+/// Converts an element to another type: bf16 via f32, real numbers to integers by truncation.
 template <class To, class From>
 LOCKSTEP_HOST_DEVICE To convert_element(From x) {
   if constexpr (std::is_same_v<To, From>)

@@ -11,13 +11,13 @@
 #include <lockstep/kernels/executor/strided.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// What element-wise kernels of several families share.
+// Shared by the element-wise kernels of several families.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, a pack of elements at a time; y may be one of the x.
+/// y[i] = f(x[0][i], x[1][i], ...), computed in f32, one pack of elements at a time. y may equal one of the x.
 template <int N, class To, class From, class F>
 struct Map {
   static constexpr int pack = std::min(pack_of<To>, pack_of<From>);
@@ -64,7 +64,7 @@ struct Gradient {
   }
 };
 
-/// f, which is of f32, as a function of T.
+/// The f32 function f as a function of T.
 template <class T, class F>
 struct InF32 {
   F f;

@@ -11,7 +11,7 @@ enum class BinaryOp { add, subtract, multiply, divide };
 
 namespace lockstep::kernels {
 
-/// out = a op b; a and b have out's rank, any strides (0 on broadcast axes).
+/// out = a op b, real; a and b have out's rank and any strides (0 on broadcast axes).
 struct Binary {
   BinaryOp op;
   Tensor a;
@@ -27,7 +27,7 @@ struct Binary {
   void on_gpu() const;
 };
 
-/// y = x * scale + shift.
+/// y = x * scale + shift, real.
 struct Affine {
   Tensor x;
   float scale;
@@ -43,7 +43,7 @@ struct Affine {
   void on_gpu() const;
 };
 
-/// out += sign * x, sign 1 or -1; x of any strides; i32 or i64, too.
+/// out += sign * x with sign 1 or -1, real or i32 or i64; x may have any strides.
 struct Accumulate {
   Tensor x;
   int sign;
@@ -58,13 +58,13 @@ struct Accumulate {
   void on_gpu() const;
 };
 
-/// Copies any strides and dtype to any strides and dtype of the same shape.
+/// y = x, converted to y's dtype; of one shape, any strides and dtypes.
 struct Convert {
   Tensor x;
   Tensor y;
 
   static constexpr const char* name = "convert";
-  auto operands() const { return kernels::operands(of_any_gpu(x), y); }  // replicas gather each other's
+  auto operands() const { return kernels::operands(of_any_gpu(x), y); }  // replicas gather each other's tensors
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
@@ -72,7 +72,7 @@ struct Convert {
   void on_gpu() const;
 };
 
-/// Every element of x = value.
+/// Sets every element of x, real, to value.
 struct Fill {
   Tensor x;
   float value;

@@ -6,14 +6,14 @@
 
 #include <lockstep/runtime/core/host_device.h>
 
-// Elementary functions of f32 without branches or table look-ups, so that loops over them are vectorized on the host.
-// Always inlined: a call that is left in a loop keeps it scalar, and the compiler's estimate of their size varies.
-// Within 2 units in the last place of the exact values; method and coefficients of Cephes (Moshier 1992).
+// Elementary functions of f32 without branches or table look-ups, so that the compiler vectorizes loops over them on
+// the host. Always inlined: a loop with a remaining call stays scalar, and the compiler's inlining decisions vary.
+// Accurate to 2 units in the last place; method and coefficients of Cephes (Moshier 1992).
 
 namespace lockstep {
 
 namespace detail {
-/// a * b + c, rounded once where the processor has an instruction for that.
+/// a * b + c, rounded once if the processor has FMA.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float multiply_add(float a, float b, float c) {
 #if defined(__FMA__) || defined(__CUDA_ARCH__)
   return std::fma(a, b, c);
@@ -36,15 +36,15 @@ namespace detail {
 }  // namespace detail
 
 namespace detail {
-/// e^x as (1 + rest) * high * low, high and low powers of 2: 2^n in two factors, as n itself may lie outside the
-/// exponents of normal numbers.
+/// e^x as (1 + rest) * high * low with powers of 2: 2^n is split into two factors, since n may exceed the exponent
+/// range of normal numbers.
 struct Exponential {
   float rest, high, low;
 };
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline Exponential exponential(float x) {
   x = x < -104.0F ? -104.0F : x;
   x = x > 89.0F ? 89.0F : x;
-  // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
+  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits.
   const float magic = 12582912.0F;
   const float shifted = multiply_add(x, 1.44269504F, magic);
   const float n = shifted - magic;
@@ -103,7 +103,7 @@ struct Exponential {
   return size < 0.625F ? small : std::copysign(large, x);
 }
 
-/// The error function; two polynomials fitted for least relative error, the outer one of log(1 - erf).
+/// The error function, by two polynomials of least relative error; the one for large |x| approximates log(1 - erf).
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float erf_f32(float x) {
   const float size = std::fabs(x);
   const float z = x * x;

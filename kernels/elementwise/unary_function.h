@@ -29,12 +29,12 @@ enum class UnaryOp {
 
 /// A unary op with its parameter.
 struct UnaryFunction {
-  /// `parameter` is what `alpha` stands for.
+  /// `parameter` is the value of `alpha`.
   UnaryFunction(UnaryOp kind, float parameter = 0) : op(kind), alpha(parameter) {}  // NOLINT: implicit
 
   UnaryOp op;  ///< which function
-  /// maximum's and minimum's other value; leaky_relu's slope and elu's factor below 0, not negative; hard_sigmoid's
-  /// slope; the others take none.
+  /// maximum and minimum: the bound; leaky_relu: slope below 0, not negative; elu: factor below 0, not negative;
+  /// hard_sigmoid: slope. The other functions ignore it.
   float alpha;
 };
 

@@ -10,7 +10,7 @@
 
 namespace lockstep::kernels::detail {
 
-/// A tensor of T as rows of channels.
+/// A tensor of T (rows, see kernel.h) as rows of channels.
 template <class T>
 struct Rows {
   explicit Rows(const Tensor& tensor) : first(tensor.data<T>()), stride(row_stride(tensor)) {}
@@ -22,7 +22,7 @@ struct Rows {
 
 inline Index row_count(const Tensor& x) { return x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1); }
 
-/// Whether pack_of<T> neighboring channels can be worked on together in all of them.
+/// Whether all tensors allow access to packs of pack_of<T> neighboring channels.
 template <class T>
 bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
   constexpr int pack = pack_of<T>;
@@ -35,7 +35,7 @@ bool channels_in_packs(Index channels, std::initializer_list<Rows<T>> tensors) {
 
 namespace lockstep::kernels {
 
-/// Calls run.operator()<pack>(), pack being pack_of<T> where all rows can be worked on in packs, and 1 elsewhere.
+/// Calls run.operator()<pack>() with pack_of<T> if all tensors can be accessed in packs, else with 1.
 template <class T, class Run>
 void visit_packs(Index channels, std::initializer_list<detail::Rows<T>> tensors, const Run& run) {
   if (detail::channels_in_packs<T>(channels, tensors))

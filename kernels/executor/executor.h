@@ -4,70 +4,69 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Shared kernels are grids of independent pieces of work, written once against an executor: CudaExecutor
-// (cuda_executor.cuh) runs them on a GPU, in a test on one that the CPU emulates
-// (tests/kernels/emulated_gpu); HostExecutor (host_executor.h) runs them on the CPU. What an
-// executor `on` can do:
+// Shared kernels are grids of independent work items, written once against an executor. CudaExecutor
+// (cuda_executor.cuh) runs them on a GPU, in tests on a GPU emulated by the CPU (tests/kernels/emulated_gpu);
+// HostExecutor (host_executor.h) runs them on the CPU. Operations of an executor `on`:
 //
-//   on.for_each(n, f)              f(i) for each i in [0, n), in any order or at once.
-//   on.teams(count, n, f)          f(team, group) for each group in [0, count), each by a team of threads of its own.
-//                                  `n` is how many elements a team goes through, from which its width follows.
+//   on.for_each(n, f)              f(i) for each i in [0, n), in any order or concurrently.
+//   on.teams(count, n, f)          f(team, group) for each group in [0, count), with one team of threads per group.
+//                                  `n` is the number of elements that a team processes; it determines the team's width.
 //   on.columns(outer, n, inner, f) For each (o, k) of (outer, inner): f.finish(o, k, v), where v is f.start() combined
-//                                  by f.combine(a, b) with f.load(o, i, k) of each i in [0, n). Neighbors along
+//                                  by f.combine(a, b) with f.load(o, i, k) for each i in [0, n). Neighbors along
 //                                  `inner` are read together.
 //   on.rows(n, inner, f)           For each (i, k) of (n, inner): f.store(kept, f.load(i, k), i, k), where kept is
-//                                  f.keep(k), made once for many i. What is loaded may be stored over.
-//   on.sort(keys, bound)           The i64 keys in [0, bound), sorted, and the place that each had; equal ones in the
-//                                  order of their places.
-//   on.faults(what)                An object whose operator()(place) reports that `what` has an index outside its
-//                                  range at this place.
-//   on.first_fault(faults)         What the op then returns: the first such place or -1. A GPU always answers -1, since
-//                                  it would have to wait; there the fault is thrown by Gpu::synchronize.
-//   on.value_at(pointer)           The double there; waits for all work before.
+//                                  f.keep(k), computed once for many i. store may overwrite what load read.
+//   on.sort(keys, bound)           Sorts i64 keys in [0, bound) stably; returns the sorted keys and the position that
+//                                  each had before.
+//   on.faults(what)                An object whose operator()(place) reports that `what` has an index out of range at
+//                                  position `place`.
+//   on.first_fault(faults)         The kernel's return value: the first such position or -1. On GPUs always -1, since
+//                                  reading it would have to wait; there Gpu::synchronize throws.
+//   on.value_at(pointer)           The double at `pointer`; waits for all earlier work.
 //
-// What a team can do, each called by all of its threads alike:
+// Operations of a team, which all of its threads must call alike:
 //
-//   team.reduce(n, start, load, combine)  start combined with load(i) of each i in [0, n), known to all threads.
+//   team.reduce(n, start, load, combine)  start combined with load(i) for each i in [0, n); all threads get the result.
 //   team.scan(n, start, load, combine, store)
-//                                         store(i, before, through) for each i in [0, n): start combined with load(j)
-//                                         of each j before i, in their order, and that with load(i). `start` changes
-//                                         nothing that it is combined with.
-//   team.each(n, body)                    body(i) for each i in [0, n); by the thread that had i in reduce.
+//                                         store(i, before, through) for each i in [0, n): `before` is start combined
+//                                         with load(j) for each j < i in order, `through` also with load(i). `start`
+//                                         must be neutral for combine.
+//   team.each(n, body)                    body(i) for each i in [0, n), by the thread that loaded i in reduce.
 //   team.once(body)                       body(), by one thread.
 //
 // The order in which values are combined depends on the sizes alone. Functions given to an executor are copied to the
-// device: they hold plain values and pointers, and are LOCKSTEP_HOST_DEVICE. Index arithmetic is done in 64 bits; the
-// compiler divides in 32 where the values allow.
+// device: they hold plain values and pointers and are LOCKSTEP_HOST_DEVICE. Index arithmetic uses 64 bits; the compiler
+// divides in 32 bits where the values allow.
 
 namespace lockstep::kernels {
 
 using Index = std::int64_t;
 
-/// Threads of a team that goes through n elements: a warp, or a block.
+/// Number of threads of a team that processes n elements: a warp or a block.
 constexpr int narrow_team = 32;
 constexpr int wide_team = 256;
 constexpr int team_width(Index n) { return n <= 1024 ? narrow_team : wide_team; }
 
-/// Neighboring elements that a thread of a team scans by itself, before the team continues with the next ones.
+/// Number of neighboring elements that each thread scans by itself in one round of team.scan.
 constexpr int scan_run = 4;
 
-/// A block of `columns` or `rows` covers this many neighbors along `inner`, a power of two, by column_depth threads
-/// each.
+/// Number of neighbors along `inner`, a power of two, that a block of `columns` or `rows` covers; column_depth threads
+/// work on each of them.
 constexpr int column_width(Index inner) {
   int width = 1;
   while (width < inner && width < 32) width *= 2;
   return width;
 }
 constexpr int column_depth(Index inner) { return wide_team / column_width(inner); }
-/// Blocks that lie side by side along `inner`.
+/// Number of blocks along `inner`.
 constexpr Index column_tiles(Index inner) { return (inner + column_width(inner) - 1) / column_width(inner); }
 
-/// The largest value that a team combines, in bytes, and what its alignment divides.
+/// Maximum size, in bytes, of a value that a team combines; a multiple of the value's alignment.
 constexpr int most_value_bytes = 16;
-/// The largest that `columns` combines.
+/// Maximum size, in bytes, of a value that `columns` combines.
 constexpr int most_column_bytes = 128;
 
-/// What sorting gives, both i64.
+/// Sorted keys and the positions that they had before sorting; both i64.
 struct SortedKeys {
   Tensor keys;
   Tensor places;

@@ -11,17 +11,18 @@
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/thread/parallel.h>
 
-// What executor.h asks for, on the host with the calling thread's share of the cores. Values are combined in the order
-// of CudaExecutor's threads, so that results have the same bits as on a GPU, on any number of threads.
+// Implements executor.h on the host, with the calling thread's share of the cores. Combines values in the order of
+// CudaExecutor's threads, so that results are bit-identical to a GPU's, for any number of host threads.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// Elements that are worth a thread.
+/// Minimum number of elements per thread.
 constexpr Index host_grain = 4096;
 
-/// Combines values in place by halves, those `width` / 2 apart first, as the threads of a block do; gives the first.
+/// Combines `width` values in place by halves, as the threads of a block do: first those `width` / 2 apart. Returns the
+/// result.
 template <class Value, class Combine>
 Value combine_by_halves(Value* values, int width, const Combine& combine) {
   for (int half = width / 2; half > 0; half /= 2)
@@ -31,7 +32,7 @@ Value combine_by_halves(Value* values, int width, const Combine& combine) {
 
 }  // namespace detail
 
-/// A team of `width` threads that one thread of the host acts for.
+/// A team of `width` threads, emulated by one host thread.
 class HostTeam {
  public:
   explicit HostTeam(int width) : width_(width) {}
@@ -81,7 +82,7 @@ class HostTeam {
   }
 
  private:
-  /// Calls visit(rank, i) for each i in [first, n) of the team's next runs.
+  /// Calls visit(rank, i) for the elements i of the team's next round of runs, from `first` on and below n.
   template <class Visit>
   void for_each_of_runs(Index first, Index n, const Visit& visit) const {
     for (int rank = 0; rank < width_; ++rank) {
@@ -93,7 +94,7 @@ class HostTeam {
   int width_;
 };
 
-/// Takes the first place of an index out of range.
+/// Keeps the smallest reported position of an index out of range.
 class HostFaults {
  public:
   explicit HostFaults(std::atomic<Index>& first) : first_(&first) {}
@@ -175,7 +176,7 @@ class HostExecutor {
   double value_at(const double* pointer) { return *pointer; }
 
  private:
-  /// Groups of n elements that are worth a thread.
+  /// Minimum number of groups of n elements per thread.
   static Index grain(Index n) { return std::max<Index>(1, detail::host_grain / std::max<Index>(1, n)); }
 
   std::atomic<Index> first_fault_ = -1;

@@ -7,11 +7,12 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Reductions over the middle axis of (outer, n, inner), described by a function object as executor.h says of `columns`.
+// Reductions over the middle axis of (outer, n, inner), described by a function object like that of `columns`
+// (executor.h).
 
 namespace lockstep::kernels {
 
-/// The part of a reduction whose values are sums.
+/// Base of reductions that sum: start and combine.
 template <class V>
 struct SumOf {
   using Value = V;
@@ -19,7 +20,7 @@ struct SumOf {
   LOCKSTEP_HOST_DEVICE V combine(V a, V b) const { return a + b; }
 };
 
-/// Two sums that are made in one pass.
+/// Two sums computed in one pass.
 struct TwoSums {
   double first, second;
   LOCKSTEP_HOST_DEVICE friend TwoSums operator+(const TwoSums& a, const TwoSums& b) {
@@ -29,7 +30,7 @@ struct TwoSums {
 
 namespace detail {
 
-/// What is left of one row to a team, where inner is 1.
+/// Reduces one row with a team; for inner == 1.
 template <class F>
 struct RowReduction {
   F f;
@@ -45,7 +46,7 @@ struct RowReduction {
   }
 };
 
-/// A long middle axis cut into `parts` of `chunk` elements; their values go to `partial`, (outer, parts, inner).
+/// Reduces each of the `parts` of a long middle axis, of `chunk` elements each, to `partial` (outer, parts, inner).
 template <class F>
 struct PartReduction : F {
   Index n, inner, parts, chunk;
@@ -60,7 +61,7 @@ struct PartReduction : F {
   }
 };
 
-/// The values of the parts into one.
+/// Reduces the parts' values to one.
 template <class F>
 struct JoinedParts : F {
   Index inner, parts;
@@ -81,8 +82,8 @@ void reduce_whole(Executor& on, Index outer, Index n, Index inner, const F& f) {
 
 }  // namespace detail
 
-/// How many parts the middle axis is cut into, from the shape alone: enough for all multiprocessors of any GPU to have
-/// work, as long as each thread has some.
+/// Number of parts that the middle axis is cut into; depends on the shape alone. Enough to occupy all multiprocessors
+/// of any GPU, but at least 16 elements per thread.
 inline Index middle_parts(Index outer, Index n, Index inner) {
   constexpr Index wanted_blocks = 1024;
   constexpr Index elements_of_thread = 16;
@@ -91,8 +92,8 @@ inline Index middle_parts(Index outer, Index n, Index inner) {
   return std::max<Index>(1, std::min(wanted_blocks / std::max<Index>(1, blocks), n / least));
 }
 
-/// For each (o, k): f.finish(o, k, the combined f.load(o, i, k) of all i). In one pass, or where n is long and the
-/// others short in two.
+/// Calls f.finish(o, k, v) for each (o, k), where v combines f.load(o, i, k) over all i. In one pass, or in two when n
+/// is large and outer and inner are small.
 template <class Executor, class F>
 void reduce_middle(Executor& on, Index outer, Index n, Index inner, const F& f) {
   using Value = typename F::Value;

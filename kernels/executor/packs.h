@@ -7,20 +7,20 @@
 
 #include <lockstep/runtime/core/host_device.h>
 
-// Neighboring elements of f32 or bf16 in one access, to compute with in f32: a memory-bound kernel that reads them one
-// by one leaves bandwidth unused.
+// Loads and stores of several neighboring f32 or bf16 elements in one access, converted from and to f32: a memory-bound
+// kernel that accesses them one by one does not reach the memory bandwidth.
 
 namespace lockstep::kernels {
 
-/// Bytes of a thread's widest access.
+/// Bytes of the widest access of a thread.
 inline constexpr int widest_access = 16;
-/// Elements of T in one.
+/// Number of elements of T in the widest access.
 template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
 #if defined(__CUDACC__)
-/// What one access of `bytes` bytes moves. The compiler takes apart what is not of a vector's type: it made accesses of
-/// 2 bytes out of a memcpy of 16 that it knew to be aligned.
+/// A type for one access of `bytes` bytes. nvcc splits accesses of other than vector types: it compiled an aligned
+/// memcpy of 16 bytes to accesses of 2 bytes.
 template <int bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
@@ -34,7 +34,7 @@ struct alignas(bytes) Word {
 };
 #endif
 
-/// Elements as they are, aligned to the whole of them or to the widest access.
+/// Load and store n elements unconverted. Precondition: aligned to all n elements or to the widest access.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_elements(const T* from, T (&to)[n]) {
   constexpr int bytes = sizeof to < widest_access ? static_cast<int>(sizeof to) : widest_access;
@@ -54,14 +54,14 @@ LOCKSTEP_HOST_DEVICE void store_elements(const T (&from)[n], T* to) {
 #if defined(__CUDA_ARCH__)
     Word<bytes> stored;
     std::memcpy(&stored, reinterpret_cast<const char*>(from) + word * bytes, bytes);
-    __stwb(reinterpret_cast<Word<bytes>*>(to) + word, stored);  // an assignment is taken apart
+    __stwb(reinterpret_cast<Word<bytes>*>(to) + word, stored);  // the compiler would split an assignment
 #else
     std::memcpy(reinterpret_cast<char*>(to) + word * bytes, reinterpret_cast<const char*>(from) + word * bytes, bytes);
 #endif
   }
 }
 
-/// Elements in f32.
+/// Load and store n elements as f32. Precondition as above.
 template <int n, class T>
 LOCKSTEP_HOST_DEVICE void load_pack(const T* from, float (&to)[n]) {
   T pack[n];
@@ -75,7 +75,7 @@ LOCKSTEP_HOST_DEVICE void store_pack(const float (&from)[n], T* to) {
   store_elements(pack, to);
 }
 
-/// Whether packs of n elements can be read and written there.
+/// Whether all pointers are aligned to packs of n elements.
 template <int n, class T>
 bool in_packs(std::initializer_list<const T*> pointers) {
   for (const T* const pointer : pointers)

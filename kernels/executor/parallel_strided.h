@@ -10,11 +10,11 @@
 
 namespace lockstep::cpu {
 
-/// Elements that are worth a thread of their own in memory-bound loops.
+/// Minimum number of elements per thread in memory-bound loops.
 inline constexpr std::int64_t grain = 32768;
 
-/// Calls body(offsets, n) for runs of n elements along the inner axis, from element offsets[i] of operand i on; on
-/// several threads.
+/// Calls body(offsets, n), on several threads, for runs of n elements along the inner axis; the run begins at element
+/// offsets[i] of operand i.
 template <int N, class Body>
 void for_each_run(const StridedLoop<N>& loop, const Body& body) {
   const int inner = loop.inner_axis();

@@ -4,17 +4,18 @@
 
 #include <lockstep/runtime/core/bfloat16.h>
 
-// Elements of f32 or bf16, which are computed with in f32.
+// Access to f32 or bf16 elements for computations in f32.
 
 namespace lockstep::cpu {
 
-/// To compute with.
+/// The element in f32.
 template <class T>
 [[gnu::always_inline]] inline float value_of(const T& element) {
   return static_cast<float>(element);
 }
 
-/// element = value, rounded if it has to be. By its bits: g++ leaves loops of "omp simd" that assign objects scalar.
+/// element = value, rounded to bf16 if needed. Assigns the bits, since g++ does not vectorize "omp simd" loops that
+/// assign objects.
 template <class T>
 [[gnu::always_inline]] inline void store(T& element, float value) {
   if constexpr (std::is_same_v<T, bfloat16>)

@@ -6,13 +6,13 @@
 
 namespace lockstep {
 
-/// Whether x is "rows": elements of the last axis next to each other, the other axes dense among themselves, as in a
-/// channel slice.
+/// Whether x is "rows" (kernel.h): elements of the last axis are contiguous and the other axes dense among themselves,
+/// as in a channel slice.
 inline bool is_rows(const Tensor& x) {
   const int last = x.rank() - 1;
   if (x.is_dense() || last < 0) return true;
   if (x.shape()[last] != 1 && x.strides()[last] != 1) return false;
-  std::int64_t expected = -1;  // taken from the innermost axis that says it
+  std::int64_t expected = -1;  // from the innermost axis whose size is not 1
   for (int axis = last - 1; axis >= 0; --axis) {
     if (x.shape()[axis] == 1) continue;
     if (expected >= 0 && x.strides()[axis] != expected) return false;
@@ -22,7 +22,7 @@ inline bool is_rows(const Tensor& x) {
   return true;
 }
 
-/// Elements between one row's first element and the next one's. Precondition: is_rows(x).
+/// Distance between the first elements of successive rows, in elements. Precondition: is_rows(x).
 inline std::int64_t row_stride(const Tensor& x) {
   for (int axis = x.rank() - 2; axis >= 0; --axis)
     if (x.shape()[axis] != 1) return x.strides()[axis];

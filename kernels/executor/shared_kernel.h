@@ -1,9 +1,9 @@
 #pragma once
 
-// How sources that both kinds of device share (FAMILY_kernels.cpp) become kernels. Each is compiled for the host and,
-// as CUDA with LOCKSTEP_KERNELS_OF_GPUS defined, for GPUs.
+// Sources that host and GPUs share (FAMILY_kernels.cpp) are compiled twice: for the host, and as CUDA with
+// LOCKSTEP_KERNELS_OF_GPUS defined for GPUs.
 //
-// LOCKSTEP_SHARED_KERNEL(Kernel) defines Kernel::on_host() or Kernel::on_gpu() by Kernel::run(executor).
+// LOCKSTEP_SHARED_KERNEL(Kernel) defines Kernel::on_host() or Kernel::on_gpu(), which calls Kernel::run(executor).
 
 #if defined(LOCKSTEP_KERNELS_OF_GPUS)
 

@@ -6,7 +6,7 @@
 
 namespace lockstep::kernels {
 
-/// Where element number i of N tensors of one shape and any strides lies.
+/// Offsets of element number i in N tensors of one shape and any strides.
 template <int N>
 struct StridedIndex {
   explicit StridedIndex(const StridedLoop<N>& loop) : rank(loop.shape.rank()) {

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// The shape of a loop over N operands with as few axes as their strides allow; the last one is the inner loop.
+/// A loop over N operands of one shape, with as few axes as their strides allow; the last axis is the inner loop.
 template <int N>
 struct StridedLoop {
   Shape shape;  ///< never rank 0
@@ -35,7 +35,7 @@ struct StridedLoop {
   std::int64_t inner_stride(int operand) const { return strides[operand][inner_axis()]; }
 
  private:
-  /// Whether `axis` continues the last axis taken so far in every operand.
+  /// Whether `axis` can be merged with the last axis so far in every operand.
   bool merges(std::int64_t size, const std::array<Shape, N>& full_strides, int axis) const {
     for (int i = 0; i < N; ++i)
       if (strides[i][shape.rank() - 1] != size * full_strides[i][axis]) return false;
