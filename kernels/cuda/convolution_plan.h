@@ -12,60 +12,60 @@
 
 #include <lockstep/kernels/cuda/convolution.h>
 
-// Convolutions as graphs of cuDNN. cudnn_graphs.cpp alone includes cudnn-frontend, which takes a compiler half a minute
-// to read.
+// Convolutions as cuDNN graphs. Only cudnn_graphs.cpp includes cudnn-frontend, which takes half a minute to compile.
 
 namespace lockstep::cudnn {
 
-/// A GPU that need not be there, to plan for.
+/// A GPU to plan for without having it.
 struct DescribedGpu {
-  std::string properties;  ///< JSON as cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION has it
+  std::string properties;  ///< JSON of cuDNN's CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   int compute_capability;  ///< 90 is 9.0
 };
 
-/// The most bytes of scratch memory, which counts against a device's limit. Algorithms that want more are seldom
+/// Maximum scratch memory in bytes; it counts against a device's memory limit. Algorithms that need more are rarely
 /// faster.
 inline constexpr std::int64_t workspace_limit = std::int64_t{1} << 30;
 
-/// What a plan is for: the GPU of a handle, or one that is described, for which it cannot be run here.
+/// The GPU of a plan: the one of a handle, or a described one; plans for the latter cannot run.
 using PlannedFor = std::variant<cudnnHandle_t, DescribedGpu>;
 
-/// "cuDNN 9.19.0, cudnn-frontend 1.32.0": whose plans are understood.
+/// "cuDNN 9.19.0, cudnn-frontend 1.32.0": the versions that serialized plans belong to.
 std::string versions();
 
-/// Whether cuDNN has a relu behind the bias that keeps NaN, without losing more than that gains: in bfloat16 no kernel
-/// on tensor cores promises it.
+/// Whether fusing relu after the bias pays: cuDNN must promise that it keeps NaN, which in bf16 no kernel on tensor
+/// cores does.
 constexpr bool takes_relu(DType dtype) { return dtype == DType::f32; }
 
-/// A convolution as cuDNN runs it on one kind of GPU: with sums in f32, of f32 without tensor cores, without transforms
-/// that round differently, by an algorithm that comes compiled and gives the same bits every time.
+/// An algorithm of cuDNN for a convolution on one kind of GPU: deterministic, with accumulation in f32, for f32 without
+/// tensor cores, without FFT or Winograd transforms, and without compilation at run time.
 class ConvolutionPlan {
  public:
-  /// By the algorithm that cuDNN's heuristics put first: nothing is timed, so that the choice is the same in every run.
-  /// Throws Unsupported naming the convolution when cuDNN cannot run it, or not plan it for a GPU that is described.
+  /// Chooses the algorithm that cuDNN's heuristics rank first. Times nothing, so the choice is the same in every run.
+  /// Throws Unsupported naming the convolution when cuDNN cannot run it, or cannot plan it for a described GPU.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu);
-  /// How long a plan takes, in whatever unit; infinity for one that does not work.
+  /// Time of a plan in any unit; infinity if the plan does not work.
   using TimeOf = std::function<double(const ConvolutionPlan&)>;
-  /// By the algorithm for which `time_of` is least, which is asked of every one that cuDNN offers, in the order of its
-  /// heuristics; the first of these where none works. Throws as the other.
+  /// Chooses the algorithm with the smallest `time_of`, which is called for every algorithm that cuDNN offers in the
+  /// order of its heuristics; the first one if none works. Throws as the other constructor.
   ConvolutionPlan(const Convolution& convolution, const PlannedFor& gpu, const TimeOf& time_of);
-  /// As `serialized` gave it for the same convolution and kind of GPU; none where this cuDNN does not take it.
+  /// The plan from the bytes that `serialized` returned for the same convolution and kind of GPU; nothing if this cuDNN
+  /// rejects them.
   static std::optional<ConvolutionPlan> restored(const Convolution& convolution, const PlannedFor& gpu,
                                                  const std::vector<std::uint8_t>& bytes);
   ConvolutionPlan(ConvolutionPlan&&) noexcept;
   ~ConvolutionPlan();
 
-  /// What run() needs beside the operands.
+  /// Scratch memory that run() needs, in bytes.
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
-  /// The name that cuDNN gives the algorithm.
+  /// cuDNN's name of the algorithm.
   const std::string& engine() const { return engine_; }
   /// Whether the algorithm multiplies on tensor cores.
   bool on_tensor_cores() const { return on_tensor_cores_; }
-  /// What `restored` makes the plan of again. Throws Unsupported naming the convolution.
+  /// The plan as bytes for `restored`. Throws Unsupported naming the convolution.
   std::vector<std::uint8_t> serialized() const;
 
-  /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution; the pass decides which one is
-  /// written.
+  /// Addresses on the GPU, aligned to operand_alignment, in the layouts of Convolution; the pass determines which one
+  /// run() writes.
   struct Operands {
     void* x;               ///< or dx
     void* kernel;          ///< or dkernel
@@ -76,20 +76,20 @@ class ConvolutionPlan {
   void run(cudnnHandle_t handle, const Operands& operands, void* workspace) const;
 
  private:
-  /// Its cuDNN descriptor.
+  /// The convolution and its cuDNN graph.
   struct Description;
   explicit ConvolutionPlan(std::unique_ptr<Description> description);
-  /// Asks cuDNN for its algorithms, and returns how many there are.
+  /// Queries cuDNN's algorithms and returns their number.
   std::int64_t prepare();
-  /// Takes number `index` of them; false when it cannot be taken.
+  /// Selects algorithm `index`; false if cuDNN cannot build its plan.
   bool choose(std::int64_t index);
-  /// Takes the first that can be taken.
+  /// Selects the first algorithm whose plan can be built.
   void choose_first();
-  /// Of that many, the one for which `time_of` is least.
+  /// Selects the one of `count` algorithms with the smallest `time_of`.
   void choose_fastest(std::int64_t count, const TimeOf& time_of);
-  /// Of what has been chosen.
+  /// Reads the properties of the selected algorithm.
   void read_properties();
-  /// Of all memory that run() is given.
+  /// Checks all memory that run() is given.
   void check_contracts(const Convolution& convolution, const Operands& operands, const void* workspace) const;
 
   std::unique_ptr<Description> description_;

@@ -7,16 +7,16 @@
 #include <lockstep/kernels/cuda/matrix_product.h>
 #include <lockstep/runtime/device/dynamic_library.h>
 
-// cuBLASLt. Linked, it would cost every program's start 150 ms: it is loaded when the first product is computed.
+// cuBLASLt, loaded when the first product is computed: linking it would delay the start of every program by 150 ms.
 
 namespace lockstep::cublas {
 
-/// The library's file.
+/// File name of the library.
 const char* library_name();
 
-/// Its functions, by their names without the prefix.
+/// The library's functions, named without the prefix.
 struct Functions {
-  /// Throws Unsupported for a function that the library lacks.
+  /// Throws Unsupported when the library lacks one of the functions.
   explicit Functions(const DynamicLibrary& library);
 
   ///@{
@@ -37,19 +37,19 @@ struct Functions {
   ///@}
 };
 
-/// Those of the library, which is loaded at first use. Throws Unsupported when it cannot be.
+/// The functions of the library, loaded at first use. Throws Unsupported when it cannot be loaded.
 const Functions& functions();
 /// Throws DeviceError naming function and device unless `status` is success.
 void check(cublasStatus_t status, const char* call);
 
-/// A handle, layout, description or preference of the library's.
+/// Deleter of the library's handles, layouts, descriptors and preferences.
 template <class T, auto destroy>
 struct Destroy {
-  /// Gives it back.
+  /// Calls the destroy function.
   void operator()(T* object) const { (functions().*destroy)(object); }
 };
 ///@{
-/// Owners.
+/// Owning pointers.
 template <class T, auto destroy>
 using Owner = std::unique_ptr<T, Destroy<T, destroy>>;
 using Handle = Owner<cublasLtContext, &Functions::destroy>;
@@ -58,28 +58,28 @@ using MatrixLayout = Owner<cublasLtMatrixLayoutOpaque_t, &Functions::layout_dest
 using Preference = Owner<cublasLtMatmulPreferenceOpaque_t, &Functions::preference_destroy>;
 ///@}
 
-/// How a product is computed: with sums in f32, products of f32 without tensor cores, by an algorithm that gives the
-/// same bits every time. Of those it is the one that the library's heuristics put first.
+/// An algorithm of cuBLASLt for a product: deterministic, with accumulation in f32, for f32 without tensor cores; the
+/// first such one by the library's heuristics.
 class ProductPlan {
  public:
-  /// Describes the product; this needs no GPU.
+  /// Describes the product; does not need a GPU.
   explicit ProductPlan(const MatrixProduct& product);
   /// Chooses the algorithm for the handle's GPU. Throws Unsupported naming the product when there is none.
   void choose_algorithm(cublasLtHandle_t handle);
-  /// The same; false when there is none.
+  /// The same, but returns false when there is no such algorithm.
   bool find_algorithm(cublasLtHandle_t handle);
 
-  /// What run() needs beside the operands.
+  /// Scratch memory that run() needs, in bytes.
   std::size_t workspace_bytes() const { return algorithm_.workspaceSize; }
 
   /// Addresses on the GPU, aligned to operand_alignment.
   struct Operands {
-    const void* a;           ///< op(A)'s matrix
-    const void* b;           ///< op(B)'s matrix
+    const void* a;           ///< A
+    const void* b;           ///< B
     void* d;                 ///< the result
-    void* vector = nullptr;  ///< the epilogue's, if it has one: a bias, which is read, or its gradient
+    void* vector = nullptr;  ///< of the epilogue, if any: the bias to read, or the bias' gradient to write
     ///@{
-    /// What the product is multiplied by, and what was in d before that is added to it.
+    /// d = alpha * product + beta * d.
     float alpha = 1, beta = 0;
     ///@}
   };

@@ -8,10 +8,10 @@
 
 namespace lockstep::cudnn {
 
-/// Throws DeviceError naming function and device, and what it was for if there is a word for it, unless `status` is
-/// success.
+/// Throws DeviceError naming the function `call`, the device and, unless empty, `what` the call was for; not if
+/// `status` is success.
 void check(cudnnStatus_t status, const char* call, std::string_view what = {});
-/// cuDNN's state for the calling thread's work on one logical GPU, whose stream it uses; made at first use.
+/// The calling thread's cuDNN handle for a logical GPU, set to the GPU's stream; created at first use.
 cudnnHandle_t handle_of(const Gpu& gpu);
 
 }  // namespace lockstep::cudnn

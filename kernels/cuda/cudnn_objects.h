@@ -7,21 +7,21 @@
 
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 
-// Owners of cuDNN's objects.
+// Owning pointers to cuDNN objects.
 
 namespace lockstep::cudnn {
 
-/// Calls one of cuDNN's functions that give an object back.
+/// Deleter that calls one of cuDNN's destroy functions.
 template <auto destroy>
 struct Destroy {
-  /// Gives it back.
+  /// Destroys the object.
   template <class T>
   void operator()(T* object) const {
     destroy(object);
   }
 };
 ///@{
-/// Owners of cuDNN's descriptors.
+/// Owning pointers to cuDNN descriptors.
 template <class T, auto destroy>
 using Owner = std::unique_ptr<std::remove_pointer_t<T>, Destroy<destroy>>;
 using TensorDescriptor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
@@ -30,7 +30,7 @@ using DropoutDescriptor = Owner<cudnnDropoutDescriptor_t, cudnnDestroyDropoutDes
 using SequenceDescriptor = Owner<cudnnRNNDataDescriptor_t, cudnnDestroyRNNDataDescriptor>;
 ///@}
 
-/// What `create` makes, one of cuDNN's functions that is named `call`. Throws DeviceError.
+/// The object that cuDNN's function `create`, named `call`, creates. Throws DeviceError.
 template <class Owner, class Create>
 Owner made(const Create& create, const char* call) {
   typename Owner::pointer object = nullptr;

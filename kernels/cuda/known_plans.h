@@ -6,17 +6,17 @@
 
 namespace lockstep {
 
-/// What one thread knows of how to compute with NVIDIA's libraries, by physical GPU and description: a plan, or that
-/// there is none. It is found out at first use.
+/// One thread's plans for computations of NVIDIA's libraries, by physical GPU and description, made at first use. A
+/// Plan may also record that the library has none.
 template <class Description, class Plan>
 class KnownPlans {
  public:
-  /// Forgets all of them when there are `limit`: far more than the layers of a model, so that only a program whose
-  /// shapes never repeat reaches it, and does not grow without end.
+  /// Drops all plans when there are `limit`: many more than a model has layers, so that only programs whose shapes
+  /// never repeat reach it, and their memory stays bounded.
   explicit KnownPlans(std::size_t limit) : limit_(limit) {}
 
-  /// That of a description on the GPU of CUDA's number `ordinal`, if need be what `make()` returns; what that throws is
-  /// thrown, and asked for again by the next call. There until the next call.
+  /// The plan for a description on the GPU with CUDA ordinal `ordinal`; the first use calls `make()`. If that throws,
+  /// nothing is kept and the next call tries again. The reference is valid until the next call.
   template <class Make>
   Plan& get(int ordinal, const Description& description, const Make& make) {
     const std::pair key(ordinal, description);

@@ -7,44 +7,44 @@
 
 namespace lockstep::cublas {
 
-/// What is done in the pass of a product, by cuBLASLt's names. The library has others that dense.h has no use for:
-/// its gelu is the approximation, whose gradient does not follow from its result; what comes before an activation's
-/// gradient (DRELU) is the product of another op, which would have to know the bits that this one has kept.
+/// Operations fused into a product, by cuBLASLt's names. dense.h cannot use the library's other ones: its gelu is the
+/// tanh approximation, whose gradient cannot be computed from the result; DRELU belongs into the product of another op,
+/// which would need the mask that this op's product keeps.
 enum class Epilogue {
   none,       ///< nothing
   bias,       ///< a vector (m) is added to every column
   relu,       ///< max(0, x) of every element
   relu_bias,  ///< the bias, then relu
-  bgrada      ///< the sums (m) of the rows of op(A) are written, too: where A is dy, a bias' gradient
+  bgrada      ///< the row sums (m) of op(A) are written, too: the bias gradient if A is dy
 };
 
-/// D (m, n) = op(A) (m, k) op(B) (k, n) of matrices whose columns lie one behind the other, as BLAS has them, summed in
-/// f32. A tensor (rows, columns) is to BLAS its transpose, a matrix of `columns` rows: the products below are the
-/// transposed ones. Also the key of the product's plan.
+/// D (m, n) = op(A) (m, k) op(B) (k, n) for column-major matrices, as in BLAS, accumulated in f32. BLAS sees a
+/// row-major tensor (rows, columns) as its transpose (columns, rows), so the products below are transposed. Also the
+/// key of plans.
 struct MatrixProduct {
-  std::int64_t m, n, k;  ///< rows and columns of D, and the length of the sums
+  std::int64_t m, n, k;  ///< rows of D, columns of D, terms of each sum
   ///@{
-  /// Whether the operand in memory is the transpose of what is multiplied.
+  /// Whether op transposes the matrix in memory.
   bool transpose_a = false, transpose_b = false;
   ///@}
   ///@{
-  /// Elements from one column to the next, in memory.
+  /// Elements from one column to the next.
   std::int64_t lda, ldb, ldd;
   ///@}
-  Epilogue epilogue = Epilogue::none;  ///< what else is done
+  Epilogue epilogue = Epilogue::none;  ///< fused operation
   ///@{
-  /// f32 or bf16: of A and B; of D and, as cuBLASLt wants it, of the epilogue's vector.
+  /// f32 or bf16: dtype of A and B; dtype of D and, as cuBLASLt requires, of the epilogue's vector.
   DType operands = DType::f32, result = DType::f32;
   ///@}
 
   ///@{
-  /// Elements from the first to the last of A's and B's matrices in memory, and of D.
+  /// Number of elements from the first to the last of A, B and D in memory.
   constexpr std::int64_t a_elements() const { return extent(transpose_a ? k : m, transpose_a ? m : k, lda); }
   constexpr std::int64_t b_elements() const { return extent(transpose_b ? n : k, transpose_b ? k : n, ldb); }
   constexpr std::int64_t d_elements() const { return extent(m, n, ldd); }
   ///@}
 
-  /// By all of it.
+  /// Compares all members.
   friend auto operator<=>(const MatrixProduct&, const MatrixProduct&) = default;
 
  private:
@@ -53,7 +53,7 @@ struct MatrixProduct {
   }
 };
 
-/// y (n, out) from A = kernel (in, out) and B = x (n, in); a bias (out). All of `dtype`.
+/// y (n, out) from A = kernel (in, out), B = x (n, in) and, with a bias epilogue, bias (out). All of `dtype`.
 constexpr MatrixProduct dense_product(std::int64_t n, std::int64_t in, std::int64_t out, Epilogue epilogue,
                                       DType dtype) {
   return {.m = out,
@@ -80,8 +80,8 @@ constexpr MatrixProduct dense_gradient_x_product(std::int64_t n, std::int64_t in
           .result = dtype};
 }
 
-/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada dbias (out), f32, too. The
-/// library has that for A as it is in memory only, as here.
+/// dkernel (in, out), f32, from A = dy (n, out) and B = x (n, in) of `dtype`; with bgrada also dbias (out), f32. The
+/// library supports bgrada only for an untransposed A, as here.
 constexpr MatrixProduct dense_gradient_kernel_product(std::int64_t n, std::int64_t in, std::int64_t out,
                                                       Epilogue epilogue, DType dtype) {
   return {.m = out,

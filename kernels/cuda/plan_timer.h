@@ -8,19 +8,20 @@
 
 namespace lockstep::cudnn {
 
-/// Times plans of a convolution on the calling thread's GPU, on memory of its own.
+/// Times plans of a convolution on the calling thread's GPU, with operands that it allocates.
 class PlanTimer {
  public:
-  /// `handle` is of `gpu`. Throws OutOfMemory.
+  /// `handle` belongs to `gpu`. Throws OutOfMemory.
   PlanTimer(const Convolution& convolution, const Gpu& gpu, cudnnHandle_t handle);
 
-  /// The median time of some runs, in ms, after one that loads its kernels; of a plan that turns out to take twice as
-  /// long as another the time of one run. Infinity where it fails or there is no memory for it.
+  /// The median time of 5 runs in ms, after a warm-up run that loads the kernels. Stops after the first timed run if
+  /// that takes more than twice the best median so far, and returns its time. Infinity if the plan fails or lacks
+  /// memory.
   double operator()(const ConvolutionPlan& plan);
 
  private:
   class Stopwatch;
-  /// Of one run.
+  /// Time of one run in ms.
   double time_of(const ConvolutionPlan& plan, void* workspace) const;
 
   const Gpu* gpu_;

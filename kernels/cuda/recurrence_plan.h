@@ -6,38 +6,39 @@
 
 namespace lockstep::cudnn {
 
-/// A recurrent layer as cuDNN runs it: in f32 throughout, without tensor cores, step by step within one call.
+/// cuDNN descriptors of a recurrent layer: in f32 throughout, without tensor cores; one call computes all steps.
 class RecurrencePlan {
  public:
-  /// The most steps that cuDNN takes.
+  /// Maximum number of time steps that cuDNN supports.
   static constexpr std::int64_t longest = 65535;
 
-  /// Describes the layer; this needs no GPU. Throws DeviceError naming call and layer when cuDNN refuses it.
+  /// Describes the layer; does not need a GPU. Throws DeviceError naming call and layer when cuDNN rejects it.
   explicit RecurrencePlan(const RecurrentLayer& layer);
-  /// Asks for the sizes and the places below: call it before the layer runs. Throws as the constructor.
+  /// Queries the sizes and places below; call it before the layer runs. Throws as the constructor, and Unsupported when
+  /// cuDNN's matrices and biases have unexpected sizes.
   void lay_out(cudnnHandle_t handle);
 
   ///@{
-  /// Memory that the calls need, in bytes.
+  /// Sizes of the memory that the calls need, in bytes.
   std::int64_t weight_bytes() const { return weight_bytes_; }
   std::int64_t work_bytes(cudnnForwardMode_t mode) const { return mode == CUDNN_FWD_MODE_TRAINING ? trained_ : work_; }
-  std::int64_t reserve_bytes() const { return reserve_bytes_; }  ///< of training
+  std::int64_t reserve_bytes() const { return reserve_bytes_; }  ///< for training
   ///@}
-  /// Where the weight space holds what.
+  /// Offsets of the linear layers in the weight space.
   const LinearLayers& places() const { return places_; }
 
-  /// Addresses on the GPU, aligned to operand_alignment. The weight space holds weights or, of gradient_weights, their
-  /// gradients, to which those of the call are added.
+  /// Addresses on the GPU, aligned to operand_alignment. `weights` is the weight space; for gradient_weights it holds
+  /// the weights' gradients, to which the call adds.
   struct Operands {
     ///@{
-    /// As whole_recurrence.h says, each read or written as the call says.
+    /// x and y as in whole_recurrence.h; each is read or written as the call requires.
     void *x, *y, *weights, *work;
-    void* reserve = nullptr;  ///< null: nothing is kept for a gradient
+    void* reserve = nullptr;  ///< null for a forward pass without a gradient
     ///@}
   };
   ///@{
-  /// Enqueue on the handle's stream. The gradient of x comes first: it changes the reserve space, which that of the
-  /// weights reads. Throw DeviceError naming call, device and layer.
+  /// Enqueue work on the handle's stream. Call gradient_x before gradient_weights: it changes the reserve space that
+  /// gradient_weights reads. Throw DeviceError naming call, device and layer.
   void forward(cudnnHandle_t handle, const Operands& operands) const;
   void gradient_x(cudnnHandle_t handle, const Operands& operands, const void* dy, void* dx) const;
   void gradient_weights(cudnnHandle_t handle, const Operands& operands) const;
@@ -45,7 +46,7 @@ class RecurrencePlan {
 
  private:
   void check(cudnnStatus_t status, const char* call) const;
-  /// Of all memory that a call is given.
+  /// Checks all memory that a call is given.
   void check_contracts(const char* call, const Operands& operands, std::int64_t work_bytes) const {
     const std::int64_t steps = layer_.n * layer_.time;
     check_operands(call, {operand(operands.x, steps * layer_.features),
@@ -55,8 +56,8 @@ class RecurrencePlan {
                           {operands.reserve, reserve_of(operands), operand_alignment}});
   }
   cudnnStatus_t describe(cudnnRNNAlgo_t algorithm) const;
-  /// Whether cuDNN has the kernel that does all steps of this layer, many times as fast as one that is launched for
-  /// each; then it is described so.
+  /// Whether cuDNN has a single kernel for all steps of this layer, which is many times as fast as one launch per step.
+  /// If so, describes the layer for it.
   bool takes_whole_layers(cudnnHandle_t handle) const;
   SequenceDescriptor sequences(std::int64_t vector_size) const;
   TensorDescriptor states() const;

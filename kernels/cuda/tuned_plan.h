@@ -8,10 +8,9 @@
 
 namespace lockstep::cudnn {
 
-/// The plan of a convolution by its fastest algorithm: the one that `cache` has for this convolution, kind of GPU
-/// (`gpu_text`) and version of the libraries, else the one that a timer finds, which is then kept there. A plan that
-/// the library does not take counts as none. `make_timer` is called if there is something to time. Throws as
-/// ConvolutionPlan.
+/// The plan of a convolution with its fastest algorithm. Takes it from `cache`, by convolution, kind of GPU
+/// (`gpu_text`) and library versions; if it is not there or the library rejects it, calls `make_timer`, times all
+/// algorithms and keeps the fastest in `cache`. Throws as ConvolutionPlan.
 ConvolutionPlan tuned_plan(PlanCache& cache, const std::string& gpu_text, const Convolution& convolution,
                            const PlannedFor& gpu, const std::function<ConvolutionPlan::TimeOf()>& make_timer);
 

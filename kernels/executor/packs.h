@@ -19,8 +19,8 @@ template <class T>
 inline constexpr int pack_of = widest_access / static_cast<int>(sizeof(T));
 
 #if defined(__CUDACC__)
-/// A type for one access of `bytes` bytes. nvcc splits accesses of other than vector types: it compiled an aligned
-/// memcpy of 16 bytes to accesses of 2 bytes.
+/// A type for one access of `bytes` bytes. The compiler splits accesses of other than vector types: it compiled an
+/// aligned memcpy of 16 bytes to accesses of 2 bytes.
 template <int bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
