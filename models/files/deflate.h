@@ -4,8 +4,8 @@
 
 namespace lockstep {
 
-/// How many bytes deflate, the compression of gzip, zip, PNG and HDF5 files, can make one byte stand for; from zlib's
-/// technical notes. What claims to hold more is damaged, or made to exhaust the memory.
+/// Maximum number of bytes that one compressed byte can expand to with deflate, the compression of gzip, zip, PNG and
+/// HDF5 files (zlib's technical notes). Files that claim more are damaged or crafted to exhaust the memory.
 inline constexpr std::uint64_t best_ratio_of_deflate = 1032;
 
 }  // namespace lockstep

@@ -11,12 +11,13 @@
 #include <lockstep/runtime/core/shape.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// As much of HDF5's C API as files of weights need, with owned handles and exceptions.
+// The part of HDF5's C API that files of weights and data sets need, with owning handles and exceptions.
 
-/// HDF5 files, for the formats that are made of them.
+/// Access to HDF5 files, for the formats based on them.
 namespace lockstep::hdf5 {
 
-/// The calling thread's turn at the library, which many builds of HDF5 ask for. Meanwhile HDF5 prints no errors itself.
+/// Locks the library for the calling thread, since many builds of HDF5 are not thread-safe. While it lives, HDF5 does
+/// not print errors itself.
 class Turn {
  public:
   Turn();
@@ -27,20 +28,20 @@ class Turn {
  private:
   std::unique_lock<std::recursive_mutex> lock_;
   void* report_data_ = nullptr;
-  int (*report_)(std::int64_t, void*) = nullptr;  ///< what printed errors before
+  int (*report_)(std::int64_t, void*) = nullptr;  ///< HDF5's error printer before this
 };
 
 /// Owns an HDF5 identifier.
 class Handle {
  public:
-  /// What gives an identifier of this kind back, e.g. H5Gclose.
+  /// The function that closes an identifier of this kind, e.g. H5Gclose.
   using Close = int (*)(std::int64_t);
   Handle() = default;
-  /// `id` is invalid below 0, and then not closed.
+  /// A negative `id` is invalid and is not closed.
   Handle(std::int64_t id, Close close) : id_(id), close_(close) {}
   ~Handle() { reset(); }
   ///@{
-  /// What has been moved from is invalid.
+  /// A moved-from handle is invalid.
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Handle& operator=(Handle&& other) noexcept {
     reset();
@@ -52,7 +53,7 @@ class Handle {
 
   /// Whether it owns an identifier.
   bool valid() const { return id_ >= 0; }
-  /// For calls of the library. Precondition: valid.
+  /// The identifier. Precondition: valid.
   std::int64_t id() const { return id_; }
 
  private:
@@ -64,57 +65,57 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Whether there is a file of this format; false for one that cannot be read, and for a zip archive: HDF5 also finds
-/// what begins at byte 512, 1024, 2048, ..., such as a file that lies there in an archive.
+/// Whether `path` is an HDF5 file. False for files that cannot be read and for zip archives: HDF5 would also recognize
+/// a file that begins at byte 512, 1024, 2048, ..., such as an HDF5 file stored in an archive.
 bool is_hdf5(const std::string& path);
 
-/// A file for reading. Only what is stored in the file itself is read: links that lead elsewhere are refused.
-/// Every function throws InputError naming the file, what in it, and the reason. For one thread.
+/// Reads an HDF5 file. Rejects soft and external links. Every function throws InputError naming the file, the object
+/// and the reason. For one thread.
 class Reader {
  public:
-  /// Throws InputError for a file that does not exist, is no HDF5 file, or is cut short.
+  /// Throws InputError for a file that does not exist, is not an HDF5 file or is truncated.
   explicit Reader(std::string path);
-  /// The same for a file that is in memory, under a name for messages.
+  /// The same for a file in memory; `name` is used in messages.
   Reader(std::string name, std::span<const std::byte> image);
 
-  /// As given.
+  /// The path or name given to the constructor.
   const std::string& path() const { return path_; }
   /// Whether there is a group of this name, such as "layers/dense/vars".
   bool has_group(const std::string& name) const;
-  /// Names in a group, sorted; none when there is no such group.
+  /// Sorted names of the objects in a group; empty when there is no such group.
   std::vector<std::string> names_in(const std::string& group) const;
   /// The sizes of a data set.
   Shape shape_of(const std::string& dataset) const;
-  /// The elements of a data set of 16, 32 or 64 bit floating-point numbers, as f32 in row-major order.
+  /// Reads a data set of 16, 32 or 64 bit floating-point numbers as f32, in row-major order.
   /// Precondition: `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
-  /// The one integer that a data set holds.
+  /// The value of a data set that holds one integer.
   std::int64_t read_integer(const std::string& dataset) const;
-  /// Rows [begin, end) of a data set with at least one axis: floating-point numbers as f32; integers as u8 when they
-  /// are that, as i32 when they fit, else as i64. Precondition: 0 <= begin <= end <= number of rows.
+  /// Rows [begin, end) of a data set with at least one axis. Floating-point numbers become f32, unsigned bytes u8,
+  /// other integers i32 if every value of their type fits, else i64. Precondition: 0 <= begin <= end <= number of rows.
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
-  /// Whether a group, or the file as "/", has it.
+  /// Whether a group ("/": the file) has the attribute.
   bool has_attribute(const std::string& group, const std::string& name) const;
-  /// The elements of an attribute of text: one, or an array of one axis, however it is stored, also as Keras splits
-  /// long ones: into name0, name1, ...
+  /// The elements of a text attribute: a scalar or an array, of fixed or variable length, or split into name0, name1,
+  /// ..., as Keras stores long ones.
   std::vector<std::string> attribute(const std::string& group, const std::string& name) const;
 
  private:
   ///@{
-  /// Of the attribute of just this name.
+  /// The same for the attribute of exactly this name.
   bool has_whole_attribute(const std::string& group, const std::string& name) const;
   std::vector<std::string> whole_attribute(const std::string& group, const std::string& name) const;
   ///@}
-  /// Throws unless a file of this size can hold that many bytes, compressed or not.
+  /// Throws unless a file of this size can hold an object of these sizes, compressed or not.
   void check_room(const std::string& name, std::span<const std::uint64_t> sizes, std::size_t element_bytes) const;
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
-  /// Whether something has this name. Throws InputError when the way there leaves the file.
+  /// Whether an object of this name exists. Throws InputError for a soft or external link on its path.
   bool exists(const std::string& name) const;
-  /// Invalid when there is no such group.
+  /// The handle is invalid when there is no such group.
   Handle open_group(const std::string& name) const;
   Handle open_dataset(const std::string& name) const;
   void check_chunks(const std::string& name, const Handle& dataset, const Handle& properties) const;
-  /// What the elements of an open data set become.
+  /// The dtype that read_rows converts a data set to.
   DType dtype_of(const Handle& dataset, const std::string& name) const;
 
   Turn turn_;  // first, so that it ends last
@@ -122,27 +123,27 @@ class Reader {
   Handle file_;
 };
 
-/// A file that is put together in memory and then written at once, whole or not at all. For one thread.
+/// Builds an HDF5 file in memory, to be written atomically. For one thread.
 class Writer {
  public:
-  /// `bytes` that the data sets will have in all, or a guess.
+  /// `bytes`: total size of the data sets, or an estimate.
   explicit Writer(std::size_t bytes);
 
-  /// Makes a group and those around it.
+  /// Creates a group and missing parent groups.
   void add_group(const std::string& name);
   ///@{
-  /// Makes an UTF-8 text attribute of a group, of one element or of an array; of a long one several, name0, name1, ...,
-  /// since none can have more than 64 KiB.
+  /// Creates a UTF-8 text attribute of a group: a scalar or an array. Splits a long array into name0, name1, ..., since
+  /// an attribute is limited to 64 KiB.
   void add_attribute(const std::string& group, const std::string& name, const std::string& text);
   void add_attribute(const std::string& group, const std::string& name, const std::vector<std::string>& texts);
   ///@}
-  /// Makes a data set of f32 and the groups around it. Precondition: `values` has `shape`'s number of elements.
+  /// Creates an f32 data set and missing parent groups. Precondition: `values` has `shape`'s number of elements.
   void add_dataset(const std::string& name, std::span<const float> values, const Shape& shape);
-  /// A data set of one integer of 64 bits.
+  /// Creates a data set of one 64-bit integer.
   void add_integer(const std::string& name, std::int64_t value);
-  /// The file as it is now.
+  /// The contents of the file so far.
   std::vector<std::byte> image() const;
-  /// Throws InputError as write_file_atomically does.
+  /// Writes the file. Throws as write_file_atomically.
   void write_to(const std::string& path);
 
  private:

@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// The JSON that a text from a file holds; `place` says which text, for messages. Throws InputError for text that is
-/// not JSON, or that nests lists and objects deeper than any file of a model, which what reads it by recursion could
-/// not bear; and for an object of more keys than any of a model's configuration, which ordered_json compares each with
-/// all.
+/// Parses JSON text from a file; `place` names the text in messages. Throws InputError for text that is not JSON, for
+/// lists and objects nested deeper than 200, which recursive readers could not handle, and for an object with more than
+/// 10,000 keys, since ordered_json compares each key with all others. Configurations of models stay far below both
+/// limits.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& place);
-/// The same, of any number of keys, by which it is sorted.
+/// The same for objects with any number of keys, sorted by key.
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& place);
 
 }  // namespace lockstep

@@ -5,22 +5,22 @@
 #include <string>
 #include <vector>
 
-// Zip archives, as much of them as `.keras` files need; the only place that calls libzip.
+// Zip archives, as far as `.keras` files need them. Only zip_file.cpp calls libzip.
 
 namespace lockstep {
 
 /// A file in an archive.
 struct ZipEntry {
-  std::string name;                  ///< with its folder
+  std::string name;                  ///< including its folder
   std::span<const std::byte> bytes;  ///< its contents
 };
 
-/// The archive of these entries in their order, stored as they are, with one date for all: equal entries, equal bytes.
+/// An archive of the entries, in order, uncompressed and with a fixed date: equal entries give equal bytes.
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries);
 
-/// The bytes of an entry of an archive, whose check sum is tested. Throws InputError naming file and entry for a file
-/// that is missing, no archive or damaged, for an entry that it lacks, and where any entry's name is absolute or has a
-/// ".." in it.
+/// The contents of an entry of an archive; verifies its checksum. Throws InputError naming file and entry when the file
+/// is missing, damaged or not an archive, when it has no such entry, and when any entry's name is absolute or contains
+/// "..".
 std::vector<std::byte> read_zip_entry(const std::string& path, const std::string& name);
 
 }  // namespace lockstep

@@ -11,41 +11,41 @@
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/network_config.h>
 
-// How a model was compiled, in the configuration that Keras' files have of it.
+// The compile() arguments of a model, in the form in which Keras' files store them.
 
 namespace lockstep {
 
-/// What compile() takes.
+/// The arguments of compile().
 struct CompileConfig {
-  Optimizer optimizer;                  ///< in a file without its state
-  std::vector<OutputTraining> outputs;  ///< in the model's order
+  Optimizer optimizer;                  ///< the configuration does not contain its state
+  std::vector<OutputTraining> outputs;  ///< losses and metrics, in the order of the model's outputs
 };
 
-/// Losses and metrics of a program's own, which files only name: those of Keras' custom_objects.
+/// A program's own losses and metrics, which files contain by name only: Keras' custom_objects.
 struct CustomObjects {
-  std::vector<Loss> losses{};     ///< found by their names
-  std::vector<Metric> metrics{};  ///< the same for metrics
+  std::vector<Loss> losses{};     ///< found by name
+  std::vector<Metric> metrics{};  ///< found by name
 };
 
-/// What reading how a model was compiled takes beside the file.
+/// Options of read_compile_config.
 struct CompileReading {
-  CustomObjects custom{};  ///< in place of those that the file names
+  CustomObjects custom{};  ///< used for losses and metrics of these names
   ///@{
-  /// In place of the file's, which are then not read; loss and metrics for every output.
+  /// Replace the file's, which is then not read; loss and metrics apply to every output.
   std::optional<Optimizer> optimizer{};
   std::optional<Loss> loss{};
   std::optional<std::vector<Metric>> metrics{};
   ///@}
-  /// Given what is wrong with a metric, which is then left out; without it that is an error.
+  /// If set, called with the message for an unknown metric, which is then left out; if not set, that is an error.
   std::function<void(const std::string&)> on_unknown_metric{};
 };
 
-/// Keras 3's "compile_config", or the "training_config" of a legacy file. A loss or metric of a program's own stands
-/// there by its name, as Keras writes functions; in place of a schedule of its own there is the rate of now.
+/// Keras 3's "compile_config", or the "training_config" of a legacy file. Custom losses and metrics are written by
+/// name, as Keras writes functions; a custom learning rate schedule is replaced by its current rate.
 nlohmann::ordered_json compile_config(const CompileConfig& compiled, ConfigForm form);
 
-/// From either, also Keras 2's, of a model with outputs of these names; nothing for a null one and for a model without
-/// a loss. Throws InputError for what this project does not have, naming it and what would be right.
+/// Reads either form, also of Keras 2, for a model whose outputs have these names. Nothing for a null config and for a
+/// model without a loss. Throws InputError for unsupported options, naming them and what would be right.
 std::optional<CompileConfig> read_compile_config(const nlohmann::ordered_json& config,
                                                  const std::vector<std::string>& outputs,
                                                  const CompileReading& reading);

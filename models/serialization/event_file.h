@@ -9,23 +9,22 @@
 
 namespace lockstep {
 
-/// A file of events that TensorBoard shows: TFRecords of its `Event` messages. It grows while it is shown, so what has
-/// been written stays readable whenever a program ends. Every function throws InputError naming the file and the
-/// reason when it cannot be written. For one thread.
+/// Writes an event file for TensorBoard: TFRecords of its `Event` messages. The file is only appended to, so it stays
+/// readable even if the program is killed. Every function throws InputError naming the file and the reason when it
+/// cannot be written. For one thread.
 class EventFile {
  public:
-  /// Makes a new file in `directory`, and the directory where there is none; `directory` is what TensorBoard calls a
-  /// run.
+  /// Creates a new file in `directory`, and the directory if needed. TensorBoard calls such a directory a run.
   explicit EventFile(const std::string& directory);
 
-  /// A point of the curve `tag`.
+  /// Adds a point, stored as f32, to the curve `tag`.
   void add_scalar(const std::string& tag, std::int64_t step, double value);
-  /// How `values` are distributed, in 30 buckets of one width from the smallest to the largest. Those that are not
-  /// finite are left out.
+  /// Adds a histogram of `values` with 30 buckets of equal width from the smallest to the largest (one bucket if all
+  /// are equal). Ignores values that are not finite.
   void add_histogram(const std::string& tag, std::int64_t step, std::span<const float> values);
-  /// The network's inputs and calls of layers, with their shapes, parameters and devices.
+  /// Adds the network's graph: inputs and calls of layers, with their shapes, numbers of parameters and devices.
   void add_graph(const Network& network);
-  /// Hands what has been written to the system.
+  /// Passes buffered events to the operating system.
   void flush();
 
  private:

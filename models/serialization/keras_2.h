@@ -6,16 +6,17 @@
 
 namespace lockstep {
 
-/// Who wrote a file.
+/// The Keras version and backend that wrote a file.
 struct FileWriter {
-  std::string version;  ///< of Keras; empty where the file does not say it
-  std::string backend;  ///< "lockstep" for files of this project, which are as Keras 3's
+  std::string version;  ///< of Keras; empty if the file does not contain it
+  std::string backend;  ///< "lockstep" for files of this library, which follow Keras 3
 };
 
-/// A model's configuration, with its "compile_config", in which is said here what Keras' versions mean each by the same
-/// words. Of Keras 2, in Keras 3's: hard_sigmoid; names of metrics, which began with those of several outputs; and,
-/// before it was TensorFlow's, an optimizer's clipnorm. Of Keras 3: `training` in a call of a layer, which its fit,
-/// evaluate and predict override, is left out.
+/// Converts a model's configuration, including "compile_config", to the meanings that this library gives its words.
+/// From Keras 2: hard_sigmoid becomes keras_2_hard_sigmoid; prefixes of outputs are removed from the names of metrics;
+/// in files of multi-backend Keras, an optimizer's clipnorm becomes global_clipnorm. From Keras 3: removes `training`
+/// from calls of layers, since fit, evaluate and predict override it there. Files of this library and files without a
+/// version are returned unchanged.
 nlohmann::ordered_json in_own_terms(nlohmann::ordered_json model, const FileWriter& writer);
 
 }  // namespace lockstep

@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// The model with names that Keras 3 takes: with "_" for each "/", which names of Keras 2 may have, and a number after
-/// them where that name is another's in the same model. In a legacy file a number also follows names that its groups
-/// have another use for.
+/// The model with names that Keras 3 accepts: "_" replaces each "/", which Keras 2 allows in names, and names that are
+/// then already used in the same model get a number. In legacy files, names that collide with reserved groups also get
+/// one.
 NestedModel with_file_names(const NestedModel& model, ConfigForm form);
 
-/// Keras 3's configuration of a model: its layers with their options, the models in it with theirs, and between which
-/// results each of their calls stands. Throws Unsupported, naming the layer, for one that is none of Keras'.
+/// Keras 3's configuration of a model: its layers and nested models with their options, and the inputs of each of their
+/// calls. Throws Unsupported naming the layer for a layer that Keras does not have.
 nlohmann::ordered_json network_config(const NestedModel& model, ConfigForm form = ConfigForm::keras_3);
 
 }  // namespace lockstep

@@ -9,48 +9,49 @@
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/models/serialization/compile_config.h>
 
-// What an optimizer knows, as the list of variables that it is in Keras: how many steps it has done; its learning rate,
-// unless that follows a schedule; and what it keeps for each of the variables that it trains, in the order of Keras'
-// `model.layers`: see `build` of Keras' optimizers. Before the first step there are the counts alone.
+// The state of an optimizer as Keras' list of optimizer variables: the number of steps; the learning rate, unless it
+// follows a schedule; and the slots of each trained variable, in the order of Keras' `model.layers` (see `build` of
+// Keras' optimizers). Before the first step the list has no slots.
 
 namespace lockstep {
 
-/// What an optimizer trains, or will train.
+/// The variables that an optimizer trains.
 struct TrainedVariables {
-  std::vector<Variable> variables{};       ///< of its steps, in their order
-  std::vector<Variable> in_keras_order{};  ///< the same
+  std::vector<Variable> variables{};       ///< in the optimizer's order
+  std::vector<Variable> in_keras_order{};  ///< the same variables in Keras' order
 };
 
-/// How a model was compiled, and what its optimizer trains.
+/// The compile() arguments of a model and the variables that its optimizer trains.
 struct Training {
-  CompileConfig config;      ///< the optimizer with its state
-  TrainedVariables trained;  ///< by that optimizer
+  CompileConfig config;      ///< its optimizer has its state
+  TrainedVariables trained;  ///< by the optimizer of `config`
 };
 
-/// Bytes that the optimizer's variables take in a file, about.
+/// Approximate number of bytes of the optimizer's variables in a file.
 std::size_t bytes_of_optimizer(const Training& training);
 
-/// Writes the optimizer's variables and gives their data sets. `dataset`: the one of variable number `i`, which Keras
-/// calls so. The group gets, as attributes, what Keras has no option for: exclude_from_weight_decay,
-/// clip_before_aggregate and that gradients are not aggregated. Throws InvalidArgument when the optimizer has trained
-/// other variables.
+/// Writes the optimizer's variables and returns the names of their data sets. `dataset(i, name)` returns the data set
+/// for variable number `i`, which Keras names `name`. Options that Keras does not have become attributes of the group:
+/// exclude_from_weight_decay, clip_before_aggregate and without_aggregate (gradients are not aggregated). Throws
+/// InvalidArgument when the optimizer has trained other variables.
 std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& group, const Training& training,
                                          const std::function<std::string(std::size_t i, const std::string&)>& dataset);
 
-/// Where a file has an optimizer's variables.
+/// The data sets of an optimizer's variables in a file.
 struct OptimizerDatasets {
-  /// Keras 2 keeps no learning rate among them; and it lists what it keeps for all variables one kind after the other,
-  /// until its optimizers of TensorFlow 2.11, which are as Keras 3's.
+  /// Order of the data sets. keras_3: steps, learning rate, then the slots variable by variable. keras_2: no learning
+  /// rate, and the slots kind by kind. tensorflow_2_11: as keras_3, but without the learning rate.
   enum class Order { keras_3, tensorflow_2_11, keras_2 };
-  std::vector<std::string> names{};  ///< of data sets
+  std::vector<std::string> names{};  ///< of the data sets
   Order order = Order::keras_3;      ///< of the names
-  /// Keras before it was TensorFlow's counted a step before its update used the count: each was one further than it is
-  /// here.
+  /// Multi-backend Keras incremented the step count before the update read it, so its step k used t = k + 1: reading
+  /// adds 1 to the stored count.
   bool counts_first = false;
 };
 
-/// The training's optimizer with the group's attributes and in the state that these data sets hold; none stand for the
-/// first step to come. Throws InputError, naming data set and shapes, for those of another optimizer or model.
+/// The training's optimizer with the options from the group's attributes and the state from the data sets; no data sets
+/// mean the state before the first step. Throws InputError naming data set and shapes when they belong to another
+/// optimizer or model.
 Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, const OptimizerDatasets& datasets,
                          const Training& training);
 

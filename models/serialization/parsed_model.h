@@ -8,34 +8,34 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// A model's configuration, as a file of Keras has it, parsed into plain values: what Keras 2 and 3 write differently is
-// one here, and a Sequential model is a functional one. symbolic_model.h makes layers from these values.
+// The configuration of a model in a Keras file, parsed into plain values. The forms of Keras 2 and 3 become the same,
+// and a Sequential model becomes a functional one. symbolic_model.h makes layers from these values.
 
 namespace lockstep {
 
-/// A result of a layer: of which of its calls, from 0, and which of the results that a model has as a layer.
+/// A result of a call of a layer; a layer that is a model can have several results.
 struct ParsedReference {
-  std::string layer;       ///< its name
-  std::size_t call = 0;    ///< from 0
-  std::size_t result = 0;  ///< from 0
+  std::string layer;       ///< name
+  std::size_t call = 0;    ///< index of the layer's call
+  std::size_t result = 0;  ///< index of the call's result
 };
 
 struct ParsedModel;
 
 /// A call of a layer.
 struct ParsedCall {
-  std::vector<ParsedReference> inputs{};  ///< what it reads
-  std::optional<bool> training{};         ///< the argument, where the call was given it
+  std::vector<ParsedReference> inputs{};  ///< arguments, in order
+  std::optional<bool> training{};         ///< the argument of this name, if given
 };
 
-/// One layer.
+/// A layer of a model.
 struct ParsedLayer {
-  std::string name;                                      ///< in its model
-  std::string class_name;                                ///< Keras'
+  std::string name;                                      ///< unique in its model
+  std::string class_name;                                ///< Keras' name of the class
   std::shared_ptr<const nlohmann::ordered_json> values;  ///< its options
   std::vector<ParsedCall> calls{};                       ///< in their order
-  std::shared_ptr<const ParsedModel> model{};            ///< of a layer that is a model
-  std::optional<std::int64_t> shared_id{};               ///< of a layer that stands in the file several times
+  std::shared_ptr<const ParsedModel> model{};            ///< null unless the layer is a model
+  std::optional<std::int64_t> shared_id{};               ///< equal for entries of the file that are the same layer
 };
 
 /// A model, or one that is a layer of another.
@@ -44,15 +44,16 @@ struct ParsedModel {
   std::vector<ParsedLayer> layers{};       ///< in the file's order, with an InputLayer for each input
   std::vector<ParsedReference> inputs{};   ///< results of InputLayers
   std::vector<ParsedReference> outputs{};  ///< in the model's order
-  bool trainable = true;                   ///< of the outermost model: if not, no layer is, whatever it says
+  bool trainable = true;                   ///< if false in the outermost model, no layer is trainable
 };
 
-/// Throws InputError for what is not the configuration of a Functional, Model or Sequential model, and for calls with
-/// other arguments than tensors and `training`; JSON's own exceptions for values of other types than Keras writes.
+/// Parses the configuration of a Functional, Model or Sequential model. Throws InputError for other classes and for
+/// calls with arguments other than tensors and `training`, and nlohmann::json's exceptions for values of unexpected
+/// types.
 ParsedModel parse_model_config(const nlohmann::ordered_json& model);
 
-/// The one model that all replicas of an old multi_gpu_model or make_parallel run, as which layer of it; null for any
-/// other model.
+/// For a model made by the old multi_gpu_model or make_parallel, its layer that is the model that all replicas run;
+/// null for any other model.
 const ParsedLayer* template_of_replicas(const ParsedModel& model);
 
 }  // namespace lockstep

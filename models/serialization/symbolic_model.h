@@ -9,14 +9,14 @@
 
 namespace lockstep {
 
-/// A layer, and where a file has its weights.
+/// A layer and the location of its weights in a file.
 struct SavedLayer {
   Layer layer;            ///< not yet built
-  std::string group;      ///< in `.keras`: "layers/conv2d_1", "layers/functional/layers/dense"
-  std::string top_level;  ///< in `.h5`: the layer, or the model that is one, of the outermost model
+  std::string group;      ///< in `.keras`, e.g. "layers/conv2d_1" or "layers/functional/layers/dense"
+  std::string top_level;  ///< in `.h5`: name of the outermost model's layer (or nested model) that has it
 };
 
-/// A model as a file of Keras describes it, its layers called on symbols and not yet built.
+/// A model from a Keras file: its layers have been called on symbols but are not built.
 struct SymbolicModel {
   std::string name;                ///< the model's
   std::vector<Symbol> inputs;      ///< in the model's order
@@ -24,11 +24,11 @@ struct SymbolicModel {
   std::vector<SavedLayer> layers;  ///< in the file's order
 };
 
-/// From the configuration of a Functional (also Keras 2's Model) or Sequential model, in the form of Keras 3 or 2.
-/// Models among its layers are taken apart: their layers become the network's own, under their names or, where one is
-/// taken, "model_layer". What the old multi_gpu_model made, slices of the batch with one model on each, is that model.
-/// Throws InputError, naming the layer and what would be right, for layers, options and calls that this project does
-/// not have, and for a graph that does not hold together.
+/// From the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of Keras 2 or 3.
+/// Nested models are flattened: their layers become layers of the network, under their own names or, if these are
+/// taken, "model_layer". A model made by the old multi_gpu_model, which runs one model on slices of the batch, becomes
+/// that model. Throws InputError naming the layer and what would be right for unsupported layers, options and calls,
+/// and for an inconsistent graph.
 SymbolicModel model_from_config(const nlohmann::ordered_json& model);
 
 }  // namespace lockstep

@@ -6,22 +6,22 @@
 #include <lockstep/models/files/hdf5_file.h>
 #include <lockstep/models/graph/network.h>
 
-// The layout of Keras 3's `.weights.h5`, which `.keras` files have inside: f32, with kernels, moving statistics and so
-// on in Keras' axes and order, those of models that are part of another one in their groups.
+// The layout of Keras 3's `.weights.h5` files, which `.keras` files contain: f32 weights with Keras' axes and order;
+// nested models have groups of their own.
 
 namespace lockstep {
 
-/// The group of a layer in such a file.
+/// The group of a layer in a `.weights.h5` file.
 struct WeightsGroup {
-  std::string path;  ///< "layers/conv2d_1"
+  std::string path;  ///< e.g. "layers/conv2d_1"
   Layer layer;       ///< built
 };
 
-/// What a file that is still empty needs to be such a one.
+/// Writes the groups and weights of `model` to an empty file.
 void write_weights(hdf5::Writer& file, const NestedModel& model);
 
-/// Sets the layers' weights from such a file that has them in these groups, which are all of its layers with weights.
-/// Throws InputError as load_weights does.
+/// Sets the layers' weights from the file's groups. `groups` must cover all layers with weights in the file. Throws as
+/// load_weights.
 void read_weights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups);
 
 }  // namespace lockstep
