@@ -6,13 +6,13 @@
 
 namespace lockstep {
 
-/// Throws InvalidArgument unless there is one positive, finite share for each replica, or none at all.
+/// Throws InvalidArgument unless `shares` is empty or has one positive, finite share for each replica.
 void check_shares(std::span<const double> shares, int replicas);
 
-/// How many rows of a global batch of `rows` each replica gets, of consecutive ones in replica order: every row is used
-/// once. Shares (largest remainder): each replica gets the whole part of rows * share / sum of shares, and those with
-/// the largest rests, the first ones among equals, one row more. No shares stand for equal ones: sizes then differ by
-/// at most one, and the first replicas have the longer parts; for partial batches too.
+/// Number of rows that each replica gets of a global batch of `rows`; replicas get consecutive rows in replica order,
+/// and each row is used once. Largest remainder method: each replica gets floor(rows * share / sum of shares), and the
+/// rows left go one each to the replicas with the largest remainders, the first ones among equals. Without shares, all
+/// are equal: sizes differ by at most one and the first replicas get the larger parts, in partial batches, too.
 std::vector<std::int64_t> split_rows(std::int64_t rows, int replicas, std::span<const double> shares = {});
 
 }  // namespace lockstep

@@ -15,78 +15,80 @@
 
 namespace lockstep {
 
-/// Which of the replicas in sync are in this process.
+/// The replicas in sync that run in this process.
 struct LocalReplicas {
-  int in_sync = 1;  ///< how many there are in all
-  int first = 0;    ///< number of the first one here
-  int count = 1;    ///< how many are here
+  int in_sync = 1;  ///< number of replicas in all processes
+  int first = 0;    ///< index of the first one in this process
+  int count = 1;    ///< number of replicas in this process
 };
 
-/// The rows that this process needs of a global batch of `rows` >= 1: those of its replicas, as split_rows deals them,
-/// or, where they have none, one row as an example of shapes and dtypes.
+/// The rows of a global batch of `rows` >= 1 that this process needs: the rows that split_rows gives its replicas or,
+/// if that is no row, one row as an example of shapes and dtypes.
 RowRange local_rows(std::int64_t rows, const LocalReplicas& replicas, std::span<const double> shares = {});
 
-/// One global batch, cut for the replicas; an argument for `Strategy::run`, whose step gets its own `const Batch&`.
-/// When there are fewer rows than replicas, some of them get a batch of no rows.
+/// A global batch, split over the replicas. As an argument of `Strategy::run`, each replica's step receives its own
+/// part as `const Batch&`. With fewer rows than replicas, some parts have no rows.
 class DistributedBatch {
  public:
-  /// Views of the batch's rows, as split_rows deals them. Throws InvalidArgument for examples that were not batched.
+  /// The parts are views of the batch's rows, by split_rows. Throws InvalidArgument for examples that were not batched
+  /// and for tensors with different numbers of rows.
   DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
-  /// The same, with the parts of this process's replicas alone.
+  /// The same, but with parts only for the replicas of this process.
   DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares = {});
-  /// The same of a global batch of `rows`, of which `own` is local_rows. Throws InvalidArgument for another number.
+  /// The same for a global batch of `rows` rows, of which `own` has those of local_rows. Throws InvalidArgument for
+  /// another number of rows.
   DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
                    std::span<const double> shares = {});
-  /// Each replica's own batch; one of no rows for those without. Precondition: one replica has one. Throws
-  /// InvalidArgument for examples that were not batched.
+  /// From one batch per replica; replicas without one get a batch of no rows. Precondition: at least one replica has a
+  /// batch. Throws InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
-  /// Moves each replica's part to its device. Copies to GPUs may still run when this returns: reading a part
-  /// orders the GPU's later work after them.
+  /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part orders the GPU's later
+  /// work after its copy.
   void move_to(const std::vector<LogicalDevice>& devices);
 
-  /// A batch of no rows for each replica, in the form of this one's.
+  /// The same batch with no rows in any part; keeps shapes, dtypes and devices.
   DistributedBatch without_rows() const;
-  /// Other workers have the rest of these rows.
+  /// Sets the number of rows of all workers.
   void set_global_size(std::int64_t rows) { global_size_ = rows; }
 
-  /// Rows of all replicas, those of other workers included: the divisor of the losses' sum.
+  /// Number of rows of all replicas of all workers; the divisor of the sum of losses.
   std::int64_t global_size() const { return global_size_; }
   /// The parts of this process's replicas, in replica order.
   const std::vector<Batch>& local_results() const;
-  /// The part of one of them. Throws std::out_of_range when there is no such replica.
+  /// The part of a replica of this process. Throws std::out_of_range when there is no such replica.
   const Batch& part(int replica) const;
-  /// Number of replicas of this process that it was split for.
+  /// Number of parts: the replicas of this process.
   int parts() const { return static_cast<int>(parts_.size()); }
 
-  /// The batch that was split; without inputs for other constructors.
+  /// The batch that was split; empty unless the constructor was given the global batch.
   const Batch& global() const { return global_; }
-  /// Steps on this batch count as steps of the measurement.
+  /// Makes steps on this batch count for the measurement.
   void measure_with(std::shared_ptr<ShareMeasurement> measurement) { measurement_ = std::move(measurement); }
-  /// Null when nothing is measured.
+  /// The measurement; null if there is none.
   const std::shared_ptr<ShareMeasurement>& measurement() const { return measurement_; }
 
  private:
-  /// The replicas' parts of a global batch, of which `rows` are those from `first` on.
+  /// Adds the parts of this process's replicas; `rows` holds the global batch's rows from `first` on.
   void cut(const Batch& rows, std::int64_t first, const LocalReplicas& replicas, std::span<const double> shares);
 
   Batch global_{};
   std::int64_t global_size_ = 0;
   std::vector<Batch> parts_;
-  std::vector<std::shared_ptr<const UploadedBatch>> uploads_{};  ///< by replica, where parts are on GPUs
+  std::vector<std::shared_ptr<const UploadedBatch>> uploads_{};  ///< by replica; for parts on GPUs
   std::shared_ptr<ShareMeasurement> measurement_{};
 };
 
 /// The replica's part. Throws std::out_of_range when there is no such replica.
 inline const Batch& value_for_replica(const DistributedBatch& batch, int replica) { return batch.part(replica); }
-/// How many replicas it was cut for.
+/// Number of replicas that the batch was split for.
 inline int replicas_of(const DistributedBatch& batch) { return batch.parts(); }
-/// The rows of the replica's part and of all.
+/// Numbers of rows of the replica's part and of the global batch.
 inline std::optional<BatchRows> batch_rows(const DistributedBatch& batch, int replica) {
   return BatchRows{.own = batch.part(replica).size(), .all = batch.global_size()};
 }
-/// Gives the measurement, if there is one, the step's time.
+/// Adds the step's rows and times to the measurement, if there is one.
 void after_step(const DistributedBatch& batch, const ReplicaGroup& group);
 
 }  // namespace lockstep

@@ -13,50 +13,50 @@
 
 namespace lockstep {
 
-/// The parts of a distributed data set; shared by its passes.
+/// The definition of a distributed data set; shared by its passes.
 struct DistributedDatasetSpec {
-  std::function<Elements<DistributedBatch>(std::uint64_t epoch)> open;  ///< starts a pass, in host memory
-  std::optional<std::int64_t> size{};               ///< global batches in a pass; nothing when it never ends
-  std::int64_t dropped_rows = 0;                    ///< examples that a pass leaves out
-  std::vector<LogicalDevice> devices{};             ///< of the replicas that batches are cut for
+  std::function<Elements<DistributedBatch>(std::uint64_t epoch)> open;  ///< starts a pass; batches are in host memory
+  std::optional<std::int64_t> size{};               ///< global batches in a pass; nothing when endless
+  std::int64_t dropped_rows = 0;                    ///< examples that a pass drops
+  std::vector<LogicalDevice> devices{};             ///< of this process's replicas
   std::int64_t per_replica_buffer_size = 0;         ///< as in DistributeOptions
-  std::vector<double> shares{};                     ///< given ones
+  std::vector<double> shares{};                     ///< as in DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
   bool cache_on_devices = false;                    ///< as in DistributeOptions
-  /// Where each worker makes data that the others do not make: the strategy of all of them. Else null.
+  /// The strategy, if each worker makes its own data; null if there is no need to inform other workers of failures.
   std::shared_ptr<StrategyState> own_data_of{};
-  bool until_none_has_any = false;  ///< whether workers have batches of their own and continue until all have ended
+  bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when all workers' have ended
 };
 
-/// Iterates over a distributed data set, pass by pass; may be destroyed at any batch.
+/// Iterates over a distributed data set, pass by pass. It may be destroyed before the end of a pass.
 class DistributedIterator {
  public:
-  /// At the start of pass number `epoch`.
+  /// Starts pass number `epoch`.
   DistributedIterator(std::shared_ptr<const DistributedDatasetSpec> spec, std::uint64_t epoch);
   ///@{
-  /// A moved-from iterator can only be assigned to.
+  /// A moved-from iterator can only be assigned to or destroyed.
   DistributedIterator(DistributedIterator&&) = default;
   DistributedIterator& operator=(DistributedIterator&&) = default;
   ///@}
 
-  /// The next global batch; nothing at the end of the pass, also when called again. Throws LogicError inside a replica,
-  /// and errors of the data set, after the batches before them, which end the pass.
+  /// The next global batch; nothing at the end of the pass, also when called again. Throws LogicError inside a replica.
+  /// Errors of the data set are thrown after the batches that precede them, and end the pass.
   std::optional<DistributedBatch> next();
-  /// Moves to the start of pass `number`.
+  /// Ends the current pass and starts pass `number`.
   void begin_epoch(std::uint64_t number);
 
  private:
-  /// The batches of the first whole pass.
+  /// The batches of the first complete pass.
   struct Cache {
     std::vector<DistributedBatch> batches{};
     bool complete = false;
   };
 
-  /// This worker's next batch. If other workers do not make it, too, they are notified of a failure.
+  /// This worker's next batch. On failure notifies `others`, if not null, and throws.
   std::optional<DistributedBatch> next_here(Cluster* others);
-  /// Makes the next batches of pass `number` anew.
+  /// Starts pass `number` of the data set, not of the cache.
   Elements<DistributedBatch> open(std::uint64_t number) const;
-  /// That of all workers: one of no rows while others have some.
+  /// The next batch of all workers: without rows here if only other workers have some. A collective.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 
   Handle<const DistributedDatasetSpec, "pass over a distributed data set"> spec_;
@@ -65,23 +65,23 @@ class DistributedIterator {
   std::shared_ptr<Cache> cache_{};             ///< null unless batches are kept on the devices
 };
 
-/// A data set of global batches, each of which is split over all replicas. Made by Strategy::distribute and
-/// distribute_from_function.
+/// A data set of global batches that are split over all replicas. Strategy::distribute and distribute_from_function
+/// create it.
 class DistributedDataset {
  public:
-  /// What Strategy::distribute and distribute_from_function call.
+  /// For Strategy::distribute and distribute_from_function.
   explicit DistributedDataset(DistributedDatasetSpec spec)
       : spec_(std::make_shared<const DistributedDatasetSpec>(std::move(spec))) {}
 
-  /// Number of global steps in a pass; nothing when the set never ends.
+  /// Number of global batches in a pass; nothing when the data set is endless.
   std::optional<std::int64_t> size() const { return spec_->size; }
-  /// Examples that a pass leaves out; see Dataset::dropped_rows.
+  /// Number of examples that a pass drops; see Dataset::dropped_rows.
   std::int64_t dropped_rows() const { return spec_->dropped_rows; }
-  /// The replicas' shares of a batch, as given or measured; none while they are equal.
+  /// The replicas' shares of a batch, given or measured; empty while they are equal.
   const std::vector<double>& shares() const {
     return spec_->measurement ? spec_->measurement->shares() : spec_->shares;
   }
-  /// Pass `number`, from 0, as Dataset::epoch.
+  /// Starts pass `number`, from 0; see Dataset::epoch.
   DistributedIterator epoch(std::uint64_t number = 0) const { return DistributedIterator(spec_.shared(), number); }
 
  private:

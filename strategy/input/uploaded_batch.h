@@ -8,18 +8,19 @@
 
 namespace lockstep {
 
-/// A batch in a GPU's memory that may still be on its way there, beside what the GPU computes. Its tensors are read
-/// after `await` alone. Thread-safe.
+/// A batch that is being copied to a GPU concurrently with the GPU's computations. Call `await` before reading its
+/// tensors. Thread-safe.
 class UploadedBatch {
  public:
-  /// Begins the copies of what the GPU does not reach: `host` may change afterwards. Throws OutOfMemory, DeviceError.
+  /// Starts copying the tensors that are not on the GPU. `host` may change after this returns. Throws OutOfMemory,
+  /// DeviceError.
   UploadedBatch(const Batch& host, const LogicalDevice& gpu);
-  /// The GPU may have been given nothing yet that comes after the copies: their memory is not used again before them.
+  /// Orders the GPU's later work after the copies, if await() has not, so that their memory is not reused too early.
   ~UploadedBatch();
   UploadedBatch(const UploadedBatch&) = delete;
   UploadedBatch& operator=(const UploadedBatch&) = delete;
 
-  /// What the GPU is given to compute from now on comes after the copies. The host does not wait.
+  /// Orders work that is submitted to the GPU from now on after the copies. The host does not wait.
   void await() const;
   /// The batch on the GPU.
   const Batch& batch() const { return batch_; }

@@ -10,35 +10,35 @@
 
 namespace lockstep {
 
-/// All parameters of a model in one contiguous f32 buffer for each copy, their gradients in another of the same layout
-/// for each replica: backward writes each gradient to its place, and a bucket is a range of both. Parameters lie in the
-/// reverse order of creation, which is about the order in which backward finishes them, each on a cache-line border;
-/// the padding between them stays 0.
+/// Contiguous f32 buffers: one for each copy of a model's parameters, and one of the same layout for each replica's
+/// gradients. Backward writes each gradient to its place; a bucket is a range of the buffers. Parameters are in reverse
+/// order of creation, which is roughly the order in which backward finishes them, each aligned to a cache line; the
+/// padding between them stays 0.
 class ParameterArena {
  public:
-  /// Moves the variables' copies into the arena; their values stay. Throws InvalidArgument when there are none, when
-  /// one is given twice, is not trainable or not f32, or has neither a copy for each device nor, like all others, one
-  /// for all of them.
+  /// Moves the variables' copies into the arena and keeps their values. Throws InvalidArgument when `variables` is
+  /// empty, and for a variable that is given twice, not trainable or not f32, or that has neither one copy per device
+  /// nor a single copy for all replicas.
   ParameterArena(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices);
 
-  /// As given, in their order.
+  /// The variables in the order given.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Length of each buffer, padding included.
+  /// Number of elements of each buffer, including padding.
   std::int64_t elements() const { return elements_; }
-  /// Padded length of each parameter in the order of the layout, for plan_buckets.
+  /// Padded sizes of the parameters in elements, in the order of the layout, for plan_buckets.
   std::vector<std::int64_t> sizes_in_order() const;
-  /// Where variable number `variable` lies in each buffer, without padding.
+  /// Range of variable number `variable` in each buffer, without padding.
   FlatRange range_of(int variable) const {
     const auto i = static_cast<std::size_t>(variable);
     return {offsets_[i], offsets_[i] + variables_[i].shape().elements()};
   }
-  /// Where replica `replica`'s gradients go, in the order of `variables()`.
+  /// Destinations of replica `replica`'s gradients, in the order of `variables()`.
   std::span<const GradientTape::Slot> slots(int replica) const { return slots_[replica]; }
-  /// False once another arena has taken one of the variables over.
+  /// False once another arena has taken over one of the variables.
   bool holds_variables() const;
 
   ///@{
-  /// The first element of each buffer: of parameters by copy, of gradients by replica.
+  /// First elements of the buffers: parameters by copy, gradients by replica.
   std::span<float* const> parameters() const { return parameter_pointers_; }
   std::span<float* const> gradients() const { return gradient_pointers_; }
   ///@}

@@ -8,16 +8,16 @@
 
 namespace lockstep {
 
-/// What one replica's GPU computes up to its gradients, forward pass included, as it is launched, part by part. What
-/// replicas exchange is in none of them.
+/// The captured work of one replica's GPU from the forward pass to its gradients, in parts that are launched in order.
+/// The exchange between replicas is not captured.
 struct CapturedGradients {
-  /// What is computed up to a bucket, or to the end.
+  /// The work up to the point where a bucket is final, or to the end.
   struct Part {
-    CapturedWork work{};                        ///< as it is launched
-    std::optional<std::size_t> final_bucket{};  ///< the reducer's whose gradients are final after it, if one's are
+    CapturedWork work{};                        ///< to launch
+    std::optional<std::size_t> final_bucket{};  ///< index of the bucket that is final after it, if any
   };
-  std::vector<Part> parts{};  ///< in their order
-  bool any = false;           ///< whether the loss depends on some variable
+  std::vector<Part> parts{};  ///< in order of launch
+  bool any = false;           ///< whether the loss depends on any variable
 };
 
 }  // namespace lockstep

@@ -14,88 +14,92 @@
 
 namespace lockstep {
 
-/// A step of the parameters' moving average.
+/// Options of a step of the parameters' moving average.
 struct AverageStep {
   float momentum = 0;       ///< average = momentum * average + (1 - momentum) * parameter
-  bool overwrites = false;  ///< then gives each parameter its average
+  bool overwrites = false;  ///< then parameter = average
 };
 
-/// From a loss to updated parameters: gradients into the arena, summed over the replicas bucket by bucket, the update
-/// applied to every copy; gradients that are rows by a RowReducer. One for an optimizer; each replica calls the same
-/// functions, in the same order.
+/// Computes gradients of a loss into the arena, sums them over the replicas bucket by bucket and applies the update to
+/// every copy of the parameters. A RowReducer handles gradients by rows. Each optimizer has one; all replicas must call
+/// the same functions in the same order.
 class GradientReducer {
  public:
-  /// Moves the variables into an arena, those with gradients by rows into a RowReducer. Throws as these do.
+  /// Moves the variables into an arena, and those with gradients by rows into a RowReducer. Throws as their
+  /// constructors.
   GradientReducer(std::vector<Variable> variables, const std::vector<LogicalDevice>& devices,
                   const ReducerOptions& options = {});
 
-  /// As given, in their order.
+  /// The variables in the order given.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Of the variables whose gradients are dense. Throws std::bad_optional_access when there are none.
+  /// The arena of the variables with dense gradients. Throws std::bad_optional_access when there are none.
   const ParameterArena& arena() const { return arena_.value(); }
-  /// Value number `slot` of every parameter of variable number `variable`: a view, in the variable's shape. Not while
-  /// replicas take a step.
+  /// The optimizer's slot number `slot` for variable number `variable`: a view in the variable's shape. Precondition:
+  /// no replica is in a step.
   Tensor state(std::size_t variable, std::size_t slot) const;
-  /// Gives it another value.
+  /// Sets that slot, in all copies of the state. Precondition as state().
   void set_state(std::size_t variable, std::size_t slot, const Tensor& value) const;
 
-  /// Whether each replica looks for NaN and infinities in its own gradients, which it does not at first. Not while
-  /// replicas take a step.
+  /// Enables or disables checks for NaN and infinity in each replica's own gradients; off by default. Precondition: no
+  /// replica is in a step.
   void check_numerics(bool on) { checks_numerics_ = on; }
 
-  /// Whether gradients go straight from backward to apply, or sum_gradients, so that a bucket may be exchanged as soon
-  /// as it is final, or something is done to them first. The same on all replicas.
+  /// What follows backward: `apply` (or sum_gradients) directly, so that a bucket may be exchanged as soon as it is
+  /// final, or first a transformation of the gradients. Must be equal on all replicas.
   enum class AfterBackward { apply, transform };
-  /// This replica's gradients of `loss`, into the arena. A variable that the loss does not depend on gets 0, as on
-  /// replicas that do not use it. With check_numerics it ends with NumericError at the first gradient that is not
-  /// finite: as backward goes, at what lies next to the place where that began.
+  /// Computes this replica's gradients of `loss` into the arena; 0 for a variable that the loss does not depend on.
+  /// With check_numerics, throws NumericError for the first gradient that is not finite, in the order of backward: the
+  /// one nearest to where the problem began.
   void backward(const ReplicaContext& context, GradientTape& tape, const Tensor& loss,
                 AfterBackward next = AfterBackward::transform);
-  /// Captures what backward would have the replica's GPU compute, after what `capture` has noted already; nothing is
-  /// computed, and no bucket exchanged, before the result is given to `backward`. Throws NotCapturable where gradients
-  /// may be rows, and with check_numerics.
+  /// Captures the GPU work of backward, after the work that `capture` already holds. Computes and exchanges nothing
+  /// until the result is passed to `backward`. Throws NotCapturable when gradients may be rows, and with
+  /// check_numerics.
   CapturedGradients capture_backward(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape,
                                      const Tensor& loss, AfterBackward next = AfterBackward::transform);
-  /// This replica's gradients as captured, into the arena; as often as one likes.
+  /// Launches captured work, which computes this replica's gradients into the arena. May be called repeatedly.
   void backward(const ReplicaContext& context, const CapturedGradients& captured);
-  /// This replica's gradients as given, one for each variable; an undefined one counts as 0. Rows of a variable whose
-  /// gradients are dense are made dense. Throws InvalidArgument on a wrong number or shape.
+  /// Sets this replica's gradients, one f32 gradient for each variable; undefined ones count as 0. Converts
+  /// IndexedSlices to dense gradients for variables in the arena. Throws InvalidArgument for a wrong number, shape or
+  /// dtype.
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
-  /// This replica's gradient of variable number `variable` as it is now: a view that may be written. Precondition: its
+  /// This replica's current gradient of variable number `variable`: a writable view. Precondition: the variable's
   /// gradients are dense.
   Tensor own_gradient(const ReplicaContext& context, std::size_t variable) const;
-  /// Keeps this replica's gradients, to be added to the next ones. No collective.
+  /// Keeps this replica's gradients, to be added to its next ones. Not a collective.
   void accumulate(const ReplicaContext& context);
-  /// Moves value `slot` of every parameter, its average, where no update does. Every replica has to call it.
+  /// Updates the moving averages of all parameters, in slot number `slot`, without an optimizer step. A collective.
   void move_average(const ReplicaContext& context, std::size_t slot, const AverageStep& step) const;
-  /// Sums the replicas' gradients and applies `update` to every copy. Throws InvalidArgument, and updates nothing, when
-  /// no replica has a gradient of any variable.
+  /// Sums the replicas' gradients and applies `update` to every copy. A collective. Throws InvalidArgument and updates
+  /// nothing when no replica has a gradient of any variable.
   void apply(const ReplicaContext& context, const UpdateFn& update);
-  /// Applies `update` to this replica's own copy, by its own gradients alone. Throws InvalidArgument where it has none.
-  /// Precondition: ReducerOptions::own_copies, and no gradients by rows.
+  /// Applies `update` to this replica's own copy, using only its own gradients. Throws InvalidArgument when it has
+  /// none. Precondition: ReducerOptions::own_copies, and no gradients by rows.
   void apply_own(const ReplicaContext& context, const UpdateFn& update);
 
-  // The same in parts, for steps that depend on the norms of whole variables, none of whose gradients may be rows.
+  // The parts of apply, for steps that depend on norms of whole variables. Precondition: no gradients by rows.
 
-  /// Gives every replica the sum of all replicas' gradients in place of its own. Throws as apply.
+  /// Replaces every replica's gradients by the sum over all replicas. A collective. Throws as apply.
   void sum_gradients(const ReplicaContext& context);
-  /// Which of the two buffers.
+  /// The arena's buffers.
   enum class ArenaBuffer { gradients, parameters };
-  /// The sum of squares of each variable's gradient or value, on every replica; after sum_gradients.
+  /// The sum of squares of each variable's gradient or value; equal on all replicas. A collective. Precondition for
+  /// gradients: sum_gradients was called.
   std::vector<double> squared_norms(const ReplicaContext& context, ArenaBuffer buffer);
-  /// Applies `update` of a variable's number to this replica's part of every variable: to all copies of the parameters
-  /// or, where `to` says so, of the gradients. Returns when all replicas have.
+  /// Calls `update(variable number, views)` for this replica's part of every variable; it writes all copies (with
+  /// own_copies, its own copy) of the parameters or gradients, as `to` selects. A collective: returns when all replicas
+  /// have finished.
   void update_by_variable(const ReplicaContext& context, ArenaBuffer to,
                           const std::function<void(std::size_t variable, const UpdateViews&)>& update);
 
  private:
-  /// A variable's number in the arena or among the tables.
+  /// Location of a variable: its number in the arena or among the tables.
   struct Place {
     bool is_table = false;
     int number = 0;
   };
 
-  /// The optimizer's slots of the arena.
+  /// The optimizer's slots for the arena.
   struct State {
     std::vector<Tensor> slots{};
     std::vector<float*> pointers{};
@@ -106,43 +110,43 @@ class GradientReducer {
   const State& state_of(int replica) const { return state_[own_copies_ ? static_cast<std::size_t>(replica) : 0]; }
   void add_slots(int replicas);
   void check_ownership() const;
-  /// The computing of backward; `bucket_final` is called when all gradients of a bucket are final, if they go to apply.
+  /// Implements backward; if `next` is apply, calls `bucket_final` when all gradients of a bucket are final.
   void compute_gradients(int replica, GradientTape& tape, const Tensor& loss, AfterBackward next,
                          const std::function<void(std::size_t bucket)>& bucket_final);
-  /// Takes the gradient of one variable, which is where it belongs already if it is dense in the arena.
+  /// Processes the gradient of one variable; in the arena a defined one has already been written.
   void accept(int replica, std::size_t variable, const DenseOrSparse& gradient);
   /// Throws NumericError naming the variable, its shape, and the first element that is not finite.
   void require_finite(int replica, std::size_t variable, const DenseOrSparse& gradient) const;
-  /// Adds what has been kept to this replica's gradients.
+  /// Adds the accumulated gradients to this replica's gradients.
   void add_accumulated(int replica);
   FlatViews views_of(int replica) const;
   std::size_t bucket_of(int variable) const;
   void check_fits(std::size_t variable, const DenseOrSparse& gradient) const;
   void check_some_gradient() const;
 
-  /// The context of this replica's part of a step, on the device of its gradients.
+  /// Execution context on the device of the replica's gradients.
   ExecutionContext context_of(int replica) const;
 
   std::vector<LogicalDevice> devices_;  ///< by replica
   bool own_copies_;
   bool checks_numerics_ = false;
   std::vector<Variable> variables_;
-  std::vector<Place> places_;  ///< of the variables
+  std::vector<Place> places_;  ///< by variable
   std::optional<ParameterArena> arena_;
   std::optional<RowReducer> tables_;
   std::vector<FlatRange> buckets_;  ///< of the arena
   std::vector<int> variables_in_bucket_;
-  std::vector<State> state_;                            ///< once, or by replica where each updates its own copy
+  std::vector<State> state_;                            ///< one, or one per replica if each updates its own copy
   std::vector<std::vector<GradientTape::Slot>> slots_;  ///< by replica, in the order of the variables
-  std::vector<double> squared_norms_[2];                ///< by variable; of gradients and of parameters
+  std::vector<double> squared_norms_[2];                ///< by ArenaBuffer and variable
 
   Tensor state(std::size_t variable, std::size_t slot, std::size_t replica) const;
   Tensor state_in_arena(int variable, std::size_t slot, std::size_t replica) const;
 
-  /// What only the replica's thread writes, on cache lines of its own.
+  /// Data that only the replica's thread writes, on separate cache lines.
   struct alignas(64) Own {
     bool has_gradient = false;  ///< of any variable, in any step since the last update
-    Tensor accumulated{};       ///< like its gradients in the arena
+    Tensor accumulated{};       ///< same layout as its gradients in the arena
     bool has_accumulated = false;
     std::vector<int> left_in_bucket{};  ///< variables whose gradients are not final yet
   };

@@ -9,51 +9,51 @@
 
 namespace lockstep {
 
-/// What an optimizer's steps need.
+/// Requirements of an optimizer's steps.
 struct ReducerOptions {
-  /// The start of each value that the optimizer keeps for each parameter.
+  /// Initial value of each slot, the values that the optimizer keeps for each parameter.
   std::vector<float> slots{};
-  /// For each variable whether its gradients are rows of it; empty: none's are.
+  /// For each variable, whether its gradients are exchanged by rows; empty: no variable's are.
   std::vector<bool> by_rows{};
-  /// A step also moves rows whose gradient is 0, as one with momentum does.
+  /// Whether a step also updates rows whose gradient is 0, as with momentum.
   bool every_row = true;
-  /// GradientUpdate::updates_own_copy of the replicas.
+  /// Whether each replica updates its own copy (GradientUpdate::updates_own_copy).
   bool own_copies = false;
 };
 
-/// The part of a GradientReducer for parameters of which a step looks up rows, such as embedding tables: their
-/// gradients are exchanged as IndexedSlices and never made dense as a whole, and replica by replica each updates its
-/// share of the rows in every copy. Rows are added up in the order of the replicas: to the same bits as dense gradients
-/// where those are.
+/// The part of a GradientReducer for parameters whose rows a step looks up, such as embedding tables. Exchanges their
+/// gradients as IndexedSlices, without making them dense, and lets each replica update its share of the rows in every
+/// copy. Adds rows in the order of the replicas, so results are bit-identical to those of dense gradients when these
+/// are added in that order, too.
 class RowReducer {
  public:
-  /// Moves the tables' copies to memory of its own; their values stay.
+  /// Moves the tables' copies to new memory and keeps their values.
   RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices, const ReducerOptions& options);
 
-  /// False once another optimizer has taken one of the tables over.
+  /// False once another optimizer has taken over one of the tables.
   bool holds_variables() const;
-  /// As GradientReducer::state, where each replica has its own of that replica.
+  /// As GradientReducer::state; `replica` selects the state if each replica has its own, else it is 0.
   const Tensor& state(int table, std::size_t slot, std::size_t replica) const {
     return tables_[static_cast<std::size_t>(table)].state.at(replica).at(slot);
   }
   /// As GradientReducer::set_state.
   void set_state(int table, std::size_t slot, const Tensor& value) const;
-  /// This replica's gradient of table number `table`: rows, none, or, of a table that was read as a whole too, dense.
-  /// Throws InvalidArgument for rows that the table does not have.
+  /// Sets this replica's gradient of table number `table`: rows, undefined, or dense if the table was also read as a
+  /// whole. Throws InvalidArgument for rows outside the table.
   void load(int replica, int table, const DenseOrSparse& gradient);
-  /// Keeps this replica's gradients, to be added to the next ones.
+  /// Keeps this replica's gradients, to be added to its next ones.
   void accumulate(int replica);
-  /// Sums the replicas' gradients and updates every copy. Every replica has to call it.
+  /// Sums the replicas' gradients and applies `update` to every copy. A collective.
   void apply(const ReplicaContext& context, const UpdateFn& update);
 
  private:
   struct Table {
     Variable variable;
     const void* memory;  ///< of the first copy
-    /// (rows, width) for each slot: once, or by replica where each updates its own copy.
+    /// A tensor in the table's shape for each slot; one list, or one per replica if each updates its own copy.
     std::vector<std::vector<Tensor>> state;
     std::vector<DenseOrSparse> gradients;    ///< by replica
-    std::vector<DenseOrSparse> accumulated;  ///< by replica; undefined: nothing
+    std::vector<DenseOrSparse> accumulated;  ///< by replica; undefined if there are none
   };
 
   void update_share(Table& table, int replica, int replicas, const DenseOrSparse& gradient, const UpdateFn& update);
