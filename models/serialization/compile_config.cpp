@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 using MetricsOf = std::vector<Metric> OutputTraining::*;
 
-/// A list, or a list for each of several outputs; null where there is none.
+/// A list of metrics, or a list of lists for several outputs; null without metrics.
 Json metrics_json(const std::vector<OutputTraining>& outputs, MetricsOf which, ConfigForm form) {
   if (std::ranges::all_of(outputs, [&](const OutputTraining& output) { return (output.*which).empty(); }))
     return nullptr;
@@ -42,8 +42,8 @@ Json loss_weights_json(const std::vector<OutputTraining>& outputs) {
                                                                                                             : weights;
 }
 
-/// What a value says of each output: a list by position, an object by name, anything else the same for all. A model of
-/// one output has all of it.
+/// The value for each output: lists are by position, objects by name, other values apply to all outputs. A single
+/// output gets the whole value.
 std::vector<Json> by_output(const char* what, const Json& value, const std::vector<std::string>& outputs) {
   if (outputs.size() == 1) return {value};
   std::vector<Json> parts;
@@ -61,7 +61,7 @@ std::vector<Json> by_output(const char* what, const Json& value, const std::vect
   return parts;
 }
 
-/// Calls visit for what stands for one output, however deep in lists, and in objects by the output's name.
+/// Calls visit for each value of one output, at any depth of lists and objects.
 template <class Visit>
 void for_each_value(const Json& value, const Visit& visit) {
   if (value.is_array() || (value.is_object() && !value.contains("class_name"))) {

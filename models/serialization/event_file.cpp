@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little, "TFRecords are little-
 
 constexpr std::size_t buckets = 30;
 
-/// CRC-32C (Castagnoli, RFC 3720 B.4), which no library of Debian's offers to C++.
+/// CRC-32C (Castagnoli, RFC 3720 B.4); no C++ library in Debian offers it.
 std::uint32_t crc32c(std::span<const char> bytes) {
   static const auto table = [] {
     std::array<std::uint32_t, 256> entries{};
@@ -41,7 +41,7 @@ std::uint32_t crc32c(std::span<const char> bytes) {
   return ~crc;
 }
 
-/// As TFRecords store it, since sums of what holds sums are weak.
+/// The masked form that TFRecords store, since a CRC of data that contains CRCs is weak.
 std::uint32_t masked_crc(std::span<const char> bytes) { return std::rotr(crc32c(bytes), 15) + 0xA282EAD8U; }
 
 template <class T>
@@ -58,7 +58,7 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-/// Other programs, and other files of this one, write other names.
+/// A name that differs from those of other programs and of other files of this process.
 std::string new_file_name() {
   static std::atomic<int> files = 0;
   return fmt::format("events.out.tfevents.{}.{}.{}.{}.v2", static_cast<std::int64_t>(seconds_since_1970()), host_name(),
@@ -114,14 +114,14 @@ void set_shape(tensorboard::NodeDef& node, const Shape& shape) {
   for (const std::int64_t size : shape) all.add_dim()->set_size(size);
 }
 
-/// A layer's name as TensorBoard shows it by itself: it draws those that differ only in a number at their end, such as
-/// all activations of a network, as one node with the edges of all.
+/// A node name that TensorBoard draws separately: it merges nodes whose names differ only in a number at the end, such
+/// as all activations of a network, into one node with all their edges. Hence a numbered layer gets a trailing "_".
 std::string node_name(const std::string& layer) {
   const bool is_numbered = !layer.empty() && std::isdigit(static_cast<unsigned char>(layer.back())) != 0;
   return is_numbered ? layer + "_" : layer;
 }
 
-/// The names of a graph's calls: that of the layer, with a number from its second call on.
+/// The node name of each call: the layer's name, with "/call_N" from its second call on.
 std::vector<std::string> names_of_calls(const Network& network) {
   UniqueNames unique;
   for (const NetworkInput& input : network.inputs()) unique.take(input.name);

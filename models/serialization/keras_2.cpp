@@ -22,8 +22,8 @@ void rename_hard_sigmoid(Json& value) {
   }
 }
 
-/// Whether this is the Keras of several backends, whose last version was 2.3.1, and not TensorFlow's, whose versions
-/// end in -tf or are later ones.
+/// Whether a version belongs to multi-backend Keras, whose last version was 2.3.1. Versions of TensorFlow's Keras end
+/// in -tf or are later.
 bool is_of_several_backends(std::string_view version) {
   constexpr std::array<std::string_view, 4> series{"2.0.", "2.1.", "2.2.", "2.3."};
   if (version.ends_with("-tf")) return false;
@@ -32,14 +32,14 @@ bool is_of_several_backends(std::string_view version) {
   return false;
 }
 
-/// It clipped by the norm of all gradients together.
+/// Multi-backend Keras applied clipnorm to the norm of all gradients together.
 void translate_optimizer(Json& options) {
   if (!options.contains("clipnorm")) return;
   options["global_clipnorm"] = options["clipnorm"];
   options.erase("clipnorm");
 }
 
-/// Adds the layers that give a model's outputs, in Keras' order of lists and dictionaries.
+/// Adds the names of a model's output layers: lists in order, dictionaries by key, as in Keras.
 void add_output_layers(const Json& value, std::vector<std::string>& layers) {
   if (value.is_array() && !value.empty() && value[0].is_string()) {
     layers.push_back(value[0].get<std::string>());
@@ -61,7 +61,7 @@ void remove_prefix(Json& metrics, const std::string& prefix) {
   }
 }
 
-/// A model of several outputs renamed its metrics, "mae" to "output_mae", and saved them so.
+/// Undoes a renaming: Keras 2 saved the metrics of a model with several outputs as "output_mae" instead of "mae".
 void remove_names_of_outputs(Json& model) {
   const Json::json_pointer output_layers("/config/output_layers");
   if (!model.contains(output_layers) || !model.contains("compile_config")) return;

@@ -19,7 +19,7 @@
 #include <lockstep/models/serialization/symbolic_model.h>
 #include <lockstep/models/serialization/weights_h5.h>
 
-// Keras 3's `.keras` files of whole models: a zip archive of metadata.json, config.json and model.weights.h5.
+// Keras 3's `.keras` files of whole models: zip archives with metadata.json, config.json and model.weights.h5.
 
 namespace lockstep {
 namespace {
@@ -33,7 +33,7 @@ const std::string optimizer_group = "optimizer/vars";
 
 std::string metadata() {
   const std::tm now = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
-  return Json{{"keras_version", "3.15.1"},  // whose layout this is
+  return Json{{"keras_version", "3.15.1"},  // the version with this layout
               {"date_saved", fmt::format("{:%Y-%m-%d@%H:%M:%S}", now)},
               {"backend", "lockstep"}}
       .dump();
@@ -44,7 +44,7 @@ Json read_json(const std::string& path, const std::string& entry) {
   return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, fmt::format("{}: {:?}", path, entry));
 }
 
-/// Keras opens files that do not say it.
+/// Empty fields if the file has no readable metadata: Keras opens such files, too.
 FileWriter writer_of(const std::string& path) {
   Json about;
   try {

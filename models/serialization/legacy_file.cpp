@@ -26,16 +26,16 @@ using Json = nlohmann::ordered_json;
 
 const std::string weights_group = "model_weights";
 const std::string optimizer_group = "optimizer_weights";
-const char* const format_version = "3.15.1";  // of Keras, whose layout this is
+const char* const format_version = "3.15.1";  // the Keras version with this layout
 
-/// Layers whose weights one group of a file has.
+/// The layers whose weights are in one group of a file.
 struct Holder {
   std::string group;
   std::string name;
   std::vector<Layer> layers{};
-  std::vector<bool> trained{};  ///< which of the layers the file's model trains; as they do here if not one for each
+  std::vector<bool> trained{};  ///< whether the file's model trains each layer; if sizes differ, the layers decide
 
-  /// In the file's order, each with its layer: those that train, then the others.
+  /// The weights with their layers in the file's order: trained weights first.
   std::vector<std::pair<Layer, Variable>> weights() const {
     std::vector<std::pair<Layer, Variable>> first;
     std::vector<std::pair<Layer, Variable>> others;
@@ -62,7 +62,7 @@ std::string root_of_weights(const hdf5::Reader& file) { return file.has_group(we
 
 std::string first_of(const std::vector<std::string>& texts) { return texts.empty() ? "" : texts.front(); }
 
-/// Nothing when there is no such attribute.
+/// The root's attribute, parsed; nothing when there is no such attribute.
 std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attribute) {
   if (!file.has_attribute("/", attribute)) return {};
   return parse_json(first_of(file.attribute("/", attribute)), fmt::format("{}: {:?}", file.path(), attribute));
@@ -70,7 +70,7 @@ std::optional<Json> read_json(const hdf5::Reader& file, const std::string& attri
 
 using Values = std::vector<std::pair<Variable, Tensor>>;
 
-/// Adds the weights of one group, for the variables that they are of.
+/// Reads the weights of one group and adds them to `values` with their variables.
 void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values) {
   const std::vector<Variable> variables = holder.variables();
   if (variables.empty() && !file.has_group(holder.group)) return;
@@ -90,8 +90,8 @@ void read_holder(const hdf5::Reader& file, const Holder& holder, Values& values)
   }
 }
 
-/// Adds whether each of them trains, for a layer or those of models in models, as Keras 3 has it: by what the outer
-/// one, which is a layer of the file's model, and the layers say, not models in between.
+/// Adds whether the layer, or each layer of a nested model, is trained. As in Keras 3, this depends on `trainable` of
+/// the layer itself and of the top-level layer that contains it (`outer_trains`), not on that of models in between.
 void add_trained(const Json& layer, bool outer_trains, std::vector<bool>& trained) {
   static const Json none = Json::object();
   const Json& options = layer.is_object() && layer.contains("config") ? layer["config"] : none;
@@ -101,7 +101,7 @@ void add_trained(const Json& layer, bool outer_trains, std::vector<bool>& traine
   for (const Json& inner : options["layers"]) add_trained(inner, outer_trains, trained);
 }
 
-/// By group, which layers train, as the model's configuration says. What the outermost model says does not count.
+/// For each group, which layers are trained by the model's configuration. Ignores `trainable` of the outermost model.
 std::map<std::string, std::vector<bool>> trained_layers(const Json& model) {
   std::map<std::string, std::vector<bool>> trained;
   const Json config = model.is_object() ? model.value("config", Json::object()) : Json::object();
@@ -134,7 +134,7 @@ std::vector<std::string> groups_with_weights(const hdf5::Reader& file) {
   return groups;
 }
 
-/// One for each part of a model, with the layers that are in no part before; the groups are still to be found.
+/// One holder for each part of a model, with the layers that no earlier part has; `group` is not set yet.
 std::vector<Holder> holders_of(const NestedModel& model) {
   std::set<const LayerImpl*> seen;
   std::vector<Holder> holders;
@@ -147,15 +147,15 @@ std::vector<Holder> holders_of(const NestedModel& model) {
   return holders;
 }
 
-/// Those of them that have weights.
+/// The holders of a model that have weights.
 std::vector<Holder> holders_with_weights(const NestedModel& model) {
   std::vector<Holder> holders = holders_of(model);
   std::erase_if(holders, [](const Holder& holder) { return holder.variables().empty(); });
   return holders;
 }
 
-/// Whether the groups have the names of the holders, and as many weights. Names alone do not decide: a model may have
-/// the name of its only layer with weights that an output depends on.
+/// Whether groups and holders agree in names and numbers of weights. Names are not sufficient: a model may have the
+/// name of its only layer that has weights.
 bool match(const hdf5::Reader& file, const std::vector<std::string>& groups, const std::vector<Holder>& holders) {
   return std::ranges::equal(groups, holders, [&](const std::string& group, const Holder& holder) {
     return (group == holder.name || group.ends_with("/" + holder.name)) &&
@@ -163,8 +163,8 @@ bool match(const hdf5::Reader& file, const std::vector<std::string>& groups, con
   });
 }
 
-/// A holder of all the network's layers if the file's only group has all their weights: an old multi_gpu_model saved
-/// them, whose layer with weights is the template.
+/// A holder of all layers of the network if the file's only group has as many weights as they: the file of an old
+/// multi_gpu_model, whose only layer with weights is the template model.
 std::optional<Holder> joined_if_nested(const hdf5::Reader& file, const std::string& group, const Network& network) {
   Holder all{.group = group, .name = group, .layers = layers_of(flat_keras_model(network, ""))};
   if (file.attribute(group, "weight_names").size() != all.variables().size()) return {};
@@ -200,7 +200,8 @@ void write_training(hdf5::Writer& file, const Training& training) {
   file.add_attribute(optimizer_group, "weight_names", names);
 }
 
-/// The optimizer's variables, of whichever Keras: in TensorFlow the names of its variables end in ":0".
+/// The data sets of the optimizer's variables, for any version of Keras. Names that end in ":0" are from Keras 2 on
+/// TensorFlow.
 OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
   using enum OptimizerDatasets::Order;
   OptimizerDatasets found;
@@ -213,7 +214,7 @@ OptimizerDatasets optimizer_datasets(const hdf5::Reader& file) {
   return found;
 }
 
-/// As Keras 3 writes such files.
+/// The contents of a legacy file as Keras 3 writes it.
 std::vector<std::byte> contents_of(const Network& network, const NestedModel& model,
                                    const std::optional<Training>& training) {
   const NestedModel named = with_file_names(model, ConfigForm::legacy_h5);
@@ -271,7 +272,7 @@ void set_weights(const std::string& path, const Json& config, const std::vector<
 
 }  // namespace
 
-/// Keras 2 until 2.12 wrote it in `.keras` files, too.
+/// Keras 2 up to 2.12 also wrote this format to `.keras` files.
 constexpr ModelFormat legacy_h5_format{.extension = ".h5",
                                        .other_extension = ".hdf5",
                                        .recognizes = hdf5::is_hdf5,

@@ -46,7 +46,7 @@ const char* dtype_of(const NestedModel& model, const PartResult& result) {
   return layer.compute_dtype() == DType::bf16 ? "bfloat16" : "float32";
 }
 
-/// Results by what gives them: the name of the layer or model, which of its calls, and which of the call's results.
+/// Keras' references to results: [name of the layer or model, index of its call, index of the call's result].
 class References {
  public:
   explicit References(const NestedModel& model) : model_(model) {
@@ -54,7 +54,7 @@ class References {
     for (const PartCall& call : model.calls) numbers_.push_back(calls_of[index(call.part)]++);
   }
 
-  /// `is_end`: of the model's output_layers, for which Keras counts a Functional's own making as its first call.
+  /// `is_end`: for the model's output_layers, where Keras counts the creation of a Functional as its first call.
   Json of(const PartResult& result, bool is_end) const {
     if (result.call < 0) return Json::array({model_.inputs[index(-1 - result.call)].name, 0, 0});
     const ModelPart& part = model_.layers[index(model_.calls[index(result.call)].part)];
@@ -72,7 +72,7 @@ class References {
 
  private:
   const NestedModel& model_;
-  std::vector<int> numbers_;  ///< by call: how many its part had before
+  std::vector<int> numbers_;  ///< by call: its index among the calls of its part
 };
 
 Json input_config(const Shape& shape, const std::string& name) {
@@ -92,7 +92,7 @@ Json layer_config(const LayerImpl& layer, const std::string& name) {
   return result;
 }
 
-/// Keras gives several inputs as a list, and one as itself.
+/// A call of a layer. A single input is written as itself, several as a list, as in Keras.
 Json node_config(const PartCall& call, const References& references) {
   Json tensors = Json::array();
   for (const PartResult& input : call.inputs) tensors.push_back(references.tensor(input));
@@ -106,7 +106,7 @@ Json node_config(const PartCall& call, const References& references) {
   return {{"args", std::move(args)}, {"kwargs", std::move(kwargs)}};
 }
 
-/// As Keras lists inputs and outputs: one as itself.
+/// The model's inputs or outputs. A single one is written as itself, several as a list, as in Keras.
 Json ends(const std::vector<PartResult>& results, const References& references) {
   Json list = Json::array();
   for (const PartResult& result : results) list.push_back(references.of(result, true));

@@ -18,9 +18,9 @@ const char* const clip_attribute = "clip_before_aggregate";
 const char* const own_attribute = "without_aggregate";
 
 const std::string average = "average";
-const std::string sums = "gradient_accumulator";  // of gradients for an update to come, which are not kept here
+const std::string sums = "gradient_accumulator";  // Keras' sums of gradients before an update, not kept here
 
-/// What Keras keeps for each variable: all of a list for one variable after the other, list by list.
+/// Names of the slots in Keras' order: for each inner list, variable by variable all slots of that list.
 using Layout = std::vector<std::vector<std::string>>;
 
 Layout layout_of(const OptimizerConfig& config) {
@@ -31,7 +31,7 @@ Layout layout_of(const OptimizerConfig& config) {
   return layout;
 }
 
-/// By variable in Keras' order its number in the optimizer's.
+/// For each variable in Keras' order, its number in the optimizer's order.
 std::vector<std::size_t> numbers_in_optimizer(const TrainedVariables& trained) {
   std::unordered_map<const VariableState*, std::size_t> numbers;
   for (const Variable& variable : trained.variables) numbers.emplace(&variable.state(), numbers.size());
@@ -70,7 +70,7 @@ Tensor read_value(const hdf5::Reader& file, const std::string& dataset, const Va
   return value;
 }
 
-/// The rate that is stored, in f32, or the one that the configuration has with all its digits.
+/// The stored learning rate; the configured one, which has more digits, if they are equal in f32.
 double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, double configured) {
   require<InputError>(file.shape_of(dataset).elements() == 1, "{}: the learning rate in {:?} is not one number",
                       file.path(), dataset);
@@ -79,14 +79,14 @@ double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, 
   return rate == static_cast<float>(configured) ? configured : static_cast<double>(rate);
 }
 
-/// What is kept for one variable.
+/// A slot of a variable.
 struct Place {
   std::string slot;
   Variable variable;
   std::size_t number;  ///< of the variable, in the optimizer's order
 };
 
-/// In the order of a file, after the counts.
+/// All slots in the order of a file, in which they follow the counts.
 std::vector<Place> places_of(const Layout& layout, const TrainedVariables& trained, OptimizerDatasets::Order order) {
   const std::vector<Variable>& variables = trained.in_keras_order;
   const std::vector<std::size_t> numbers = numbers_in_optimizer(trained);
@@ -103,7 +103,7 @@ std::vector<Place> places_of(const Layout& layout, const TrainedVariables& train
   return places;
 }
 
-/// The values of all slots by name, in the optimizer's order of variables.
+/// The values of all slots by name; each list is in the optimizer's order of variables.
 std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, std::span<const std::string> datasets,
                                                       const std::vector<Place>& places,
                                                       const TrainedVariables& trained) {
@@ -116,7 +116,7 @@ std::map<std::string, std::vector<Tensor>> read_slots(const hdf5::Reader& file, 
   return values;
 }
 
-/// In the optimizer's order: its rule's, and the average last.
+/// The slots in the optimizer's order: the slots of its rule, then the average.
 std::vector<OptimizerState::Slot> ordered(const Layout& layout,
                                           const std::map<std::string, std::vector<Tensor>>& values) {
   std::vector<OptimizerState::Slot> result;
@@ -157,7 +157,7 @@ std::vector<std::string> write_optimizer(hdf5::Writer& file, const std::string& 
     file.add_attribute(group, excluded_attribute, config.common.exclude_from_weight_decay);
   if (config.common.clip_before_aggregate) file.add_attribute(group, clip_attribute, std::string("true"));
   if (!config.common.aggregate) file.add_attribute(group, own_attribute, std::string("true"));
-  UniqueNames unique;  // layers of two models can have one name, and "a/b" and "a_b" become one
+  UniqueNames unique;  // layers of nested models may share names; "a/b" and "a_b" give the same name
   std::vector<std::string> names;
   const auto add_name = [&](const std::string& name) {
     names.push_back(dataset(names.size(), unique.make(name)));
@@ -193,7 +193,7 @@ Optimizer read_optimizer(const hdf5::Reader& file, const std::string& group, con
   const bool has_rate = order == OptimizerDatasets::Order::keras_3 && !config.learning_rate.is_schedule();
   const std::size_t counts = std::size_t{counts_steps} + std::size_t{has_rate};
   const std::size_t all = counts + places.size();
-  // Keras 2 also keeps what an option would need that is off.
+  // Keras 2 also stores slots of options that are off.
   const bool is_whole = order == OptimizerDatasets::Order::keras_3 ? names.size() == all : names.size() >= all;
   require<InputError>(names.size() == counts || is_whole,
                       "{}: the optimizer {} has {} variables for this model, the file has {}", file.path(),

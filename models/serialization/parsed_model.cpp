@@ -20,7 +20,7 @@ bool is_model(const std::string& class_name) {
   return class_name == "Functional" || class_name == "Model" || class_name == "Sequential";
 }
 
-/// ["dense", 0, 0], also with the arguments of Keras 2 behind it.
+/// Whether value is like ["dense", 0, 0]; in Keras 2 the call's arguments may follow.
 bool is_reference(const Json& value) {
   return value.is_array() && value.size() >= 3 && value[0].is_string() && value[1].is_number_integer() &&
          value[2].is_number_integer() && value[1] >= 0 && value[2] >= 0;
@@ -31,7 +31,7 @@ ParsedReference reference_of(const Json& value) {
       .layer = value[0].get<std::string>(), .call = value[1].get<std::size_t>(), .result = value[2].get<std::size_t>()};
 }
 
-/// Whether an argument of a call says nothing: null, false, or several such.
+/// Whether an argument of a call has no effect: null, false, or a list or object of these.
 bool says_nothing(const Json& value) {
   if (value.is_null() || value == false) return true;
   return value.is_structured() && std::ranges::all_of(value, says_nothing);
@@ -48,7 +48,7 @@ void read_arguments(const std::string& layer, const Json& arguments, ParsedCall&
   }
 }
 
-/// Adds the tensors among the arguments of a call in Keras 3's form.
+/// Adds the tensors in the arguments of a call in Keras 3's form.
 void add_tensors(const ParsedLayer& called, const Json& value, References& found) {
   const std::string& layer = called.name;
   if (value.is_object() && value.value("class_name", "") == "__keras_tensor__") {
@@ -82,13 +82,13 @@ ParsedCall read_call(const ParsedLayer& called, const Json& node) {
     require<InputError>(is_reference(input), "layer '{}' is called on {}, which is no result of a layer", layer,
                         input.dump());
     call.inputs.push_back(reference_of(input));
-    // The slices of an old multi_gpu_model get their number as an argument.
+    // The Lambda layers of an old multi_gpu_model have their slice number as an argument, which is ignored.
     if (input.size() > 3 && called.class_name != "Lambda") read_arguments(layer, input[3], call);
   }
   return call;
 }
 
-/// Adds what a model's input_layers or output_layers name, in Keras' order of lists and dictionaries.
+/// Adds the references in a model's input_layers or output_layers: lists in order, dictionaries by key, as in Keras.
 void add_ends(const Json& value, References& found) {
   if (is_reference(value)) {
     found.push_back(reference_of(value));
@@ -115,8 +115,8 @@ ParsedLayer read_layer(const Json& layer) {
   return result;
 }
 
-/// Keras 2 counts a model's own making as its first call, everywhere; Keras 3 does for a Functional's results that are
-/// the enclosing model's ends.
+/// Corrects indices of calls of nested models. Keras 2 counts a model's creation as its first call everywhere; Keras 3
+/// does so only where the enclosing model's outputs refer to results of a Functional.
 class CallCounts {
  public:
   explicit CallCounts(const Json& layers) {
@@ -157,7 +157,7 @@ ParsedModel read_functional(const Json& config) {
   return model;
 }
 
-/// An input for a Sequential model that begins with another layer.
+/// The InputLayer to insert before the first layer of a Sequential model.
 ParsedLayer input_before(const ParsedLayer& first, const Json& config) {
   Json values{{"name", first.name + "_input"}};
   for (const char* key : {"batch_input_shape", "batch_shape"})
@@ -169,7 +169,7 @@ ParsedLayer input_before(const ParsedLayer& first, const Json& config) {
 }
 
 ParsedModel read_sequential(const Json& config) {
-  // Until Keras 2.2.2 the config is the list of layers.
+  // Up to Keras 2.2.2 the config is the list of layers.
   ParsedModel model{.name = config.is_object() ? config.value("name", "sequential") : "sequential"};
   for (const Json& layer : config.is_object() ? config.at("layers") : config) model.layers.push_back(read_layer(layer));
   require<InputError>(!model.layers.empty(), "the Sequential model '{}' has no layers", model.name);
@@ -182,8 +182,8 @@ ParsedModel read_sequential(const Json& config) {
   return model;
 }
 
-/// Whether a layer cuts one of several parts from a batch, as multi_gpu_model's and make_parallel's do. Known by what
-/// it gives its function, which is never run.
+/// Whether a layer takes one of `parts` parts of a batch, as the layers of multi_gpu_model and make_parallel do.
+/// Recognized by the arguments of its Lambda function, which is never run.
 bool is_slice(const ParsedLayer& layer, std::size_t parts) {
   if (layer.class_name != "Lambda" || !layer.values->is_object()) return false;
   const Json arguments = layer.values->value("arguments", Json());
@@ -192,7 +192,7 @@ bool is_slice(const ParsedLayer& layer, std::size_t parts) {
   return part.is_number_integer() && part >= 0 && part < parts;
 }
 
-/// Whether it puts the parts of a batch together again.
+/// Whether a layer concatenates the parts of a batch.
 bool is_join(const ParsedLayer& layer, std::size_t parts) {
   return layer.class_name == "Concatenate" && layer.values->value("axis", -1) == 0 && layer.calls.size() == 1 &&
          layer.calls.front().inputs.size() == parts;

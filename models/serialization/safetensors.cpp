@@ -17,8 +17,8 @@
 #include <lockstep/models/graph/network.h>
 #include <lockstep/models/serialization/file_formats.h>
 
-// The format safetensors: the header's length in 8 bytes, little-endian, a header in JSON that gives the type, the
-// shape and the place of the bytes of each tensor, and those bytes. Weights have the names "layer/variable".
+// The safetensors format: the length of the header (8 bytes, little-endian), a JSON header with the type, shape and
+// byte range of each tensor, and the tensors' bytes. Weights are named "layer/variable".
 
 namespace lockstep {
 namespace {
@@ -29,13 +29,13 @@ using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
 
-/// A tensor of a file.
+/// The header's entry of a tensor.
 struct Entry {
   Shape shape;
-  std::size_t begin = 0;  ///< in the data
+  std::size_t begin = 0;  ///< first byte, in the data after the header
 };
 
-/// Nothing for sizes that are not those of a tensor of that many bytes.
+/// The shape of an f32 tensor; nothing if the sizes do not give `bytes` bytes.
 std::optional<Shape> shape_of_floats(std::span<const std::uint64_t> sizes, std::uint64_t bytes) {
   if (sizes.size() > static_cast<std::size_t>(Shape::max_rank)) return {};
   Shape shape;
@@ -125,7 +125,7 @@ std::vector<std::byte> contents_of(const Network& network) {
                    i == 0 ? "" : ",", Json(names[i]).dump(), fmt::join(shape, ","), begin, end);
   }
   text += "}";
-  text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');  // so that the data are aligned
+  text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');  // aligns the data
   const std::uint64_t length = text.size();
   std::vector<std::byte> bytes(length_bytes + text.size() + end);
   std::memcpy(bytes.data(), &length, length_bytes);
@@ -139,7 +139,7 @@ std::vector<std::byte> contents_of(const Network& network) {
   return bytes;
 }
 
-/// The file must have all weights and no others.
+/// Implements load_weights. The file must have exactly the network's weights.
 void load(const Network& network, const std::string& path) {
   File file(path);
   std::map<std::string, Entry> left = file.entries();

@@ -22,43 +22,43 @@ using Json = nlohmann::ordered_json;
 
 class ModelGraph;
 
-/// A layer of a model in the file, or a model that is one. Layers are made at their first call, which gives the shape
-/// of their inputs.
+/// A layer or nested model of a model in the file. Layers are created at their first call, when the shapes of their
+/// inputs are known.
 struct Member {
   const ParsedLayer* config;
-  std::string name;  ///< in the network
+  std::string name;  ///< the layer's in the network
   std::string group;
   std::string top_level;
-  bool frozen = false;  ///< by the outermost model
+  bool frozen = false;  ///< the outermost model is not trainable
   std::optional<Layer> layer{};
   std::shared_ptr<ModelGraph> model{};
 };
 
-/// What all models of a file share.
+/// State shared by all models of a file.
 struct Opening {
   UniqueNames names{};                                       ///< of the network's layers
-  std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< that stand in the file several times
-  std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, models left out
-  int calls = 0;                                             ///< of layers and models, so far
+  std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< layers that several entries of the file refer to
+  std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, without models
+  int calls = 0;                                             ///< number of calls of layers and models so far
 };
 
-/// Where a model stands in the file; empty for the outermost.
+/// Location of a model in the file; empty for the outermost model.
 struct Place {
-  std::string group{};  ///< that its layers' groups are in
+  std::string group{};  ///< prefix of its layers' groups
   std::string top_level{};
-  std::string model{};       ///< its name
+  std::string model{};       ///< name
   std::string class_name{};  ///< Functional or Sequential
-  bool frozen = false;       ///< by the outermost model
+  bool frozen = false;       ///< the outermost model is not trainable
 };
 
-/// What a call lies in, as a model's call, or is.
+/// The context of a call.
 struct Within {
-  std::shared_ptr<const ModelCall> part_of{};  ///< the outermost model's that is part of the network; null for none
-  std::vector<Symbol>* made = nullptr;         ///< gets what that call makes
-  std::optional<bool> training{};              ///< the argument that counts, if one was given
+  std::shared_ptr<const ModelCall> part_of{};  ///< call of the outermost nested model around it; null if none
+  std::vector<Symbol>* made = nullptr;         ///< receives all symbols created in that call
+  std::optional<bool> training{};              ///< innermost `training` argument, if any
 };
 
-/// A model of the file, which may be called several times and then shares its layers.
+/// A model of the file. All calls of the model share its layers.
 class ModelGraph {
  public:
   ModelGraph(Opening& opening, const ParsedModel& config, const Place& place);
@@ -67,16 +67,17 @@ class ModelGraph {
   std::vector<Symbol> call(const std::vector<Symbol>& inputs, const Within& within) const;
 
  private:
-  /// Results in one call of this model: of each layer, by its calls.
+  /// Results in one call of this model: for each layer, the symbols of each of its calls.
   using Results = std::map<std::string, std::vector<std::vector<Symbol>>>;
 
   std::shared_ptr<Member> member_of(const ParsedLayer& layer, const std::string& group, const Place& place) const;
-  /// The first of them that is still to be computed; null if none is.
+  /// The first reference whose result does not exist yet; null if all exist.
   static const ParsedReference* first_missing(const std::vector<ParsedReference>& references, const Results& results);
-  /// Precondition: none is missing.
+  /// The referenced results. Precondition: first_missing is null.
   static std::vector<Symbol> find(const std::vector<ParsedReference>& references, const Results& results);
 
-  /// A few models that call each other twice stand for more layers than any memory holds.
+  /// Limits the number of calls: a few nested models that are each called twice can stand for more layers than fit in
+  /// memory.
   void count_call() const {
     constexpr int most_calls = 100'000;
     require<InputError>(++opening_.calls <= most_calls, "model '{}': its layers are called more than {} times in all",
@@ -84,7 +85,7 @@ class ModelGraph {
   }
 
   std::vector<Symbol> call_member(Member& member, const std::vector<Symbol>& inputs, Within within) const;
-  /// What this is as part of others, from its first call.
+  /// Fills nested_, the model's description, from its first call.
   void describe(const std::vector<Symbol>& inputs, const Results& results) const;
 
   Opening& opening_;
@@ -99,7 +100,8 @@ std::string name_in_network(Opening& opening, const std::string& name, const std
   return opening.names.take(name) ? name : opening.names.make(fmt::format("{}_{}", model, name));
 }
 
-/// The model that an old multi_gpu_model nested, however often, and its place in that of the whole.
+/// The model inside an old multi_gpu_model, at any depth of nesting; updates `place` to its location. Other models are
+/// returned unchanged.
 const ParsedModel& without_replicas(const ParsedModel& model, Place& place) {
   const ParsedLayer* const replicated = template_of_replicas(model);
   if (replicated == nullptr) return model;
@@ -156,7 +158,7 @@ std::shared_ptr<Member> ModelGraph::member_of(const ParsedLayer& layer, const st
 
 constexpr std::int64_t most_elements = std::numeric_limits<std::int32_t>::max();
 
-/// Sizes as small as these are computed with without overflows.
+/// Limits the elements of an example, so that computations of sizes cannot overflow.
 void check_example(const Shape& shape, const std::string& layer) {
   std::int64_t elements = 1;
   for (const std::int64_t size : shape)
@@ -260,7 +262,7 @@ std::vector<Symbol> ModelGraph::call_member(Member& member, const std::vector<Sy
 }
 
 void ModelGraph::describe(const std::vector<Symbol>& inputs, const Results& results) const {
-  std::map<std::string, int> first_call;  // by layer its first call's number; by input -1 - its number
+  std::map<std::string, int> first_call;  // number of each layer's first call; -1 - i for input i
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     nested_->inputs.push_back({.name = config_.inputs[i].layer, .shape = inputs[i].shape()});
     first_call[config_.inputs[i].layer] = -1 - static_cast<int>(i);
@@ -302,9 +304,9 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
                       config_.name, config_.inputs.size(), inputs.size());
   Results results;
   for (std::size_t i = 0; i < inputs.size(); ++i) results[config_.inputs[i].layer] = {{inputs[i]}};
-  // A shared layer may read what a later one makes of its first result: several passes, each as far as it goes, and
-  // over those layers alone that wait for no other.
-  std::map<std::string, std::vector<std::size_t>> waiting;  // by the layer that they wait for
+  // A shared layer may read the result of a later layer, so one pass over the layers is not enough. Each pass calls
+  // layers as far as their inputs exist; layers that wait for another one are retried only after it was called.
+  std::map<std::string, std::vector<std::size_t>> waiting;  // by the name of the layer they wait for
   std::set<std::size_t> pass;
   std::set<std::size_t> next_pass;
   for (std::size_t i = 0; i < members_.size(); ++i)
@@ -321,7 +323,7 @@ std::vector<Symbol> ModelGraph::call(const std::vector<Symbol>& inputs, const Wi
           waiting[missing->layer].push_back(i);
           break;
         }
-        // Of a model's argument and that of a layer in it, the layer's counts.
+        // A layer's own argument overrides that of the model around it.
         Within inside = within;
         if (call.training) inside.training = call.training;
         done.push_back(call_member(*members_[i], find(call.inputs, results), inside));

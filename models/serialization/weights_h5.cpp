@@ -20,12 +20,12 @@
 namespace lockstep {
 namespace {
 
-// The layout, which Keras' saving_lib.py defines: the variables of a layer are the data sets "0", "1", ... of the group
-// "layers/<key>/vars". The key is the class in snake case, with a count for its second, third, ... layer in the order
-// of `model.layers`, and is independent of the layer's name, which is an attribute. Layers without weights and the
-// model itself have such a group, too, which stays empty, and so does that of a recurrent layer, which has its weights
-// in the group of its cell, "layers/<key>/cell/vars". A model that is a layer has its own "layers" in its group, which
-// hold a layer that stands in several places in the first one only.
+// The layout is defined by Keras' saving_lib.py. The variables of a layer are the data sets "0", "1", ... of the group
+// "layers/<key>/vars". The key is the class name in snake case, with a number from the second layer of the class on, in
+// the order of `model.layers`; the layer's name is only an attribute. Layers without weights and the model itself have
+// an empty group "vars". A recurrent layer's "vars" is empty, too: its weights are in the group of its cell,
+// "layers/<key>/cell/vars". A nested model has its own "layers" in its group. A layer that is used in several places is
+// stored only in the first one.
 
 const std::string layers_group = "layers";
 const std::string old_layers_group = "_layer_checkpoint_dependencies";  // of tf_keras 2.12 to 2.14, at every level
@@ -42,7 +42,7 @@ const std::vector<Variable>& variables_of(const WeightsGroup& group) { return gr
 /// The groups of a model.
 class Groups {
  public:
-  /// What has no weights of its own: an input, or a model that is a layer.
+  /// The group of an input or nested model, which has no weights of its own.
   struct Other {
     std::string path;
     std::string name;
@@ -61,7 +61,7 @@ class Groups {
       const int count = used[key]++;
       return fmt::format("{}{}/{}{}", around, layers_group, key, count == 0 ? "" : fmt::format("_{}", count));
     };
-    if (in.class_name != "Sequential")  // which lists no inputs
+    if (in.class_name != "Sequential")  // Sequential models list no inputs
       for (const NetworkInput& input : in.inputs) others_.push_back({.path = group("InputLayer"), .name = input.name});
     for (const auto& [layer, model] : in.layers) {
       const std::string path = group(layer ? layer->impl().class_name() : model->class_name);
@@ -88,7 +88,7 @@ void add_empty_group(hdf5::Writer& file, const std::string& vars, const std::str
 /// Throws unless the file holds as many variables of this layer as the model.
 void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
   const std::size_t count = variables_of(group).size();
-  if (count == 0) return;  // nothing is read: what the file may hold is found as unknown
+  if (count == 0) return;  // nothing to read; UnknownWeights finds weights that the file has here
   const std::string& layer = group.layer.name();
   require<InputError>(file.has_group(vars_of(group)), "{}: has no weights for layer '{}': there is no group {:?}",
                       file.path(), layer, vars_of(group));
@@ -97,13 +97,13 @@ void check_variables(const hdf5::Reader& file, const WeightsGroup& group) {
                       vars_of(group), found);
 }
 
-/// Whether the file has something of each layer with weights.
+/// Whether the file has a group for each layer with weights.
 bool has_all(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) {
   return std::ranges::all_of(
       groups, [&](const WeightsGroup& group) { return variables_of(group).empty() || file.has_group(vars_of(group)); });
 }
 
-/// The groups under the name that the file has for a model's layers.
+/// The groups, renamed if the file uses old_layers_group instead of layers_group.
 std::vector<WeightsGroup> groups_in(const hdf5::Reader& file, std::vector<WeightsGroup> groups) {
   if (file.has_group(layers_group)) return groups;
   require<InputError>(file.has_group(old_layers_group), "{}: this is not Keras 3's .weights.h5: there is no group {:?}",
@@ -122,7 +122,7 @@ std::vector<WeightsGroup> groups_in(const hdf5::Reader& file, std::vector<Weight
   return groups;
 }
 
-/// Throws when the file holds weights that the model has no place for.
+/// Detects weights and layers in the file that the model does not have.
 class UnknownWeights {
  public:
   UnknownWeights(const hdf5::Reader& file, const std::vector<WeightsGroup>& groups) : file_(file) {
@@ -153,8 +153,8 @@ class UnknownWeights {
     }
   }
 
-  /// Whether the layers of a model, and of models in it, all stand in others' groups; false, too, where it is in more
-  /// than 20 others or more than 200 have been looked at: a file's links may go in a circle, or by many ways to one.
+  /// Whether a nested model's groups hold no weights at any depth, because all its layers are stored elsewhere. Also
+  /// false beyond 20 levels or 200 models: hard links in a file may form cycles or lead to one group on many paths.
   bool holds_nothing(const std::string& layers, int& looked_at, int within = 0) const {
     if (within > 20 || ++looked_at > 200) return false;
     return std::ranges::all_of(file_.names_in(layers), [&](const std::string& layer) {
@@ -166,7 +166,7 @@ class UnknownWeights {
     });
   }
 
-  /// `inner`: a cell, or a model that is a layer, whose optimizer and metrics Keras saves with it.
+  /// `inner`: a cell or a nested model; Keras stores a nested model's optimizer and metrics with it.
   void check_layer(const std::string& path, bool inner) const {
     check_vars(path + "/vars");
     for (const std::string& part : file_.names_in(path)) {
@@ -184,7 +184,7 @@ class UnknownWeights {
 
   const hdf5::Reader& file_;
   std::set<std::string> known_;
-  std::set<std::string> on_the_way_;  ///< groups that known ones lie in
+  std::set<std::string> on_the_way_;  ///< parent groups of known ones
 };
 
 Tensor read_variable(const hdf5::Reader& file, const WeightsGroup& group, std::size_t index) {
@@ -235,8 +235,8 @@ std::vector<std::byte> contents_of(const Network& network) {
   return file.image();
 }
 
-/// The state of Keras' optimizer and random generators is passed over. Legacy files of weights or whole models are
-/// read, too, and files that have the layers of models in this one as its own.
+/// Implements load_weights. Ignores the state of Keras' optimizer and random generators. Also reads legacy files of
+/// weights or whole models, and files in which the layers of nested models are layers of the outer model.
 void load(const Network& network, const std::string& path) {
   const hdf5::Reader file(path);
   if (holds_legacy_weights(file)) return load_legacy_weights(file, network);
