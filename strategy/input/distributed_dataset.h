@@ -23,7 +23,7 @@ struct DistributedDatasetSpec {
   std::vector<double> shares{};                     ///< as in DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
   bool cache_on_devices = false;                    ///< as in DistributeOptions
-  /// The strategy, if each worker makes its own data; null if there is no need to inform other workers of failures.
+  /// The strategy, if each worker makes data that the others do not make; else null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when all workers' have ended
 };

@@ -11,8 +11,8 @@
 namespace lockstep {
 
 UploadedBatch::UploadedBatch(const Batch& host, const LogicalDevice& gpu) : gpu_(gpu) {
-  const ContextScope there(context_on(gpu));  // which errors name
-  std::vector<Tensor> sources;                // packed ones, too, until they have been copied
+  const ContextScope there(context_on(gpu));  // so that errors name the GPU
+  std::vector<Tensor> sources;                // keeps dense copies until they have been uploaded
   std::vector<Upload> copies;
   batch_ = host.each([&](const Tensor& tensor) {
     if (tensor.device().kind == DeviceKind::gpu) return reachable_from(gpu, tensor);
@@ -31,7 +31,7 @@ UploadedBatch::UploadedBatch(const Batch& host, const LogicalDevice& gpu) : gpu_
 UploadedBatch::~UploadedBatch() {
   try {
     await();
-  } catch (const Error& error) {  // of a GPU that does nothing any more
+  } catch (const Error& error) {  // of a failed GPU
     log_warning("a batch is given up: {}", error.what());
   }
 }

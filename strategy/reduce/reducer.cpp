@@ -140,7 +140,7 @@ FlatViews GradientReducer::views_of(int replica) const {
 std::size_t GradientReducer::bucket_of(int variable) const {
   const std::int64_t begin = arena_->range_of(variable).begin;
   const auto bucket = std::ranges::find_if(buckets_, [&](const FlatRange& range) { return begin < range.end; });
-  // A variable without elements at the end of the arena lies in none: it counts as part of the last one.
+  // An empty variable at the end of the arena is in no bucket: count it for the last one.
   return bucket == buckets_.end() ? buckets_.size() - 1 : static_cast<std::size_t>(bucket - buckets_.begin());
 }
 
@@ -246,10 +246,10 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   const PhaseTimer timer(Phase::update);
-  // Only this replica uses its own copy now; the others' may be in use until they have come here.
+  // The other replicas' copies may be in use until these replicas reach this barrier.
   if (step.overwrites) context.local_barrier("the averages of variables");
   for (int i = 0; i < static_cast<int>(variables_.size()); ++i) {
-    if (!own_copies_ && i % context.num_local_replicas() != replica) continue;  // that replica's part
+    if (!own_copies_ && i % context.num_local_replicas() != replica) continue;  // another replica's part
     const VariableState& variable = variables_[static_cast<std::size_t>(i)].state();
     const Tensor average =
         state(static_cast<std::size_t>(i), slot, static_cast<std::size_t>(own_copies_ ? replica : 0));
@@ -260,7 +260,7 @@ void GradientReducer::move_average(const ReplicaContext& context, std::size_t sl
       overwritten.push_back(variable.copy_for(replica).data<float>());
     else
       for (const Tensor& copy : variable.copies()) overwritten.push_back(copy.data<float>());
-    // By the stream that has moved the average: copy() would use those of the tensors' devices.
+    // On the stream that updated the average: copy() would use the streams of the copies' devices.
     const float* const moved[] = {average.data<float>()};
     launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{moved, overwritten, average.elements()}});
   }
@@ -278,7 +278,7 @@ void GradientReducer::apply(const ReplicaContext& context, const UpdateFn& updat
   const int replica = context.local_replica();
   const ContextScope there(context_of(replica));
   add_accumulated(replica);
-  // GradientUpdate calls this after all replicas have come with their gradients.
+  // GradientUpdate calls this after all replicas have provided their gradients.
   const UpdateFn checked_update = [&](const UpdateViews& part) {
     check_some_gradient();
     update(part);

@@ -12,19 +12,19 @@
 namespace lockstep {
 namespace {
 
-/// Rows [first, first + count) of a table, whose gradients are rows [place, place + count) of a buffer.
+/// Rows [first, first + count) of a table; their gradients are rows [place, place + count) of a buffer.
 struct Run {
   std::int64_t first = 0;
   std::int64_t count = 0;
   std::int64_t place = 0;
 };
 
-/// Part `share` of the `shares` about equal ones of [0, count).
+/// The range of part `share` when [0, count) is divided into `shares` parts of about equal size.
 std::pair<std::int64_t, std::int64_t> part(std::int64_t count, int share, int shares) {
   return {count * share / shares, count * (share + 1) / shares};
 }
 
-/// The runs of consecutive rows among `indices`, part `share` of the distinct ones.
+/// The runs of consecutive rows in part `share` of the distinct `indices`.
 std::vector<Run> runs_of(std::vector<std::int64_t> indices, int share, int shares) {
   std::ranges::sort(indices);
   indices.erase(std::ranges::unique(indices).begin(), indices.end());
@@ -38,7 +38,7 @@ std::vector<Run> runs_of(std::vector<std::int64_t> indices, int share, int share
   return runs;
 }
 
-/// Where the buffer holds `row`'s gradient, or no_row.
+/// The row of the buffer that holds `row`'s gradient, or no_row.
 std::int64_t place_of(std::int64_t row, const std::vector<Run>& runs) {
   const auto after = std::ranges::upper_bound(runs, row, {}, &Run::first);
   if (after == runs.begin()) return no_row;
@@ -46,7 +46,7 @@ std::int64_t place_of(std::int64_t row, const std::vector<Run>& runs) {
   return row < run.first + run.count ? run.place + row - run.first : no_row;
 }
 
-/// The gradients of the rows in `runs`, which take up `rows` rows, added up in the order of the slices.
+/// The buffer (rows, width) of the gradients of the rows in `runs`, summed in the order of the slices.
 Tensor gradients_of(const std::vector<Run>& runs, std::int64_t rows, const IndexedSlices& slices, std::int64_t width) {
   const Tensor gradients = Tensor::zeros({rows, width});
   std::vector<std::int64_t> places;
@@ -67,8 +67,8 @@ std::int64_t width_of(const Shape& shape) {
   return width;
 }
 
-/// Moves a table's copies to new memory, so that earlier holders can see that they are gone. Where the first
-/// one is now.
+/// Moves a table's copies to new memory, so that an earlier optimizer can detect it, and returns the first copy's new
+/// address.
 const void* moved_here(const Variable& table) {
   const std::vector<Tensor>& copies = table.state().copies();
   for (std::size_t i = 0; i < copies.size(); ++i)
