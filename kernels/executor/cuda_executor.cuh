@@ -9,14 +9,14 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// What kernels/executor/executor.h asks for, on a GPU. All that it asks of CUDA itself is in launch.cuh, in whose place
-// tests put a GPU that the CPU emulates (tests/kernels/emulated_gpu).
+// Implements kernels/executor/executor.h on a GPU. It uses CUDA only through launch.cuh, which tests replace by a GPU
+// emulated on the CPU (tests/kernels/emulated_gpu).
 
 namespace lockstep::cuda {
 
 using kernels::Index;
 
-/// The threads that have `rank` 0 to width - 1: a warp or a block.
+/// A team of `width` threads with ranks 0 to width - 1: a warp or a block.
 template <int width>
 class Team {
  public:
@@ -72,7 +72,7 @@ class Team {
   }
 
  private:
-  /// Each thread's value combined with those of the threads before it, by rank, for all threads to read.
+  /// Inclusive scan of the threads' values by rank. Returns an array with one result per rank, readable by all threads.
   template <class Value, class Combine>
   LOCKSTEP_HOST_DEVICE const Value* scan_of_threads(Value value, const Combine& combine) {
     auto* const values = static_cast<Value*>(shared_);
@@ -111,13 +111,13 @@ __global__ void __launch_bounds__(block_threads) teams_kernel(Index count, F f) 
   alignas(kernels::most_value_bytes) __shared__ unsigned char values[block_threads * kernels::most_value_bytes];
   const int first = static_cast<int>(threadIdx.x) / width * width;
   Team<width> team(values + first * kernels::most_value_bytes, static_cast<int>(threadIdx.x) - first);
-  // All threads of a team leave the loop together.
+  // All threads of a team run the same iterations.
   const Index step = static_cast<Index>(gridDim.x) * teams;
   for (Index group = static_cast<Index>(blockIdx.x) * teams + first / width; group < count; group += step)
     f(team, group);
 }
 
-/// `width` neighbors along `inner` for each block: kernels::column_width(inner).
+/// Each block processes `width` = kernels::column_width(inner) neighbors along `inner`.
 template <class F>
 __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Index n, Index inner, int width, F f) {
   using Value = typename F::Value;
@@ -134,7 +134,8 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
     Value value = f.start();
     if (k < inner)
       for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
-    values[row * width] = value;  // of the last block only the first row is still read, by who writes it now
+    // No barrier: of the last iteration only row 0's slots are still read, by the threads that overwrite them here.
+    values[row * width] = value;
     block_barrier();
     for (int half = depth / 2; half > 0; half /= 2) {
       if (row < half) values[row * width] = f.combine(values[row * width], values[(row + half) * width]);
@@ -144,8 +145,8 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
   }
 }
 
-/// As columns_kernel, of `along` blocks for each tile; a thread keeps its column and takes each `stride`th row, two at
-/// a time, so that more is under way.
+/// As columns_kernel, with `along` blocks for each tile. A thread processes every `stride`th row of one column, two
+/// rows at a time, to have more loads in flight.
 template <class F>
 __global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inner, int width, Index along, F f) {
   const int depth = block_threads / width;
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inne
   }
 }
 
-/// Takes the places of indices down for Gpu::synchronize.
+/// Reports positions of indices out of range, for Gpu::synchronize.
 class Faults {
  public:
   explicit Faults(IndexFault* fault) : fault_(fault) {}
@@ -182,7 +183,7 @@ class Faults {
   IndexFault* fault_;
 };
 
-/// As kernels/executor/executor.h says; made for one op. What is no template is in executor.cu.
+/// The executor of kernels/executor/executor.h for one op. Functions that are not templates are in cuda_executor.cu.
 class CudaExecutor {
  public:
   template <class F>
@@ -210,7 +211,7 @@ class CudaExecutor {
   template <class F>
   void rows(Index n, Index inner, const F& f) {
     if (n * inner == 0) return;
-    // Some more blocks than a GPU runs at once: a thread then keeps its column for as many rows as it can.
+    // Only a few more blocks than a GPU runs at once, so that a thread uses f.keep(k) for as many rows as possible.
     constexpr Index most_blocks = 1024;
     const Index tiles = kernels::column_tiles(inner);
     const Index depth = kernels::column_depth(inner);
@@ -226,7 +227,7 @@ class CudaExecutor {
   double value_at(const double* pointer);
 
  private:
-  /// Kernels continue with what the largest grid leaves.
+  /// Grid size, at most CUDA's maximum; the kernels' loops process the rest.
   static unsigned blocks(Index items, Index items_of_block) {
     constexpr Index most_blocks = 2147483647;
     return static_cast<unsigned>(std::min(most_blocks, (items + items_of_block - 1) / items_of_block));

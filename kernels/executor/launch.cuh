@@ -3,15 +3,15 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/device/cuda/gpu.h>
 
-// All that executor.cuh asks of CUDA: launches, and what the threads of a block do together. Tests have another file of
-// this name, with the same functions (tests/kernels/emulated_gpu).
+// All uses of CUDA by cuda_executor.cuh: launches and barriers of the threads of a block. Tests have another file of
+// this name with the same functions (tests/kernels/emulated_gpu).
 
 namespace lockstep::cuda {
 
-/// Threads of every block.
+/// Number of threads of every block.
 constexpr int block_threads = 256;
 
-/// Enqueues a kernel of this number of blocks in the compute stream of `gpu`, which is current; it is not waited for.
+/// Enqueues a kernel with `blocks` blocks in the compute stream of `gpu`, which must be current. Does not wait for it.
 /// Throws DeviceError, NotCapturable.
 template <class... Parameters, class... Arguments>
 void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, const Arguments&... arguments) {
@@ -19,23 +19,23 @@ void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, cons
   check_cuda(cudaGetLastError(), "a kernel's launch");
 }
 
-// On a GPU; nothing on the host, for which functions of both are compiled, too.
+// These do nothing on the host, for which LOCKSTEP_HOST_DEVICE functions are also compiled.
 
-/// All threads of the block have come here, and see what the others have written before.
+/// Waits for all threads of the block, and makes their earlier writes visible to each other.
 LOCKSTEP_HOST_DEVICE inline void block_barrier() {
 #if defined(__CUDA_ARCH__)
   __syncthreads();
 #endif
 }
 
-/// The same of the 32 threads of a warp.
+/// The same for the 32 threads of a warp.
 LOCKSTEP_HOST_DEVICE inline void warp_barrier() {
 #if defined(__CUDA_ARCH__)
   __syncwarp();
 #endif
 }
 
-/// Makes *place `value` if that is less, at once for all threads and the host.
+/// *place = min(*place, value), atomically with respect to all threads and the host.
 LOCKSTEP_HOST_DEVICE inline void lower_to([[maybe_unused]] unsigned long long* place,
                                           [[maybe_unused]] unsigned long long value) {
 #if defined(__CUDA_ARCH__)

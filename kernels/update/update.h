@@ -26,7 +26,7 @@ struct UpdateViews {
 /// One slot when momentum != 0: v.
 struct SgdStep {
   ///@{
-  /// Of the formula above.
+  /// Symbols of the formula above.
   float learning_rate = 0.01F;
   float momentum = 0;
   bool nesterov = false;
@@ -38,7 +38,7 @@ struct SgdStep {
 /// (Reddi et al. 2018) the largest v so far, which then takes v's place in the formula.
 struct AdamStep {
   ///@{
-  /// Of the formula above.
+  /// Symbols of the formula above.
   float learning_rate = 0.001F;
   double beta_1 = 0.9;  // double, as 1 - beta would lose digits of a float
   double beta_2 = 0.999;
@@ -53,7 +53,7 @@ struct AdamStep {
 /// Slots: v, b when momentum != 0, a when centered.
 struct RmspropStep {
   ///@{
-  /// Of the formula above.
+  /// Symbols of the formula above.
   float learning_rate = 0.001F;
   double rho = 0.9;
   float momentum = 0;
@@ -65,7 +65,7 @@ struct RmspropStep {
 /// Duchi et al. 2011: a += g^2; w -= learning_rate * g / sqrt(a + epsilon). Slot: a.
 struct AdagradStep {
   ///@{
-  /// Of the formula above.
+  /// Symbols of the formula above.
   float learning_rate = 0.001F;
   float epsilon = 1e-7F;
   ///@}
@@ -75,7 +75,7 @@ struct AdagradStep {
 /// m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon). Slots: m, v.
 struct LambDirectionStep {
   ///@{
-  /// Of the formula above.
+  /// Symbols of the formula above.
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   float epsilon = 1e-7F;
