@@ -4,7 +4,7 @@
 
 namespace lockstep::kernels {
 
-contracts::Use memory_of(const Operand& operand) {
+contracts::MemoryRange memory_of(const Operand& operand) {
   if (operand.tensor == nullptr) return operand.flat;
   const Tensor& tensor = *operand.tensor;
   if (!tensor.defined() || tensor.elements() == 0) return {};
@@ -16,7 +16,7 @@ contracts::Use memory_of(const Operand& operand) {
 
 void check_operands(const char* kernel, std::span<const Operand> operands) {
   for (const Operand& operand : operands)
-    contracts::check(kernel, Stream{current_context().device}, {memory_of(operand)}, operand.reach);
+    contracts::check(kernel, Stream{current_context().device}, {memory_of(operand)}, operand.owner);
 }
 
 }  // namespace lockstep::kernels

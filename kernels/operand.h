@@ -16,17 +16,17 @@ struct Operand {
   /// `count` elements from `begin` on, which any GPU may own.
   template <class T>
   Operand(const T* begin, std::int64_t count)
-      : flat{begin, static_cast<std::size_t>(count) * sizeof(T), alignof(T)}, reach(contracts::Reach::all) {}
+      : flat{begin, static_cast<std::size_t>(count) * sizeof(T), alignof(T)}, owner(contracts::Owner::any_gpu) {}
 
-  const Tensor* tensor = nullptr;                  ///< null: flat memory
-  contracts::Use flat;                             ///< the flat memory, if `tensor` is null
-  contracts::Reach reach = contracts::Reach::own;  ///< which GPUs may own the memory
+  const Tensor* tensor = nullptr;                      ///< null: flat memory
+  contracts::MemoryRange flat;                         ///< the flat memory, if `tensor` is null
+  contracts::Owner owner = contracts::Owner::own_gpu;  ///< which GPUs may own the memory
 };
 
 /// A tensor that any GPU may own.
 inline Operand of_any_gpu(const Tensor& tensor) {
   Operand operand(tensor);
-  operand.reach = contracts::Reach::all;
+  operand.owner = contracts::Owner::any_gpu;
   return operand;
 }
 
@@ -37,7 +37,7 @@ std::array<Operand, sizeof...(Listed)> operands(const Listed&... listed) {
 }
 
 /// The memory from the operand's first to its last element. Precondition: strides are not negative.
-contracts::Use memory_of(const Operand& operand);
+contracts::MemoryRange memory_of(const Operand& operand);
 
 /// Throws BrokenInvariant, naming `kernel`, unless the compute stream of the calling thread's GPU may use all operands
 /// now (contracts::check).

@@ -21,11 +21,11 @@ Tensor aligned(const Tensor& x);
 
 /// Checks the memory that a library call uses on the calling thread's GPU (contracts::check). `call` is named in
 /// errors.
-inline void check_operands(const char* call, std::initializer_list<contracts::Use> uses) {
-  contracts::check(call, Stream{current_context().device}, uses);
+inline void check_operands(const char* call, std::initializer_list<contracts::MemoryRange> ranges) {
+  contracts::check(call, Stream{current_context().device}, ranges);
 }
-/// The use of `elements` elements from `address` on, aligned to operand_alignment.
-inline contracts::Use operand(const void* address, std::int64_t elements, DType dtype = DType::f32) {
+/// The memory of `elements` elements from `address` on, aligned to operand_alignment.
+inline contracts::MemoryRange operand(const void* address, std::int64_t elements, DType dtype = DType::f32) {
   return {address, static_cast<std::size_t>(elements) * size_of(dtype), operand_alignment};
 }
 

@@ -55,12 +55,12 @@ void merge(const Clock& from, Clock& into) {
 
 class Ledger {
  public:
-  void check(const char* call, const Stream& stream, const Use& use, Reach reach) {
+  void check(const char* call, const Stream& stream, const MemoryRange& range, Owner owner) {
     const std::lock_guard lock(mutex_);
-    const auto* const begin = static_cast<const std::byte*>(use.begin);
-    const auto* const end = begin + use.bytes;
+    const auto* const begin = static_cast<const std::byte*>(range.begin);
+    const auto* const end = begin + range.bytes;
     const auto given = [&] {
-      return fmt::format("{} on {} is given {} bytes at {}", call, stream.gpu.name(), use.bytes, use.begin);
+      return fmt::format("{} on {} is given {} bytes at {}", call, stream.gpu.name(), range.bytes, range.begin);
     };
     const auto found = block_at(begin);
     if (found == blocks_.end()) fail<BrokenInvariant>("{}, where no block is live", given());
@@ -70,10 +70,10 @@ class Ledger {
     };
     if (end > start + block.bytes)
       fail<BrokenInvariant>("{}, of which {} are behind its end", place(), end - start - block.bytes);
-    if (reinterpret_cast<std::uintptr_t>(begin) % use.alignment != 0)
-      fail<BrokenInvariant>("{}, not aligned to {}", place(), use.alignment);
+    if (reinterpret_cast<std::uintptr_t>(begin) % range.alignment != 0)
+      fail<BrokenInvariant>("{}, not aligned to {}", place(), range.alignment);
     if (!(block.gpu == stream.gpu)) {
-      if (reach == Reach::own) fail<BrokenInvariant>("{}, not its own", place());
+      if (owner == Owner::own_gpu) fail<BrokenInvariant>("{}, not its own", place());
       return;  // in which order GPUs use each other's memory is not known here
     }
     if (const Noted* const other = unordered(block, begin, end, stream.kind))
@@ -166,9 +166,9 @@ bool checked() {
   return asked;
 }
 
-void check(const char* call, const Stream& stream, std::span<const Use> uses, Reach reach) {
-  for (const Use& use : uses)
-    if (use.bytes > 0) ledger().check(call, stream, use, reach);
+void check(const char* call, const Stream& stream, std::span<const MemoryRange> ranges, Owner owner) {
+  for (const MemoryRange& range : ranges)
+    if (range.bytes > 0) ledger().check(call, stream, range, owner);
 }
 
 void begin_block(const void* allocator, const LogicalDevice& gpu, const void* block, std::size_t bytes) {

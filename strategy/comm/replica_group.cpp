@@ -5,8 +5,8 @@
 namespace lockstep {
 
 ReplicaGroup::ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout,
-                           bool turn_order)
-    : ReplicaGroup(static_cast<int>(devices.size()), timeout, turn_order) {
+                           bool sequential)
+    : ReplicaGroup(static_cast<int>(devices.size()), timeout, sequential) {
   const auto is_gpu = [](const LogicalDevice& device) { return device.kind == DeviceKind::gpu; };
   if (devices.size() < 2 || !std::ranges::all_of(devices, is_gpu)) return;
   gpus_ = devices;

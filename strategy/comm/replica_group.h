@@ -14,21 +14,21 @@
 namespace lockstep {
 
 /// The barrier of a strategy's replicas, with the longest time that one waits for the others. Knows how long each
-/// replica was busy in its last step. In turn order one replica works at a time: replica 0 until it reaches a barrier
-/// or ends, then replica 1, and so on.
+/// replica was busy in its last step. If `sequential`, one replica works at a time: replica 0 until it reaches a
+/// barrier or ends, then replica 1, and so on.
 class ReplicaGroup {
  public:
   /// Of busy times.
   using Clock = WaitTimer::Clock;
 
   /// Of replicas 0 .. replicas - 1; `timeout` is the longest wait.
-  ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool turn_order = false)
+  ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool sequential = false)
       : rendezvous_(replicas),
         timeout_(timeout),
-        turn_order_(turn_order),
+        sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
   /// Of a replica on each device.
-  ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool turn_order = false);
+  ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false);
 
   /// Longest wait.
   std::chrono::milliseconds timeout() const { return timeout_; }
@@ -70,13 +70,13 @@ class ReplicaGroup {
   /// merges, which are work for all. Between steps.
   Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
   /// Whether replicas take turns.
-  bool turn_order() const { return turn_order_; }
+  bool sequential() const { return sequential_; }
 
  private:
   static constexpr const char* combined_value = "a value that replicas combine";
   /// Every turn ends with a barrier of all replicas: this waits for the ends of the turns [first, last).
   void wait_for_turns(int replica, int first, int last) {
-    if (!turn_order_) return;
+    if (!sequential_) return;
     for (int turn = first; turn < last; ++turn) rendezvous_.arrive_and_wait(replica, "the end of a turn", timeout_);
   }
 
@@ -96,7 +96,7 @@ class ReplicaGroup {
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;
-  bool turn_order_;
+  bool sequential_;
   std::vector<LogicalDevice> gpus_;  ///< by replica, when all of several are on GPUs
   std::vector<Member> members_;      ///< by replica
 };

@@ -98,7 +98,7 @@ ThreadedStrategy::ReplicaThreads::ReplicaThreads(const std::vector<LogicalDevice
                                                  std::shared_ptr<GpuCollectives> gpus)
     : devices_(devices),
       options_(options),
-      coordination_{.group{devices, options.timeout, options.turn_order}},
+      coordination_{.group{devices, options.timeout, options.sequential}},
       threads_(contexts_of(devices, options.communication.cluster.get())) {
   coordination_.connections = connect(coordination_.group, devices_, options_.communication, std::move(gpus));
 }

@@ -15,7 +15,7 @@ namespace lockstep {
 struct CoordinationOptions {
   std::chrono::milliseconds timeout;     ///< longest wait of a replica for the others
   CommunicationOptions communication{};  ///< how replicas exchange data
-  bool turn_order = false;               ///< as ReplicaGroup's
+  bool sequential = false;               ///< as ReplicaGroup's
 };
 
 /// A strategy with a host thread for each replica. Kinds of it differ in the variables that they make.

@@ -26,7 +26,7 @@ class MirroredState final : public ThreadedStrategy {
 CoordinationOptions coordination_options_of(const MirroredOptions& options) {
   return {.timeout = options.timeout,
           .communication = {options.cross_device_ops, options.bytes_per_pack, options.wire_dtype},
-          .turn_order = options.turn_order};
+          .sequential = options.sequential};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct MirroredOptions {
   DType wire_dtype = DType::f32;
   /// Replicas take turns, as TensorFlow's do: replica 0 runs until it reaches a barrier or ends, then replica 1, and so
   /// on. Fixes the order of all side effects, for tests; nothing runs at the same time.
-  bool turn_order = false;
+  bool sequential = false;
 };
 
 /// Synchronous training on the devices of one machine: a copy of every variable on each device, a host thread for each

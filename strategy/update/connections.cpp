@@ -39,9 +39,9 @@ void check_reachable(const std::vector<LogicalDevice>& gpus, CrossDeviceOps ops)
 }
 
 /// What `automatic` stands for.
-CrossDeviceOps chosen(CrossDeviceOps ops, const std::vector<LogicalDevice>& devices, bool turn_order) {
+CrossDeviceOps chosen(CrossDeviceOps ops, const std::vector<LogicalDevice>& devices, bool sequential) {
   if (ops != CrossDeviceOps::automatic) return ops;
-  if (turn_order) return CrossDeviceOps::shared_memory;
+  if (sequential) return CrossDeviceOps::shared_memory;
   std::set<int> physical;
   if (devices.size() < 2 || !is_gpu(devices.front())) return CrossDeviceOps::shared_memory;
   for (const LogicalDevice& device : devices) physical.insert(physical_gpu(device));
@@ -59,7 +59,7 @@ Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devic
                        "replicas are either all on GPUs or all on CPUs, got [{}]", fmt::join(names, ", "));
   require(options.bytes_per_pack >= 0, "bytes_per_pack must be at least 0 (everything in one pack), got {}",
           options.bytes_per_pack);
-  const CrossDeviceOps ops = chosen(options.cross_device_ops, devices, group.turn_order());
+  const CrossDeviceOps ops = chosen(options.cross_device_ops, devices, group.sequential());
   const bool by_nccl = on_gpus && (options.cluster || ops == CrossDeviceOps::nccl);
   require<Unsupported>(options.wire_dtype == DType::f32 || (options.wire_dtype == DType::bf16 && by_nccl),
                        "gradients are exchanged as f32, or as bf16 by nccl between several GPUs that have a replica "
@@ -68,7 +68,7 @@ Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devic
   const std::int64_t pack = options.bytes_per_pack;
   Cluster* const cluster = options.cluster.get();
   if (by_nccl) {
-    require<Unsupported>(cluster || !group.turn_order(),
+    require<Unsupported>(cluster || !group.sequential(),
                          "replicas that take turns cannot combine their values with nccl, which all of them enter at "
                          "once: use shared-memory");
     if (!gpus) gpus = connect_gpus(devices, group.timeout(), cluster);

@@ -166,7 +166,7 @@ class BadCommandLine(Case):
         for option, given, meant in [("--model", "mpl", "mlp"), ("--data", "cifra10:DIR", "cifar10"), ("--optimizer", "adan", "adam"),
                                      ("--strategy", "mirored", "mirrored"), ("--precision", "bfloat16", "mixed_bfloat16")]:
             self.refuse("train", option, given, says=[option, f"'{given}'", f"; did you mean {meant}?"])
-        self.refuse("scaling", "--replicas", "2", "--ways", "mirored", says="; did you mean mirrored?")
+        self.refuse("scaling", "--replicas", "2", "--methods", "mirored", says="; did you mean mirrored?")
 
     def test_version(self):
         self.assertRegex(self.succeed("--version").stdout, r"^lockstep \d+\.\d+\.\d+\n$")
@@ -1083,10 +1083,10 @@ class Scaling(Case):
                             "2", "--steps", "2", "--warmup", "1", "--plot", plot, "--json")
         result = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(list(result), ["model", "precision", "device", "rounds", "steps", "weak", "strong"])
-        ways = ["mirrored", "reduction-to-one-device", "multi-gpu-model"]
-        runs = [("mirrored", 1), *((way, replicas) for way in ways for replicas in (2, 3))]
+        methods = ["mirrored", "reduction-to-one-device", "multi-gpu-model"]
+        runs = [("mirrored", 1), *((method, replicas) for method in methods for replicas in (2, 3))]
         for kind, batches in ("weak", {1: 2, 2: 4, 3: 6}), ("strong", {1: 6, 2: 6, 3: 6}):
-            self.assertEqual([(row["way"], row["replicas"]) for row in result[kind]], runs)
+            self.assertEqual([(row["method"], row["replicas"]) for row in result[kind]], runs)
             for row in result[kind]:
                 self.assertEqual(row["global_batch"], batches[row["replicas"]])
                 self.assertGreater(row["examples_per_s"], 0)
@@ -1101,7 +1101,7 @@ class Scaling(Case):
 
     def test_refuses_what_cannot_scale(self):
         self.refuse("scaling", "--replicas", "1", says="one device cannot scale")
-        self.refuse("scaling", "--ways", "mirrored,horovod", says="'horovod' is no way; choose from mirrored, ")
+        self.refuse("scaling", "--methods", "mirrored,horovod", says="'horovod' is no method; choose from mirrored, ")
 
 
 if __name__ == "__main__":

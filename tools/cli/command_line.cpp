@@ -365,7 +365,8 @@ void add_options(CLI::App& command, ScalingOptions& options) {
   add_options(command, options.devices, "every GPU, or a CPU for each core");
   command.option_defaults()->group("Measurement");
   command
-      .add_option("--ways", options.ways, "some of mirrored, reduction-to-one-device and multi-gpu-model (default all)")
+      .add_option("--methods", options.methods,
+                  "some of mirrored, reduction-to-one-device and multi-gpu-model (default all)")
       ->type_name("NAME,...")
       ->delimiter(',');
   command

@@ -20,7 +20,7 @@ namespace lockstep::cli {
 namespace {
 
 /// One thing to be measured, and what its rounds gave.
-using Run = std::tuple<Way, int, std::int64_t>;  // replicas, global batch
+using Run = std::tuple<ScalingMethod, int, std::int64_t>;  // replicas, global batch
 using Speeds = std::map<Run, std::vector<double>>;
 
 std::vector<LogicalDevice> first_devices(const ScalingPlan& plan, int replicas) {
@@ -37,15 +37,16 @@ double ideal_speedup(const std::vector<LogicalDevice>& devices) {
   return std::clamp(static_cast<int>(devices.size()), 1, std::max(most, 1));
 }
 
-Model make_replicated(const ScalingPlan& plan, Way way, int replicas) {
+Model make_replicated(const ScalingPlan& plan, ScalingMethod method, int replicas) {
   const std::vector<LogicalDevice> devices = first_devices(plan, replicas);
   const ModelSettings settings{.seed = plan.run.seed, .dtype_policy = plan.dtype_policy};
-  if (way == Way::multi_gpu_model) {
+  if (method == ScalingMethod::multi_gpu_model) {
     MultiGpuOptions options;
     for (const LogicalDevice& device : devices) options.devices.push_back(device.name());
     return multi_gpu_model(make_model(plan.kind, settings), options);
   }
-  const auto ops = way == Way::mirrored ? CrossDeviceOps::automatic : CrossDeviceOps::reduction_to_one_device;
+  const auto ops =
+      method == ScalingMethod::mirrored ? CrossDeviceOps::automatic : CrossDeviceOps::reduction_to_one_device;
   return MirroredStrategy(devices, {.cross_device_ops = ops}).scope([&] { return make_model(plan.kind, settings); });
 }
 
@@ -62,8 +63,8 @@ class Measurement {
 
   /// Once more.
   void measure(const Run& run) {
-    const auto& [way, replicas, global_batch] = run;
-    Model model = make_replicated(plan_, way, replicas);
+    const auto& [method, replicas, global_batch] = run;
+    Model model = make_replicated(plan_, method, replicas);
     model.compile(make_usual_optimizer(plan_.kind), make_loss(plan_.kind));
     check(run, first_loss(plan_, model, global_batch));
     SpeedRun steps = plan_.run;
@@ -71,8 +72,8 @@ class Measurement {
     const MeasuredSteps measured = train_at_speed(model, plan_.kind, steps);
     require<Error>(!InterruptCallback::interrupted(), "interrupted before all was measured");
     const double loss = measured.record->steps().back().loss;
-    require<Error>(std::isfinite(loss), "{} with {} replicas: the loss is {} after {} steps", name(way), replicas, loss,
-                   measured.record->steps().size());
+    require<Error>(std::isfinite(loss), "{} with {} replicas: the loss is {} after {} steps", name(method), replicas,
+                   loss, measured.record->steps().size());
     speeds_[run].push_back(1000.0 * static_cast<double>(global_batch) / quantile(measured.step_ms(), 0.5));
   }
 
@@ -80,12 +81,12 @@ class Measurement {
 
  private:
   void check(const Run& run, double loss) {
-    const auto& [way, replicas, global_batch] = run;
+    const auto& [method, replicas, global_batch] = run;
     const double expected = losses_.try_emplace(global_batch, loss).first->second;
     // Batches of another size are computed in another order: in bf16 roundings differ by 1 part in 256.
     const double tolerance = plan_.dtype_policy == DTypePolicy::mixed_bfloat16 ? 1e-2 : 1e-4;
     require<Error>(std::abs(loss - expected) <= tolerance * std::max(1.0, std::abs(expected)),
-                   "{} with {} replicas gives the loss {} on {} examples where another run gives {}", name(way),
+                   "{} with {} replicas gives the loss {} on {} examples where another run gives {}", name(method),
                    replicas, loss, global_batch, expected);
   }
 
@@ -101,10 +102,10 @@ std::int64_t batch_of(const ScalingPlan& plan, int replicas, bool weak) {
 /// All runs of weak or of strong scaling.
 std::vector<Run> runs_of(const ScalingPlan& plan, bool weak) {
   std::vector<Run> runs;
-  for (const Way way : plan.ways)
+  for (const ScalingMethod method : plan.methods)
     for (const int replicas : plan.replicas)
-      if (replicas > 1 || way == plan.ways.front())
-        runs.emplace_back(replicas > 1 ? way : Way::mirrored, replicas, batch_of(plan, replicas, weak));
+      if (replicas > 1 || method == plan.methods.front())
+        runs.emplace_back(replicas > 1 ? method : ScalingMethod::mirrored, replicas, batch_of(plan, replicas, weak));
   return runs;
 }
 
@@ -115,12 +116,12 @@ SpeedUp speedup_of(const std::vector<double>& speeds, const std::vector<double>&
 }
 
 std::vector<ScalingRow> rows_of(const ScalingPlan& plan, const Measurement& measurement, bool weak) {
-  const std::vector<double>& of_one = measurement.of({Way::mirrored, 1, batch_of(plan, 1, weak)});
+  const std::vector<double>& of_one = measurement.of({ScalingMethod::mirrored, 1, batch_of(plan, 1, weak)});
   std::vector<ScalingRow> rows;
   for (const Run& run : runs_of(plan, weak)) {
-    const auto& [way, replicas, global_batch] = run;
+    const auto& [method, replicas, global_batch] = run;
     const std::vector<double>& speeds = measurement.of(run);
-    rows.push_back({.way = way,
+    rows.push_back({.method = method,
                     .replicas = replicas,
                     .global_batch = global_batch,
                     .ideal = ideal_speedup(first_devices(plan, replicas)),
@@ -132,25 +133,25 @@ std::vector<ScalingRow> rows_of(const ScalingPlan& plan, const Measurement& meas
 
 }  // namespace
 
-std::string name(Way way) {
-  switch (way) {
-    case Way::mirrored:
+std::string name(ScalingMethod method) {
+  switch (method) {
+    case ScalingMethod::mirrored:
       return "mirrored";
-    case Way::reduction_to_one_device:
+    case ScalingMethod::reduction_to_one_device:
       return "reduction-to-one-device";
-    case Way::multi_gpu_model:
+    case ScalingMethod::multi_gpu_model:
       return "multi-gpu-model";
   }
-  fail<LogicError>("no way {}", static_cast<int>(way));
+  fail<LogicError>("no such method: {}", static_cast<int>(method));
 }
 
-Way parse_way(const std::string& text) {
+ScalingMethod parse_scaling_method(const std::string& text) {
   std::vector<std::string> names;
-  for (const Way way : all_ways) {
-    names.push_back(name(way));
-    if (names.back() == text) return way;
+  for (const ScalingMethod method : all_scaling_methods) {
+    names.push_back(name(method));
+    if (names.back() == text) return method;
   }
-  fail<InvalidArgument>("'{}' is no way; choose from {}{}", text, fmt::join(names, ", "), suggestion(text, names));
+  fail<InvalidArgument>("'{}' is no method; choose from {}{}", text, fmt::join(names, ", "), suggestion(text, names));
 }
 
 Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const std::string&)>& on_run) {
@@ -161,8 +162,8 @@ Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const 
   Measurement measurement(plan);
   for (int round = 0; round < plan.rounds; ++round) {
     for (const Run& run : runs) {
-      const auto& [way, replicas, global_batch] = run;
-      on_run(fmt::format("round {} of {}: {} over {} replica{}, global batch {}", round + 1, plan.rounds, name(way),
+      const auto& [method, replicas, global_batch] = run;
+      on_run(fmt::format("round {} of {}: {} over {} replica{}, global batch {}", round + 1, plan.rounds, name(method),
                          replicas, replicas == 1 ? "" : "s", global_batch));
       measurement.measure(run);
     }

@@ -13,23 +13,24 @@
 
 namespace lockstep::cli {
 
-/// Ways of training on several devices.
-enum class Way {
+/// Methods of training on several devices.
+enum class ScalingMethod {
   mirrored,                 ///< MirroredStrategy
   reduction_to_one_device,  ///< the same, with all gradients brought to one device and the sums back
   multi_gpu_model,          ///< multi_gpu_model: outputs concatenated on the CPU, one loss, one set of weights
 };
-inline constexpr Way all_ways[] = {Way::mirrored, Way::reduction_to_one_device, Way::multi_gpu_model};
+inline constexpr ScalingMethod all_scaling_methods[] = {ScalingMethod::mirrored, ScalingMethod::reduction_to_one_device,
+                                                        ScalingMethod::multi_gpu_model};
 /// "multi-gpu-model".
-std::string name(Way way);
+std::string name(ScalingMethod method);
 /// Throws InvalidArgument listing the known names.
-Way parse_way(const std::string& name);
+ScalingMethod parse_scaling_method(const std::string& name);
 
 struct ScalingPlan {
   ModelKind kind = ModelKind::mini_googlenet;
   std::vector<LogicalDevice> devices{};  ///< n replicas take the first n
   std::vector<int> replicas{};           ///< how many, in turn; the first is 1
-  std::vector<Way> ways{};
+  std::vector<ScalingMethod> methods{};
   std::optional<DTypePolicy> dtype_policy{};
   std::int64_t batch_per_replica = 64;  ///< of weak scaling; the global batch of strong scaling is that of all devices
   SpeedRun run{};                       ///< but for its batch
@@ -44,7 +45,7 @@ struct SpeedUp {
 };
 
 struct ScalingRow {
-  Way way = Way::mirrored;
+  ScalingMethod method = ScalingMethod::mirrored;
   int replicas = 1;
   std::int64_t global_batch = 0;
   double ideal = 1;           ///< the speed-up that the processors allow: replicas that share one add nothing
@@ -53,7 +54,7 @@ struct ScalingRow {
   double efficiency() const { return speedup.median / ideal; }
 };
 
-/// In the order of the ways, and of the numbers of replicas. One replica is MirroredStrategy's alone.
+/// In the order of the methods, and of the numbers of replicas. One replica is MirroredStrategy's alone.
 struct Scaling {
   std::vector<ScalingRow> weak;    ///< the batch grows with the replicas
   std::vector<ScalingRow> strong;  ///< the replicas share one batch

@@ -36,7 +36,7 @@ nlohmann::ordered_json rows_json(const std::vector<ScalingRow>& rows) {
   nlohmann::ordered_json result = nlohmann::ordered_json::array();
   for (const ScalingRow& row : rows)
     result.push_back(
-        {{"way", name(row.way)},
+        {{"method", name(row.method)},
          {"replicas", row.replicas},
          {"global_batch", row.global_batch},
          {"examples_per_s", row.examples_per_s},
@@ -51,7 +51,7 @@ void print_rows(const char* title, const std::vector<ScalingRow>& rows) {
   fmt::print(stderr, "\n{:<23}{:>8}{:>7}{:>11}{:>9}{:>13}{:>9}\n", title, "replicas", "batch", "examples/s", "speed-up",
              "(of rounds)", "of ideal");
   for (const ScalingRow& row : rows)
-    fmt::print(stderr, "{:<23}{:>8}{:>7}{:>11.1f}{:>9.2f}{:>13}{:>7.0f} %\n", name(row.way), row.replicas,
+    fmt::print(stderr, "{:<23}{:>8}{:>7}{:>11.1f}{:>9.2f}{:>13}{:>7.0f} %\n", name(row.method), row.replicas,
                row.global_batch, row.examples_per_s, row.speedup.median,
                fmt::format("{:.2f}..{:.2f}", row.speedup.lowest, row.speedup.highest), 100 * row.efficiency());
 }
@@ -65,7 +65,7 @@ void print_for_people(const ScalingOptions& options, const Scaling& scaling) {
   print_rows("weak scaling", scaling.weak);
   print_rows("strong scaling", scaling.strong);
   const bool cpus = plan.devices.front().kind == DeviceKind::cpu;
-  if (cpus && std::find(plan.ways.begin(), plan.ways.end(), Way::multi_gpu_model) != plan.ways.end())
+  if (cpus && std::find(plan.methods.begin(), plan.methods.end(), ScalingMethod::multi_gpu_model) != plan.methods.end())
     fmt::print(stderr, "\nmulti-gpu-model runs its replicas from one thread: on CPUs one after the other.\n");
 }
 
@@ -76,8 +76,8 @@ int run(ScalingOptions options) {
   plan.kind = parse_model(options.model);
   plan.devices = chosen(options.devices);
   plan.replicas = replica_counts(static_cast<int>(plan.devices.size()));
-  for (const std::string& way : options.ways) plan.ways.push_back(parse_way(way));
-  if (plan.ways.empty()) plan.ways.assign(std::begin(all_ways), std::end(all_ways));
+  for (const std::string& method : options.methods) plan.methods.push_back(parse_scaling_method(method));
+  if (plan.methods.empty()) plan.methods.assign(std::begin(all_scaling_methods), std::end(all_scaling_methods));
   require(plan.devices.size() > 1, "one device cannot scale; give --replicas 2 or more, or --devices");
   if (!options.plot.empty()) require_plot(options.plot);
   const bool terminal = isatty(STDERR_FILENO) != 0;

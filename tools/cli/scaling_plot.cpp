@@ -7,26 +7,28 @@
 namespace lockstep::cli {
 namespace {
 
-const char* color_of(Way way) {
-  switch (way) {
-    case Way::mirrored:
+const char* color_of(ScalingMethod method) {
+  switch (method) {
+    case ScalingMethod::mirrored:
       return "#1f6feb";
-    case Way::reduction_to_one_device:
+    case ScalingMethod::reduction_to_one_device:
       return "#d1495b";
-    case Way::multi_gpu_model:
+    case ScalingMethod::multi_gpu_model:
       return "#8a6d3b";
   }
   return "#000000";
 }
 
 /// Name of a data block: "$weak0".
-std::string block_name(const std::string& panel, Way way) { return fmt::format("${}{}", panel, static_cast<int>(way)); }
+std::string block_name(const std::string& panel, ScalingMethod method) {
+  return fmt::format("${}{}", panel, static_cast<int>(method));
+}
 
-/// The rows of one way, after that of one replica, from which all start.
-std::vector<ScalingRow> curve_of(const std::vector<ScalingRow>& rows, Way way) {
+/// The rows of one method, after that of one replica, from which all start.
+std::vector<ScalingRow> curve_of(const std::vector<ScalingRow>& rows, ScalingMethod method) {
   std::vector<ScalingRow> curve;
   for (const ScalingRow& row : rows)
-    if (row.replicas == 1 || row.way == way) curve.push_back(row);
+    if (row.replicas == 1 || row.method == method) curve.push_back(row);
   return curve;
 }
 
@@ -35,14 +37,14 @@ std::string panel(const std::string& name, const std::string& label, const std::
                      return a.replicas < b.replicas;
                    })->replicas;
   std::string blocks = fmt::format("$ideal_{} << END\n", name);
-  for (const ScalingRow& row : curve_of(rows, rows.back().way))
+  for (const ScalingRow& row : curve_of(rows, rows.back().method))
     blocks += fmt::format("{} {}\n", row.replicas, row.ideal);
   blocks += "END\n";
   std::vector<std::string> curves{fmt::format("$ideal_{} with lines lw 1.5 dt 2 lc rgb '#57606a' title 'ideal'", name)};
-  for (const Way way : all_ways) {
-    const std::vector<ScalingRow> curve = curve_of(rows, way);
+  for (const ScalingMethod method : all_scaling_methods) {
+    const std::vector<ScalingRow> curve = curve_of(rows, method);
     if (curve.size() < 2) continue;
-    blocks += block_name(name, way) + " << END\n";
+    blocks += block_name(name, method) + " << END\n";
     for (const ScalingRow& row : curve)
       blocks += fmt::format("{} {:.5g} {:.5g} {:.5g}\n", row.replicas, row.speedup.median, row.speedup.lowest,
                             row.speedup.highest);
@@ -50,7 +52,7 @@ std::string panel(const std::string& name, const std::string& label, const std::
     curves.push_back(
         fmt::format("{0} with linespoints lw 2.5 pt 7 ps 1.1 lc rgb '{1}' title '{2}', {0} with "
                     "yerrorbars pt 0 lw 1.5 lc rgb '{1}' notitle",
-                    block_name(name, way), color_of(way), cli::name(way)));
+                    block_name(name, method), color_of(method), cli::name(method)));
   }
   return blocks + fmt::format(
                       "set xlabel 'replicas, {}'\nset ylabel 'speed-up'\nset xrange [0.8:{}]\nset xtics 1\n"

@@ -24,6 +24,7 @@ WORDS = {
     "remakes?|remade|remakable": "recompute, Recomputed",
     "rehears(?:e|es|ed|al|als)": "warm-up",
     "take_down_fault|(?:take|takes|taken|took) down": "report",
+    "turn order": "sequential, in their order",
     "own_pass": "an unfused activation",
     "more_x|more_y": "inputs, targets",
     "rows_cancel": "rows_sum_to_zero",

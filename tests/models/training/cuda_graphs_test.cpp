@@ -99,7 +99,9 @@ std::size_t launches() {
   test::PretendCuda* const cuda = test::pretend_cuda();
   return cuda ? static_cast<std::size_t>(cuda->calls("cudaGraphLaunch")) : 0;
 }
-bool counts_launches() { return test::pretend_cuda() != nullptr && !test::devices(1).front().name().starts_with("CPU"); }
+bool counts_launches() {
+  return test::pretend_cuda() != nullptr && !test::devices(1).front().name().starts_with("CPU");
+}
 
 class CudaGraphsOn : public testing::TestWithParam<int> {
  protected:

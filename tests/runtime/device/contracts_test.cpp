@@ -15,8 +15,8 @@
 namespace lockstep {
 namespace {
 
-using contracts::Reach;
-using contracts::Use;
+using contracts::MemoryRange;
+using contracts::Owner;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -34,10 +34,10 @@ class Contracts : public testing::Test {
   void end() { contracts::end_block(this, block_.data()); }
 
   /// Empty when nothing is wrong.
-  static std::string check(const Use& use, StreamKind stream = StreamKind::compute, Reach reach = Reach::own,
-                           const LogicalDevice& of = gpu) {
+  static std::string check(const MemoryRange& range, StreamKind stream = StreamKind::compute,
+                           Owner owner = Owner::own_gpu, const LogicalDevice& of = gpu) {
     try {
-      contracts::check("a kernel", {of, stream}, {use}, reach);
+      contracts::check("a kernel", {of, stream}, {range}, owner);
       return "";
     } catch (const BrokenInvariant& error) {
       return error.what();
@@ -49,9 +49,9 @@ class Contracts : public testing::Test {
   }
 
   alignas(64) std::array<std::byte, 256> block_{};
-  const Use all_{block_.data(), block_.size()};
-  const Use first_{block_.data(), 100};
-  const Use second_{block_.data() + 100, 156};
+  const MemoryRange all_{block_.data(), block_.size()};
+  const MemoryRange first_{block_.data(), 100};
+  const MemoryRange second_{block_.data() + 100, 156};
 };
 
 TEST_F(Contracts, WhatLiesWithinABlockIsTaken) {
@@ -81,11 +81,11 @@ TEST_F(Contracts, ABlockThatIsNotLiveIsNamed) {
 }
 
 TEST_F(Contracts, ABlockOfAnotherGpuIsNamedUnlessItMayBe) {
-  EXPECT_THAT(check(first_, StreamKind::compute, Reach::own, other_gpu),
+  EXPECT_THAT(check(first_, StreamKind::compute, Owner::own_gpu, other_gpu),
               HasSubstr("a kernel on GPU:51 is given 100 bytes at 0x"));
-  EXPECT_THAT(check(first_, StreamKind::compute, Reach::own, other_gpu),
+  EXPECT_THAT(check(first_, StreamKind::compute, Owner::own_gpu, other_gpu),
               HasSubstr("in a block of 256 bytes of GPU:50, not its own"));
-  EXPECT_THAT(check(first_, StreamKind::compute, Reach::all, other_gpu), IsEmpty());
+  EXPECT_THAT(check(first_, StreamKind::compute, Owner::any_gpu, other_gpu), IsEmpty());
 }
 
 TEST_F(Contracts, ABlockWithinAnothersIsThatOthers) {

@@ -67,7 +67,7 @@ TEST_P(MergeCall, GivesEachReplicaItsOwnOfAPerReplicaResult) {
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(results[replica], 10 * (replicas_ - 1 - replica));
 }
 
-// semantics 3.2: the order of side effects, without turns within each part (turn_order_test has those)
+// semantics 3.2: the order of side effects, without turns within each part (sequential_test has those)
 // TF case 17: testFunctionInCallForEachReplicaWithMergeCall
 TEST_P(MergeCall, ComesAfterAllThatWasBeforeAndBeforeAllThatIsAfter) {
   std::mutex mutex;

@@ -35,7 +35,7 @@ TEST(NameScope, PutsItsNameBeforeThoseOfVariables) {
 TEST(NameScope, IsInheritedByReplicas) {
   const MirroredStrategy strategy = mirrored(3);
   for (const bool turns : {false, true}) {
-    const MirroredStrategy own(strategy.devices(), {.turn_order = turns});
+    const MirroredStrategy own(strategy.devices(), {.sequential = turns});
     const NameScope main("main");
     const auto names = own.run([] {
       const NameScope foo("foo");

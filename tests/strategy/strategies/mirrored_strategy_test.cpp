@@ -48,7 +48,7 @@ TEST(MirroredStrategy, CopiesOfAHandleAreTheSameStrategy) {
 // semantics 2.13: a deep copy gives a new strategy
 // TF case 77: testDeepCopy, of the strategy (variable_test has the variable's)
 TEST(MirroredStrategy, ACloneIsAnotherStrategyOfTheSameDevicesAndOptions) {
-  const MirroredStrategy strategy(logical_cpus(3), {.timeout = std::chrono::minutes(4), .turn_order = true});
+  const MirroredStrategy strategy(logical_cpus(3), {.timeout = std::chrono::minutes(4), .sequential = true});
   const Variable v = strategy.scope([] { return test::variable_of("v", Tensor::full({}, 1)); });
   const Strategy clone = strategy.clone();
   EXPECT_FALSE(clone == strategy);

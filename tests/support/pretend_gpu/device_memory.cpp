@@ -74,9 +74,9 @@ DeviceMemory::Access::~Access() { memory_.close(); }
 
 void check_memory(const char* kernel, const DeviceMemory& memory, std::span<const kernels::Operand> operands) {
   for (const kernels::Operand& operand : operands) {
-    const contracts::Use use = kernels::memory_of(operand);
-    require<BrokenInvariant>(use.bytes == 0 || memory.contains(use.begin), "{} on {} is given {} bytes of the host",
-                             kernel, current_context().device.name(), use.bytes);
+    const contracts::MemoryRange range = kernels::memory_of(operand);
+    require<BrokenInvariant>(range.bytes == 0 || memory.contains(range.begin), "{} on {} is given {} bytes of the host",
+                             kernel, current_context().device.name(), range.bytes);
   }
 }
 

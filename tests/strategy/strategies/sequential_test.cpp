@@ -9,8 +9,8 @@
 
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// MirroredOptions::turn_order: the order of all side effects is TensorFlow's. Nothing here guards the logs: in turn
-// order one replica works at a time.
+// MirroredOptions::sequential: the order of all side effects is TensorFlow's. Nothing here guards the logs, since one
+// replica works at a time.
 
 namespace lockstep {
 namespace {
@@ -19,10 +19,10 @@ using test::this_replica;
 using testing::ElementsAre;
 
 MirroredStrategy taking_turns(int replicas) {
-  return MirroredStrategy(logical_cpus(replicas), {.timeout = std::chrono::minutes(4), .turn_order = true});
+  return MirroredStrategy(logical_cpus(replicas), {.timeout = std::chrono::minutes(4), .sequential = true});
 }
 
-class TurnOrder : public testing::TestWithParam<int> {
+class Sequential : public testing::TestWithParam<int> {
  protected:
   void write(const std::string& what) { log_.push_back(what + std::to_string(this_replica())); }
   /// "a0", "a1", ... for "a"
@@ -40,7 +40,7 @@ class TurnOrder : public testing::TestWithParam<int> {
 };
 
 // semantics 3.2, 14.8, 15.8: a0 a1 M b0 b1
-TEST_P(TurnOrder, IsReplicaByReplicaBeforeAndAfterAMerge) {
+TEST_P(Sequential, IsReplicaByReplicaBeforeAndAfterAMerge) {
   for (int repeat = 0; repeat < 3; ++repeat) {
     strategy_.run([&] {
       write("a");
@@ -57,7 +57,7 @@ TEST_P(TurnOrder, IsReplicaByReplicaBeforeAndAfterAMerge) {
 }
 
 // semantics 3.2: a collective is such a point, too
-TEST_P(TurnOrder, HoldsAroundCollectives) {
+TEST_P(Sequential, HoldsAroundCollectives) {
   const auto sums = strategy_.run([&] {
     write("a");
     const Tensor sum = get_replica_context().all_reduce("sum", 1.0);
@@ -70,7 +70,7 @@ TEST_P(TurnOrder, HoldsAroundCollectives) {
 }
 
 // semantics 3.2, 3.6: also in a run inside a merge
-TEST_P(TurnOrder, HoldsInARunInsideAMerge) {
+TEST_P(Sequential, HoldsInARunInsideAMerge) {
   strategy_.run([&] {
     write("a");
     get_replica_context().merge_call([&](const Strategy& strategy) { strategy.run([&] { write("i"); }); });
@@ -81,10 +81,10 @@ TEST_P(TurnOrder, HoldsInARunInsideAMerge) {
   expect_next("b");
 }
 
-INSTANTIATE_TEST_SUITE_P(Replicas, TurnOrder, testing::ValuesIn(test::replica_counts));
+INSTANTIATE_TEST_SUITE_P(Replicas, Sequential, testing::ValuesIn(test::replica_counts));
 
 // semantics 3.5, 14.8: replicas not yet started never start, and earlier side effects stay
-TEST(TurnOrderErrors, AnExceptionInReplica0MeansReplica1NeverRan) {
+TEST(SequentialErrors, AnExceptionInReplica0MeansReplica1NeverRan) {
   const MirroredStrategy strategy = taking_turns(3);
   std::vector<int> ran;
   for (const int failing : {0, 1}) {
@@ -99,8 +99,8 @@ TEST(TurnOrderErrors, AnExceptionInReplica0MeansReplica1NeverRan) {
   EXPECT_THAT(strategy.run([] { return this_replica(); }).local_results(), ElementsAre(0, 1, 2));
 }
 
-// semantics 3.5: the first one raised, in turn order, is the one that reaches the caller; those in a merge are unwound
-TEST(TurnOrderErrors, TheFirstReplicasErrorIsTheCallers) {
+// semantics 3.5: the first one raised, in their order, is the one that reaches the caller; those in a merge are unwound
+TEST(SequentialErrors, TheFirstReplicasErrorIsTheCallers) {
   const MirroredStrategy strategy = taking_turns(2);
   EXPECT_ERROR(InvalidArgument, "replica 0 (CPU:0): of 0", strategy.run([] { fail("of {}", this_replica()); }));
   bool unwound = false;
@@ -117,7 +117,7 @@ TEST(TurnOrderErrors, TheFirstReplicasErrorIsTheCallers) {
 }
 
 // semantics 3.4
-TEST(TurnOrderErrors, DifferentNumbersOfMergesAreALogicError) {
+TEST(SequentialErrors, DifferentNumbersOfMergesAreALogicError) {
   for (const int ending : {0, 1})
     EXPECT_ERROR(LogicError, fmt::format("replica(s) {} ended the step without it", ending), taking_turns(2).run([&] {
       if (this_replica() != ending) get_replica_context().merge_call([](const Strategy&) {});
