@@ -87,6 +87,8 @@ class Callback {
   ///@}
   /// Called after every on_train_begin, and may set `progress` to where an earlier run was.
   virtual void restore(Model&, TrainingProgress& /*progress*/) {}
+  /// Called when `restore` has resumed an earlier run, before its next epoch; Model::stop_training then ends it.
+  virtual void on_resume(Model&) {}
   /// Called after each step and each whole epoch, after the other callbacks' calls.
   virtual void backup(Model&, const TrainingProgress& /*progress*/) {}
   /// Called when training has been stopped within an epoch, after the step in hand and before on_epoch_end, which does

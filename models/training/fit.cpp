@@ -138,6 +138,7 @@ void TrainingRun::restore() {
   for (const auto& callback : options_.callbacks)
     if (is_chief_ || !callback->chief_only()) callback->restore(model_, progress_);
   resumed_ = progress_.steps > 0;
+  if (resumed_) notify(&Callback::on_resume);
 }
 
 void TrainingRun::prepare_optimizer() const {
@@ -200,7 +201,7 @@ bool TrainingRun::run_step() {
 
   StepReport report{.step = progress_.steps++,
                     .step_in_epoch = progress_.steps_in_epoch++,
-                    .loss = totals.loss / static_cast<double>(totals.examples),
+                    .loss = totals.mean_loss(),
                     .learning_rate = compiled_.optimizer.learning_rate(),
                     .examples = totals.examples,
                     .rows = std::move(rows),

@@ -1,6 +1,8 @@
 #include "lockstep/models/training/totals.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,11 @@
 
 namespace lockstep {
 namespace {
+
+/// Processors set it at will, and texts show it.
+double without_sign_of_nan(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
 
 /// The sum over the batch of loss(y_true, y_pred) * weight, a scalar; an undefined weight stands for ones.
 Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) {
@@ -100,16 +107,19 @@ void Totals::add_to_every_loss(const Tensor& penalty) {
   loss += static_cast<double>(examples) * static_cast<double>(penalty.item<float>());
 }
 
+double Totals::mean_loss() const { return without_sign_of_nan(loss / static_cast<double>(examples)); }
+
 Logs Totals::results(const std::vector<CompiledOutput>& outputs) const {
   Logs logs;
   if (examples == 0) return logs;
-  logs["loss"] = loss / static_cast<double>(examples);
+  logs["loss"] = mean_loss();
   for (std::size_t output = 0; output < outputs.size(); ++output) {
     const CompiledOutput& compiled = outputs[output];
-    if (!compiled.loss_name.empty()) logs[compiled.loss_name] = losses[output] / static_cast<double>(examples);
+    if (!compiled.loss_name.empty())
+      logs[compiled.loss_name] = without_sign_of_nan(losses[output] / static_cast<double>(examples));
     for (std::size_t i = 0; i < compiled.metrics.size(); ++i) {
       const Metric& metric = compiled.metrics[i].metric;
-      logs[metric.name()] = metric.result(metrics[output][i]);
+      logs[metric.name()] = without_sign_of_nan(metric.result(metrics[output][i]));
     }
   }
   return logs;

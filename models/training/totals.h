@@ -29,6 +29,8 @@ struct Totals {
   static Totals from_numbers(std::span<const double> numbers);
   /// Adds a scalar of the model's loss that belongs to no example, so that the mean has it once.
   void add_to_every_loss(const Tensor& penalty);
+  /// The loss over the number of examples; a NaN has no sign, here and in the results.
+  double mean_loss() const;
   /// The losses over the number of examples and the metrics' results, by name; none when there are no examples.
   Logs results(const std::vector<CompiledOutput>& outputs) const;
 };

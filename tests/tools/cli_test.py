@@ -333,8 +333,22 @@ class Training(Case):
         tested = self.succeed("train", "--data", "fashion-mnist", "--limit", "8", "--limit-test", "4", "--batch-size", "4",
                               "--learning-rate", "5", "--epochs", "9", "--early-stopping", "1")
         self.assertIn("--early-stopping: val_loss has not improved for 1 epoch(s), stopped after epoch ", tested.stderr)
+        self.assertNotIn("-nan", done.stderr + tested.stderr)
         self.refuse("train", *TINY, "--epochs", "3", "--early-stopping", "2",
                     says="--early-stopping 2: cannot end a training of 3 epoch(s) early; give --epochs 4 or more")
+
+    def test_resume_after_early_stopping(self):
+        run = ("train", *TINY, "--learning-rate", "5", "--checkpoint", self.path / "c", "--csv", self.path / "h.csv")
+        stopping = ("--epochs", "9", "--early-stopping", "2")
+        self.succeed(*run, *stopping)
+        again = self.succeed(*run, *stopping, "--resume")
+        self.assertIn(f"--resume: the run in {self.path / 'c'} is complete, --early-stopping ended it after epoch 3\n",
+                      again.stderr)
+        self.assertEqual(len((self.path / "h.csv").read_text().splitlines()), 1 + 3)
+        longer = self.succeed(*run, "--epochs", "9", "--early-stopping", "4", "--resume")
+        self.assertIn("not improved for 4 epoch(s), stopped after epoch 5 of 9\n", longer.stderr)
+        self.succeed(*run, "--epochs", "7", "--resume")
+        self.assertEqual(len((self.path / "h.csv").read_text().splitlines()), 1 + 7)
 
     def test_two_inputs(self):
         weights = self.path / "w.weights.h5"

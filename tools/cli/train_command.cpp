@@ -1,6 +1,7 @@
 #include "train_command.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -56,7 +57,7 @@ FitOptions fit_options(const TrainOptions& options, const TrainingData& data, co
   fit.cuda_graphs = options.cuda_graphs;
   if (const auto schedule = options.update.make_schedule(optimizer.learning_rate(), options.epochs))
     fit.callbacks.push_back(schedule);
-  if (early_stopping) fit.callbacks.push_back(early_stopping);
+  fit.callbacks.push_back(early_stopping);
   add_checkpoints(options, data, fit);
   fit.callbacks.push_back(std::make_shared<InterruptCallback>());
   fit.callbacks.push_back(record);
@@ -82,17 +83,25 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   if (options.json) fmt::print("{}\n", result.dump());
 }
 
-/// nullptr where it is not asked for.
+/// Without the option it never stops, so that a run may be resumed with it or without it.
 std::shared_ptr<EarlyStopping> make_early_stopping(const TrainOptions& options, const TrainingData& data) {
-  if (options.early_stopping == 0) return nullptr;
-  return std::make_shared<EarlyStopping>(
-      EarlyStoppingOptions{.monitor = monitored(data), .patience = options.early_stopping});
+  const int patience = options.early_stopping > 0 ? options.early_stopping : std::numeric_limits<int>::max();
+  return std::make_shared<EarlyStopping>(EarlyStoppingOptions{.monitor = monitored(data), .patience = patience});
 }
 
-void print_early_stop(const TrainOptions& options, const TrainingData& data, const EarlyStopping* early_stopping) {
-  if (early_stopping && early_stopping->stopped_epoch() > 0)
+/// Why the run has ended, where it is not for its last epoch.
+void print_end(const TrainOptions& options, const TrainingData& data, const EarlyStopping& early_stopping, bool trained,
+               std::size_t epochs) {
+  const int stopped_epoch = early_stopping.stopped_epoch();
+  if (trained && stopped_epoch > 0)
     fmt::print(stderr, "--early-stopping: {} has not improved for {} epoch(s), stopped after epoch {} of {}\n",
-               monitored(data), options.early_stopping, early_stopping->stopped_epoch() + 1, options.epochs);
+               monitored(data), options.early_stopping, stopped_epoch + 1, options.epochs);
+  else if (stopped_epoch > 0)
+    fmt::print(stderr, "--resume: the run in {} is complete, --early-stopping ended it after epoch {}\n",
+               options.checkpoint, stopped_epoch + 1);
+  else if (!trained)
+    fmt::print(stderr, "--resume: the run in {} is complete, it has {} epochs; more --epochs continue it\n",
+               options.checkpoint, epochs);
 }
 
 /// A line for each output.
@@ -164,15 +173,10 @@ int run(TrainOptions options) {
   if (!options.trace.empty()) trace.emplace(has_gpus(strategy.devices()));
   const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record, early_stopping));
-  if (strategy.is_chief() && !record->trained())
-    fmt::print(stderr, "--resume: the run in {} is complete, it has {} epochs; more --epochs continue it\n",
-               options.checkpoint, history.epoch.size());
+  if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
   if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
-  if (strategy.is_chief()) {
-    print_early_stop(options, data, early_stopping.get());
-    print_written(options);
-  }
+  if (strategy.is_chief()) print_written(options);
   return InterruptCallback::exit_code();
 }
 

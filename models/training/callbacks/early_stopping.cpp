@@ -35,14 +35,21 @@ void EarlyStopping::on_train_end(Model& model) {
   if (!best_weights_.empty()) model.set_weights(best_weights_);
 }
 
+void EarlyStopping::on_resume(Model& model) {
+  if (stopped_epoch_ > 0 && wait_ >= options_.patience) return model.stop_training();
+  stopped_epoch_ = 0;
+}
+
 CallbackState EarlyStopping::state() const {
-  CallbackState state{.values = {{"wait", wait_}}, .tensors = best_weights_};
+  CallbackState state{.values = {{"wait", wait_}, {"stopped_epoch", stopped_epoch_}}, .tensors = best_weights_};
   if (best_) state.values["best"] = *best_;
   return state;
 }
 
 void EarlyStopping::load_state(const CallbackState& state) {
   wait_ = static_cast<int>(state.values.at("wait"));
+  const auto stopped_epoch = state.values.find("stopped_epoch");  // not in older backups
+  stopped_epoch_ = stopped_epoch == state.values.end() ? 0 : static_cast<int>(stopped_epoch->second);
   const auto best = state.values.find("best");
   best_ = best == state.values.end() ? std::nullopt : std::optional(best->second);
   best_weights_ = state.tensors;

@@ -34,6 +34,8 @@ class EarlyStopping final : public Callback {
   void on_train_begin(Model& model) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_train_end(Model& model) override;
+  /// Stops a run that had been stopped here, unless there is more patience now.
+  void on_resume(Model& model) override;
   CallbackState state() const override;
   /// As Callback::load_state: the best value and weights, and how long there was none.
   void load_state(const CallbackState& state) override;

@@ -207,6 +207,15 @@ TEST_F(Backup, IsKeptWhenAskedAndThenThereIsNothingLeftToDo) {
   EXPECT_EQ(program.run().history, first.history);
 }
 
+TEST_F(Backup, OfARunThatWasStoppedEarlyHasNothingLeftToDo) {
+  Program program(backup_, {.delete_checkpoint = false});
+  program.epochs = 9;
+  const Outcome stopped = program.run();
+  EXPECT_EQ(stopped.history.at("loss").size(), 5U) << "EarlyStopping's patience is 4";
+  program.at_step = [](Model&, const StepReport& report) { ADD_FAILURE() << "trains step " << report.step; };
+  EXPECT_EQ(program.run(), stopped);
+}
+
 TEST_F(Backup, OfAnotherProgramIsRefused) {
   Program program(backup_);
   stop_at(program, 12);
@@ -260,13 +269,14 @@ TEST_F(Backup, ThatIsDamagedIsRefused) {
 
 TEST_F(Backup, RemovesWhatAWriterThatWasKilledHasLeft) {
   Program program(backup_, {.delete_checkpoint = false});
+  program.epochs = 3;
   program.run();
   const auto files = [&] {
     return std::distance(std::filesystem::directory_iterator(backup_), std::filesystem::directory_iterator());
   };
   const auto whole = files();
   test::write_text(backup_ + "/.lockstep-1-0.tmp", "half a fi");
-  program.epochs = 6;
+  program.epochs = 4;
   program.run();
   EXPECT_EQ(files(), whole);
 }
