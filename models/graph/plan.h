@@ -43,7 +43,8 @@ struct PlanStep {
   bool fused_relu = false;
   int concat = -1;                ///< the step whose result this one writes its slice of
   std::int64_t concat_begin = 0;  ///< where that slice begins in the last axis
-  bool is_output = false;         ///< the result is one of the network's
+  /// The result is one of the network's, or may be returned as it by the layers after it.
+  bool is_output = false;
   std::vector<int> last_reads{};  ///< steps whose results nobody reads after this one, perhaps its own
 };
 

@@ -84,7 +84,8 @@ ActivationLayer::ActivationLayer(Activation activation, std::string name)
           ActivationOptions{.activation = activation, .name = std::move(name)},
           {.can_compute_in_bf16 = has_bf16(activation),
            .can_be_captured = true,
-           .is_relu = activation == Activation::relu},
+           .is_relu = activation == Activation::relu,
+           .may_return_input = activation == Activation::linear},
           activation)) {}
 
 ActivationLayer ActivationLayer::from_config(LayerConfig& config) {

@@ -17,7 +17,7 @@ void list(LayerConfig& config, DropoutOptions& options) {
 class DropoutImpl final : public LayerImpl {
  public:
   explicit DropoutImpl(const DropoutOptions& options)
-      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true}),
+      : LayerImpl(options.name, {.can_compute_in_bf16 = true, .can_be_captured = true, .may_return_input = true}),
         options_(options),
         rate_(static_cast<float>(options.rate)) {
     require(options.rate >= 0 && options.rate < 1, "Dropout needs a rate of at least 0 and below 1, got {}",

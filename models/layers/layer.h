@@ -27,7 +27,8 @@ struct LayerCall {
   Mode mode = Mode::inference;
   bool fused_relu = false;  ///< apply max(0, .) to the result; only given where LayerTraits::can_fuse_relu
   Tensor out{};             ///< where to write the result, if defined; only given where LayerTraits::can_write_to
-  bool is_output = false;   ///< the result is the network's: a softmax or sigmoid keeps its logits for losses
+  /// The result is the network's, or may become it without a change: a softmax or sigmoid keeps its logits for losses.
+  bool is_output = false;
 };
 
 /// The seed of a layer's initial values and random numbers.
@@ -48,8 +49,9 @@ struct LayerTraits {
   /// `call` in training reads no values and, except for GpuCapture::each_time, gives a GPU the same work for
   /// every batch of one shape, so that one call can be captured for all (FitOptions::cuda_graphs).
   bool can_be_captured = false;
-  bool is_relu = false;          ///< only applies max(0, .), which the layer before it may fuse
-  bool joins_last_axis = false;  ///< only joins its inputs along the last axis, so they may be written in place
+  bool is_relu = false;           ///< only applies max(0, .), which the layer before it may fuse
+  bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
+  bool joins_last_axis = false;   ///< only joins its inputs along the last axis, so they may be written in place
   /// Looks up rows of a weight (embedding_lookup): the first training step then finds which gradients are rows.
   /// Those of other layers' weights are exchanged whole.
   bool looks_up_rows = false;

@@ -8,6 +8,7 @@
 #include <lockstep/models/layers/batch_normalization.h>
 #include <lockstep/models/layers/conv.h>
 #include <lockstep/models/layers/dense.h>
+#include <lockstep/models/layers/dropout.h>
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/training/sequential.h>
 
@@ -128,7 +129,9 @@ TEST(Evaluate, LossesOfSaturatedOutputsAreThoseOfTheirLogits) {
   for (const std::vector<Layer>& layers :
        {std::vector<Layer>{Flatten(), dense(2, Activation::softmax)},
         std::vector<Layer>{Flatten(), dense(2, Activation::linear), Softmax()},
-        std::vector<Layer>{Flatten(), dense(2, Activation::linear), ActivationLayer(Activation::softmax)}}) {
+        std::vector<Layer>{Flatten(), dense(2, Activation::linear), ActivationLayer(Activation::softmax)},
+        std::vector<Layer>{Flatten(), dense(2, Activation::softmax), ActivationLayer(Activation::linear),
+                           Dropout({.rate = 0})}}) {
     EXPECT_THAT(step_from(layers, SparseCategoricalCrossentropy(), {-20, 20}, label), expected);
     EXPECT_THAT(step_from(layers, CategoricalCrossentropy(), {-20, 20}, one_hot), expected);
   }
