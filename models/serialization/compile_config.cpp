@@ -129,7 +129,7 @@ Json compile_config(const CompileConfig& compiled, ConfigForm form) {
 
 std::optional<CompileConfig> read_compile_config(const Json& config, const std::vector<std::string>& outputs,
                                                  const CompileReading& reading) {
-  if (config.is_null()) return {};
+  if (config.is_null() || config.empty()) return {};  // empty: a model that Keras 3 saved without compile
   try {
     return read_parts(config, outputs, reading);
   } catch (const Json::exception& error) {

@@ -177,6 +177,8 @@ TEST(CompileConfig, NamesOutputsOrIsForAll) {
 
 TEST(CompileConfig, MayBeMissing) {
   EXPECT_FALSE(read_compile_config(nullptr, {"end"}, {}).has_value());
+  // Keras 3's of a model that was not compiled, for which a loss is given.
+  EXPECT_FALSE(read_compile_config(Json::object(), {"end"}, {.loss = MeanSquaredError()}).has_value());
   EXPECT_FALSE(read_compile_config(keras_2(sgd, "null"), {"end"}, {}).has_value());
 }
 
