@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace lockstep {
@@ -14,6 +15,24 @@ std::vector<std::string> prefixes(const Network& network) {
   for (std::string& name : names) name += '_';
   return names;
 }
+
+/// As Keras' CompileMetrics.result: of two metrics of one name a weighted one has "weighted_" before it, others a
+/// number after it.
+class MetricNames {
+ public:
+  std::string make(const std::string& prefix, const std::string& name, bool weighted) {
+    if (uses_[prefix + name] == 0 || !weighted) return numbered(prefix + name);
+    return numbered(prefix + "weighted_" + name);
+  }
+
+ private:
+  std::string numbered(const std::string& name) {
+    const int use = uses_[name]++;
+    return use == 0 ? name : fmt::format("{}_{}", name, use);
+  }
+
+  std::map<std::string, int> uses_;
+};
 
 void check(const OutputTraining& output) {
   require(std::isfinite(output.loss_weight), "a loss_weight must be a finite number, got {}", output.loss_weight);
@@ -28,9 +47,9 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
       std::ranges::count_if(outputs, [](const OutputTraining& output) { return output.loss.has_value(); });
   require(losses > 0, "compile() needs a loss for one output at least");
   const std::vector<std::string> prefix = prefixes(network);
-  std::set<std::string> names{"loss"};
-  const auto unique = [&](const std::string& name) {
-    require(names.insert(name).second, "compile() got two values named '{}'", name);
+  std::set<std::string> taken{"loss"};
+  const auto take = [&](const std::string& name) {
+    require(taken.insert(name).second, "compile() got two values named '{}'", name);
     return name;
   };
   std::vector<CompiledOutput> compiled;
@@ -38,11 +57,14 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
     check(outputs[i]);
     CompiledOutput& output =
         compiled.emplace_back(CompiledOutput{.loss = outputs[i].loss, .loss_weight = outputs[i].loss_weight});
-    if (output.loss && losses > 1) output.loss_name = unique(prefix[i] + "loss");
-    for (const bool weighted : {false, true})
-      for (const Metric& metric : weighted ? outputs[i].weighted_metrics : outputs[i].metrics)
-        output.metrics.push_back({metric.with_name(unique(prefix[i] + metric.name())), weighted});
+    if (output.loss && losses > 1) output.loss_name = take(prefix[i] + "loss");
   }
+  MetricNames names;
+  for (const bool weighted : {false, true})
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      for (const Metric& metric : weighted ? outputs[i].weighted_metrics : outputs[i].metrics)
+        compiled[i].metrics.push_back(
+            {metric.with_name(take(names.make(prefix[i], metric.name(), weighted))), weighted});
   return compiled;
 }
 

@@ -128,10 +128,16 @@ TEST(Weights, OfClassesAndSamplesAreNotUsedTogether) {
   EXPECT_EQ(model.fit(data).epoch.size(), 1U);
 }
 
-TEST(Weights, CompileRefusesAMetricThatHasTheNameOfAWeightedOne) {
+// As in Keras 3.
+TEST(Weights, MetricsOfOneNameHaveNamesOfTheirOwn) {
   Model model = small_model(test::mirrored(2));
-  EXPECT_ERROR(InvalidArgument, "'accuracy'",
-               model.compile(SGD(), SparseCategoricalCrossentropy(), {Accuracy()}, {Accuracy()}));
+  const SparseCategoricalCrossentropy loss({.from_logits = true});
+  model.compile(SGD(), loss, {Accuracy(), Accuracy()}, {Accuracy(), Accuracy()});
+  std::vector<std::string> names;
+  for (const auto& [name, value] : model.evaluate(SmallProblem(8).dataset().batch(8))) names.push_back(name);
+  EXPECT_THAT(names,
+              testing::ElementsAre("accuracy", "accuracy_1", "loss", "weighted_accuracy", "weighted_accuracy_1"));
+  EXPECT_ERROR(InvalidArgument, "two values named 'loss'", model.compile(SGD(), loss, {Accuracy().with_name("loss")}));
 }
 
 }  // namespace
