@@ -32,13 +32,23 @@ void BatchFeed::begin_epoch(int epoch) {
     start_pass(position_.pass + 1);
 }
 
-void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, const FeedPosition& position) {
+void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done,
+                             const FeedPosition& position) {
   const auto pass_of_epoch = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
   const auto [pass, batches] = steps_per_epoch_ ? position : pass_of_epoch;
   start_pass(pass);
-  while (position_.batches < batches && pass_->next()) ++position_.batches;
+  std::int64_t examples = 0;  // of the epoch
+  while (position_.batches < batches) {
+    const std::optional<DistributedBatch> batch = pass_->next();
+    if (!batch) break;
+    if (++position_.batches > batches - steps_done) examples += batch->global_size();
+  }
   require<InputError>(position_.batches == batches, "the run to resume had read {} batches of pass {}, there are {}",
                       batches, pass, position_.batches);
+  require<InputError>(examples == examples_done,
+                      "the run to resume had read {} examples in {} batches of its epoch, now they have {}: resume it "
+                      "with its batch size",
+                      examples_done, steps_done, examples);
   given_ = steps_done;
   if (given_ == 0 && pass_is_over()) start_pass(pass + 1);
 }

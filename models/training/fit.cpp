@@ -155,7 +155,7 @@ void TrainingRun::begin_epoch() {
                                               .first_step = progress_.steps,
                                               .resumed = resumed_});
   if (std::exchange(resumed_, false))
-    feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.position);
+    feed_.resume_epoch(progress_.epoch, progress_.steps_in_epoch, progress_.totals.examples, progress_.position);
   else
     feed_.begin_epoch(progress_.epoch);
 }

@@ -51,6 +51,7 @@ class Program {
   std::function<void(Model&, const StepReport&)> at_step{};
   int replicas = 2;
   int epochs = 5;
+  std::int64_t batch_size = 7;
   std::int64_t units = 16;
   DTypePolicy policy = DTypePolicy::float32;
   std::vector<Metric> metrics{Accuracy()};
@@ -60,7 +61,7 @@ class Program {
     const MirroredStrategy strategy = test::mirrored(replicas);
     Model model = strategy.scope([&] { return make_model(); });
     model.compile(Adam({.learning_rate = 0.02}), SparseCategoricalCrossentropy{{.from_logits = true}}, metrics);
-    const Dataset data = SmallProblem(30).dataset().shuffle({.seed = 3}).batch(7);
+    const Dataset data = SmallProblem(30).dataset().shuffle({.seed = 3}).batch(batch_size);
     Copies trained;
     FitOptions fit{.epochs = epochs, .steps_per_epoch = steps_per_epoch, .validation = data};
     fit.callbacks = {
@@ -237,6 +238,15 @@ TEST_F(Backup, WithinAnEpochOfOtherMetricsIsRefused) {
   program.run();
   program.metrics.push_back(SparseTopKCategoricalAccuracy(2));
   EXPECT_ERROR(InputError, "belongs to a run with 1 metrics, this one has 2", program.run());
+}
+
+TEST_F(Backup, WithinAnEpochOfAnotherBatchSizeIsRefused) {
+  Program program(backup_);
+  stop_at(program, 12);  // the third step of an epoch
+  program.run();
+  program.batch_size = 6;
+  EXPECT_ERROR(InputError, "had read 21 examples in 3 batches of its epoch, now they have 18: resume it with its batch",
+               program.run());
 }
 
 TEST_F(Backup, OfAnotherNumberOfReplicasGoesOn) {
