@@ -25,18 +25,15 @@ std::string one_line(std::string message) {
 Error::Error(std::string message, std::source_location where) : message_(one_line(std::move(message))), where_(where) {}
 
 void Error::add_context(std::string_view context) {
-  message_ = fmt::format("{}: {}", one_line(std::string(context)), message_);
+  const std::string prefix = one_line(std::string(context)) + ": ";
+  if (!message_.starts_with(prefix)) message_ = prefix + message_;
 }
 
 void rethrow_from(const char* op, Error& error) {
   const bool of_device = dynamic_cast<const DeviceError*>(&error) != nullptr ||
                          dynamic_cast<const OutOfMemory*>(&error) != nullptr ||
                          dynamic_cast<const Unsupported*>(&error) != nullptr;
-  const std::string_view message = error.what();
-  const std::string_view name = op;
-  // An op may do a part of its work by calling itself.
-  const bool named = message.starts_with(name) && message.substr(name.size()).starts_with(": ");
-  if (of_device && !named) error.add_context(op);
+  if (of_device) error.add_context(op);
   throw;
 }
 
