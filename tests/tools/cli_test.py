@@ -513,6 +513,8 @@ class Checkpoint(Case):
         # Each of two replicas runs two sequences in each of sixteen steps, in the one process or the other.
         self.assertEqual(sum(event["name"] == "lstm" for event in events), 64)
         self.assertEqual({event["pid"] for event in events}, {0, 1})
+        self.succeed(*train, "--resume")
+        self.assertEqual(json.loads((self.path / "t.json").read_text())["traceEvents"], events, "a run that is complete")
 
     def test_a_complete_run_is_left_as_it_is_or_continues_to_more_epochs(self):
         run_folder = self.path / "run"
@@ -740,7 +742,7 @@ class Data(Case):
         self.refuse("train", "--data", "fashion-mnist", "--rescaling", "zero-to-one", says="is for --data hdf5 and images")
 
     def test_hdf5_to_test_with_alone(self):
-        files = {parts: self.path / f"{parts}.h5" for parts in ["all", "test", "x_test"]}
+        files = {parts: self.path / f"{parts}.h5" for parts in ["all", "test", "x_test", "no_y_train", "no_y_test"]}
         for parts, file in files.items():
             subprocess.run([os.environ["WRITE_HDF5"], file, "u8", parts], check=True)
         model = self.path / "m.keras"
@@ -759,6 +761,11 @@ class Data(Case):
         self.assertEqual(predict("x_test"), predict("all"))
         self.refuse("evaluate", "--model", model, "--data", f"hdf5:{files['x_test']}", says="targets")
         self.refuse("train", "--data", f"hdf5:{files['test']}", says=["test.h5", "no x_train and y_train"])
+        self.refuse("train", "--data", f"hdf5:{files['no_y_test']}", says="has x_test without y_test")
+        self.succeed("convert", model, self.path / "m.weights.h5")
+        trained = json.loads(self.succeed("evaluate", "--weights", self.path / "m.weights.h5", "--data",
+                                          f"hdf5:{files['no_y_train']}", "--json").stdout.splitlines()[-1])
+        self.assertEqual(trained["loss"], evaluate("all")["loss"])
 
     def test_a_limit_changes_nothing_but_the_number_of_examples(self):
         weights = self.path / "w.weights.h5"

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   const hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return 1;
   const hid_t of_images = type == "f32" ? H5T_IEEE_F32LE : H5T_STD_U8LE;
-  if (parts == "all") write_split(file, of_images, "x_train", "y_train", 12);
-  write_split(file, of_images, "x_test", parts == "x_test" ? nullptr : "y_test", 4);
+  if (parts == "all" || parts == "no_y_test") write_split(file, of_images, "x_train", "y_train", 12);
+  if (parts == "no_y_train") write_split(file, of_images, "x_train", nullptr, 12);
+  write_split(file, of_images, "x_test", parts == "x_test" || parts == "no_y_test" ? nullptr : "y_test", 4);
   return H5Fclose(file) < 0 ? 1 : 0;
 }

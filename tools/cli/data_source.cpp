@@ -189,6 +189,8 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   const Hdf5Part test = hdf5_part(file, names, "test", options.limit_test);
   require<InputError>(!options.for_training || (train.examples && !train.y.empty()),
                       "--data hdf5:{}: has no x_train and y_train to train with", file);
+  require<InputError>(!options.for_training || !test.examples || !test.y.empty(),
+                      "--data hdf5:{}: has x_test without y_test, which validation needs", file);
   require<InputError>(train.examples || test.examples, "--data hdf5:{}: has neither x_train nor x_test", file);
   const Hdf5Part& first_part = train.examples ? train : test;
   const std::optional<Example> first = first_part.examples->epoch().next();
@@ -202,7 +204,7 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   const RowTransform prepare = preparation_of(chosen, first->x().dtype());
   TrainingData data{.name = std::filesystem::path(file).filename().string(),
                     .preparation = text_of(chosen),
-                    .form = {shape, model.any_size ? classes_of(file, first_part.y) : usual.classes},
+                    .form = {shape, model.any_size ? classes_of(file, first_part.y.empty() ? test.y : first_part.y) : usual.classes},
                     .train = training_batches(*first_part.examples, prepare, options),
                     .test = std::nullopt,
                     .train_examples = count_of(*first_part.examples)};

@@ -174,7 +174,7 @@ int run(TrainOptions options) {
   const std::shared_ptr<EarlyStopping> early_stopping = make_early_stopping(options, data);
   const History history = model.fit(data.train, fit_options(options, data, optimizer, record, early_stopping));
   if (strategy.is_chief()) print_end(options, data, *early_stopping, record->trained(), history.epoch.size());
-  if (trace && strategy.is_chief()) trace->write(options.trace, record->resumed());
+  if (trace && strategy.is_chief() && record->trained()) trace->write(options.trace, record->resumed());
   write_results(options, model, history, *record, what);
   if (strategy.is_chief()) print_written(options);
   return InterruptCallback::exit_code();
