@@ -202,12 +202,13 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
           first_part.x, shape, usual.inputs == 1 ? "" : "pairs of ", usual.shape);
   const Rescaling& chosen = rescaling_named(options.rescaling);
   const RowTransform prepare = preparation_of(chosen, first->x().dtype());
-  TrainingData data{.name = std::filesystem::path(file).filename().string(),
-                    .preparation = text_of(chosen),
-                    .form = {shape, model.any_size ? classes_of(file, first_part.y.empty() ? test.y : first_part.y) : usual.classes},
-                    .train = training_batches(*first_part.examples, prepare, options),
-                    .test = std::nullopt,
-                    .train_examples = count_of(*first_part.examples)};
+  TrainingData data{
+      .name = std::filesystem::path(file).filename().string(),
+      .preparation = text_of(chosen),
+      .form = {shape, model.any_size ? classes_of(file, first_part.y.empty() ? test.y : first_part.y) : usual.classes},
+      .train = training_batches(*first_part.examples, prepare, options),
+      .test = std::nullopt,
+      .train_examples = count_of(*first_part.examples)};
   if (test.examples) {
     data.test = test_batches(*test.examples, prepare, options);
     data.test_examples = count_of(*test.examples);

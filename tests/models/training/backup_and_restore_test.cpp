@@ -241,7 +241,7 @@ TEST_F(Backup, WithinAnEpochOfOtherMetricsIsRefused) {
 }
 
 TEST_F(Backup, WithinAnEpochOfAnotherBatchSizeIsRefused) {
-  Program program(backup_);
+  Program program(backup_, {.save_when_stopped = true});
   stop_at(program, 12);  // the third step of an epoch
   program.run();
   program.batch_size = 6;

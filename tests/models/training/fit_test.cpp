@@ -325,14 +325,6 @@ TEST_F(Fit, NeedsCompile) {
   EXPECT_THROW(model.optimizer(), LogicError);
 }
 
-TEST_F(Fit, CompileRefusesTwoValuesOfOneName) {
-  EXPECT_THAT(
-      [&] {
-        model_.compile(SGD(), BinaryCrossentropy(), {Accuracy(), Accuracy()});
-      },
-      ThrowsMessage<InvalidArgument>(HasSubstr("'accuracy'")));
-}
-
 // semantics 8.4. TF case 99: a model of another scope (Input has no batch size here, and fit no steps_per_execution)
 TEST_F(Fit, WorksInsideItsScopeAndNotInAnother) {
   {
