@@ -16,22 +16,23 @@
 namespace lockstep {
 
 class BackwardContext;
-/// Given the gradients of an op's outputs, contributes those of its inputs. The thread's device is then that of the
-/// first output.
+/// Computes the gradients of an op's inputs from those of its outputs. Called with the first output's device as the
+/// current device.
 using BackwardFn = std::function<void(BackwardContext&)>;
-/// Computes an op's output once more, from what the op keeps for its gradient, and writes it to `out`, of its shape,
-/// dense or a channel slice.
+/// Recomputes an op's output from what the op keeps for its gradient and writes it to `out`, which has the output's
+/// shape and is dense or a channel slice.
 using RecomputeFn = std::function<void(const Tensor& out)>;
-/// Whether an op reads its inputs as a whole or looks up rows of them, so that their gradients can be IndexedSlices.
+/// Whether an op reads its inputs as a whole, or only looks up rows of them. The gradient of an input of which only
+/// rows are looked up can be IndexedSlices.
 enum class Reads { whole, rows };
 
-/// An op's output that is recomputed when it is needed, once for all who share this.
+/// An op's output that is recomputed at its first use, once for all ops that share this object.
 class Recomputed {
  public:
-  /// `recompute` makes what has `like`'s shape and dtype.
+  /// `recompute` writes a tensor of `like`'s shape and dtype.
   Recomputed(const Tensor& like, RecomputeFn recompute)
       : shape_(like.shape()), dtype_(like.dtype()), recompute_(std::move(recompute)) {}
-  /// Computed by the first call, on the calling thread's device.
+  /// The output. The first call computes it, on the calling thread's device.
   const Tensor& tensor();
 
  private:
@@ -41,9 +42,9 @@ class Recomputed {
   Tensor tensor_{};
 };
 
-/// Records the ops that its thread runs on watched tensors, for one call of `gradient` or `backward`. Ops
-/// register their gradients (`record`). Trainable parameters are watched automatically. Not for other
-/// threads, which may only destroy it; tapes of one thread nest, and each records for itself.
+/// Records the ops that its thread runs on watched tensors, for one call of `gradient`, `gradient_or_slices` or
+/// `backward`. Ops register their gradients with `record`. Trainable parameters are watched automatically. Use it only
+/// on the thread that created it; other threads may destroy it. Tapes of a thread nest and record independently.
 class GradientTape {
  public:
   GradientTape();
@@ -51,27 +52,30 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  /// Makes gradients with respect to `tensor` available.
+  /// Makes gradients with respect to `tensor` available. Throws LogicError on another thread, InvalidArgument for an
+  /// undefined tensor.
   void watch(const Tensor& tensor);
-  /// d(sum of target)/d(source) for each source; undefined where the target does not depend on it.
-  /// Throws LogicError when the tape has been used, or the target was not recorded on it.
+  /// d(sum of target)/d(source) for each source; undefined if the target does not depend on it. Throws LogicError on
+  /// another thread, if the tape has been used, or if it does not track the target; InvalidArgument if a source is
+  /// given twice.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources);
-  /// The same, but the gradient of a source that no op computed, and of which only rows were looked up, stays
-  /// IndexedSlices.
+  /// `gradient`, except that the gradient of a source stays IndexedSlices if no recorded op computed the source and ops
+  /// only looked up rows of it.
   std::vector<DenseOrSparse> gradient_or_slices(const Tensor& target, std::span<const Tensor> sources);
-  /// Whether all ops that have read `source` so far looked up rows of it; false when none has.
+  /// Whether ops have read `source` so far and all of them only looked up rows of it.
   bool only_rows_read(const Tensor& source) const;
 
   /// A source and the form of its gradient.
   struct Slot {
-    Tensor source;             ///< the gradient is with respect to it
-    Tensor destination{};      ///< the memory to write it to; undefined: new memory
-    bool may_be_rows = false;  ///< it may be IndexedSlices, unless an op computed the source
+    Tensor source;             ///< what to differentiate with respect to
+    Tensor destination{};      ///< where to write the gradient; undefined: new memory
+    bool may_be_rows = false;  ///< the gradient may be IndexedSlices, unless a recorded op computed the source
   };
-  /// Called with a slot's number and gradient as soon as the gradient is final. The gradient is undefined
-  /// when the target does not depend on the source, whose destination is then untouched. Every slot is reported once.
+  /// Called once for every slot, with the slot's index and gradient, as soon as the gradient is final. If the target
+  /// does not depend on the source, the gradient is undefined and the destination is left unchanged.
   using FinalHook = std::function<void(int slot, const DenseOrSparse& gradient)>;
-  /// Like `gradient`, into the caller's memory.
+  /// `gradient`, except that it writes to the slots' destinations and passes the gradients to `final`. Throws as
+  /// `gradient`.
   void backward(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
 
  private:
@@ -84,31 +88,31 @@ class GradientTape {
   friend std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
 
   struct Node {                            // a tensor that the tape tracks
-    Tensor gradient;                       // what has been contributed so far
+    Tensor gradient;                       // sum of the dense contributions so far
     bool owned = false;                    // the tape may add to `gradient` in place
-    IndexedSlices rows;                    // what has been contributed so far as rows, instead of `gradient`
-    bool may_be_rows = false;              // a source: the caller takes rows
-    Tensor destination;                    // where a source's gradient goes, if the caller said so
-    int first_use = -1;                    // the earliest op that read it: the last one to contribute
-    int uses = 0;                          // ops that read it
-    bool rows_sum_to_zero = false;         // one of them stated so of its contribution
-    bool read_as_whole = false;            // by some op
-    bool computed = false;                 // by an op on the tape, which needs the whole gradient
-    int slot = -1;                         // its number among the sources
-    bool keep = false;                     // a source: its gradient outlives the op that made the tensor
-    RecomputeFn recompute;                 // if its op registered one, until that op's gradient
-    std::weak_ptr<Recomputed> recomputed;  // kept by its readers
+    IndexedSlices rows;                    // contributions so far as rows; then `gradient` is undefined
+    bool may_be_rows = false;              // a source whose gradient the caller accepts as rows
+    Tensor destination;                    // the caller's memory for a source's gradient, if any
+    int first_use = -1;                    // entry of the first op that read it, which contributes last; -1: none
+    int uses = 0;                          // number of ops that read it
+    bool rows_sum_to_zero = false;         // an op has called set_rows_sum_to_zero for it
+    bool read_as_whole = false;            // an op has read it as a whole
+    bool computed = false;                 // the output of a recorded op, which needs the dense gradient
+    int slot = -1;                         // its index among the sources
+    bool keep = false;                     // a source: its gradient is kept for the caller
+    RecomputeFn recompute;                 // registered by its op; cleared when the backward pass reaches that op
+    std::weak_ptr<Recomputed> recomputed;  // owned by the ops that read the tensor
   };
   struct Entry {
     const char* op;
-    std::vector<int> inputs;  // nodes; -1 when not tracked
+    std::vector<int> inputs;  // indices of nodes; -1 for an input that is not tracked
     std::vector<int> outputs;
     BackwardFn backward;
-    LogicalDevice device;  // of its results
-    bool placed;           // in a DeviceScope
+    LogicalDevice device;  // device of the first output
+    bool placed;           // the op ran in a DeviceScope
   };
 
-  /// The node of an output that can be recomputed, on the first tape that has one; else null.
+  /// The node of `tensor` on the thread's first open tape that can recompute it; null if there is none.
   static Node* recomputable(const Tensor& tensor);
   bool tracks(const Tensor& tensor) const;
   int node_of(const Tensor& tensor);
@@ -119,39 +123,43 @@ class GradientTape {
   void run(const Tensor& target, std::span<const Slot> slots, const FinalHook& final);
   void run_entry(Entry& entry);
 
-  std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // of the thread that made it, this one among them
+  std::shared_ptr<std::vector<GradientTape*>> open_tapes_;  // the creating thread's tapes that still record
   std::unordered_map<std::uint64_t, int> node_by_id_;
   std::vector<Node> nodes_;
   std::vector<Entry> entries_;
   bool used_ = false;
 };
 
-/// One op's view of a running backward pass.
+/// An op's access to the running backward pass. Indices of inputs and outputs are those given to `record`.
 class BackwardContext {
  public:
-  /// d(target)/d(output i); undefined when nothing depends on that output. May be strided.
+  /// d(target)/d(output i); undefined if the target does not depend on that output. May be strided.
   const Tensor& gradient(int output) const;
-  /// Whether the gradient of input i is wanted at all.
+  /// Whether input i needs a gradient. Precondition of all members below that take an input.
   bool needs(int input) const;
-  /// What other ops have contributed to input i so far; undefined at first.
+  /// The sum of the dense contributions to input i so far; undefined if there are none.
   const Tensor& contributed(int input) const;
   /// Whether `contributed` may be added to in place.
   bool owns_contributed(int input) const;
-  /// The memory that the caller of backward chose for input i's gradient, while nothing is there; else undefined.
+  /// The caller's destination for input i's gradient. Undefined if there is none or a gradient has been set.
   const Tensor& destination(int input) const;
-  /// Sets all contributions to input i. `owned`: nobody else reads or writes this memory, so it may be added to later.
+  /// Replaces the dense contributions to input i by `gradient`, which must include them. `owned`: nothing else reads or
+  /// writes its memory, so that other ops may add to it in place.
   void set(int input, const Tensor& gradient, bool owned);
 
-  /// States that this op's contribution to input i sums to 0 over all axes but the last, except for rounding.
+  /// Declares that this op's contribution to input i sums to 0 over all axes but the last, up to rounding, so that a
+  /// bias added just before this op gets a zero gradient.
   void set_rows_sum_to_zero(int input);
-  /// Whether that holds for the gradient of output i: the only op that reads it has stated so.
+  /// Whether the gradient of output i sums to 0 in this way: the only op that reads the output has declared it.
   bool rows_sum_to_zero(int output) const;
 
-  /// Whether input i's gradient may be given as rows: its source's caller takes them, and nothing else is there yet.
+  /// Whether the gradient of input i may be contributed as rows: the caller accepts IndexedSlices for this source, and
+  /// there is no dense contribution yet.
   bool takes_rows(int input) const;
-  /// The rows contributed to input i so far; undefined tensors when there are none.
+  /// The rows contributed to input i so far; their tensors are undefined if there are none.
   const IndexedSlices& rows(int input) const;
-  /// Sets all rows of input i, which are then its only contributions; or none, once they are part of what `set` gets.
+  /// Replaces the rows contributed to input i by `rows`, which must include them. Precondition: takes_rows(input). To
+  /// turn rows into a dense contribution, add them to the tensor for `set` and pass `{}` here.
   void set_rows(int input, const IndexedSlices& rows);
 
  private:
@@ -163,29 +171,30 @@ class BackwardContext {
   const GradientTape::Entry& entry_;
 };
 
-/// Whether some tape of this thread tracks one of the inputs, so that an op must `record`.
+/// Whether a tape of this thread records and tracks one of the inputs, so that an op must call `record`.
 bool recording(std::span<const Tensor> inputs);
-/// The same of a list.
+/// `recording` for a braced list.
 inline bool recording(std::initializer_list<Tensor> inputs) {
   return recording(std::span(inputs.begin(), inputs.size()));
 }
-/// Puts an op on every tape that tracks one of its inputs. `op` is a string literal, named in errors.
+/// Records an op on every tape of this thread that tracks one of its inputs. `op` is a string literal that names the op
+/// in errors and traces.
 void record(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, BackwardFn backward,
             Reads reads = Reads::whole);
-/// The same for an op of one result.
+/// `record` for an op with one output.
 inline void record(const char* op, std::initializer_list<Tensor> inputs, const Tensor& output, BackwardFn backward,
                    Reads reads = Reads::whole) {
   record(op, std::span(inputs.begin(), inputs.size()), std::span(&output, 1), std::move(backward), reads);
 }
-/// Registers how an op's output, recorded just before, is recomputed: ops that read it may keep this instead of it,
-/// until the op's own gradient is computed.
+/// Registers how to recompute `output`, whose op has just been recorded. Until that op's gradient is computed, ops that
+/// read `output` may keep `recompute` instead of the tensor.
 void record_recompute(const Tensor& output, const RecomputeFn& recompute);
-/// How `tensor` is recomputed; empty where its op has not registered it.
+/// The function registered for `tensor` by record_recompute; empty if there is none.
 RecomputeFn recompute_of(const Tensor& tensor);
-/// The shared recomputation that readers of `tensor` keep instead of it; null where its op has not registered one.
+/// The shared recomputation that ops may keep instead of `tensor`; null if none is registered.
 std::shared_ptr<Recomputed> recomputed(const Tensor& tensor);
 
-/// No tape of this thread records while one of these lives.
+/// Pauses the recording of all tapes of the calling thread during its lifetime.
 class NoGradientScope {
  public:
   NoGradientScope();

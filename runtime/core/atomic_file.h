@@ -12,8 +12,8 @@ namespace lockstep {
 /// naming path and reason.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Whether a file has the name of a temporary file of write_file_atomically. If no writer is running, a killed one left
-/// it behind.
+/// Whether `path` is named like a temporary file of write_file_atomically. If no writer is running, a killed writer
+/// left it behind.
 bool is_unfinished_file(const std::filesystem::path& path);
 
 }  // namespace lockstep

@@ -27,7 +27,7 @@ class ElementPosition {
     element_ = source_->next();
     return *this;
   }
-  /// Whether it is at the end.
+  /// Whether `position` is at the end.
   friend bool operator==(const ElementPosition& position, std::default_sentinel_t) { return !position.element_; }
 
  private:
@@ -53,13 +53,14 @@ class Elements {
  public:
   /// An empty pass.
   Elements() = default;
-  /// The elements that `make` returns until it returns nothing or throws. Only `next` calls it, and not after that.
+  /// A pass over the values that `make` returns, up to the first empty optional or exception. Only `next` calls `make`,
+  /// and never after that.
   template <class Make>
   requires std::is_invocable_r_v<std::optional<T>, Make&> Elements(
       Make make)  // NOLINT(google-explicit-constructor): a function that returns elements is a pass
       : make_(std::make_unique<Function<Make>>(std::move(make))) {}
 
-  /// The next element; nothing at the end, also when called again. An exception of the function ends the pass, too.
+  /// The next element; empty at the end, also when called again. Throws what `make` throws, which ends the pass.
   std::optional<T> next() {
     std::unique_ptr<AnyFunction> make = std::move(make_);  // after an exception the pass is at its end
     if (!make) return std::nullopt;

@@ -20,7 +20,7 @@ class Error : public std::exception {
   Error(std::string message, std::source_location where);
   /// The message; the pointer is valid until add_context is called.
   const char* what() const noexcept override { return message_.c_str(); }
-  /// The call of fail or require.
+  /// Where `fail` or `require` was called.
   const std::source_location& where() const noexcept { return where_; }
   /// Prepends "context: " to the message, unless it begins so: a program may throw one exception object several times.
   /// Catch by reference, call this and rethrow with `throw;`, which keeps the type.
@@ -70,8 +70,8 @@ struct Aborted : Error {
   using Error::Error;
 };
 
-/// For an op's catch clause: rethrows the current exception `error`. Prefixes DeviceError, OutOfMemory and Unsupported
-/// with the op's name; errors about arguments already contain it.
+/// For an op's catch clause: rethrows the current exception `error`. Prefixes the messages of DeviceError, OutOfMemory
+/// and Unsupported with the op's name; errors about arguments already contain it.
 [[noreturn]] void rethrow_from(const char* op, Error& error);
 
 /// The API was used in an order or a context that it does not allow.

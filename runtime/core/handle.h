@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// Name of the class that owns a Handle, for messages: a string literal as a template argument.
+/// A string literal as a template argument: the name, in messages, of the class that owns a Handle.
 template <std::size_t size>
 struct HandleName {
   /// Copies the literal.
@@ -37,7 +37,7 @@ class Handle {
     return object_;
   }
   ///@}
-  /// Whether it holds an object.
+  /// Whether the handle is not empty.
   explicit operator bool() const { return object_ != nullptr; }
   /// Whether both hold the same object, or both are empty.
   friend bool operator==(const Handle& a, const Handle& b) { return a.object_ == b.object_; }
