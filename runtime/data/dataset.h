@@ -12,55 +12,54 @@
 
 namespace lockstep {
 
-/// One element of a Dataset, `Example{{x}, {y}}`: a model's inputs and targets. Tensors in the lists
-/// are defined. After batch() all have a leading batch axis.
+/// One element of a Dataset, `Example{{x}, {y}}`: a model's inputs and targets. Tensors in the lists are defined. After
+/// batch() they all have a leading batch axis.
 struct Example {
   /// One for each input of a model.
   std::vector<Tensor> inputs{};
   std::vector<Tensor> targets{};         ///< one for each output of a model; empty without targets
-  std::vector<Tensor> sample_weights{};  ///< its weight: one for all outputs, or one for each; empty: 1
+  std::vector<Tensor> sample_weights{};  ///< one for all outputs, or one for each output; empty: weight 1
 
   ///@{
-  /// The first input and the first target; undefined where there is none.
+  /// The first input (x) and the first target (y); undefined if there is none.
   const Tensor& x() const;
   const Tensor& y() const;
   ///@}
-  /// Its weight for that output; undefined: 1. Precondition: if there are several weights, this one is
-  /// there.
+  /// The example's weight for `output`; undefined: 1. Precondition: with several weights, `output` is the index of one.
   const Tensor& sample_weight(std::size_t output = 0) const;
   ///@{
-  /// The same with another x, or another y.
+  /// A copy whose first input (with_x) or first target (with_y) is `other`.
   Example with_x(const Tensor& other) const;
   Example with_y(const Tensor& other) const;
   ///@}
-  /// The example of part(t) for each tensor t.
+  /// An example in which part(t) replaces each tensor t. Calls `part` for inputs, targets and sample weights in turn.
   template <class Part>
   Example each(const Part& part) const;
 
   /// Size of the leading axis: the number of rows of a batch. Throws InvalidArgument for a scalar x.
   std::int64_t size() const { return x().dim(0); }
 };
-/// Several examples as one: all tensors with a leading batch axis, of one size.
+/// Several examples combined into one: all tensors have a leading batch axis of the same size.
 using Batch = Example;
 
-/// The position of an element: besides a seed, the only input of a map's random numbers, so that they are the
-/// same on any number of threads.
+/// The position of an element in a data set. Maps derive random numbers from it and a seed alone, so that these do not
+/// depend on the number of threads.
 struct ElementId {
-  std::uint64_t epoch = 0;  ///< of the pass; each repetition of repeat() has its own
-  std::int64_t number = 0;  ///< from 0, in the order of the pass
+  std::uint64_t epoch = 0;  ///< number of the pass; each repetition of repeat() has its own
+  std::int64_t number = 0;  ///< index of the element in the pass, from 0
 };
 
-/// One pass over a Dataset. Keeps its source alive; a pass may be destroyed at any element.
+/// One pass over a Dataset. Keeps the data set's stages alive. May be destroyed before the pass ends.
 using DatasetIterator = Elements<Example>;
 
-/// A function of a batch, or of one element, that makes each row from the same row alone: of a part of the rows it
-/// makes that part of the result, with the same bits. Where several workers share batches, each one then transforms its
-/// own rows only.
+/// A function of a batch, or of one element, that computes each row of its result from the same row of its argument
+/// alone. Given only some of the rows, it returns the same rows of the full result, bit for bit. If several workers
+/// share batches, each worker then transforms only its own rows.
 class RowTransform {
  public:
-  using Function = std::function<Example(const Example&)>;  ///< what it is made of
+  using Function = std::function<Example(const Example&)>;  ///< from rows to transformed rows
 
-  /// Throws InvalidArgument for no function.
+  /// Throws InvalidArgument for an empty function.
   explicit RowTransform(Function function);
   /// The transformed rows.
   Example operator()(const Example& rows) const { return function_(rows); }
@@ -71,20 +70,21 @@ class RowTransform {
 
 /// Rows [begin, end) of a batch.
 struct RowRange {
-  std::int64_t begin = 0;  ///< the first one
-  std::int64_t end = 0;    ///< the one after the last
+  std::int64_t begin = 0;  ///< the first row
+  std::int64_t end = 0;    ///< one past the last row
 };
-/// The wanted rows of a batch of that many rows: at least one. Called by one thread at a time for each pass.
+/// Returns which rows of a batch of `rows` rows are wanted, at least one. Each pass calls it from one thread at a time.
 using RowWindow = std::function<RowRange(std::int64_t rows)>;
 
 /// Dataset::shuffle's options.
 struct ShuffleOptions {
-  static constexpr std::int64_t whole = -1;  ///< as a buffer: all elements
+  static constexpr std::int64_t whole = -1;  ///< value of `buffer`: all elements
 
   std::uint64_t seed = 0;       ///< equal seeds give equal orders
-  std::int64_t buffer = whole;  ///< elements to draw from; fewer mix less and take less memory
-  /// For a set of tensors, shuffled as a whole: `take` and `skip` after it split the set in one order, which depends on
-  /// the seed alone, and each epoch shuffles the remaining part. Without it they split each epoch's order.
+  std::int64_t buffer = whole;  ///< number of elements to draw from; fewer mix less and take less memory
+  /// For a set of tensors shuffled as a whole. If true, `take` and `skip` after the shuffle split the set in one order,
+  /// which depends on the seed alone, and each epoch shuffles the remaining part. If false, they split each epoch's
+  /// order.
   bool fixed_parts = false;
 };
 
@@ -92,74 +92,79 @@ namespace detail {
 class Stage;
 }
 
-/// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy; each method
-/// returns a new one. Nothing runs before `epoch` is called. Elements are in host memory, and may share it with their
-/// source and with each other: read them only.
+/// An immutable description of a sequence of examples, with the stages of tf.data. Cheap to copy. Methods that add a
+/// stage return a new data set. Nothing runs before `epoch` is called. Elements are in host memory and may share it
+/// with their source and with each other: do not write to them.
 class Dataset {
  public:
   ///@{
-  /// Example i is row i of the tensors, as views. `y` and `sample_weight` (n) may be undefined.
-  /// Throws InvalidArgument unless they are dense, in host memory, and have equally many rows.
+  /// Example i has views of row i of the tensors. `y` and `sample_weight` (n) may be undefined. Throws InvalidArgument
+  /// unless there is an x, the tensors are dense, in host memory and have the same number of rows.
   static Dataset from_tensors(const Tensor& x, const Tensor& y = {}, const Tensor& sample_weight = {});
   static Dataset from_tensors(const Batch& rows);
   ///@}
 
-  /// Example i is row i of data too large for memory: `read` gives rows [begin, end), as a batch. It is called for
-  /// the rows of a batch at once, for 4 MiB where those are fewer, and not for rows that are skipped before. Passes may
-  /// call it at the same time. What it throws reaches the reader with the number of the first row. Throws
-  /// InvalidArgument for no function and for rows < 0; when read, for another number of rows.
+  /// Example i is row i of data too large for memory: `read` returns rows [begin, end) as a batch. One call reads the
+  /// rows of a batch, or 4 MiB if those are more; rows skipped before the call are not read. Several passes may call
+  /// `read` concurrently. The pass throws what `read` throws, as map does, with the number of the first row. Throws
+  /// InvalidArgument for an empty function and rows < 0; a pass throws it if `read` returns another number of rows.
   static Dataset from_rows(std::function<Batch(std::int64_t begin, std::int64_t end)> read, std::int64_t rows);
 
-  /// The elements of generators that `make` makes, one for each pass, by its number; for programs with fit_generator.
-  /// A generator is a function that gives the next element, nothing at the end, or a pass over another set. With
-  /// a `size` each pass has that many elements, also of a generator that never ends; without one, size() says nothing.
-  /// A generator must not change an element that it gave. What it throws reaches the reader as map's errors do, and an
-  /// InputError when it ends before `size`. Throws InvalidArgument for no function and for size < 0.
+  /// The elements of generators: `make` creates one for each pass, given the pass's number. For programs that used
+  /// fit_generator. A generator is a function that returns the next element, or nothing at the end, or a pass over
+  /// another set. With `size`, each pass has that many elements, even if the generator never ends; without it, size()
+  /// is empty. A generator must not change an element that it has returned. A pass throws what its generator throws, as
+  /// map does, and InputError if the generator ends before `size`. Throws InvalidArgument for an empty function and
+  /// size < 0.
   static Dataset from_generator(std::function<DatasetIterator(std::uint64_t epoch)> make,
                                 std::optional<std::int64_t> size = std::nullopt);
 
-  /// `transform` of each element, in order. Called on several elements at once, so it must be safe to call from several
-  /// threads. After batch() an element is a whole batch. What it throws reaches the reader with the element's number: a
-  /// lockstep::Error keeps its type, another exception becomes an InputError with that one nested in it.
+  /// Applies `transform` to each element; the results keep the order. It is called on several elements concurrently, so
+  /// it must be thread-safe. After batch() an element is a whole batch. The pass throws what `transform` throws, with
+  /// the element's number: a lockstep::Error keeps its type, any other exception is nested in an InputError. Throws
+  /// InvalidArgument for an empty function.
   Dataset map(std::function<Example(const Example&)> transform) const;
-  /// The same for a transform that may be given a part of a batch's rows.
+  /// map with a transform that may be given only some of a batch's rows (rows_of_batches).
   Dataset map(RowTransform transform) const;
-  /// The same with the element's place, for transforms that draw random numbers.
+  /// map with a transform that also gets the element's position, to draw random numbers.
   Dataset map(std::function<Example(const Example&, const ElementId&)> transform) const;
-  /// Another order in every epoch, which depends on the seed and the epoch's number alone, on any machine.
-  /// Throws InvalidArgument for a buffer of less than one element, and for fixed parts of other sets than of tensors.
+  /// The elements in another order in every epoch. The order depends on the seed and the epoch's number alone, on any
+  /// machine. Throws InvalidArgument for a buffer of less than one element, for a set of unbounded size shuffled as a
+  /// whole, and for fixed_parts unless a set of tensors is shuffled as a whole.
   Dataset shuffle(const ShuffleOptions& options = {}) const;
-  /// Groups of `rows` elements as one, (rows, ...); the last has the rest, or is left out. A batch of neighbours in
-  /// memory is a view. Throws InvalidArgument for rows < 1 and, when read, for elements of unequal shape or dtype.
+  /// Combines each `rows` consecutive elements into a batch, (rows, ...). The last batch has the remaining elements, or
+  /// is dropped with `drop_remainder`. A batch of elements that are adjacent in memory is a view. Throws
+  /// InvalidArgument for rows < 1; a pass throws it for elements of unequal shape or dtype.
   Dataset batch(std::int64_t rows, bool drop_remainder = false) const;
-  /// Repeats the elements: without end, or `count` times. Each repetition is an epoch for the stages before.
-  /// Throws InvalidArgument for count < 1.
+  /// Repeats the elements `count` times, or without end if there is no count. Each repetition is an epoch for the
+  /// stages before it. Throws InvalidArgument for count < 1.
   Dataset repeat(std::optional<std::int64_t> count = std::nullopt) const;
   ///@{
-  /// The first `count` elements, or those after them; before any shuffle, or after one with fixed parts, they split a
-  /// set permanently, e.g. for validation. Skipped elements are neither read nor transformed where possible. Throws
-  /// InvalidArgument for count < 0.
+  /// The first `count` elements (take) or the elements after them (skip). Before any shuffle, or after one with
+  /// fixed_parts, they split a set permanently, e.g. for validation. Skipped elements are neither read nor transformed
+  /// where possible. Throws InvalidArgument for count < 0.
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   ///@}
-  /// Makes up to `count` elements ahead, on a thread that ends with the pass. Throws InvalidArgument for
+  /// Produces up to `count` elements ahead on a background thread, which ends with the pass. Throws InvalidArgument for
   /// count < 1.
   Dataset prefetch(std::int64_t count = 2) const;
 
-  /// Number of elements (of batches, after batch()); nothing when the set never ends, or a generator has no size.
+  /// Number of elements (of batches, after batch()); empty if the set never ends or its generator has no size.
   std::optional<std::int64_t> size() const;
-  /// Whether it is known to have no end, by repeat(); a generator without a size may end.
+  /// Whether repeat() makes the set endless. False for a generator without a size, which may end.
   bool is_endless() const;
-  /// Examples that batch() with drop_remainder leaves out of a pass; of one repetition when the set never ends.
+  /// Number of examples that batch() with drop_remainder drops in a pass; in one repetition if the set never ends.
   std::int64_t dropped_rows() const;
-  /// The same batches with only the rows of `window` of each, in a pass that neither reads nor transforms the others
-  /// unnecessarily. Nothing where all rows are needed: after batch() there is a shuffle or a map that is no
-  /// RowTransform, or there is no batch(), or its last batch's number of rows is not known beforehand.
+  /// A data set of the same batches, each with only its rows in `window`. Its passes neither read nor transform the
+  /// other rows unnecessarily. Returns nothing if all rows are needed: there is no batch(), a shuffle or a map without
+  /// a RowTransform follows it, or the last batch's number of rows is not known in advance. Throws InvalidArgument for
+  /// an empty function.
   std::optional<Dataset> rows_of_batches(const RowWindow& window) const;
-  /// Rows of batch `number` of a pass that has that many. Nothing where rows_of_batches gives nothing.
+  /// Number of rows of batch `number` of a pass that has this batch. Empty if rows_of_batches returns nothing.
   std::optional<std::int64_t> batch_rows(std::int64_t number) const;
-  /// Starts pass `number`, from 0. Passes with one number give the same elements in the same order. `next` throws what
-  /// a stage throws.
+  /// Starts pass `number`, from 0. Passes of the same number return the same elements in the same order. The pass
+  /// throws what a stage throws.
   DatasetIterator epoch(std::uint64_t number = 0) const;
 
  private:
@@ -176,7 +181,7 @@ Example Example::each(const Part& part) const {
     for (const Tensor& tensor : tensors) parts.push_back(part(tensor));
     return parts;
   };
-  return {of(inputs), of(targets), of(sample_weights)};  // in this order
+  return {of(inputs), of(targets), of(sample_weights)};  // braces: evaluated in this order
 }
 
 }  // namespace lockstep

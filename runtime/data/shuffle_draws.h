@@ -5,8 +5,8 @@
 
 namespace lockstep::detail {
 
-/// The random numbers of one epoch of a shuffle: the same on every machine, since the standard fixes the generator and
-/// its seeding, and the bounded draw is our own.
+/// The random numbers of one epoch of a shuffle. They are the same on every machine: the standard fixes the generator
+/// and its seeding, and `below` replaces std::uniform_int_distribution, which it does not fix.
 class ShuffleDraws {
  public:
   ShuffleDraws(std::uint64_t seed, std::uint64_t epoch) {

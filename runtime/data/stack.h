@@ -6,18 +6,18 @@
 
 namespace lockstep::detail {
 
-/// The examples as one batch: copies with a leading axis. Throws InvalidArgument when they differ in shape or dtype, or
-/// in how many inputs, targets or sample weights they have.
+/// Copies the examples into one batch, whose tensors have a leading batch axis. Throws InvalidArgument if the examples
+/// differ in shape or dtype, or in the number of inputs, targets or sample weights. Precondition: at least one example.
 Batch stack(std::span<const Example> examples);
 
-/// Batches as one, their rows one after the other: copies, or the only one as it is. Precondition: there is one.
-/// Throws as stack.
+/// Concatenates the rows of the batches into a new batch; a single batch is returned as it is. Precondition: at least
+/// one batch. Throws as stack.
 Batch join(std::span<const Batch> batches);
 
-/// Row `index` of a batch of dense tensors, without its leading axis, as a view.
+/// Views of row `index` of a batch of dense tensors, without the batch axis.
 Example row_view(const Batch& batch, std::int64_t index);
 
-/// Rows `indices` of a dense tensor, as a copy.
+/// Copies rows `indices` of a dense tensor into a new tensor.
 Tensor gather_rows(const Tensor& from, std::span<const std::int64_t> indices);
 
 }  // namespace lockstep::detail
