@@ -4,40 +4,40 @@
 
 namespace lockstep {
 
-/// Where the calling thread computes. Ops allocate their results on `device`; a mirrored variable gives the copy of
-/// `replica`.
+/// The device and replica that a thread computes for. Ops allocate their results on `device`; a mirrored variable
+/// returns the copy of `replica`.
 struct ExecutionContext {
   LogicalDevice device;      ///< where ops run and allocate
-  int replica = -1;          ///< among this process's; -1 outside a replica
-  int replicas = 1;          ///< in this process, of the strategy that runs this one
-  int first_replica = 0;     ///< this process's first one, among those of all processes
-  int replicas_in_sync = 1;  ///< of all processes
-  int update = -1;           ///< the copy that `Strategy::update` works on; -1 outside one
-  bool placed = false;       ///< inside a DeviceScope: what ops read is moved to `device`
-  int ahead_threads = 1;     ///< that what is made ahead of the thread (BackgroundQueue) may use
+  int replica = -1;          ///< the replica's index in this process; -1 outside a replica
+  int replicas = 1;          ///< number of the strategy's replicas in this process
+  int first_replica = 0;     ///< index of this process's first replica among those of all processes
+  int replicas_in_sync = 1;  ///< number of replicas in all processes
+  int update = -1;           ///< index of the copy that `Strategy::update` works on; -1 outside an update
+  bool placed = false;       ///< inside a DeviceScope: ops copy their operands to `device`
+  int ahead_threads = 1;     ///< number of threads that a BackgroundQueue made by this thread may use
 
   /// Whether the thread runs a replica's part of a step.
   bool in_replica() const { return replica >= 0; }
-  /// The replica's number among those of all processes. Precondition: in_replica.
+  /// The replica's index among those of all processes. Precondition: in_replica().
   int replica_in_sync() const { return first_replica + replica; }
-  /// Whether it runs `Strategy::update` of a copy.
+  /// Whether the thread runs `Strategy::update` for a copy.
   bool in_update() const { return update >= 0; }
 };
 
-/// The calling thread's context; on a thread that never set one: CPU:0 with all cores, outside a replica.
+/// The calling thread's context. A thread that has never set one has CPU:0 with all cores, outside a replica.
 const ExecutionContext& current_context();
-/// The calling thread's context, but on another device. Its own device stays as it is: a tensor names its device with
-/// the cores of the thread that first allocated there.
+/// The calling thread's context on `device`. If that is the thread's own device, the thread's number of cores stays: a
+/// tensor's device() has the cores of the thread that first allocated there.
 inline ExecutionContext context_on(const LogicalDevice& device) {
   ExecutionContext context = current_context();
   if (context.device != device) context.device = device;
   return context;
 }
 
-/// Sets the calling thread's context for a while.
+/// Sets the calling thread's context during its lifetime.
 class ContextScope {
  public:
-  /// Until the scope ends: then the context before it holds again.
+  /// The destructor restores the previous context.
   explicit ContextScope(const ExecutionContext& context);
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;

@@ -8,29 +8,29 @@
 
 #include <lockstep/runtime/device/stream.h>
 
-// Checks, on the host and before a call is made, the memory that the call gives to a stream of a GPU. Off by default;
-// callers ask `contracts::checked()` before they call anything else here.
+// Checks the memory that a call gives to a stream of a GPU, on the host and before the call. Off by default: call the
+// other functions only if `contracts::checked()` returns true.
 
 namespace lockstep::contracts {
 
-/// Whether contracts are checked: whether LOCKSTEP_CHECK_CONTRACTS is 1 in the environment at the first call.
+/// Whether contracts are checked: LOCKSTEP_CHECK_CONTRACTS was 1 in the environment at the first call.
 bool checked();
 
 /// Memory that a call reads or writes.
 struct MemoryRange {
-  const void* begin = nullptr;  ///< on the GPU
+  const void* begin = nullptr;  ///< address on the GPU
   std::size_t bytes = 0;        ///< 0: not checked
-  std::size_t alignment = 1;    ///< `begin` has to be a multiple of it
+  std::size_t alignment = 1;    ///< `begin` must be a multiple of it
 };
 
-/// The GPUs whose memory a call may use: the logical GPU of its stream, or any.
+/// The GPUs whose memory a call may use: only the logical GPU of its stream, or any GPU.
 enum class Owner { own_gpu, any_gpu };
 
 ///@{
-/// Checks the ranges that `call` is about to give to `stream`. Each has to be aligned and inside one live block of a
-/// permitted owner, and events have to order this use after all uses by other streams of the GPU; a new block counts as
-/// used by the compute stream. Throws BrokenInvariant that names call, GPU, address, bytes and the block's size.
-/// Thread-safe.
+/// Checks the ranges that `call` is about to give to `stream`. Each must be aligned and inside one live block of a
+/// permitted owner, and events must order this use after all uses by other streams of the GPU. A new block counts as
+/// used by the compute stream; the order is not checked for blocks of another GPU. Throws BrokenInvariant that names
+/// call, GPU, address, bytes and the block's size. Thread-safe.
 void check(const char* call, const Stream& stream, std::span<const MemoryRange> ranges, Owner owner = Owner::own_gpu);
 inline void check(const char* call, const Stream& stream, std::initializer_list<MemoryRange> ranges,
                   Owner owner = Owner::own_gpu) {
@@ -39,17 +39,17 @@ inline void check(const char* call, const Stream& stream, std::initializer_list<
 ///@}
 
 ///@{
-/// Records that `allocator` hands out a block of a GPU's memory, or takes it back. A block inside a live block of
-/// another allocator belongs to that allocator.
+/// Record that `allocator` hands out a block of a GPU's memory (begin_block) or takes it back (end_block). A block
+/// inside a live block of another allocator is not recorded: it belongs to that allocator.
 void begin_block(const void* allocator, const LogicalDevice& gpu, const void* block, std::size_t bytes);
 void end_block(const void* allocator, const void* block) noexcept;
 ///@}
 
-/// A vector clock: by stream of a GPU, the number of its uses that happen before a point.
+/// A vector clock: for each stream of a GPU, the number of the stream's uses of memory that happen before a point.
 using Clock = std::array<std::uint64_t, stream_kinds.size()>;
-/// The point after all work that the stream was given so far.
+/// The point after all work that has been enqueued in `stream` so far.
 Clock clock_of(const Stream& stream);
-/// Orders all later work of the stream after `clock`, a point of the same GPU.
+/// Records that all later work of `stream` runs after `clock`, a point of the same GPU.
 void put_after(const Stream& stream, const Clock& clock);
 /// Records that the host has waited for `clock`, a point of `gpu`.
 void reached(const LogicalDevice& gpu, const Clock& clock);

@@ -20,14 +20,14 @@ struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
   ///@}
-  std::string model{};               ///< the maker's name
+  std::string model{};               ///< the manufacturer's name of the model
   std::size_t memory_total = 0;      ///< bytes
   int cores = 0;                     ///< hardware threads of a CPU, multiprocessors of a GPU
   std::string compute_capability{};  ///< "9.0"; empty for a CPU
   std::vector<int> peers{};          ///< indices of the GPUs whose memory this one can address
 };
 
-/// A replica's device: a whole GPU, or a share of the CPU's cores. A plain value; equal when kind and index are.
+/// A replica's device: a share of a GPU, which may be all of it, or of the CPU's cores. A plain value.
 struct LogicalDevice {
   ///@{
   /// Together they name the device, as in "CPU:0".
@@ -35,13 +35,13 @@ struct LogicalDevice {
   int index = 0;
   ///@}
   int cores = 1;  ///< host threads that this device's ops may use
-  /// Limit of its tensors' memory in bytes, cached blocks included; 0: none. The last limit that was given for a
-  /// device holds.
+  /// Limit in bytes of the memory that its tensors use; free cached blocks are released where they would exceed it.
+  /// 0: no limit given. The last limit given for a device applies.
   std::size_t memory_limit = 0;
 
   /// "CPU:0".
   std::string name() const;
-  /// Whether they name the same device, whatever its cores and limit.
+  /// Whether both name the same device: cores and limits are not compared.
   friend bool operator==(const LogicalDevice& a, const LogicalDevice& b) {
     return a.kind == b.kind && a.index == b.index;
   }

@@ -4,15 +4,15 @@
 
 namespace lockstep {
 
-/// A shared library that is loaded at first use instead of at every program's start. It stays until the program's end.
+/// A shared library that is loaded at first use instead of at program start. It is never unloaded.
 class DynamicLibrary {
  public:
-  /// Loads `name` by the system's search order. Throws Unsupported naming it and `remedy`, what to do about a missing
-  /// one.
+  /// Loads `name` by the system's search order. Throws Unsupported with the library's name and `remedy`, which says how
+  /// to install a missing library.
   DynamicLibrary(const char* name, const char* remedy);
 
-  /// A function of the library's, with the type that a header declares: function<decltype(puts)>("puts"). Throws
-  /// Unsupported naming library and function when it has none of that name.
+  /// A function of the library, with the type that a header declares: function<decltype(puts)>("puts"). Throws
+  /// Unsupported with the names of library and function if the library does not have it.
   template <class Function>
   Function* function(const char* name) const {
     return reinterpret_cast<Function*>(find(name));

@@ -10,16 +10,17 @@
 
 namespace lockstep {
 
-/// A thread's captured work for a GPU: graphs, and between them actions of the host that run at each launch.
+/// A thread's captured work for a GPU: graphs, and host actions between them that run at each launch.
 class CapturedWork {
  public:
   CapturedWork() = default;
-  /// Enqueues it, on the thread's device. Throws what its parts throw.
+  /// Enqueues the graphs on their GPU and runs the actions on the calling thread, in order. Precondition: the thread's
+  /// device is that GPU. Throws what they throw.
   void launch() const;
 
  private:
   friend class GpuCapture;
-  /// Either a graph or something for the host to do.
+  /// Either a graph or a host action.
   struct Piece {
     std::unique_ptr<GpuGraph> graph{};
     std::function<void()> action{};
@@ -27,22 +28,23 @@ class CapturedWork {
   std::vector<Piece> pieces_;
 };
 
-/// Captures the calling thread's work for a GPU instead of executing it. The memory that the work uses, by address, has
-/// to be there whenever it is launched (MemoryPool). Other threads' work on that GPU is not affected.
+/// Captures the calling thread's work for a GPU instead of executing it. The addresses that the work uses must stay
+/// valid for every launch (MemoryPool). Other threads' work on that GPU is not affected.
 class GpuCapture {
  public:
-  /// Begins. Throws as GpuPlatform::begin_capture, and LogicError when the thread captures already.
+  /// Begins the capture. Throws as GpuPlatform::begin_capture, and LogicError if the thread is already capturing.
   explicit GpuCapture(const LogicalDevice& gpu);
-  /// Ends; work that has not been taken is discarded.
+  /// Ends the capture and discards the work that has not been taken.
   ~GpuCapture();
   GpuCapture(const GpuCapture&) = delete;
   GpuCapture& operator=(const GpuCapture&) = delete;
 
-  /// The work captured since the last call; keeps capturing. Throws DeviceError, which ends the capture.
+  /// Returns the work captured since the last call and continues capturing. Throws DeviceError, which ends the capture.
   CapturedWork take();
 
-  /// For work that differs each time, though on the same memory, such as drawing random numbers: does
-  /// `action` now or, when the calling thread captures, at each launch, in its place. What it holds is kept until then.
+  /// For work that differs each time but uses the same memory, such as drawing random numbers: runs `action` now or, if
+  /// the calling thread is capturing, at this point of each launch. The captured work keeps `action`, and with it the
+  /// tensors that `action` holds; so does a CaptureWarmUp.
   static void each_time(const std::function<void()>& action);
 
  private:
@@ -53,10 +55,11 @@ class GpuCapture {
   CapturedWork work_;
 };
 
-/// The warm-up of a capture: while it lives, the calling thread keeps memory as long as a capture of that work would.
+/// The warm-up of a capture: during its lifetime the calling thread keeps the actions of each_time, as a capture of the
+/// same work would, so that both need the same memory.
 class CaptureWarmUp {
  public:
-  /// Until the scope ends; they do not nest.
+  /// Begins the warm-up, which lasts until the scope ends. Warm-ups do not nest.
   CaptureWarmUp();
   ~CaptureWarmUp();
   CaptureWarmUp(const CaptureWarmUp&) = delete;

@@ -11,68 +11,68 @@
 
 namespace lockstep {
 
-/// What the driver reports.
+/// The GPUs that the driver reports.
 struct GpuReport {
   std::vector<Device> devices{};  ///< by index
-  std::string why_none{};         ///< one line; empty when there are devices
+  std::string why_none{};         ///< why there is no device, in one line; empty if there is one
 };
 
-/// Work that a thread gave to a GPU's compute stream while it captured (GpuCapture): each launch repeats it on the same
+/// Work for a GPU's compute stream that a thread has captured (GpuCapture). Each launch repeats it on the same
 /// addresses.
 class GpuGraph {
  public:
   virtual ~GpuGraph() = default;
-  /// Enqueues all of it in the compute stream. Throws DeviceError.
+  /// Enqueues all of the work in the GPU's compute stream. Throws DeviceError.
   virtual void launch() const = 0;
 };
 
-/// What the runtime asks of GPUs; nothing here waits for their work but what says so. Thread-safe.
+/// The runtime's interface to GPUs. Functions wait for a GPU's work only if their comment says so. Thread-safe.
 class GpuPlatform {
  public:
   virtual ~GpuPlatform() = default;
-  /// Asks the driver anew, each time; no GPU has to do with it.
+  /// Queries the driver at each call. Creates no context on a GPU.
   virtual GpuReport report() = 0;
-  /// How many physical GPUs there are; cheaper than a report.
+  /// Number of physical GPUs; cheaper than a report.
   virtual int count() = 0;
-  /// How many bytes are free on a physical GPU, which this process then uses; 0 where it may not.
+  /// Free bytes on a physical GPU, on which the call creates a context; 0 if this process cannot have one.
   virtual std::size_t free_memory(int gpu) = 0;
-  /// The memory of a logical GPU. Throws Unsupported when it cannot be used.
+  /// The memory resource of a logical GPU. Throws Unsupported if there is no GPU, DeviceError.
   virtual MemoryResource& memory(const LogicalDevice& gpu) = 0;
-  /// Memory of the host that GPUs copy from asynchronously. Throws Unsupported in a build
-  /// without GPUs.
+  /// Host memory that GPUs copy from asynchronously. Throws Unsupported in a build without GPUs.
   virtual MemoryResource& pinned_memory() = 0;
-  /// Copies between two GPUs, or a GPU and the host: in the order of both GPUs' work, and done when it returns where
-  /// one side is the host's. Throws DeviceError.
+  /// Copies between two GPUs, or a GPU and the host, after earlier and before later work of both compute streams.
+  /// Between GPUs the copy is asynchronous. From the host, `from` may be reused on return. To the host, the call waits
+  /// for the compute stream, so that `to` can be read on return, and throws as synchronize. Throws DeviceError.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;
-  /// Enqueues a copy from pinned memory in the GPU's input stream; `from` must not change before it is done.
+  /// Enqueues a copy from pinned memory in the GPU's input stream; `from` must not change before the copy is done.
   /// Throws DeviceError.
   virtual void copy_from_pinned(void* to, const LogicalDevice& gpu, const void* from, std::size_t bytes) = 0;
-  /// Sets bytes of a GPU's memory to 0.
+  /// Enqueues setting bytes of a GPU's memory to 0 in its compute stream. Throws DeviceError.
   virtual void clear(const LogicalDevice& gpu, void* memory, std::size_t bytes) = 0;
-  /// Waits for all work of a logical GPU, in all of its streams. Throws DeviceError for work that failed,
-  /// InvalidArgument for indices outside their range that it met.
+  /// Waits for all work of a logical GPU, in all of its streams. Throws DeviceError if work failed, InvalidArgument if
+  /// kernels found an index out of range.
   virtual void synchronize(const LogicalDevice& gpu) = 0;
-  /// For Event. Throws DeviceError.
+  /// Creates the implementation of an Event. Throws DeviceError.
   virtual std::unique_ptr<GpuEvent> make_event(const LogicalDevice& gpu) = 0;
 
-  // For GpuCapture. While a thread captures, what else it asks of GPUs throws NotCapturable.
+  // For GpuCapture. While a thread captures, calls that a graph cannot repeat throw NotCapturable.
 
-  /// What the calling thread gives the compute stream of `gpu` from now on is recorded and does not run. Throws
-  /// DeviceError, and Unsupported in a build without GPUs. Precondition: the thread captures nothing.
+  /// From now on records the calling thread's work for the compute stream of `gpu` instead of running it. Throws
+  /// DeviceError, and Unsupported in a build without GPUs. Precondition: the thread is not capturing.
   virtual void begin_capture(const LogicalDevice& gpu) = 0;
-  /// What the calling thread has given it since; nothing is recorded any more, also when this throws DeviceError.
+  /// Ends the calling thread's capture and returns the recorded work. Throws DeviceError, which also ends the capture.
   virtual std::unique_ptr<GpuGraph> end_capture(const LogicalDevice& gpu) = 0;
 };
 
-/// The platform of this build: CUDA's, or one that has no GPUs and says why.
+/// The platform of this build: CUDA, or one that has no GPUs and reports why.
 GpuPlatform& gpu_platform();
 
-/// Waits for a GPU's work, as GpuPlatform::synchronize; a CPU's is done when the call that did it returns.
+/// Waits for a GPU's work as GpuPlatform::synchronize does. Does nothing for a CPU, whose ops are synchronous.
 void synchronize(const LogicalDevice& device);
 
-/// The physical GPU of a logical one: they are dealt out in turn, so that GPU:5 of a machine with two is on its GPU 1.
-/// Throws Unsupported, saying why, when there is none.
+/// The physical GPU of a logical one: its index modulo the number of physical GPUs. Of two GPUs, GPU:5 is on GPU 1.
+/// Throws Unsupported with the reason if there is no GPU.
 int physical_gpu(const LogicalDevice& gpu);
 
 }  // namespace lockstep

@@ -4,12 +4,12 @@
 
 namespace lockstep {
 
-/// What a thread that captures (GpuCapture) was asked to do is nothing that a graph can do again.
+/// A capturing thread (GpuCapture) made a call that a graph cannot repeat.
 struct NotCapturable : Error {
   using Error::Error;
 };
 
-/// Throws NotCapturable, saying `what`, when the calling thread captures.
+/// Throws NotCapturable with `what` in its message if the calling thread is capturing.
 void refuse_capture(const char* what);
 
 }  // namespace lockstep

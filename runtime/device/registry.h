@@ -10,14 +10,14 @@
 
 namespace lockstep {
 
-/// Every device of the machine, CPUs first. Works without a driver.
+/// The CPU and then the GPUs of the machine. Works without a driver.
 std::vector<Device> physical_devices();
 
-/// Free bytes of its memory. The call takes some hundred MB of a GPU for as long as this process
-/// runs, as its use would; 0 where another process has exclusive use of it.
+/// Free bytes of the device's memory. For a GPU the call creates a context, as any use would, which takes some hundred
+/// MB until this process ends; it returns 0 if another process has exclusive use of the GPU.
 std::size_t free_memory(const Device& device);
 
-/// Why there is no GPU: no CUDA in this build, no driver, no device. Empty when there is one.
+/// Why there is no GPU: no CUDA in this build, no driver or no device. Empty if there is one.
 std::string why_no_gpu();
 
 /// `count` logical CPUs CPU:0 .. CPU:count-1 that share the machine's cores evenly, at least one core each.
@@ -25,24 +25,24 @@ std::string why_no_gpu();
 std::vector<LogicalDevice> logical_cpus(int count);
 /// Logical CPUs are CPU:0 .. CPU:63.
 inline constexpr int max_logical_cpus = 64;
-/// Logical CPUs CPU:0, CPU:1, .. with that many of the cores each: replicas of unequal speed. They may add up to more
-/// cores than there are. Throws InvalidArgument for fewer than one core, or more than max_logical_cpus devices or none.
+/// Logical CPUs CPU:0, CPU:1, ..; CPU:i has cores[i] cores, for replicas of unequal speed. The sum may exceed the cores
+/// of the machine. Throws InvalidArgument for fewer than one core, for no devices and for more than max_logical_cpus.
 std::vector<LogicalDevice> logical_cpus_with_cores(std::span<const int> cores);
 
-/// `count` logical GPUs GPU:0 .. GPU:count-1, assigned to the physical ones in turn; with more of them than physical
-/// GPUs, some share one. Throws Unsupported, saying why, without a GPU, InvalidArgument unless 1 <= count <=
-/// max_logical_gpus.
+/// `count` logical GPUs GPU:0 .. GPU:count-1, assigned to the physical GPUs in turn; if there are more logical than
+/// physical GPUs, some share one. Throws Unsupported with the reason if there is no GPU, InvalidArgument unless
+/// 1 <= count <= max_logical_gpus.
 std::vector<LogicalDevice> logical_gpus(int count);
 /// Logical GPUs are GPU:0 .. GPU:63.
 inline constexpr int max_logical_gpus = 64;
-/// The default devices of replicas: `count` logical GPUs where there is a GPU, else logical CPUs; without a count
-/// every GPU, or two CPUs. Throws as logical_gpus and logical_cpus.
+/// The default devices of replicas: `count` logical GPUs if there is a GPU, else logical CPUs. The default count is the
+/// number of GPUs, or two CPUs. Throws as logical_gpus and logical_cpus.
 std::vector<LogicalDevice> default_devices(std::optional<int> count = std::nullopt);
 
-/// The devices that a list names, in its order. Accepted: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1", each
-/// with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes).
-/// CPUs of the list share the cores evenly. Throws InvalidArgument for text that names no device, for a device that
-/// this machine does not have (the ones it has are listed), and for a device named twice.
+/// The named devices, in the order of the names. Accepted names: "CPU:0", "cpu:0", "/cpu:0", "/device:CPU:0", "GPU:1",
+/// each with an optional memory limit: "CPU:1@64MiB" (or KiB, GiB, or no unit for bytes). The CPUs among them share the
+/// cores evenly. Throws InvalidArgument for an empty list, for a name that is not a device's, for a device that this
+/// machine does not have (the message says which ones it has), and for a device named twice.
 std::vector<LogicalDevice> parse_devices(std::span<const std::string> names);
 
 /// Hardware threads that this process may use.

@@ -11,62 +11,64 @@
 #include <lockstep/runtime/device/device.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 
-// What a logical GPU computes with. Only files in folders named cuda/ include this.
+// CUDA's streams, events and errors of a logical GPU. Only files in folders named cuda/ include this.
 
 namespace lockstep {
 
 ///@{
-/// Throws unless `status` is success: OutOfMemory when the GPU has none left, else DeviceError. `call` is the function
-/// of CUDA that gave it, `gpu` the one it was called for, by default the calling thread's device.
+/// Throws unless `status` is success: OutOfMemory for cudaErrorMemoryAllocation, else DeviceError. `call` is the CUDA
+/// function that returned it, `gpu` the GPU it was called for, by default the calling thread's device.
 void check_cuda(cudaError_t status, const char* call, const LogicalDevice& gpu);
 void check_cuda(cudaError_t status, const char* call);
 ///@}
 
-/// Where kernels say which index was outside its range: the first place of one, or none.
+/// Where kernels report the first index that is out of range.
 struct IndexFault {
-  /// Of no fault.
+  /// Value of `first` while all indices are in range.
   static constexpr unsigned long long none = ~0ULL;
-  unsigned long long first = none;  ///< the place in the list of indices
+  unsigned long long first = none;  ///< the index's position in the list of indices
 };
 
 /// A logical GPU: a share of a physical one with streams of its own. Several of them on one physical GPU run
 /// concurrently. Thread-safe.
 class Gpu {
  public:
-  /// The streams are made here. Throws DeviceError, and Unsupported without a GPU.
+  /// Creates the streams. Throws DeviceError, and Unsupported if there is no GPU.
   explicit Gpu(const LogicalDevice& device);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  /// "GPU:1", the number being the logical one.
+  /// The logical device, such as GPU:1.
   const LogicalDevice& device() const { return device_; }
-  /// CUDA's number of the physical GPU.
+  /// CUDA's ordinal of the physical GPU.
   int ordinal() const { return ordinal_; }
-  /// Where the calling thread enqueues work: instead of the compute stream, the one that it captures. Throws
-  /// NotCapturable for another stream, or another GPU, than it captures.
+  /// The stream in which the calling thread enqueues work of `kind`. While the thread captures, this is its capture
+  /// stream instead of the compute stream, and the call throws NotCapturable for another kind or another GPU.
   cudaStream_t stream(StreamKind kind = StreamKind::compute) const;
-  /// The stream itself.
+  /// The GPU's stream of `kind`, even while the thread captures.
   cudaStream_t own_stream(StreamKind kind) const { return streams_[static_cast<std::size_t>(kind)]; }
-  /// Makes it the GPU that CUDA's calls of this thread are for.
+  /// Makes this the calling thread's current CUDA device. Throws DeviceError.
   void make_current() const;
-  /// Waits for all that it has been given to compute. Throws as GpuPlatform::synchronize.
+  /// Waits for the work of the compute stream. Throws as GpuPlatform::synchronize, and NotCapturable.
   void synchronize();
-  /// Waits for the work of all streams. Throws as GpuPlatform::synchronize.
+  /// Waits for the work of all streams. Throws as GpuPlatform::synchronize, and NotCapturable.
   void synchronize_streams();
-  /// Where kernels report indices outside their range, in memory that both sides see; `what` names the indices in the
-  /// error that synchronize() then throws. One for each `what`, made at its first use.
+  /// Where kernels report indices that are out of range, in memory that the host and the GPU access. `what` names the
+  /// indices in the error that synchronize() then throws. There is one for each `what`, created at its first use, which
+  /// throws NotCapturable while the thread captures.
   IndexFault* index_fault(const std::string& what);
 
-  /// What has been computed on it cannot be trusted: the next synchronize() throws DeviceError with this message.
-  /// Empty: it can.
+  /// Marks the GPU's results as invalid: the next synchronize() throws DeviceError with this message. An empty message
+  /// removes the mark.
   void set_error(std::string message);
 
-  /// As GpuPlatform says.
+  /// As GpuPlatform::begin_capture.
   void begin_capture() const;
-  /// The same; of the caller, who instantiates it. Throws DeviceError.
+  /// As GpuPlatform::end_capture. The caller owns the graph and instantiates it. Throws DeviceError.
   cudaGraph_t end_capture() const;
 
-  /// What it computes from now on, it does after all that `other` has been given to compute. The host does not wait.
+  /// Orders later work of this GPU's compute stream after the work enqueued so far in that of `other`. Does not block
+  /// the host. Throws DeviceError, NotCapturable.
   void wait_for(const Gpu& other) const;
 
  private:
@@ -75,12 +77,12 @@ class Gpu {
   LogicalDevice device_;
   int ordinal_;
   std::array<cudaStream_t, stream_kinds.size()> streams_{};  ///< by kind
-  std::mutex mutex_;                                         ///< of the faults and the error
+  std::mutex mutex_;                                         ///< protects faults_ and error_
   std::map<std::string, IndexFault*> faults_;
   std::string error_;
 };
 
-/// CUDA's event of a GPU.
+/// A CUDA event of a GPU.
 class CudaEvent final : public GpuEvent {
  public:
   /// Throws DeviceError.
@@ -91,7 +93,7 @@ class CudaEvent final : public GpuEvent {
   void record(const Stream& stream) override;
   void make_wait(const Stream& stream) const override;
   void synchronize() const override;
-  /// Whether the work before it is done: success, cudaErrorNotReady, or why it failed.
+  /// State of the recorded work: cudaSuccess if it is done, else cudaErrorNotReady or the error it failed with.
   cudaError_t state() const { return cudaEventQuery(event_); }
 
  private:
@@ -99,9 +101,9 @@ class CudaEvent final : public GpuEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// The logical GPU of a device, made at first use and there until the program's end. Throws as Gpu's constructor.
+/// The logical GPU of `device`, created at first use and never destroyed. Throws as Gpu's constructor.
 Gpu& gpu(const LogicalDevice& device);
-/// That of the calling thread's device, which becomes current.
+/// The logical GPU of the calling thread's device, after making it current.
 Gpu& current_gpu();
 
 }  // namespace lockstep

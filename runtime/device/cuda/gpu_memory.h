@@ -7,12 +7,14 @@
 
 namespace lockstep {
 
-/// Memory of a logical GPU out of its physical GPU's stream-ordered pool, which keeps what is given back. Other GPUs
-/// that reach this one's memory may read and write it.
+/// Memory of a logical GPU, allocated from its physical GPU's default pool of cudaMallocAsync, which retains freed
+/// memory. Grants read and write access to all GPUs that are peers.
 class GpuMemory final : public MemoryResource {
  public:
-  /// Throws DeviceError.
+  /// `gpu` must outlive this object. Throws DeviceError.
   explicit GpuMemory(const Gpu& gpu);
+  /// If the pool is out of memory, waits for the compute stream, trims the pool and retries once. Throws OutOfMemory,
+  /// DeviceError, NotCapturable.
   void* allocate(std::size_t bytes) override;
   void release(void* memory, std::size_t bytes) noexcept override;
 

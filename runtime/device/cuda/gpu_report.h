@@ -6,11 +6,11 @@
 
 namespace lockstep {
 
-/// What the CUDA driver reports now. Makes no context.
+/// The GPUs that the CUDA driver reports now. Creates no context.
 GpuReport report_gpus();
-/// How many GPUs it has; 0 without a driver.
+/// Number of GPUs; 0 without a driver.
 int count_gpus();
-/// Bytes that are free on one, for which this process gets a context there; 0 if it cannot have one.
+/// Free bytes on GPU `index`, on which the call creates a context; 0 if this process cannot have one.
 std::size_t free_memory_of_gpu(int index);
 
 }  // namespace lockstep
