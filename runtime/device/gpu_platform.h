@@ -42,7 +42,8 @@ class GpuPlatform {
   virtual MemoryResource& pinned_memory() = 0;
   /// Copies between two GPUs, or a GPU and the host, after earlier and before later work of both compute streams.
   /// Between GPUs the copy is asynchronous. From the host, `from` may be reused on return. To the host, the call waits
-  /// for the compute stream, so that `to` can be read on return, and throws as synchronize. Throws DeviceError.
+  /// for the compute stream, so that `to` can be read on return, and throws as synchronize. Throws DeviceError,
+  /// NotCapturable.
   virtual void copy(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                     std::size_t bytes) = 0;
   /// Enqueues a copy from pinned memory in the GPU's input stream; `from` must not change before the copy is done.

@@ -13,68 +13,69 @@ namespace lockstep {
 
 class CachingAllocator;
 
-/// A block of one device's memory; gives itself back to its allocator.
+/// A block of a device's memory, which its destructor returns to the allocator.
 class Buffer {
  public:
-  /// For CachingAllocator::allocate, which takes `block` back.
+  /// For CachingAllocator::allocate. The destructor returns `block` to `owner`.
   Buffer(std::shared_ptr<CachingAllocator> owner, BlockList::Position block);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   /// The block's first byte, on the device.
   void* data() const { return data_; }
-  /// Length of the block: the bytes asked for, rounded up.
+  /// Size of the block: the requested bytes, rounded up.
   std::size_t bytes() const { return bytes_; }
-  /// What it holds is `offset` bytes into `other` from now on, where the same bytes are already; its own block is free.
-  /// Preconditions: it does so once, `other` does not, and no thread uses either meanwhile.
+  /// Makes this buffer refer to the memory at `offset` in `other`, which must already hold the same bytes, and frees
+  /// its own block. Preconditions: this buffer moves only once, `other` never, and no other thread uses either
+  /// meanwhile.
   void move_into(std::shared_ptr<Buffer> other, std::size_t offset);
-  /// Whose memory it is.
+  /// The device of the memory.
   const LogicalDevice& device() const;
 
  private:
   std::shared_ptr<CachingAllocator> owner_;
   BlockList::Position block_;
-  std::shared_ptr<Buffer> other_;  ///< what it has moved into, if it has
+  std::shared_ptr<Buffer> other_;  ///< the buffer that it has moved into; null before
   void* data_;
   std::size_t bytes_;
 };
 
-/// What an allocator holds now, and held at most, in bytes.
+/// Memory statistics of an allocator.
 struct AllocatorStats {
-  std::uint64_t system_allocations = 0;  ///< times that the system was asked for memory; stands still after warm-up
-  std::size_t bytes_in_use = 0;          ///< handed out, rounding included
+  std::uint64_t system_allocations = 0;  ///< number of allocations from the resource; constant after warm-up
+  std::size_t bytes_in_use = 0;          ///< bytes of all blocks in use, including rounding
   std::size_t bytes_peak = 0;            ///< highest bytes_in_use
-  std::size_t bytes_reserved = 0;        ///< in use and kept for reuse
-  std::size_t memory_limit = 0;          ///< of bytes_in_use; 0: none but the system's
+  std::size_t bytes_reserved = 0;        ///< bytes allocated from the resource: in use or kept for reuse
+  std::size_t memory_limit = 0;          ///< limit of bytes_in_use; 0: only the device's memory limits it
 };
 
-/// Reuses freed memory, so that a step whose shapes repeat asks the system for nothing. Where the system can extend
-/// what it gave, as the host's does, blocks lie side by side, free neighbours become one, and no more is reserved than
-/// the step needs at once. A freed block is handed out again at once: work on one logical device is ordered by its
-/// replica's thread (CPU) or stream. Thread-safe.
+/// Reuses freed memory, so that a step whose shapes repeat allocates nothing from the resource. If the resource can
+/// extend an allocation, as the host's can, all blocks are contiguous, adjacent free blocks are joined, and little more
+/// is reserved than a step needs at once. A freed block may be reused immediately, because work on a logical device is
+/// ordered by its replica's thread (CPU) or by its stream (GPU). Thread-safe.
 class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
  public:
-  /// Precondition: `resource` is of the device's kind and outlives the allocator.
+  /// Precondition: `resource` allocates memory of `device`. It must outlive the allocator.
   CachingAllocator(LogicalDevice device, MemoryResource& resource) : device_(device), resource_(resource) {}
   ~CachingAllocator();
 
-  /// A block of at least `bytes` bytes. When the system has none left, or only the limit's worth, free memory is
-  /// released and it is asked once more. Throws OutOfMemory naming the device, what was asked for, what is in use and
-  /// the limit.
+  /// Allocates a block of at least `bytes` bytes. If the resource is out of memory, or its memory would exceed the
+  /// limit, releases free memory and retries once. Throws OutOfMemory that names the device, the requested bytes, the
+  /// bytes in use and a limit that they would exceed.
   std::shared_ptr<Buffer> allocate(std::size_t bytes);
-  /// Gives what is not in use back to the system, as far as it is whole segments.
+  /// Returns the segments of which no block is in use to the resource; none after keep_all.
   void release_cache();
-  /// From now on nothing is given back to the system, however short of memory that is: for work that has been captured
-  /// and uses, whenever it is launched, blocks that are free meanwhile.
+  /// From now on returns nothing to the resource until the allocator is destroyed, even if memory runs out: captured
+  /// work uses, at each launch, blocks that are free in between.
   void keep_all();
-  /// A snapshot.
+  /// A consistent snapshot.
   AllocatorStats stats() const;
-  /// Makes bytes_peak what is in use now.
+  /// Sets bytes_peak to bytes_in_use.
   void reset_peak();
-  /// Bytes that may be in use at once, rounding included; 0: no limit but the system's. Does not touch what is in use
-  /// already.
+  /// Limits the bytes in use, including rounding; 0: only the device's memory limits them. Blocks in use stay valid
+  /// even if they exceed the limit.
   void set_memory_limit(std::size_t bytes);
-  /// Whose memory it hands out.
+  /// The device whose memory it allocates.
   const LogicalDevice& device() const { return device_; }
 
  private:
@@ -90,15 +91,16 @@ class CachingAllocator : public std::enable_shared_from_this<CachingAllocator> {
 
   LogicalDevice device_;
   MemoryResource& resource_;
-  mutable std::mutex mutex_;  ///< of all that follows
+  mutable std::mutex mutex_;  ///< protects all members below
   BlockList blocks_;
   AllocatorStats stats_;
-  std::size_t handed_out_ = 0;  ///< bytes in all since it last asked the system for memory, until that has settled
+  std::size_t handed_out_ = 0;  ///< bytes of all blocks taken since the last system allocation, until settled_
   bool settled_ = false;
   bool keeps_all_ = false;
 };
 
-/// The allocator of a logical device, made at first use.
+/// The allocator of a logical device, created at first use: that of the calling thread's MemoryPoolScope if there is
+/// one for this device. A `memory_limit` in `device` other than 0 becomes the limit of the device's own allocator.
 CachingAllocator& allocator(const LogicalDevice& device);
 
 }  // namespace lockstep

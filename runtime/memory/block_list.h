@@ -8,63 +8,64 @@
 
 namespace lockstep {
 
-/// Segments of memory cut into blocks that are in use or free. Free neighbours within a segment become one block. Knows
-/// addresses only: neither where they come from nor what is there. Not thread-safe.
+/// Segments of memory cut into blocks that are in use or free. Adjacent free blocks of a segment are joined. Handles
+/// only addresses: it neither allocates nor accesses the memory. Not thread-safe.
 class BlockList {
  public:
   struct Block;
-  /// Stays valid while the block is in use.
+  /// A block in the list. Valid while the block is in use.
   using Position = std::list<Block>::iterator;
-  /// Shorter blocks first, of equal ones the first in memory.
+  /// Orders blocks by size, blocks of equal size by address.
   struct BySize {
-    using is_transparent = void;                                  ///< blocks are compared with lengths, too
+    using is_transparent = void;                                  ///< allows to look up a size in bytes
     bool operator()(const Position& a, const Position& b) const;  ///< whether a comes before b
-    bool operator()(const Position& a, std::size_t bytes) const;  ///< whether a is shorter
+    bool operator()(const Position& a, std::size_t bytes) const;  ///< whether a is smaller than `bytes`
   };
   /// The free blocks.
   using Free = std::set<Position, BySize>;
 
-  /// What may be done with a free block that is longer than needed.
+  /// How to use a free block that is larger than requested.
   enum class Excess {
-    cut,  ///< the rest stays free
-    keep  ///< it is used whole, and only if at most an eighth is too much
+    cut,  ///< cut off the excess, which stays free
+    keep  ///< use the whole block, but only if the excess is at most an eighth of the request
   };
 
-  /// The smallest free block of at least `bytes` bytes, of equal ones the first in memory, which is then in use.
+  /// Takes the smallest free block of at least `bytes` bytes into use, of equal ones that of the lowest address.
+  /// Returns nothing if there is none, or if its excess may not be kept.
   std::optional<Position> take(std::size_t bytes, Excess excess);
-  /// Makes it free again. `block` is of this list and in use.
+  /// Makes `block` free again. Precondition: it belongs to this list and is in use.
   void give_back(Position block) noexcept;
 
-  /// A free block of `bytes` at `data`.
+  /// Adds a segment: one free block of `bytes` bytes at `data`.
   void add_segment(void* data, std::size_t bytes);
   /// Extends the segment added last by `bytes`. Precondition: there is one.
   void extend(std::size_t bytes);
-  /// Where the segment added last ends; null when there is none.
+  /// The end of the segment added last; null if there is none.
   std::byte* end() const;
-  /// Bytes of the free block at its end.
+  /// Bytes of the free block at the end of the segment added last; 0 if that end is in use.
   std::size_t free_at_end() const;
 
-  /// Removes a segment of which nothing is in use, and returns it.
+  /// Removes and returns a segment of which no block is in use: address and bytes. Returns nothing if there is none.
   std::optional<std::pair<void*, std::size_t>> take_free_segment();
 
  private:
-  /// A block in use before `before`. All that changes the list otherwise allocates nothing.
+  /// Inserts a block in use before `before`. No other change of the list allocates memory.
   Position add(Position before, std::byte* data, std::size_t bytes, bool begins_segment);
   void make_free(Position block) noexcept;
   void swallow_next(Position block) noexcept;
 
-  std::list<Block> blocks_;  ///< segment by segment, each in the order of addresses
+  std::list<Block> blocks_;  ///< segment by segment; in a segment by address
   Free free_;
 };
 
 /// A piece of a segment.
 struct BlockList::Block {
-  std::byte* data;        ///< its first byte
-  std::size_t bytes;      ///< its length
-  bool begins_segment;    ///< nothing of the same segment lies before it
-  Free::node_type place;  ///< in the free blocks, kept while in use, so that to give back needs no memory
+  std::byte* data;        ///< first byte
+  std::size_t bytes;      ///< size
+  bool begins_segment;    ///< first block of its segment
+  Free::node_type place;  ///< node of a block in use for the set of free blocks, so that give_back allocates nothing
 
-  /// Whether it is not in use.
+  /// Whether the block is not in use.
   bool is_free() const { return place.empty(); }
 };
 

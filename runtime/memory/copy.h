@@ -6,11 +6,12 @@
 
 namespace lockstep {
 
-/// Copies bytes of one device's memory to another's, in the order of both devices' work; done when it returns where one
-/// of them is a CPU.
+/// Copies bytes of one device's memory to another's, after earlier and before later work of both compute streams.
+/// Between GPUs the copy is asynchronous; otherwise `from` may be reused, and `to` on a CPU be read, on return. Throws
+/// as GpuPlatform::copy.
 void copy_bytes(void* to, const LogicalDevice& destination, const void* from, const LogicalDevice& source,
                 std::size_t bytes);
-/// Sets bytes of a device's memory to 0.
+/// Sets bytes of a device's memory to 0; on a GPU asynchronously, in the compute stream. Throws as GpuPlatform::clear.
 void clear_bytes(void* memory, const LogicalDevice& device, std::size_t bytes);
 
 }  // namespace lockstep

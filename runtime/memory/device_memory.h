@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// Where a device's memory comes from. Throws Unsupported when this build or machine cannot use it.
+/// The resource that allocates a device's memory. Throws Unsupported if this build or machine cannot use the device.
 MemoryResource& memory_resource(const LogicalDevice& device);
 
 }  // namespace lockstep

@@ -8,14 +8,14 @@
 
 namespace lockstep {
 
-/// The host's memory. Reserves addresses, which cost nothing until they are used, and makes memory of them from their
-/// beginning on as it is asked for. Once it settles it is made of huge pages, where the kernel gives them, for fewer
-/// TLB misses in the big activations; not before, since under a virtual machine whole huge pages are often ones that
-/// the host has yet to find, for some ten times what clearing them takes.
+/// Host memory. Each allocation reserves a range of addresses, which costs no memory, and makes its beginning
+/// usable; `extend` makes more of it usable. `settle` backs the usable part with huge pages, if the kernel provides
+/// them, for fewer TLB misses in large activations. It does not do so earlier: in a virtual machine, the host often has
+/// to find a huge page first, which takes some ten times as long as clearing it.
 class HostMemory final : public MemoryResource {
  public:
-  /// `addresses`: bytes of them that are reserved at once, if there are that many, for all that extend may add. The
-  /// default leaves some to others where the program's number of them is limited.
+  /// `addresses`: bytes of address space that allocate reserves, for what extend may add; fewer if that many are not
+  /// left. The default leaves address space to the rest of the program if the process's is limited (RLIMIT_AS).
   explicit HostMemory(std::size_t addresses = default_addresses()) : addresses_(addresses) {}
   ~HostMemory() override;
   void* allocate(std::size_t bytes) override;
@@ -32,12 +32,12 @@ class HostMemory final : public MemoryResource {
   };
   using Ranges = std::map<std::byte*, Range>;
 
-  /// The range whose usable part ends at `end`, if there is one. The caller holds the lock.
+  /// The range whose usable part ends at `end`; ranges_.end() if there is none. The caller must hold mutex_.
   Ranges::iterator range_to(void* end);
 
   std::size_t addresses_;
   std::mutex mutex_;
-  Ranges ranges_;  ///< by where they begin
+  Ranges ranges_;  ///< by first address
 };
 
 }  // namespace lockstep

@@ -7,20 +7,20 @@
 
 namespace lockstep {
 
-/// Memory of a device that nobody gets but threads in its scope, so that a GPU's captured work, which uses addresses
-/// that its thread was given once, finds nobody else's values there. Where the device's memory has a limit, it is not
-/// counted. What has been allocated from it may outlive it.
+/// Memory of a device from which only threads in a MemoryPoolScope allocate, so that no other values are stored at the
+/// addresses that a GPU's captured work uses. The device's memory limit does not count it. Buffers allocated from a
+/// pool may outlive it.
 class MemoryPool {
  public:
   ///@{
-  /// Empty at first. Precondition: the resource does not extend what it gave, as a GPU's.
+  /// An empty pool. Precondition: the resource cannot extend allocations, as a GPU's cannot.
   explicit MemoryPool(const LogicalDevice& gpu) : MemoryPool(gpu, memory_resource(gpu)) {}
   MemoryPool(const LogicalDevice& gpu, MemoryResource& resource)
       : allocator_(std::make_shared<CachingAllocator>(gpu, resource)) {}
   ///@}
-  /// As the allocator's, until the pool ends.
+  /// As CachingAllocator::keep_all.
   void keep_all() const { allocator_->keep_all(); }
-  /// Of this pool alone.
+  /// Statistics of this pool alone.
   AllocatorStats stats() const { return allocator_->stats(); }
 
  private:
@@ -28,16 +28,16 @@ class MemoryPool {
   std::shared_ptr<CachingAllocator> allocator_;
 };
 
-/// For the calling thread, `allocator` of the pool's device is the pool's while one of these lives.
+/// During its lifetime, `allocator` returns the pool's allocator to the calling thread for the pool's device.
 class MemoryPoolScope {
  public:
-  /// Until the scope ends: then the scope before it holds again.
+  /// `pool` must outlive the scope. The destructor restores the previous scope.
   explicit MemoryPoolScope(const MemoryPool& pool);
   ~MemoryPoolScope();
   MemoryPoolScope(const MemoryPoolScope&) = delete;
   MemoryPoolScope& operator=(const MemoryPoolScope&) = delete;
 
-  /// That of the calling thread's scope, for this device; null outside of one.
+  /// The allocator of the calling thread's scope; null if there is no scope or it is for another device.
   static CachingAllocator* allocator_of(const LogicalDevice& device);
 
  private:

@@ -14,13 +14,13 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-// What keeps the address sanitizer's eyes open where blocks are cut out of larger ones: it ends the program at an
-// access to host memory that is poisoned. Nothing in other builds.
+// Lets the address sanitizer check blocks that are cut out of larger ones: it ends the program at an access to poisoned
+// host memory. In other builds these functions do nothing.
 
 namespace lockstep::poison {
 
 #ifdef LOCKSTEP_POISON
-/// Behind each block, so that reading on into the next one is found.
+/// Poisoned bytes at the end of each block, so that reading past it into the next block is found.
 constexpr std::size_t margin = 64;
 inline void forbid(const void* memory, std::size_t bytes) { ASAN_POISON_MEMORY_REGION(memory, bytes); }
 inline void permit(const void* memory, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(memory, bytes); }

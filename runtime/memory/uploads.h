@@ -11,50 +11,50 @@
 
 namespace lockstep {
 
-/// Bytes that go from the host's memory to a GPU's.
+/// A copy from host memory to a GPU's.
 struct Upload {
-  void* to = nullptr;          ///< on the GPU
-  const void* from = nullptr;  ///< on the host
-  std::size_t bytes = 0;       ///< how many
+  void* to = nullptr;          ///< address on the GPU
+  const void* from = nullptr;  ///< address on the host
+  std::size_t bytes = 0;       ///< size of the copy
 };
 
-/// Copies from the host to a logical GPU in its input stream, concurrently with computation, through two pinned buffers
-/// in turn: one is filled while the GPU reads the other. Thread-safe.
+/// Copies from the host to a logical GPU in its input stream, concurrently with computation. Alternates between two
+/// pinned buffers: one is filled while the GPU reads the other. Thread-safe.
 class Uploads {
  public:
-  /// To `gpu`. Throws as Event's constructor.
+  /// For copies to `gpu`. Throws as Event's constructor.
   explicit Uploads(const LogicalDevice& gpu);
-  /// Waits for the copies. Precondition: no event that begin returned is left.
+  /// Waits for the copies. Precondition: all events that begin returned have been destroyed.
   ~Uploads();
   Uploads(const Uploads&) = delete;
   Uploads& operator=(const Uploads&) = delete;
 
-  /// Begins these copies, after all that the GPU has been given to compute so far, which may still use the memory that
-  /// they go to. Both sides' memory is the caller's: `from` may change when this returns, and `to` is complete
-  /// after the event in the result. Waits for the copies of the last call but one. Allocates nothing once the
-  /// buffers are large enough. Throws OutOfMemory, DeviceError.
+  /// Starts the copies. They run after all work that is in the GPU's compute stream so far, which may still use the
+  /// destinations. `from` may be reused on return; `to` is complete when the returned event is reached. Blocks until
+  /// the copies of the last call but one are done. Allocates nothing once the pinned buffers are large enough. Throws
+  /// OutOfMemory, DeviceError, NotCapturable.
   std::shared_ptr<const Event> begin(std::span<const Upload> copies);
 
  private:
   struct Staging {
     std::byte* memory = nullptr;  ///< pinned
     std::size_t bytes = 0;
-    std::shared_ptr<const Event> read{};  ///< by the GPU; null before the first use
+    std::shared_ptr<const Event> read{};  ///< the GPU has read the buffer; null before the first use
   };
   Staging& next_staging(std::size_t bytes);
   std::shared_ptr<Event> take_event();
 
   LogicalDevice gpu_;
-  std::mutex spare_mutex_;  ///< of the events; taken with mutex_ held, too
+  std::mutex spare_mutex_;  ///< protects spare_ and events_; may be locked while mutex_ is
   std::vector<std::unique_ptr<Event>> spare_;
-  std::size_t events_ = 0;  ///< made so far
-  std::mutex mutex_;        ///< of what follows
+  std::size_t events_ = 0;  ///< number of events created
+  std::mutex mutex_;        ///< protects the members below
   Event computed_;
   std::array<Staging, 2> stagings_;
   std::size_t calls_ = 0;
 };
 
-/// The uploads to a logical GPU, made at first use and there until the program's end.
+/// The uploads to a logical GPU, created at first use and never destroyed. Throws as Event's constructor.
 Uploads& uploads(const LogicalDevice& gpu);
 
 }  // namespace lockstep

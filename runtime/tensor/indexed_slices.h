@@ -12,7 +12,7 @@ namespace lockstep {
 struct IndexedSlices {
   Tensor values;      ///< (n, dense_shape without its first axis)
   Tensor indices;     ///< (n) i64, each in [0, dense_shape[0])
-  Shape dense_shape;  ///< of the whole tensor; rank >= 1
+  Shape dense_shape;  ///< shape of the whole tensor; rank >= 1
 
   /// "3 rows of f32 (10, 4)".
   std::string text() const;
@@ -22,7 +22,7 @@ struct IndexedSlices {
 /// documents. Does not read the indices.
 void check_shapes(const IndexedSlices& slices);
 
-/// A gradient as an op produces it; an undefined tensor means that there is no gradient.
+/// A gradient in the form in which an op produces it; an undefined tensor means that there is no gradient.
 using DenseOrSparse = std::variant<Tensor, IndexedSlices>;
 
 /// Whether there is a gradient.

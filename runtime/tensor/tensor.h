@@ -23,25 +23,25 @@ class Tensor {
   /// Undefined: no shape, no memory. Stands for "no value" (a missing bias, a gradient that does not exist).
   Tensor() = default;
 
-  /// Uninitialized, dense, on `device`. Throws OutOfMemory, and InvalidArgument for a negative size or when the bytes
-  /// overflow 64 bits.
+  /// A dense tensor on `device` with uninitialized elements. Throws OutOfMemory, and InvalidArgument for a negative
+  /// size or when the bytes overflow 64 bits.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32,
                       const LogicalDevice& device = current_context().device);
   ///@{
-  /// Every element is `value`, or 0; on the calling thread's device. Throws as empty.
+  /// A dense tensor on the calling thread's device whose elements are all `value` (full) or 0 (zeros). Throws as empty.
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return full(shape, 0, dtype); }
   ///@}
-  /// A copy, on the calling thread's device, of host values in row-major order. Throws InvalidArgument unless
-  /// values.size() == shape.elements(); OutOfMemory.
+  /// A dense tensor on the calling thread's device with a copy of host values in row-major order. Throws
+  /// InvalidArgument unless values.size() == shape.elements(); OutOfMemory.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
-  /// The same from a vector.
+  /// `from` a vector.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape) {
     return from(std::span<const T>(values), shape);
   }
-  /// A tensor of rank 0.
+  /// A tensor of rank 0 on the calling thread's device.
   template <class T>
   static Tensor scalar(T value) {
     return from(std::span<const T>(&value, 1), Shape{});
@@ -92,19 +92,20 @@ class Tensor {
   void* raw_data() const {
     return static_cast<std::byte*>(buffer_->data()) + offset_ * static_cast<std::int64_t>(size_of(dtype_));
   }
-  /// The elements of a dense tensor in host memory. Throws InvalidArgument when it is not that or T is not the dtype.
+  /// The elements of a dense tensor in host memory. Throws InvalidArgument if the tensor is not dense, is not in host
+  /// memory or T is not the dtype; LogicError when undefined.
   template <class T>
   std::span<T> span() const;
-  /// The element of a one-element tensor. T is its dtype, or a type that is no DType, such as double: then the element
-  /// is converted. Waits for the GPU that holds it. Throws InvalidArgument for another number of elements or another
-  /// dtype.
+  /// The element of a one-element tensor. T is the C++ type of the dtype, or a type that no dtype has, such as double,
+  /// to which the element is converted. Waits for the GPU that holds it. Throws InvalidArgument for another number of
+  /// elements or another dtype.
   template <class T>
   T item() const;
   /// A host copy of the elements in row-major order, converted to T. Waits for the GPU that holds them.
   template <class T>
   std::vector<T> to_vector() const;
 
-  // Views share the memory and record nothing; the ops of the same name are differentiable.
+  // Views share the memory and are not recorded on tapes; the ops of the same name are differentiable.
 
   /// The same elements in another shape; one size may be -1 and is then inferred. Throws InvalidArgument when not dense
   /// or when the number of elements differs.
@@ -116,14 +117,15 @@ class Tensor {
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;
-  /// The dense tensor that the parts make up when they are its consecutive slices along `axis`, in order and without
-  /// gaps; undefined otherwise. Concatenating results that were written in place then needs no copy.
+  /// The dense tensor whose consecutive slices along `axis`, in order and without gaps, are the parts; undefined if
+  /// there is none. Concatenating results that were written in place then needs no copy.
   static Tensor joined(std::span<const Tensor> parts, int axis);
   /// True when this handle is the only user of its memory.
   bool unique() const { return buffer_.use_count() == 1; }
 
-  /// The elements in host memory: this tensor itself if they are there (memory that other handles may share), else a
-  /// copy with the same strides, made after waiting for the GPU's work. Throws as GpuPlatform::synchronize.
+  /// The elements in host memory: this tensor itself if it is in host memory, which other handles may share, else a
+  /// copy with the same strides, made after waiting for the GPU's work. Throws as GpuPlatform::copy; LogicError when
+  /// undefined.
   Tensor on_host() const;
 
   /// "f32 (2, 3) on CPU:0".
@@ -145,8 +147,8 @@ class Tensor {
   bool parameter_ = false;
 };
 
-/// Copies a dense tensor's elements into another one, on any device. Throws InvalidArgument unless both are defined,
-/// dense and agree in shape and dtype.
+/// Copies a dense tensor's elements into another dense tensor, between any devices, as copy_bytes. Throws
+/// InvalidArgument unless both are defined, dense and agree in shape and dtype.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace lockstep

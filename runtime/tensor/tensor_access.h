@@ -1,6 +1,6 @@
 #pragma once
 
-// Typed access of Tensor; included by tensor.h.
+// Definitions of Tensor's member templates; included by tensor.h.
 
 #include <type_traits>
 
@@ -43,7 +43,7 @@ Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
 }
 
 namespace detail {
-/// Calls visit(offset) for every element in row-major order.
+/// Calls visit(offset), with the element's offset in elements, for every element in row-major order.
 template <class Visit>
 void for_each_offset(const Shape& shape, const Shape& strides, Visit&& visit) {
   const std::int64_t count = shape.elements();
