@@ -17,19 +17,19 @@
 
 namespace lockstep {
 
-/// Makes values ahead on one thread of its own, in the context of the thread that made the queue, whose `ahead_threads`
-/// its parallel loops may use. Going away, it waits for the value in hand only.
+/// Produces values ahead on one background thread, in the context of the thread that created the queue. Parallel loops
+/// of the background thread use the context's `ahead_threads`. The destructor waits only for the value being produced.
 template <class T>
 class BackgroundQueue {
  public:
-  /// Keeps up to `capacity` >= 1 values, besides the one in hand.
+  /// Stores up to `capacity` values, in addition to the one being produced. Precondition: capacity >= 1.
   BackgroundQueue(std::int64_t capacity, Elements<T> values)
       : capacity_(static_cast<std::size_t>(capacity)),
         values_(std::move(values)),
         thread_([this, context = current_context()](const std::stop_token& stop) { produce(stop, context); }) {}
 
-  /// The next value; nothing at the end, however often asked. Throws what making one threw, once, after the values
-  /// before.
+  /// The next value; empty at the end, also when called again. An exception from `values` is thrown once, after the
+  /// values before it.
   std::optional<T> next() {
     const WaitTimer timer;
     std::unique_lock lock(mutex_);
@@ -62,7 +62,7 @@ class BackgroundQueue {
     changed_.notify_all();
   }
 
-  /// False when there is nothing more to be made.
+  /// Returns false if no more values are to be produced: at the end of `values_`, or when the queue is destroyed.
   bool produce_one(const std::stop_token& stop) {
     std::optional<T> value = values_.next();
     if (!value) return false;
@@ -81,7 +81,7 @@ class BackgroundQueue {
   std::deque<T> queue_;
   bool ended_ = false;
   std::exception_ptr error_;
-  std::jthread thread_;  ///< last: it starts when the rest is there, and is stopped and joined before the rest goes
+  std::jthread thread_;  ///< last member: starts after, and is stopped and joined before, the members that it uses
 };
 
 }  // namespace lockstep

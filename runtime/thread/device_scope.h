@@ -10,15 +10,15 @@
 
 namespace lockstep {
 
-/// TensorFlow's `tf.device` for the calling thread: while it lives, ops run and allocate on `device`, with its number
-/// of threads, and first copy operands there from other devices; the gradient of an op is computed where the op was.
-/// Variables made outside of strategies live there, and layers called on symbols are placed there. The innermost one
-/// decides.
+/// TensorFlow's `tf.device` for the calling thread. During its lifetime ops run and allocate on `device`, use at most
+/// `device.cores` threads, and first copy operands there from other devices. The gradient of an op is computed on the
+/// op's device. Variables made outside of strategies live there, and layers called on symbols are placed there. The
+/// innermost scope decides.
 class [[nodiscard]] DeviceScope {
  public:
   /// Does not check the device: ops in the scope throw Unsupported where this build cannot use it.
   explicit DeviceScope(const LogicalDevice& device);
-  /// By name, as parse_devices takes it. Throws InvalidArgument for one that this machine does not have.
+  /// `name` is a device's name as for parse_devices, whose errors it throws.
   explicit DeviceScope(std::string_view name);
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
@@ -28,13 +28,13 @@ class [[nodiscard]] DeviceScope {
   std::optional<ComputeThreadsScope> threads_;
 };
 
-/// The result of `build()`, called in a DeviceScope.
+/// Calls `build()` in a DeviceScope and returns its result.
 template <class Build>
 decltype(auto) with_device(const LogicalDevice& device, Build&& build) {
   const DeviceScope scope(device);
   return std::forward<Build>(build)();
 }
-/// The same with the device's name. Throws InvalidArgument for one that this machine does not have.
+/// with_device for a device's name. Throws as parse_devices.
 template <class Build>
 decltype(auto) with_device(std::string_view name, Build&& build) {
   const DeviceScope scope(name);

@@ -6,30 +6,29 @@
 
 namespace lockstep {
 
-/// A number that threads wait on until it changes. Changing it wakes them, which costs a call of the system only when
-/// one sleeps.
+/// A number that threads wait on until it changes. A change wakes them; it makes a system call only if a thread sleeps.
 class Futex {
  public:
-  /// Of deadlines.
+  /// The clock of deadlines.
   using Clock = std::chrono::steady_clock;
 
-  /// `threads`: how many use it concurrently. Before they sleep, waiting threads poll for a moment: at once
-  /// where each has a core, else after letting others run.
+  /// `threads`: how many threads use it concurrently. Waiting threads poll for a moment before they sleep. If there are
+  /// fewer cores than threads, they yield between polls.
   explicit Futex(int threads);
 
-  /// The number as it is now.
+  /// The current number.
   std::uint32_t load() const { return value_.load(); }
   ///@{
-  /// Changes the number, and wakes those who wait.
+  /// Change the number and wake the waiting threads.
   void add(std::uint32_t amount);
   void set_bits(std::uint32_t bits);
   ///@}
-  /// Puts `desired` in place of `expected`; false when it is another number.
+  /// If the number is `expected`, replaces it by `desired` and wakes the waiting threads; else returns false.
   bool exchange(std::uint32_t expected, std::uint32_t desired);
-  /// No one is woken. Precondition: nobody waits.
+  /// Clears `bits` without waking threads. Precondition: no thread waits.
   void clear_bits(std::uint32_t bits) { value_ &= ~bits; }
 
-  /// Blocks while it is `old`. False when it is still `old` at the deadline.
+  /// Blocks while the number is `old`. Returns false if it still is at the deadline.
   bool wait_while(std::uint32_t old, Clock::time_point deadline = Clock::time_point::max());
 
  private:
@@ -38,7 +37,7 @@ class Futex {
   void sleep_while(std::uint32_t old, Clock::duration longest);
 
   const bool each_has_a_core_;
-  std::atomic<Clock::time_point> next_look_{};  ///< where cores are shared: none before
+  std::atomic<Clock::time_point> next_look_{};  ///< if cores are shared, threads do not poll before this time
   std::atomic<std::uint32_t> value_ = 0;
   std::atomic<int> sleepers_ = 0;
 };

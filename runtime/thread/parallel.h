@@ -8,14 +8,14 @@ namespace lockstep {
 
 class ComputeArena;
 
-/// The threads that ops called from this thread may use. The main thread starts with all cores, a replica's worker
-/// with its device's share; inside a parallel region it is 1.
+/// Number of threads that ops called from this thread may use: initially all cores, on a replica's thread its device's
+/// share of them; 1 inside a parallel_for.
 int compute_threads();
 
-/// Sets the calling thread's share for a while.
+/// Sets the calling thread's compute_threads() during its lifetime.
 class ComputeThreadsScope {
  public:
-  /// Fewer than 1 counts as 1.
+  /// `threads` < 1 counts as 1. The destructor restores the previous number.
   explicit ComputeThreadsScope(int threads);
   ~ComputeThreadsScope();
   ComputeThreadsScope(const ComputeThreadsScope&) = delete;
@@ -27,13 +27,13 @@ class ComputeThreadsScope {
 };
 
 namespace detail {
-/// Calls call(body, chunk) for each chunk on the calling thread's arena. Behind a plain function, so that the
+/// Calls call(body, chunk) for each chunk in [0, chunks) on the calling thread's arena. Not a template, so that the
 /// scheduler's templates are compiled once and not for every loop.
 void run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body);
 }  // namespace detail
 
-/// Calls body(begin, end) for consecutive ranges of [0, n), none shorter than `grain` if that can be, on the calling
-/// thread's share of the cores.
+/// Calls body(begin, end) concurrently for ranges that partition [0, n), on up to compute_threads() threads, and waits
+/// for all calls. Ranges have at least `grain` elements, unless n < grain. Throws what `body` throws.
 template <class Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t wanted = n / std::max<std::int64_t>(1, grain);

@@ -11,12 +11,13 @@
 
 namespace lockstep {
 
-/// A barrier of a fixed group that never hangs: a member that fails calls `abort`, which releases all the others
-/// with Aborted; a member that never arrives makes the others throw Timeout naming it. Knows what each member does.
-/// Arriving takes no lock that another member holds, and no memory after the first rounds.
+/// A barrier of a fixed group of threads that never hangs. A member that fails calls `abort`, and all others throw
+/// Aborted. If a member does not arrive in time, one waiting member throws Timeout that names it, the others Aborted.
+/// Tracks the state of each member. Arriving takes no lock that another member holds, and allocates no memory after the
+/// first rounds.
 class Rendezvous {
  public:
-  /// Of members 0 .. members - 1.
+  /// A group of members 0 .. members - 1. Throws InvalidArgument for members < 1.
   explicit Rendezvous(int members);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -24,37 +25,37 @@ class Rendezvous {
 
   /// Size of the group.
   int members() const { return static_cast<int>(members_.size()); }
-  /// `member` begins its part of a run.
+  /// Records that `member` begins its part of a run.
   void begin(int member);
-  /// Blocks until every member has arrived. `place` says what is waited for, in error messages.
-  /// Throws Aborted after `abort`, LogicError when a member has finished or arrived at another place, Timeout after
-  /// `timeout`: for everyone, until `reset`. Timeout's message has the state of every member.
+  /// Blocks until every member has arrived at `place`, the collective's name in messages. Throws LogicError if a member
+  /// has finished or arrived at another place, Timeout after `timeout`, and Aborted after `abort` or another member's
+  /// Timeout. All members then throw until `reset`. Timeout's message has the state of every member.
   void arrive_and_wait(int member, const char* place, std::chrono::milliseconds timeout);
-  /// `member` has failed: releases every member that waits or arrives later. `reason` becomes part of their message.
-  /// Needs no memory.
+  /// Records that `member` has failed and releases every member that waits or arrives later, with `reason` in its
+  /// message. Allocates no memory.
   void abort(int member, std::string reason);
-  /// `member` will not arrive again in this run. Members that wait for it, now or later, get a LogicError naming it:
-  /// the members did not agree on the number of rounds.
+  /// Records that `member` will not arrive again in this run. Members that wait for it, now or later, throw LogicError
+  /// that names it: the members did not agree on the number of rounds.
   void finish(int member);
-  /// Back to the first state. Precondition: nobody waits.
+  /// Returns to the initial state. Precondition: no member waits.
   void reset();
 
-  /// Each member's state and how long it has lasted: "replica 0: waiting in all_reduce for 30.0 s; replica 1: running
-  /// for 31.2 s". On any thread, at any time.
+  /// Each member's state and its duration: "replica 0: waiting in all_reduce for 30.0 s; replica 1: running for 31.2
+  /// s". Thread-safe.
   std::string states() const;
-  /// Whether a run is under way.
+  /// Whether a member has begun a run and there has been no reset since. Thread-safe.
   bool busy() const;
 
  private:
   using Clock = Futex::Clock;
   enum class State { idle, running, waiting, ended };
 
-  /// On cache lines of its own. Written by the member's thread.
+  /// A member's state, on cache lines of its own. The member's thread writes it.
   struct alignas(64) Member {
-    mutable std::mutex mutex;  ///< for states(), which other threads call: else uncontended
+    mutable std::mutex mutex;  ///< uncontended except while other threads read the state
     State state = State::idle;
-    Clock::time_point since{};  ///< of the state
-    std::string place{};        ///< of the round it waits in, or was in last
+    Clock::time_point since{};  ///< when the state began
+    std::string place{};        ///< place of the current or last round
 
     void enter(State next);
     State current() const;
@@ -69,20 +70,20 @@ class Rendezvous {
   [[noreturn]] void throw_released() const;
   std::string missing() const;
 
-  /// Lowest bit: released. Above it: the number of completed rounds. A round is either completed or released, since
+  /// Lowest bit: released. Upper bits: the number of completed rounds. A round is either completed or released, because
   /// both change this word from the same value.
   Futex round_;
-  alignas(64) std::atomic<int> count_ = 0;  ///< members that have arrived
-  std::atomic<int> first_ = -1;             ///< the member that came first, whose place is compared
-  std::atomic<int> finished_ = 0;           ///< members
+  alignas(64) std::atomic<int> count_ = 0;  ///< number of members that have arrived
+  std::atomic<int> first_ = -1;    ///< first member to arrive, whose place the others compare with theirs; -1: none
+  std::atomic<int> finished_ = 0;  ///< number of members that have finished
   std::vector<Member> members_;
 
-  mutable std::mutex mutex_;  ///< of the reason, whose writer sets the released bit while holding it
+  mutable std::mutex mutex_;  ///< protects release_ and reason_; held by the thread that sets the released bit
   enum class Release { aborted, mismatch } release_ = Release::aborted;
   std::string reason_;
 };
 
-/// The states of every group that has a run under way, a line for each; for reports of hangs.
+/// The states of every group that is busy(), one line per group; for reports of hangs. Thread-safe.
 std::string states_of_all_replicas();
 
 }  // namespace lockstep

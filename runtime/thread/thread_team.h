@@ -11,28 +11,28 @@
 
 namespace lockstep {
 
-/// The host threads of a strategy's replicas, for as long as it lives: library handles and caches are per thread, so
-/// that a replica's work always runs on the same one.
+/// The host threads of a strategy's replicas, which run until the team is destroyed. A replica's work always runs on
+/// the same thread, because library handles and caches are per thread.
 class ThreadTeam {
  public:
-  /// Starts a thread for each context, with its device's share of the cores.
+  /// Starts a thread for each context, with its device's number of compute threads.
   explicit ThreadTeam(const std::vector<ExecutionContext>& contexts);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  /// Calls job(member) on every thread and blocks until all have ended. Rethrows the exception of the first member that
-  /// threw. One call at a time.
+  /// Calls job(member) on every thread and blocks until all calls have returned. Then rethrows the exception of the
+  /// lowest member that threw. Must not be called concurrently.
   void run(const std::function<void(int)>& job);
 
  private:
   void loop(int member, const ExecutionContext& context);
   void stop();
 
-  Futex begun_;  ///< rounds; the threads wait for the next
-  Futex ended_;  ///< rounds; `run` waits for its own
+  Futex begun_;  ///< number of rounds begun; the threads wait for the next
+  Futex ended_;  ///< number of rounds ended; `run` waits for its own
   std::atomic<int> running_ = 0;
-  const std::function<void(int)>* job_ = nullptr;  ///< of the round; null to end the threads
+  const std::function<void(int)>* job_ = nullptr;  ///< job of the round; null: the threads end
   std::vector<std::exception_ptr> errors_;         ///< by member
   std::vector<std::thread> threads_;
 };

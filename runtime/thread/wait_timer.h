@@ -4,11 +4,11 @@
 
 namespace lockstep {
 
-/// Counts its lifetime as time in which the calling thread waits for others or works for all of them. Timers nest: an
-/// inner one adds nothing.
+/// Counts its lifetime as time in which the calling thread waits for other threads or works for all of them. Nested
+/// timers add nothing.
 class WaitTimer {
  public:
-  /// Steady, as waits are.
+  /// The clock that measures waits.
   using Clock = std::chrono::steady_clock;
 
   WaitTimer();
@@ -18,7 +18,7 @@ class WaitTimer {
 
   /// When the timer was made.
   Clock::time_point start() const { return start_; }
-  /// Of the calling thread since it began, without the timers that run.
+  /// The calling thread's total waiting time since it started, without timers that are still running.
   static Clock::duration total();
 
  private:

@@ -7,19 +7,19 @@
 
 namespace lockstep {
 
-/// A trace for chrome://tracing and Perfetto: JSON in the Trace Event Format. Rows belong to processes, which need not
-/// be those of the system.
+/// A trace for chrome://tracing and Perfetto: JSON in the Trace Event Format. Its rows are grouped by process; these
+/// need not be processes of the operating system.
 class ChromeTrace {
  public:
   ///@{
-  /// What a viewer shows for a process, or for one of its rows.
+  /// Set the name that viewers show for a process, or for one of its rows.
   void name_process(int process, std::string_view name);
   void name_row(int process, std::int64_t row, std::string_view name);
   ///@}
-  /// Something that took a while; `bytes` is how many it moved.
+  /// Adds an event with a duration; `bytes` is the number of bytes that it moved.
   void add(std::string_view name, int process, std::int64_t row, double start_us, double duration_us,
            std::optional<std::uint64_t> bytes = std::nullopt);
-  /// An event of another trace, as JSON.
+  /// Adds an event that is already JSON, such as one of another trace.
   void add(std::string_view event);
   /// The file's contents.
   std::string text() const;

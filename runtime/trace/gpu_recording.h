@@ -6,18 +6,20 @@
 
 namespace lockstep {
 
-/// Records the kernels, copies and memsets of this process on all GPUs, by CUPTI: those inside CUDA graphs one by one.
-/// One at a time.
+/// Records this process's kernels, copies and memsets on all GPUs with CUPTI, including each one inside CUDA graphs.
+/// Only one recording may run at a time.
 class GpuRecording {
  public:
-  /// Throws Unsupported, saying why, in a build without CUPTI, where its library is missing, and where it refuses: no
-  /// GPU, no permission, another profiler. Throws LogicError while another one records.
+  /// Begins to record up to `capacity` of them. Throws Unsupported with the reason in a build without CUPTI, if CUPTI's
+  /// library is missing, or if it refuses: no GPU, no permission, another profiler. Throws LogicError while another
+  /// recording runs.
   explicit GpuRecording(std::size_t capacity = std::size_t{1} << 20);
   ~GpuRecording();
   GpuRecording(const GpuRecording&) = delete;
   GpuRecording& operator=(const GpuRecording&) = delete;
 
-  /// Ends the recording and returns what the GPUs have done. What they are still at is not in it. Once.
+  /// Ends the recording and returns the work that GPUs have completed; work still running is not included. Throws
+  /// LogicError when called again.
   GpuTimeline finish();
 };
 

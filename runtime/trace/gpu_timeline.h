@@ -11,41 +11,41 @@
 
 namespace lockstep {
 
-/// Something that a GPU did.
+/// A kernel, copy or memset that a GPU executed.
 struct GpuWork {
-  /// Of kernels that of the object file, which may be mangled.
+  /// A kernel's name is that of its symbol, which may be mangled.
   std::string_view name{};
-  bool is_kernel = false;    ///< else a copy, or a memset
-  std::uint32_t gpu = 0;     ///< CUDA's number
-  std::uint32_t stream = 0;  ///< the profiler's number
+  bool is_kernel = false;    ///< false: a copy or a memset
+  std::uint32_t gpu = 0;     ///< CUDA's ordinal of the GPU
+  std::uint32_t stream = 0;  ///< the profiler's number of the stream
   ///@{
-  /// On the clock of std::chrono::steady_clock.
+  /// Start and end, as nanoseconds of std::chrono::steady_clock.
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
   ///@}
-  std::uint64_t bytes = 0;  ///< copied or set
+  std::uint64_t bytes = 0;  ///< bytes copied or set; 0 for a kernel
 };
 
-/// The first `capacity` things that GPUs did, 48 bytes each, and how many more there were.
+/// Records GPU work up to `capacity` entries of 40 bytes each, and counts what it leaves out.
 class GpuTimeline {
  public:
-  /// Empty.
+  /// An empty timeline.
   explicit GpuTimeline(std::size_t capacity) : capacity_(capacity) {}
-  /// Adds it, or counts it as left out.
+  /// Adds `work`, or counts it as left out if the timeline is full.
   void add(const GpuWork& work);
-  /// Number of those that were not recorded.
+  /// Counts `count` more pieces of work as left out.
   void leave_out(std::uint64_t count) { left_out_ += count; }
-  /// How many it has.
+  /// Number of entries.
   std::size_t size() const { return entries_.size(); }
-  /// How many were left out.
+  /// Number of pieces of work left out.
   std::uint64_t left_out() const { return left_out_; }
-  /// When the first began; 0 when there is none.
+  /// The earliest start; 0 if the timeline is empty.
   std::uint64_t first_ns() const;
-  /// By GPU, in one line: the number of kernels, the time in which at least one of them ran, the time between them, and
-  /// the time from the start of the first to the end of the last.
+  /// For each GPU, all in one line: the number of kernels, the time in which at least one kernel ran, the time in which
+  /// none ran, and the time from the start of the first to the end of the last, which is their sum.
   std::string summary() const;
-  /// Adds a process for each GPU, that of GPU 0 being `first_process`, with a row for each stream; times count from
-  /// `origin_ns`.
+  /// Adds a process for each GPU to `trace`, with a row for each stream. GPU 0 is process `first_process`. Times count
+  /// from `origin_ns`.
   void add_to(ChromeTrace& trace, std::uint64_t origin_ns, int first_process = 0) const;
 
  private:
@@ -59,7 +59,7 @@ class GpuTimeline {
   std::size_t capacity_;
   std::uint64_t left_out_ = 0;
   std::vector<Entry> entries_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;  ///< by name, in the order of their first use
+  std::unordered_map<std::string, std::uint32_t> numbers_;  ///< Entry::name by name, numbered in order of first use
 };
 
 }  // namespace lockstep

@@ -7,22 +7,22 @@
 
 namespace lockstep {
 
-/// Where the time of a training step goes.
+/// The phases of a training step.
 enum class Phase { input, compute, reduce, update };
 
-/// The calling thread's time by phase, in milliseconds, since it was last taken. Phases nest: an inner one's time is
-/// not counted in the outer.
+/// The calling thread's time in each phase since the last `take`, in milliseconds. Phases nest: the time of an inner
+/// phase is not counted in the outer one.
 class StepClock {
  public:
   using Split = std::array<double, 4>;  ///< indexed by Phase
-  /// Reads and clears the calling thread's split.
+  /// Returns and clears the calling thread's times. Phases that are still running are not included.
   static Split take();
 };
 
-/// Counts its lifetime to a phase of the calling thread, and is a span of its trace.
+/// Counts its lifetime as time of a phase of the calling thread, and records it as a TraceSpan.
 class PhaseTimer {
  public:
-  /// Until it is destroyed, or a timer inside it runs.
+  /// Starts the timer, which excludes the lifetimes of timers nested in it.
   explicit PhaseTimer(Phase phase);
   ~PhaseTimer();
   PhaseTimer(const PhaseTimer&) = delete;

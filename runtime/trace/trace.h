@@ -5,36 +5,38 @@
 #include <string_view>
 #include <vector>
 
-// What threads do, and when: of GPUs, what the host has them do.
+// Records what host threads do and when. Of a GPU's work it records when the host enqueues it.
 
 namespace lockstep {
 
-/// Something that a thread did.
+/// A recorded TraceSpan.
 struct TraceEvent {
   std::string name;    ///< "input", "compute", "reduce", "update", a layer's name, "gradient of conv2d"
-  int replica;         ///< of this process; -1 outside a replica
-  double start_us;     ///< since the recording began
-  double duration_us;  ///< up to its end
+  int replica;         ///< the replica's index in this process; -1 outside a replica
+  double start_us;     ///< start, in microseconds since the recording began
+  double duration_us;  ///< duration in microseconds
 };
 
-/// Records all TraceSpans of all threads while it lives, up to the first `capacity` that end. One at a time.
+/// Records the TraceSpans of all threads that begin and end during its lifetime, up to the first `capacity` that end.
+/// Only one recording may exist at a time.
 class TraceRecording {
  public:
-  /// Throws LogicError while another one records.
+  /// Throws LogicError while another recording exists.
   explicit TraceRecording(std::size_t capacity = std::size_t{1} << 20);
   ~TraceRecording();
   TraceRecording(const TraceRecording&) = delete;
   TraceRecording& operator=(const TraceRecording&) = delete;
 
-  /// What has ended so far, each thread's events in the order in which they ended.
+  /// The spans that have ended so far, those of each thread in the order in which they ended.
   std::vector<TraceEvent> events() const;
 };
 
-/// Counts its lifetime as an event of the calling thread. Costs the reading of a flag while nothing is recorded.
+/// Records its lifetime as an event of the calling thread. While nothing is recorded, it costs only the reading of a
+/// flag.
 class TraceSpan {
  public:
   ///@{
-  /// `before` and `name`, which must outlive the span, make the event's name.
+  /// The event's name is `before` followed by `name`. The characters of both must outlive the span.
   explicit TraceSpan(std::string_view name) : TraceSpan({}, name) {}
   TraceSpan(std::string_view before, std::string_view name);
   ///@}

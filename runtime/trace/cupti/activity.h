@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// Adds what a record of CUPTI's says that a GPU did: a kernel, a copy or a memset. Other records are ignored.
+/// Adds the kernel, copy or memset that a CUPTI record describes to `timeline`. Ignores records of other kinds.
 void add_activity(const CUpti_Activity& record, GpuTimeline& timeline);
 
 }  // namespace lockstep
