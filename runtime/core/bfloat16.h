@@ -23,7 +23,7 @@ struct bfloat16 {
     const std::uint32_t nearest = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
     return static_cast<std::uint16_t>(is_nan ? (u >> 16) | 0x40u : nearest);
   }
-  /// The same value; exact.
+  /// Converts exactly.
   LOCKSTEP_HOST_DEVICE explicit operator float() const {
     const std::uint32_t u = static_cast<std::uint32_t>(bits) << 16;
     float value;
