@@ -15,73 +15,77 @@
 
 namespace lockstep {
 
-/// Another worker has failed, has ended, or does not answer; the message names it.
+/// Another worker has failed, has ended or does not answer (the message names it), or MPI has failed.
 struct WorkerFailed : Error {
   using Error::Error;
 };
 
-/// How workers wait for each other.
+/// How long workers wait for each other.
 struct ClusterOptions {
-  /// Longest wait of a worker for the others.
+  /// Longest wait for the other workers, for each collective.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
-  /// Workers say that they live, whatever they compute; one that has said nothing for so long counts as dead.
+  /// Each worker sends signs of life, even while it computes. A worker counts as dead when none has arrived from it for
+  /// this long.
   std::chrono::milliseconds silence_limit{std::chrono::seconds(30)};
-  /// Whether this process has been asked to end, by a signal say. While it says so, a wait for a worker that has said
-  /// nothing for half a second ends at once: who starts the workers ends all of them when one dies, and leaves them
-  /// little time to say which. Called from a thread of the cluster's. May be empty.
+  /// Returns whether this process has been asked to end, for example by a signal. While it returns true, half a second
+  /// of silence ends a wait for a worker: a launcher ends all workers when one dies, and leaves them little time to
+  /// report which one. Called on a thread of the cluster. May be empty.
   std::function<bool()> asked_to_end{};
 
-  /// Throws InvalidArgument for a time that is not positive.
+  /// Throws InvalidArgument unless both times are positive.
   void check() const;
 };
 
-/// Independent sequences of collectives between workers: those of one channel do not wait for those of another.
+/// Collectives between workers run in order within a channel. Channels do not wait for each other.
 enum class Channel {
-  steps,      ///< what the program does, one after the other
-  gradients,  ///< what runs beside backward
+  steps,      ///< the program's own collectives
+  gradients,  ///< exchanges of gradients that run concurrently with backward
 };
 
-/// The processes, called workers, that train together, each with a number. All of them call the same functions in the
-/// same order, for each channel one at a time; `place` names a collective in errors, the same on all of them.
-/// Nobody hangs: a wait ends with WorkerFailed when a worker fails or dies, and with Timeout, which names the late
-/// ones, after the longest wait. After either the cluster is unusable, and each further call throws the same.
+/// The processes that train together, called workers and numbered from 0. All workers call the same functions in the
+/// same order within each channel, one at a time; `place` names a collective in errors and must be the same on all
+/// workers. No call hangs: it throws WorkerFailed when a worker fails or dies, and Timeout, which names the late
+/// workers, after ClusterOptions::timeout. After either error the cluster is unusable, and every further call throws
+/// that error again.
 class Cluster {
  public:
   virtual ~Cluster() = default;
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// How many workers there are: two or more.
+  /// Number of workers, at least 2.
   virtual int size() const = 0;
   /// This worker's number, from 0.
   virtual int rank() const = 0;
-  /// Whether this is worker 0, which alone writes files and talks to people.
+  /// Whether this is worker 0, the only one that writes files and prints to the user.
   bool is_chief() const { return rank() == 0; }
-  /// The name of the machine that a worker runs on.
+  /// Name of the worker's machine.
   virtual const std::string& host_of(int worker) const = 0;
-  /// "worker 1 (host b)".
+  /// For messages: "worker 1 (host b)".
   std::string name_of(int worker) const { return fmt::format("worker {} (host {})", worker, host_of(worker)); }
 
-  /// Every worker's text, in worker order. Throws LogicError on all of them when they are not at the same place.
+  /// Returns the texts of all workers, in worker order. Throws LogicError on all workers unless `place` is the same on
+  /// all.
   virtual std::vector<std::string> all_gather(std::string_view place, std::string_view own,
                                               Channel channel = Channel::steps) = 0;
-  /// Sends `to[w]` to each other worker w, and fills `from[w]` with what it sends here; sizes have to be what the
-  /// workers expect of each other. What is here for this worker itself is left alone.
+  /// Sends `to[w]` to each other worker w and fills `from[w]` with the bytes that w sends to this worker; their sizes
+  /// must be equal. Ignores the elements of `to` and `from` for this worker itself.
   virtual void exchange(std::string_view place, std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from, Channel channel = Channel::steps) = 0;
-  /// Notifies all workers that this one fails, and why: their waits, now or later, end with WorkerFailed. Waits a
-  /// moment for the news to leave. The cluster is then unusable.
+  /// Notifies all workers that this one has failed, and why: their current and later calls throw WorkerFailed. Waits up
+  /// to 2 s until the notices have been sent. The cluster is then unusable.
   virtual void fail_all(std::string_view why) noexcept = 0;
 
-  /// What has ended the cluster's use; empty while it is of use.
+  /// The error that made the cluster unusable; empty while it is usable.
   virtual std::string failure() const = 0;
 
-  /// The chief's bytes, to all.
+  /// Copies the chief's `bytes` to all workers. A collective.
   void broadcast(std::string_view place, std::span<std::byte> bytes);
-  /// Throws InvalidArgument on all workers, naming two of them and what each one has, unless all have the same.
-  /// `what` is what is compared, with its verb: "the version of lockstep is".
+  /// Throws InvalidArgument on all workers unless `own` is the same on all; the message names two workers and what each
+  /// has. `what` is the subject and verb of the message: "the version of lockstep is".
   void agree(std::string_view place, std::string_view what, std::string_view own, Channel channel = Channel::steps);
-  /// Throws `E` with the message of the first worker that has one, on all of them; the cluster stays usable.
+  /// Throws `E` on all workers, with the first message in worker order that is not empty; returns if all are empty. The
+  /// cluster stays usable. A collective.
   template <class E = InvalidArgument>
   void fail_together(std::string_view place, std::string_view own_message) {
     const std::vector<std::string> messages = all_gather(place, own_message);
@@ -89,13 +93,13 @@ class Cluster {
       if (const std::string& message = messages[static_cast<std::size_t>(worker)]; !message.empty())
         throw_together<E>("{}: {}", name_of(worker), message);
   }
-  /// Throws `E`, which every worker has reason to throw at this place: it is no failure of this one.
+  /// Throws `E`. Every worker must throw it at this place, so it does not count as a failure of this worker.
   template <class E = InvalidArgument, class... Args>
   [[noreturn]] void throw_together(fmt::format_string<Args...> message, Args&&... args) {
     failures_together_.fetch_add(1);
     throw E(fmt::format(message, std::forward<Args>(args)...), std::source_location::current());
   }
-  /// How often every worker has thrown the same.
+  /// Number of calls of throw_together.
   std::uint64_t failures_together() const { return failures_together_.load(); }
 
  protected:
@@ -105,14 +109,16 @@ class Cluster {
   std::atomic<std::uint64_t> failures_together_ = 0;
 };
 
-/// Part `index` of the `parts` about equal ones that `bytes` are cut into, on the borders of cache lines.
+/// Begin and end, in bytes, of part `index` of `bytes` divided into `parts` parts of about equal size. Borders between
+/// parts are multiples of 64 bytes, a cache line.
 std::pair<std::size_t, std::size_t> part_of_bytes(std::size_t bytes, int index, int parts);
 
-/// The workers that were started together with this process, by mpirun or srun; null for a process alone. All workers
-/// call it. Their numbers are those of MPI, or of TF_CONFIG where that is set (see ClusterSpec). Throws InvalidArgument
-/// for an option that is not positive and for a TF_CONFIG that does not fit the workers there are; Unsupported where
-/// this build has no MPI, or MPI does not allow calls from threads; on all workers InvalidArgument, naming the
-/// difference, when their versions or timeouts differ.
+/// Connects the processes that mpirun or srun started together; all of them must call it. Returns null for a process
+/// that was started alone. Workers have the numbers of MPI or, if TF_CONFIG is set, of TF_CONFIG (see ClusterSpec).
+/// Throws InvalidArgument for an option that is not positive and for a TF_CONFIG that is invalid or does not fit the
+/// number of processes; on all workers, naming the difference, when their versions, timeouts or numbers in TF_CONFIG do
+/// not fit together. Throws Unsupported when this build has no MPI, when MPI does not allow calls from threads, and as
+/// parse_tf_config; Timeout when not all workers call it.
 std::shared_ptr<Cluster> join_cluster(const ClusterOptions& options = {});
 
 }  // namespace lockstep

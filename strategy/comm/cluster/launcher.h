@@ -4,21 +4,21 @@
 
 namespace lockstep {
 
-/// Whether mpirun or srun has started this process as one of several, as the variables that they set say.
+/// Whether mpirun or srun started this process as one of several, according to the environment variables that they set.
 bool launched_with_others();
 
-/// The processes of this one's machine among those.
+/// The launched processes on this process's machine.
 struct LocalProcesses {
-  int rank = 0;   ///< this one's number
-  int count = 1;  ///< how many there are
+  int rank = 0;   ///< this process's number, from 0
+  int count = 1;  ///< number of processes
 };
-/// As the launcher says; one process where it says nothing.
+/// Reads them from the launcher's environment variables; one process if these are not set or not valid.
 LocalProcesses local_processes();
-/// How many cores this process may take for its own: available_cores(), shared evenly with the others of its machine
-/// unless the launcher has given each its own.
+/// Number of cores for this process: available_cores() if the launcher has given it cores of its own, else its equal
+/// share of them, at least 1.
 int cores_of_process();
 
-/// The MPI that this program runs with, as it names itself: "Open MPI v4.1.4, package: ..."; empty in a build without.
+/// The name that this program's MPI reports, e.g. "Open MPI v4.1.4, package: ..."; empty in a build without MPI.
 std::string mpi_library();
 
 }  // namespace lockstep

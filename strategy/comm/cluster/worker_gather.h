@@ -8,19 +8,20 @@
 
 namespace lockstep {
 
-/// Joins what the replicas of each worker have gathered: the second half of all_gather over several workers.
+/// Joins the workers' results of all_gather, each of which covers one worker's replicas.
 class WorkerGather {
  public:
-  /// For the replicas of `group` on this worker of `cluster`, which both outlive this.
+  /// For the replicas of `group` on this worker of `cluster`. Both must outlive this.
   WorkerGather(ReplicaGroup& group, Cluster& cluster) : group_(group), cluster_(cluster) {}
 
-  /// Every replica comes with this worker's values, joined along `axis`, and gets those of all workers.
+  /// Called by every replica. On entry `values` are this worker's values, joined along `axis`; on return, those of all
+  /// workers. Adjusts their offsets.
   void run(int replica, int axis, std::vector<Gathered>& values);
 
  private:
   ReplicaGroup& group_;
   Cluster& cluster_;
-  std::vector<Gathered> of_all_;  ///< made by the worker's first replica
+  std::vector<Gathered> of_all_;  ///< made by replica 0
 };
 
 }  // namespace lockstep

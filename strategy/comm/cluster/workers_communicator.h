@@ -7,13 +7,12 @@
 
 namespace lockstep {
 
-/// For replicas in several processes: those of a worker first add up their values in shared memory, each a share of the
-/// elements; then the worker's first replica combines the sums with those of the other workers, and all take over the
-/// results. Adds in replica order within a worker, then in worker order.
-/// Replicas are on CPUs.
+/// Combines values of replicas on CPUs in several processes. Each replica reduces one shard of the values of its
+/// worker's replicas in shared memory; the first replica combines the results with those of the other workers; each
+/// replica copies the result. Adds in replica order within a worker, then in worker order.
 class WorkersCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group` on this worker of `cluster`, which both outlive this; `bytes_per_pack` as in
+  /// For the replicas of `group` on this worker of `cluster`. Both must outlive this. `bytes_per_pack` as in
   /// CommunicationOptions.
   WorkersCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack, Cluster& cluster)
       : HostCommunicator(group, bytes_per_pack), cluster_(cluster), gather_(group, cluster) {}
@@ -22,11 +21,11 @@ class WorkersCommunicator final : public HostCommunicator {
 
  private:
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
-  /// What a mean divides by.
+  /// The divisor of a mean.
   std::int64_t replicas_in_sync() const { return std::int64_t{group().size()} * cluster_.size(); }
 
   Cluster& cluster_;
-  std::vector<Tensor> sums_;  ///< of this worker's packs, made by its first replica
+  std::vector<Tensor> sums_;  ///< of this worker's replicas, by pack; allocated by the first one
   WorkerGather gather_;
 };
 

@@ -14,15 +14,15 @@
 
 namespace lockstep {
 
-/// Workers that exchange MPI messages. One thread makes all calls of MPI: it moves the messages of the operation in
-/// hand, says ten times a second that this worker lives, and hears what the others have to say. Messages go from
-/// each worker to each other one, rather than through MPI's collectives: so a wait knows for whom it is, ends when it
-/// has to, and values are added in worker order.
+/// A cluster over MPI. One thread sends and receives all messages: it advances the first operation of each channel,
+/// sends a sign of life up to ten times a second, and receives the signs of life and notices of the others. Messages go
+/// directly between each pair of workers instead of through MPI's collectives, so that a wait knows which workers it
+/// waits for and can end early, and values are added in worker order.
 class MpiCluster final : public Cluster {
  public:
-  /// Takes over `workers`, whose ranks become the workers' numbers.
+  /// Takes ownership of `workers`, whose ranks become the workers' numbers.
   MpiCluster(std::shared_ptr<MpiLibrary> library, MPI_Comm workers, ClusterOptions options);
-  /// Waits until all workers come here, the longest wait at most; a few seconds when something has failed.
+  /// Waits until all workers destroy theirs: up to the timeout, or a few seconds after a failure.
   ~MpiCluster() override;
 
   int size() const override { return peers_.size; }
@@ -38,29 +38,29 @@ class MpiCluster final : public Cluster {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// What ended the cluster.
+  /// The error that made the cluster unusable.
   struct Failure {
     std::string message;
     bool timeout = false;
   };
 
-  /// A message to one worker that nobody waits for.
+  /// A message to one worker that no operation waits for.
   struct Notice {
     std::string text;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
   void find_hosts();
-  /// Says goodbye, and waits for the others'.
+  /// Notifies the others that this worker ends and waits until they end.
   void leave();
   void wait_for(MpiOperation& operation);
   void fail_here(const std::string& message, bool timeout = false);
-  /// A new error each time: its catchers add to its message.
+  /// Throws a new error object on each call, since its catchers add to its message.
   [[noreturn]] void throw_failure() const;
 
-  // On the thread of MPI.
+  // Called on the MPI thread.
   void serve();
-  /// The operations in hand, one of a channel at most.
+  /// The first operation of each channel that has one.
   std::vector<MpiOperation*> in_hand();
   void take_turn(std::span<MpiOperation* const> operations);
   void advance(MpiOperation& operation);
@@ -84,7 +84,7 @@ class MpiCluster final : public Cluster {
   ClusterOptions options_;
   std::vector<std::string> hosts_;
 
-  mutable std::mutex mutex_;  ///< of the next ones
+  mutable std::mutex mutex_;  ///< protects the following members
   std::condition_variable changed_;
   std::array<std::deque<MpiOperation*>, 2> queues_;  ///< by channel
   std::optional<Failure> failure_;
@@ -92,18 +92,19 @@ class MpiCluster final : public Cluster {
   bool notices_sent_ = true;
   bool leaving_ = false;
 
-  // Of the thread of MPI.
+  // Used on the MPI thread.
   std::list<Notice> notices_;
-  std::vector<Clock::time_point> heard_;  ///< by worker: when it last said something
-  std::vector<bool> left_;                ///< by worker: whether it has said that it ends
-  /// This one has said so: its last message, since others that have said it, too, may be gone after it.
+  std::vector<Clock::time_point> heard_;  ///< by worker: when its last sign of life or notice arrived
+  std::vector<bool> left_;                ///< by worker: whether it has sent its notice that it ends
+  /// Whether this worker has sent its notice that it ends. It sends nothing afterwards: workers that have sent theirs,
+  /// too, may be gone.
   bool said_goodbye_ = false;
-  std::vector<MPI_Request> alive_;  ///< by worker: that this one lives
+  std::vector<MPI_Request> alive_;  ///< by worker: sign of life that is being sent to it
   Clock::time_point said_alive_{};
   Clock::time_point last_turn_{};
   int turns_without_rest_ = 0;
 
-  std::thread thread_;  ///< last
+  std::thread thread_;  ///< last: it uses the other members
 };
 
 }  // namespace lockstep

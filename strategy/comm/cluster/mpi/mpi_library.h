@@ -8,26 +8,26 @@
 
 namespace lockstep {
 
-/// MPI in this process, from MPI_Init_thread to MPI_Finalize; in a program that has called the first itself, neither.
+/// Calls MPI_Init_thread and MPI_Finalize for this process, unless the program has called MPI_Init_thread itself.
 class MpiLibrary {
  public:
-  /// The one there is. Throws Unsupported when MPI does not allow calls from several threads, one at a time.
+  /// The only instance. Throws Unsupported when MPI does not allow calls from several threads, one at a time.
   static std::shared_ptr<MpiLibrary> instance();
   ~MpiLibrary();
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
 
-  /// A communicator of its own for each caller: of all processes, whose ranks are in the order of `key`, which counts
-  /// at the first call. All processes call it. Throws Timeout when they do not.
+  /// A new communicator of all processes, which all of them must request. Ranks are in the order of `key`; only the key
+  /// of the first call counts. Throws Timeout when not all processes call it.
   MPI_Comm communicator(int key, std::chrono::milliseconds timeout);
   ///@{
-  /// How many processes there are, and which one this is.
+  /// Number of processes, and the rank of this one, in MPI_COMM_WORLD.
   int processes() const { return processes_; }
   int rank() const { return rank_; }
   ///@}
-  /// Held by the thread that calls MPI.
+  /// Lock it while calling MPI.
   std::mutex& mutex() { return mutex_; }
-  /// Some worker will not reach MPI_Finalize, which would wait for it.
+  /// Skips MPI_Finalize, which would wait forever for a worker that does not reach it.
   void leave_unfinished() { finish_ = false; }
 
  private:
@@ -37,10 +37,10 @@ class MpiLibrary {
   bool finish_ = false;
   int processes_ = 1;
   int rank_ = 0;
-  MPI_Comm ordered_ = MPI_COMM_NULL;  ///< what others are copies of
+  MPI_Comm ordered_ = MPI_COMM_NULL;  ///< communicator() returns copies of it
 };
 
-/// Throws DeviceError naming the call unless it succeeded.
+/// Throws DeviceError naming the call unless `status` is MPI_SUCCESS.
 void check_mpi(int status, const char* call);
 
 }  // namespace lockstep

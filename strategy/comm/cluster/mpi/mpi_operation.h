@@ -15,47 +15,47 @@
 
 namespace lockstep {
 
-/// The workers, and this one's number.
+/// The workers.
 struct MpiPeers {
-  MPI_Comm comm = MPI_COMM_NULL;  ///< whose ranks the numbers are
-  int size = 0;                   ///< how many there are
-  int rank = 0;                   ///< of this one
+  MPI_Comm comm = MPI_COMM_NULL;  ///< its ranks are the workers' numbers
+  int size = 0;                   ///< number of workers
+  int rank = 0;                   ///< of this worker
 };
 
-/// What workers do together and wait for. A caller makes it; from then until it is done only the thread of MPI uses it.
+/// A collective between workers. After its construction only the MPI thread uses it until it is done.
 class MpiOperation {
  public:
-  /// Calls nothing of MPI's.
+  /// Makes no MPI calls.
   MpiOperation(const MpiPeers& peers, std::string_view place, Channel channel)
       : peers_(peers), place_(place), channel_(channel) {}
   virtual ~MpiOperation() = default;
   MpiOperation(const MpiOperation&) = delete;
   MpiOperation& operator=(const MpiOperation&) = delete;
 
-  /// Posts the messages.
+  /// Posts the first messages.
   virtual void start() = 0;
-  /// Moves on; true at the end.
+  /// Advances without blocking. Returns true when the operation is complete.
   virtual bool advance() = 0;
-  /// The workers that it waits for: that have something to send yet, or to receive. Empty once it is done.
+  /// Workers with messages under way to or from this one. Empty once the operation is complete.
   virtual std::vector<int> awaited() const = 0;
-  /// Takes its memory away from messages that may yet come.
+  /// Cancels receives, so that late messages do not write to its memory.
   virtual void cancel() {}
-  /// How often something has come or gone since it began.
+  /// Number of messages completed so far; 0 if the operation does not count them.
   virtual std::size_t progress() const { return 0; }
 
   ///@{
-  /// What it is part of.
+  /// Its place and channel, as in Cluster.
   const std::string& place() const { return place_; }
   Channel channel() const { return channel_; }
   ///@}
 
-  std::optional<std::chrono::steady_clock::time_point> started{};  ///< when it began
-  bool done = false;                                               ///< whether advance() has reached the end
+  std::optional<std::chrono::steady_clock::time_point> started{};  ///< when start() was called
+  bool done = false;                                               ///< whether advance() has returned true
 
  protected:
-  /// Whom its messages go to.
+  /// The workers that it exchanges messages with.
   const MpiPeers& peers() const { return peers_; }
-  /// The tag of a kind of messages in this channel.
+  /// MPI tag of a kind of message in this channel.
   int tag(int kind) const;
 
  private:
@@ -64,10 +64,10 @@ class MpiOperation {
   Channel channel_;
 };
 
-/// A text from each worker to each other one.
+/// Sends a text from each worker to every other one.
 class MpiGather final : public MpiOperation {
  public:
-  /// `own` is this worker's.
+  /// `own` is this worker's text.
   MpiGather(const MpiPeers& peers, std::string_view place, std::string_view own, Channel channel);
 
   void start() override;
@@ -75,7 +75,7 @@ class MpiGather final : public MpiOperation {
   std::vector<int> awaited() const override;
 
   ///@{
-  /// Of each worker: where it is, and its text. Once it is done.
+  /// Each worker's place and text, in worker order. Precondition: the operation is complete.
   std::vector<std::string> places() const;
   std::vector<std::string> texts() const;
   ///@}
@@ -86,10 +86,10 @@ class MpiGather final : public MpiOperation {
   std::vector<std::optional<std::string>> arrived_;  ///< by worker
 };
 
-/// Memory from each worker to each other one. Goes in pieces, some at a time to each and from each.
+/// Sends memory from each worker to every other one, in pieces: at most 32 at a time to and from each.
 class MpiExchange final : public MpiOperation {
  public:
-  /// By worker: what it is sent, and where its own goes. Both outlive this.
+  /// By worker: the memory to send to it, and the memory to receive from it. Both must outlive this.
   MpiExchange(const MpiPeers& peers, std::string_view place, std::span<const std::span<const std::byte>> to,
               std::span<const std::span<std::byte>> from, Channel channel);
 
@@ -100,14 +100,14 @@ class MpiExchange final : public MpiOperation {
   std::size_t progress() const override { return pieces_done_; }
 
  private:
-  /// What one worker is sent, or sends.
+  /// The memory that is sent to or received from one worker.
   template <class Byte>
   struct Stream {
     int peer = 0;
-    std::span<Byte> left{};               ///< no message has been posted for yet
-    std::deque<MPI_Request> under_way{};  ///< in order
+    std::span<Byte> left{};               ///< bytes that no message has been posted for
+    std::deque<MPI_Request> under_way{};  ///< posted messages, in order
   };
-  /// Takes what has ended out, and posts what there is room for. Whether all has ended.
+  /// Removes completed messages and posts new ones. Returns whether all are complete.
   template <class Byte, class Post>
   bool move_on(std::vector<Stream<Byte>>& streams, const Post& post);
 
@@ -116,7 +116,7 @@ class MpiExchange final : public MpiOperation {
   std::size_t pieces_done_ = 0;
 };
 
-/// The text of a message that a matched probe has found.
+/// Receives the text of a message that MPI_Improbe has found.
 std::string receive_text(MPI_Message message, const MPI_Status& status);
 
 }  // namespace lockstep
