@@ -11,29 +11,30 @@
 
 namespace lockstep {
 
-/// The replicas' values combined elementwise, in replica order, in new memory. For a single thread while no
-/// replica runs; replicas use `ReplicaContext::all_reduce`.
-/// Throws InvalidArgument unless all are dense and of one shape and dtype, which the op takes (check_reducible).
+/// Combines the replicas' values elementwise, in replica order, into a new tensor. Call it on one thread while no
+/// replica runs; replicas use `ReplicaContext::all_reduce`. Throws InvalidArgument unless all values are dense and have
+/// the same shape and dtype, which the op supports (check_reducible).
 Tensor combine(ReduceOp op, std::span<const Tensor> values);
 
-/// The rows of all replicas, joined in their order and not added up; for a mean their values are divided by the number
-/// of replicas. Throws Unsupported for other ops, InvalidArgument for dense shapes or dtypes that differ.
+/// Joins the rows of all replicas, in replica order, without adding them up; for a mean divides their values by the
+/// number of replicas. `workers` and `place` as below. Throws Unsupported for ops other than sum and mean,
+/// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
-/// The values one after the other along `axis` (negative: from the end), in new memory. Throws InvalidArgument, with
-/// all shapes, for scalars and for values that differ in dtype, rank or another axis than this.
+/// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument, with all
+/// shapes, for scalars and for values that differ in dtype, rank or the size of another axis.
 Tensor concatenate(std::span<const Tensor> values, int axis);
 
 ///@{
-/// The same with the values of the replicas of all workers, in worker order, on one thread of each of them; `place`
-/// names the collective. Without `workers`, of this process alone.
+/// The same for the replicas of all workers, in worker order. One thread of each worker must call it; `place` names the
+/// collective. If `workers` is null, for the replicas of this process.
 Tensor combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const Tensor> values);
 Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Tensor> values, int axis);
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);
 ///@}
 
-/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers; equal weights give the bits of the
-/// mean. Values of weight 0 are ignored, even NaN.
+/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. Equal weights give the same bits as the
+/// mean. Ignores values of weight 0, even NaN.
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights);
 

@@ -4,17 +4,17 @@
 
 namespace lockstep {
 
-/// The ways of combining the values of replicas; connect says what `automatic` stands for.
+/// Algorithms that combine the values of replicas. connect documents `automatic`.
 enum class CrossDeviceOps { automatic, shared_memory, nccl, hierarchical_copy, reduction_to_one_device };
 
-/// Each of them once, `automatic` first.
+/// All values, `automatic` first.
 inline constexpr CrossDeviceOps all_cross_device_ops[] = {CrossDeviceOps::automatic, CrossDeviceOps::shared_memory,
                                                           CrossDeviceOps::nccl, CrossDeviceOps::hierarchical_copy,
                                                           CrossDeviceOps::reduction_to_one_device};
 
-/// As on the command line, e.g. "hierarchical-copy"; `automatic` is "auto".
+/// The name on the command line, e.g. "hierarchical-copy"; "auto" for `automatic`.
 std::string_view name(CrossDeviceOps ops);
-/// The value of a name in any case. Throws InvalidArgument that lists the names.
+/// Parses a name, in any case. Throws InvalidArgument that lists the names.
 CrossDeviceOps parse_cross_device_ops(std::string_view text);
 
 }  // namespace lockstep

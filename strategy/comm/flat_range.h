@@ -6,7 +6,7 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Work on a range of flat memory that all replicas reach.
+// Ranges of flat memory, and reductions over them.
 
 namespace lockstep {
 
@@ -16,16 +16,16 @@ struct FlatRange {
   std::int64_t end = 0;    ///< in elements
 };
 
-/// Share `share` of a range that `shares` replicas divide: consecutive, on cache-line borders, together the whole
-/// range.
+/// Shard `share` of `shares` consecutive shards that cover the range. Borders are multiples of 32 elements from
+/// range.begin, so that two replicas never write to the same cache line if range.begin is aligned to one.
 FlatRange shard_of(const FlatRange& range, int share, int shares);
 
-/// Elements `range` of each `out` = op over the `in`, in their order. All are dense, of one dtype and one number of
-/// elements. `terms` as in ReduceViews.
+/// Reduces elements `range` of all `in`, in their order, into the same elements of each `out`. All tensors must be
+/// dense and have the same dtype and number of elements. `terms` as in ReduceViews.
 void reduce_range(ReduceOp op, std::span<const Tensor> in, std::span<const Tensor> out, const FlatRange& range,
                   std::int64_t terms = 0);
 
-/// Elements `range` of `out` = the sum of those of all `in`, in their order; `out` may be one of these.
+/// Adds up elements `range` of all `in`, in their order, into the same elements of `out`, which may be one of the `in`.
 void add_up_range(std::span<float* const> in, float* out, const FlatRange& range);
 
 }  // namespace lockstep

@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// Numbers of the tensors that are combined as one.
+/// Indices of the tensors that are combined as one tensor.
 using Pack = std::vector<std::size_t>;
 
-/// Cuts tensors into packs of one dtype, in their order. A pack is closed once it holds more than `bytes_per_pack`, and
-/// never when that is 0. Pure: all replicas get the same plan for the same shapes and dtypes.
+/// Groups tensors of the same dtype into packs, in their order. A pack is closed once it holds more than
+/// `bytes_per_pack` bytes; 0: never. Deterministic: all replicas get the same plan for the same shapes and dtypes.
 std::vector<Pack> plan_packs(std::span<const Tensor> values, std::int64_t bytes_per_pack);
 
-/// The tensors of a pack one after the other, flat; the only one of a pack as it is, made dense.
+/// Concatenates the tensors of a pack into one flat tensor. A pack of one tensor: that tensor, made dense.
 Tensor pack_up(std::span<const Tensor> values, const Pack& pack);
-/// Puts views of `packed`, in the shapes of `values`, to the places of the pack's tensors.
+/// Sets the results of the pack's tensors to views of `packed`, in the shapes of `values`.
 void unpack(const Tensor& packed, std::span<const Tensor> values, const Pack& pack, std::span<Tensor> results);
 
 }  // namespace lockstep

@@ -13,29 +13,29 @@
 
 namespace lockstep {
 
-/// The barrier of a strategy's replicas, with the longest time that one waits for the others. Knows how long each
-/// replica was busy in its last step. If `sequential`, one replica works at a time: replica 0 until it reaches a
-/// barrier or ends, then replica 1, and so on.
+/// The barrier of a strategy's replicas, with a timeout. Measures how long each replica was busy in its last step. If
+/// `sequential`, one replica runs at a time: replica 0 until it reaches a barrier or ends, then replica 1, and so on.
 class ReplicaGroup {
  public:
-  /// Of busy times.
+  /// Clock of busy times.
   using Clock = WaitTimer::Clock;
 
-  /// Of replicas 0 .. replicas - 1; `timeout` is the longest wait.
+  /// For replicas 0 .. replicas - 1. `timeout` is the longest wait at a barrier.
   ReplicaGroup(int replicas, std::chrono::milliseconds timeout, bool sequential = false)
       : rendezvous_(replicas),
         timeout_(timeout),
         sequential_(sequential),
         members_(static_cast<std::size_t>(replicas)) {}
-  /// Of a replica on each device.
+  /// For one replica on each device. If there are several, all on GPUs, barriers also order the work of the GPUs.
   ReplicaGroup(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds timeout, bool sequential = false);
 
-  /// Longest wait.
+  /// Longest wait at a barrier.
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Number of replicas.
   int size() const { return rendezvous_.members(); }
-  /// Blocks until every replica is here. Work that GPUs get after it runs after all work that any of them got before
-  /// it. Throws as Rendezvous::arrive_and_wait does.
+  /// Blocks until every replica has called it. On GPUs, work that a replica submits to its compute stream afterwards
+  /// runs after all work that any replica submitted to its own before. Throws as Rendezvous::arrive_and_wait, and
+  /// NotCapturable while the calling thread captures.
   void barrier(int replica, const char* place) {
     refuse_capture(combined_value);
     if (gpus_.empty()) return barrier_on_host(replica, place);
@@ -44,17 +44,17 @@ class ReplicaGroup {
     barrier_on_host(replica, place);
     order_after_all(replica, number);
   }
-  /// The same without an order of the GPUs' work.
+  /// As barrier(), but does not order the GPUs' work.
   void barrier_on_host(int replica, const char* place) {
     refuse_capture(combined_value);
     wait_for_turns(replica, replica, size());
     rendezvous_.arrive_and_wait(replica, place, timeout_);
     wait_for_turns(replica, 0, replica);
   }
-  /// For aborting, and for reports.
+  /// The barrier on the host, to abort it and to report its state.
   Rendezvous& rendezvous() { return rendezvous_; }
 
-  /// A replica's part of a step, on the replica's thread.
+  /// Runs job(replica), the replica's part of a step, on the calling thread, and measures its busy time.
   template <class Job>
   void run_timed(int replica, Job&& job) {
     rendezvous_.begin(replica);
@@ -66,38 +66,39 @@ class ReplicaGroup {
     member(replica).busy = Clock::now() - start - (WaitTimer::total() - waited_before);
     wait_for_turns(replica, replica, size());
   }
-  /// How long the replica's last step took without what WaitTimer counts: waits for other replicas and for input, and
-  /// merges, which are work for all. Between steps.
+  /// Duration of the replica's last step, without the time that WaitTimer counts: waits for other replicas and for
+  /// input, and merges, which work for all replicas. Precondition: no step is running.
   Clock::duration busy(int replica) const { return members_.at(static_cast<std::size_t>(replica)).busy; }
-  /// Whether replicas take turns.
+  /// Whether replicas run one at a time.
   bool sequential() const { return sequential_; }
 
  private:
   static constexpr const char* combined_value = "a value that replicas combine";
-  /// Every turn ends with a barrier of all replicas: this waits for the ends of the turns [first, last).
+  /// Waits for the ends of turns [first, last). Every turn ends with a barrier of all replicas.
   void wait_for_turns(int replica, int first, int last) {
     if (!sequential_) return;
     for (int turn = first; turn < last; ++turn) rendezvous_.arrive_and_wait(replica, "the end of a turn", timeout_);
   }
 
-  /// On a cache line of its own, since only the replica's thread writes it.
+  /// On its own cache line, since only the replica's thread writes it.
   struct alignas(64) Member {
     Clock::duration busy{};
-    std::size_t barriers = 0;  ///< of the step, where GPUs' work is put in order
-    /// For every other barrier: no replica reaches the next one before all have left the one before, so that no event
-    /// is recorded again before all wait for it.
+    std::size_t barriers = 0;  ///< barriers of this step that order GPU work
+    /// For even and odd barriers. A replica records an event again two barriers later; by then all replicas have passed
+    /// the barrier in between and enqueued their waits for the event.
     std::array<std::optional<Event>, 2> events{};
   };
   Member& member(int replica) { return members_[static_cast<std::size_t>(replica)]; }
   Event& event_of(int replica, std::size_t barrier_number) { return *member(replica).events[barrier_number % 2]; }
   Stream stream_of(int replica) const { return {gpus_[static_cast<std::size_t>(replica)]}; }
-  /// What this replica's GPU is given from now on, it does after what all of them had been given at the barrier.
+  /// Makes later work in this replica's compute stream wait for the work that the other replicas submitted before the
+  /// barrier.
   void order_after_all(int replica, std::size_t barrier_number);
 
   Rendezvous rendezvous_;
   std::chrono::milliseconds timeout_;
   bool sequential_;
-  std::vector<LogicalDevice> gpus_;  ///< by replica, when all of several are on GPUs
+  std::vector<LogicalDevice> gpus_;  ///< by replica; empty unless there are several replicas, all on GPUs
   std::vector<Member> members_;      ///< by replica
 };
 

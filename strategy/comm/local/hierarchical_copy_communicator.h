@@ -7,29 +7,29 @@
 
 namespace lockstep {
 
-/// Replicas [begin, begin + size): one of the two halves of all replicas.
+/// Replicas [begin, begin + size), one of the two halves of all replicas.
 struct HalfOfReplicas {
   int number = 0;  ///< 0 or 1
   int begin = 0;   ///< the first replica
-  int size = 1;    ///< how many replicas
+  int size = 1;    ///< number of replicas
 };
-/// The half that contains `replica`. Of an odd number of replicas the first half has one more.
+/// The half that contains `replica`. If the number of replicas is odd, the first half has one more.
 HalfOfReplicas half_of(int replica, int replicas);
-/// 1 for a single replica, else 2.
+/// Number of halves: 1 for a single replica, else 2.
 inline int halves_of(int replicas) { return replicas > 1 ? 2 : 1; }
 
-/// For machines whose replicas come in two groups that are near each other: the members of a group first add up its
-/// values, each a share of the elements, then the two sums are combined and written to every replica. Of an odd number
-/// the first group has one more; one replica is one group. Adds in replica order within a group, then across:
-/// (x0 + x1 + ...) + (x_half + ...); bf16 in f32 from end to end.
+/// For machines with two groups of devices that are close to each other within a group. The replicas of each half (see
+/// half_of) reduce its values, each replica one shard of the elements; then each replica combines its shard of the two
+/// results and writes it to every replica. Adds in replica order within a half, then across: (x0 + x1 + ...) + (x_half
+/// + ...); adds bf16 in f32 and rounds once.
 class HierarchicalCopyCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CommunicationOptions.
+  /// For the replicas of `group`, which must outlive this. `bytes_per_pack` as in CommunicationOptions.
   HierarchicalCopyCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCommunicator(group, bytes_per_pack), wide_(static_cast<std::size_t>(group.size())) {}
 
  private:
-  struct Wide {  // a replica's packs, those of bf16 in f32
+  struct Wide {  // a replica's packs; bf16 is widened to f32
     std::vector<Tensor> in;
     std::vector<Tensor> out;
   };
@@ -40,7 +40,7 @@ class HierarchicalCopyCommunicator final : public HostCommunicator {
   void combine_across(int replica, ReduceOp op, std::span<const PackViews> packs);
 
   std::vector<Wide> wide_;                   ///< by replica
-  std::array<std::vector<Tensor>, 2> sums_;  ///< of each half by pack, kept until the next call
+  std::array<std::vector<Tensor>, 2> sums_;  ///< by half and pack; kept until the next call
 };
 
 }  // namespace lockstep

@@ -5,11 +5,11 @@
 
 namespace lockstep {
 
-/// The baseline that the others are measured against: every value is copied to the first replica's device, which alone
-/// combines them, and the result is copied back. Adds in replica order: ((x0 + x1) + x2) + ...
+/// The baseline for comparing the other algorithms. The first replica copies all values to its device and reduces them;
+/// the others copy the result. Adds in replica order: ((x0 + x1) + x2) + ...
 class ReductionToOneDeviceCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CommunicationOptions.
+  /// For the replicas of `group`, which must outlive this. `bytes_per_pack` as in CommunicationOptions.
   ReductionToOneDeviceCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCommunicator(group, bytes_per_pack) {}
 

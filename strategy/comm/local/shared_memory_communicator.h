@@ -5,11 +5,11 @@
 
 namespace lockstep {
 
-/// Nothing is sent: each replica reduces its share of the elements by reading every copy and writing every copy. Adds
-/// in replica order: ((x0 + x1) + x2) + ...
+/// Each replica reduces one shard: it reads the shard from all replicas' memory and writes the result to all of them.
+/// Adds in replica order: ((x0 + x1) + x2) + ...
 class SharedMemoryCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group`, which outlives this; `bytes_per_pack` as in CommunicationOptions.
+  /// For the replicas of `group`, which must outlive this. `bytes_per_pack` as in CommunicationOptions.
   SharedMemoryCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack)
       : HostCommunicator(group, bytes_per_pack) {}
 

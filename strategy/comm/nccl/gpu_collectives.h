@@ -17,10 +17,11 @@
 
 namespace lockstep {
 
-/// The parts of one collective, which the replicas of this process set one by one. May be used again after it has run.
+/// The parts of one collective, which each replica of this process sets. Can be used again after the collective has
+/// run.
 class GpuCollective {
  public:
-  /// For a replica on each GPU.
+  /// For one replica on each GPU.
   explicit GpuCollective(const std::vector<LogicalDevice>& gpus);
 
  private:
@@ -29,34 +30,36 @@ class GpuCollective {
   std::vector<Event> computed_;              ///< by replica
 };
 
-/// Enqueues the collectives of all GPUs of this process on one thread, each as one group, in the communication streams:
-/// their order is the same on all GPUs, and no replica's thread is held up by NCCL. A collective is submitted when all
-/// replicas have set their parts, so that no GPU waits for a part that depends on what a host thread does next.
+/// Enqueues the collectives of this process's GPUs on one thread, each as one group, in the communication streams. All
+/// GPUs therefore run them in the same order, and no replica thread blocks in NCCL. A collective is submitted only
+/// after all replicas have set their parts, so no GPU waits for a part that depends on later calls of a host thread.
 class GpuCollectives {
  public:
-  /// `communicators` are those of `gpus`, with the same `timeout`. Throws as Event's constructor.
+  /// `communicators` connect `gpus`, with the same `timeout`. Throws as Event's constructor.
   GpuCollectives(const std::vector<LogicalDevice>& gpus, std::unique_ptr<GpuCommunicators> communicators,
                  std::chrono::milliseconds timeout);
-  /// Enqueues what has been submitted.
+  /// Waits until all submitted collectives have been enqueued.
   ~GpuCollectives();
   GpuCollectives(const GpuCollectives&) = delete;
   GpuCollectives& operator=(const GpuCollectives&) = delete;
 
-  /// On the replica's thread: its parts of a collective, which the work in its GPU's compute stream so far computes.
-  /// Throws DeviceError after a failed step that left NCCL in an unfinished call.
+  /// Sets the replica's parts of a collective. Call it on the replica's thread, after submitting the work that computes
+  /// the parts to its compute stream. Throws DeviceError if a failed step left NCCL in an unfinished call.
   void set_parts(GpuCollective& collective, int replica, std::span<const GpuPart> parts);
-  /// On one replica's thread: submits a collective, which stays as it is until all replicas have joined. `what` names
-  /// it in errors. Does not wait.
+  /// Submits a collective, which must not change until all replicas have joined, and returns at once. Call it on the
+  /// thread of one replica. `what` names the collective in errors.
   void submit(const char* what, const GpuCollective& collective);
-  /// How many collectives have been submitted.
+  /// Number of collectives submitted so far.
   std::size_t submitted() const;
-  /// On the replica's thread: its GPU computes what it is given from now on after all collectives submitted so far. The
-  /// host waits until they have been enqueued. The first replica to join throws what enqueuing threw: DeviceError,
-  /// Timeout, BrokenInvariant for memory against the contracts. Throws Timeout where enqueuing does not end.
+  /// Makes later work in the replica's compute stream wait for all collectives submitted so far. Call it on the
+  /// replica's thread; it blocks until they have been enqueued. The first replica to join throws the error of
+  /// enqueuing: DeviceError, Timeout, or BrokenInvariant when memory breaks the contracts. Throws Timeout when they are
+  /// not enqueued within twice the timeout.
   void join(int replica);
-  /// Waits until all that has been submitted is enqueued.
+  /// Waits until all submitted collectives have been enqueued.
   void wait_until_enqueued();
-  /// Drops the error of a step that failed, once what it submitted is enqueued. Precondition: no replica runs.
+  /// Waits for the enqueuing of a failed step's collectives, up to twice the timeout, and discards their error.
+  /// Precondition: no replica is running.
   void abandon_step();
 
  private:
@@ -64,7 +67,8 @@ class GpuCollectives {
     const char* what;
     const GpuCollective* collective;
   };
-  /// Waits for longer than the communicators may take to fail. False when the collectives are still not enqueued.
+  /// Waits twice the timeout, longer than the communicators take to fail. Returns whether all collectives have been
+  /// enqueued.
   bool try_wait(std::unique_lock<std::mutex>& lock);
   void serve(const std::stop_token& stop);
   void enqueue(const Submission& submission);
@@ -72,15 +76,15 @@ class GpuCollectives {
   std::vector<LogicalDevice> gpus_;  ///< by replica
   std::unique_ptr<GpuCommunicators> communicators_;
   std::chrono::milliseconds timeout_;
-  std::vector<Event> done_;  ///< by replica: after the collectives enqueued so far
+  std::vector<Event> done_;  ///< by replica: the end of the last enqueued collective
 
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< protects the following members
   std::condition_variable_any changed_;
-  std::deque<Submission> waiting_;  ///< the one in hand included
+  std::deque<Submission> waiting_;  ///< including the one being enqueued
   std::size_t enqueued_ = 0;
   bool is_stuck_ = false;
   std::exception_ptr error_;  ///< later collectives are dropped until a replica has thrown it
-  std::jthread thread_;       ///< last: it ends before what it uses
+  std::jthread thread_;       ///< last: it uses the other members
 };
 
 }  // namespace lockstep

@@ -12,20 +12,20 @@
 
 namespace lockstep {
 
-/// One GPU's part in what all GPUs do together, with dense memory of its own.
+/// One GPU's part in a collective. Its memory must be dense.
 struct GpuPart {
-  /// What comes of the elements of all GPUs: their sum; the sum of their quotients by the number of GPUs, f32 only;
-  /// their product; or all of them, GPU by GPU.
+  /// The operation on the elements of all GPUs: their sum; their mean, as a sum of quotients by the number of GPUs, f32
+  /// only; their product; or their concatenation, in the order of the GPUs.
   enum class Kind { sum, mean, product, gather };
-  Kind kind = Kind::sum;       ///< what comes of them
+  Kind kind = Kind::sum;       ///< operation
   DType dtype = DType::f32;    ///< f32, bf16 (rounded after each addition), i32 or i64
   const void* from = nullptr;  ///< this GPU's elements
-  void* to = nullptr;          ///< the result; may be `from`, unless it is gathered
-  std::size_t elements = 0;    ///< at `from`, the same on all GPUs
+  void* to = nullptr;          ///< the result; may be `from` unless `kind` is gather
+  std::size_t elements = 0;    ///< number of elements at `from`; the same on all GPUs
 };
 
-/// Checks the contracts (runtime/device/contracts.h) of a part that is about to be enqueued in a stream of one of
-/// `gpus` GPUs.
+/// Checks a part against the memory contracts (runtime/device/contracts.h) before it is enqueued in `stream`, for a
+/// collective of `gpus` GPUs.
 inline void check_part(const char* what, const Stream& stream, const GpuPart& part, int gpus) {
   const std::size_t element = size_of(part.dtype);
   const std::size_t bytes = part.elements * element;
@@ -33,22 +33,22 @@ inline void check_part(const char* what, const Stream& stream, const GpuPart& pa
   contracts::check(what, stream, {{part.from, bytes, element}, {part.to, bytes * results, element}});
 }
 
-/// Communicators of the GPUs of this process, each a replica's and a physical GPU of its own, with those of other
-/// workers.
+/// Connects the GPUs of this process with each other and with those of other workers. Each replica has a physical GPU
+/// of its own.
 class GpuCommunicators {
  public:
   virtual ~GpuCommunicators() = default;
-  /// How many GPUs all workers have.
+  /// Number of GPUs of all workers.
   virtual int ranks() const = 0;
-  /// Enqueues one collective as one group: `parts[r]` are those of replica r, in its GPU's memory, and run in its
-  /// communication stream. All replicas have equally many parts, of equal kinds, dtypes and numbers of elements. `what`
-  /// names the collective in errors. Called by one thread. Throws DeviceError, Timeout.
+  /// Enqueues one collective as one group in the communication streams. `parts[r]` are the parts of replica r, in its
+  /// GPU's memory. All replicas must have the same number of parts, with the same kinds, dtypes and numbers of
+  /// elements. `what` names the collective in errors. Called by one thread. Throws DeviceError, Timeout.
   virtual void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) = 0;
 };
 
-/// NCCL's communicators of these GPUs, each a replica's, with those of other workers where there is a cluster, which
-/// outlives them. `timeout` is the longest time of the making, and of what is enqueued at once. Throws DeviceError,
-/// Timeout, what the cluster throws, and Unsupported in a build without CUDA.
+/// Makes NCCL communicators for `gpus`, one per replica, connected with those of other workers if `cluster` is not
+/// null; it must outlive the result. `timeout` limits making them and each collective. Throws DeviceError, Timeout,
+/// what the cluster throws, and Unsupported in a build without CUDA.
 std::unique_ptr<GpuCommunicators> make_gpu_communicators(const std::vector<LogicalDevice>& gpus,
                                                          std::chrono::milliseconds timeout, Cluster* cluster);
 

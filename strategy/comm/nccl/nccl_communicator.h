@@ -14,11 +14,11 @@
 
 namespace lockstep {
 
-/// Combines values of replicas that have a physical GPU each with NCCL, one rank for each GPU. Values are added in the
-/// order of NCCL's algorithm, the same on every call of one size.
+/// Combines values of replicas with NCCL, one rank for each GPU. Each replica has a physical GPU of its own. Adds in
+/// the order of NCCL's algorithm, which is the same in every call with the same sizes.
 class NcclCommunicator final : public HostCommunicator {
  public:
-  /// For the replicas of `group`, which outlives this as the cluster does; `cluster` is null when all GPUs are in this
+  /// For the replicas of `group`; `group` and `cluster` must outlive this. `cluster` is null when all GPUs are in this
   /// process. `bytes_per_pack` as in CommunicationOptions.
   NcclCommunicator(ReplicaGroup& group, std::int64_t bytes_per_pack, const std::vector<LogicalDevice>& gpus,
                    std::shared_ptr<GpuCollectives> collectives, Cluster* cluster);
@@ -27,20 +27,20 @@ class NcclCommunicator final : public HostCommunicator {
  private:
   bool shares_memory() const override { return false; }
   void combine(int replica, ReduceOp op, std::span<const PackViews> packs) override;
-  /// Throws on all workers unless they all are about to combine such packs.
+  /// Throws on all workers unless all are about to combine packs of the same form.
   void agree(int replica, ReduceOp op, std::span<const PackViews> packs);
-  /// Of all workers.
+  /// Number of replicas of all workers.
   int replicas_in_sync() const { return group().size() * (cluster_ ? cluster_->size() : 1); }
 
   Cluster* cluster_;
   std::optional<WorkerGather> gather_{};
   std::shared_ptr<GpuCollectives> collectives_;
-  GpuCollective collective_;  ///< of the call that is under way
+  GpuCollective collective_;  ///< of the current call
 };
 
-/// What connects these GPUs, each a replica's, with those of other workers where there is a cluster. Throws Unsupported
-/// for several replicas on one physical GPU, with CUDA_LAUNCH_BLOCKING, and in a build without CUDA; DeviceError when
-/// the communicators cannot be made.
+/// Connects `gpus`, one per replica, with each other and with those of the other workers if there is a cluster. Throws
+/// Unsupported for several replicas on one physical GPU, when CUDA_LAUNCH_BLOCKING is set, and in a build without CUDA;
+/// as make_gpu_communicators when the GPUs cannot be connected.
 std::shared_ptr<GpuCollectives> connect_gpus(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout,
                                              Cluster* cluster);
 

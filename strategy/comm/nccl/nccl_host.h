@@ -8,29 +8,29 @@
 
 namespace lockstep {
 
-/// What a machine gives NCCL to connect several GPUs with.
+/// Properties of a machine that affect NCCL between several GPUs.
 struct NcclHost {
-  bool in_container = false;                          ///< whose limits are often too low for NCCL
-  bool has_iommu = false;                             ///< active: may redirect copies between GPUs
-  bool has_acs = false;                               ///< PCIe bridges redirect copies between GPUs
-  std::optional<std::uint64_t> shared_memory_free{};  ///< bytes in /dev/shm; nothing when there is none
+  bool in_container = false;                          ///< in a container, whose limits are often too low for NCCL
+  bool has_iommu = false;                             ///< the IOMMU is active: it may redirect copies between GPUs
+  bool has_acs = false;                               ///< PCIe bridges redirect copies between GPUs (ACS)
+  std::optional<std::uint64_t> shared_memory_free{};  ///< free bytes in /dev/shm; nothing if it does not exist
 };
 
-/// Reads it from this machine. Only root can see ACS.
+/// Examines this machine. Only root can detect ACS.
 NcclHost examine_nccl_host();
 
-/// Whether a bridge of `devices`, a folder as /sys/bus/pci/devices, has PCIe's access control redirect copies between
-/// the devices behind it.
+/// Whether PCIe access control of a bridge in `devices`, a folder like /sys/bus/pci/devices, redirects copies between
+/// the devices behind the bridge.
 bool redirects_copies(const std::filesystem::path& devices);
 
-/// A property of the machine that makes NCCL fail, hang or run slowly between several GPUs.
+/// A property of the machine that may make NCCL fail, hang or run slowly between several GPUs.
 struct NcclObstacle {
-  std::string subject{};  ///< "/dev/shm"
+  std::string subject{};  ///< e.g. "/dev/shm"
   std::string text{};     ///< what was found
   std::string remedy{};   ///< what to do
-  bool fails = false;     ///< NCCL's first call fails, rather than perhaps hangs
+  bool fails = false;     ///< NCCL's first call fails; false: it may hang or be slow
 };
-/// Those for `gpus` GPUs of one machine.
+/// The obstacles for `gpus` GPUs of one machine.
 std::vector<NcclObstacle> find_obstacles(const NcclHost& host, std::size_t gpus);
 
 }  // namespace lockstep

@@ -21,22 +21,22 @@
 
 namespace lockstep {
 
-/// NCCL's communicators of the GPUs of this process, connected with those of other workers where there are any, made
-/// together, and a watchdog over what they do: a collective that does not end within the timeout, and an error that
-/// NCCL reports, abort all of them. The error is then thrown by the thread that uses them next, and by the next
-/// Gpu::synchronize of each GPU.
+/// NCCL communicators of the GPUs of this process, connected with those of the other workers if there are any. A
+/// watchdog thread aborts all of them when a collective does not end within the timeout, when NCCL reports an error and
+/// when the cluster fails. The error is then thrown by the next call that uses them and by the next Gpu::synchronize of
+/// each GPU.
 class NcclComms final : public GpuCommunicators {
  public:
-  /// `timeout` is the longest time of the making, and of one collective. A failure of the cluster, which outlives this,
-  /// aborts them too; null: all GPUs are in this process. Throws DeviceError, Timeout, and what the cluster throws.
+  /// Connects the GPUs. `timeout` limits this and each later collective. `cluster` must outlive this; null: all GPUs
+  /// are in this process. Throws DeviceError, Timeout, and what the cluster throws.
   NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster);
-  /// Waits for what has been enqueued, up to the timeout.
+  /// Waits for enqueued collectives, up to the timeout; aborts them after that.
   ~NcclComms() override;
   NcclComms(const NcclComms&) = delete;
   NcclComms& operator=(const NcclComms&) = delete;
 
   int ranks() const override { return ranks_; }
-  /// The watchdog aborts a call that does not end in time. Throws DeviceError once the communicators have been aborted.
+  /// The watchdog aborts a call that does not return within the timeout. Throws DeviceError after an abort, Timeout.
   void enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) override;
 
  private:
@@ -46,29 +46,29 @@ class NcclComms final : public GpuCommunicators {
     const char* what = nullptr;
     Clock::time_point since{};
   };
-  /// Of one replica.
+  /// The communicator of one replica.
   struct Member {
     explicit Member(Gpu& of) : gpu(of) {}
     Gpu& gpu;
-    std::mutex mutex;  ///< of what follows: an abort must not free what a call uses
+    std::mutex mutex;  ///< protects the following members: an abort must not free a communicator in use
     ncclComm_t communicator = nullptr;
-    std::string aborted;  ///< why; empty while all is well
+    std::string aborted;  ///< reason of the abort; empty if there was none
     std::deque<Watched> under_way;
-    std::atomic<Clock::rep> called_since = 0;  ///< when a Call took the mutex; 0 while there is none
+    std::atomic<Clock::rep> called_since = 0;  ///< when a Call locked the mutex; 0 while there is no Call
     std::vector<std::unique_ptr<CudaEvent>> spare;
   };
 
   class Call;
 
   void make_all();
-  /// Polls until NCCL has done what was asked of the communicator. Precondition: its mutex is held, or it is not in
-  /// use.
+  /// Polls until NCCL has completed the last call on the communicator. Precondition: its mutex is locked, or no other
+  /// thread uses it.
   void settle(const Member& member, const char* what) const;
   void watch(Member& member, const char* what);
   void watch_all(const std::stop_token& stop);
-  /// What is wrong with a member's collectives; empty when nothing is.
+  /// The error in a member's collectives; empty if there is none.
   std::string trouble_of(Member& member) const;
-  /// `results_lost`: what the GPUs have computed cannot be trusted.
+  /// `results_lost`: the GPUs' results cannot be trusted.
   void abort_all(const std::string& reason, bool results_lost);
   void finish_all() noexcept;
 
@@ -76,8 +76,8 @@ class NcclComms final : public GpuCommunicators {
   Cluster* cluster_;
   std::atomic<bool> aborting_ = false;
   std::vector<std::unique_ptr<Member>> members_;  ///< by replica
-  int ranks_ = 0;                                 ///< of all processes
-  std::jthread watchdog_;                         ///< last: it ends before what it looks at
+  int ranks_ = 0;                                 ///< in all processes
+  std::jthread watchdog_;                         ///< last: it uses the other members
 };
 
 }  // namespace lockstep
