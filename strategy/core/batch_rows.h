@@ -6,19 +6,19 @@
 
 namespace lockstep {
 
-/// Rows of one step's global batch.
+/// Numbers of rows of one step's global batch.
 struct BatchRows {
-  std::int64_t own = 0;  ///< of the replica
-  std::int64_t all = 0;  ///< of all replicas, other workers' too
+  std::int64_t own = 0;  ///< of this replica's part
+  std::int64_t all = 0;  ///< of all replicas, including those of other workers
 };
 
-/// The rows of the step on this thread; nothing where no argument of `Strategy::run` is a batch.
+/// The rows of the step that runs on this thread; nothing if no argument of `Strategy::run` is a batch.
 const std::optional<BatchRows>& current_batch_rows();
 
-/// Sets them for the calling thread.
+/// Sets current_batch_rows() of the calling thread until the scope ends.
 class BatchRowsScope {
  public:
-  /// Until the scope ends, which restores the previous ones.
+  /// Sets `rows`; the destructor restores the previous ones.
   explicit BatchRowsScope(const std::optional<BatchRows>& rows);
   ~BatchRowsScope();
   BatchRowsScope(const BatchRowsScope&) = delete;
@@ -28,13 +28,13 @@ class BatchRowsScope {
   std::optional<BatchRows> previous_;
 };
 
-/// The rows of an argument of `Strategy::run`. DistributedBatch has an overload of its own.
+/// The rows of an argument of `Strategy::run`; nothing by default. DistributedBatch has its own overload.
 template <class T>
 std::optional<BatchRows> batch_rows(const T&, int /*replica*/) {
   return {};
 }
 
-/// The rows of the first argument that has some.
+/// The first rows in the list; nothing if no argument has any.
 inline std::optional<BatchRows> first_batch_rows(std::initializer_list<std::optional<BatchRows>> of_arguments) {
   for (const std::optional<BatchRows>& rows : of_arguments)
     if (rows) return rows;

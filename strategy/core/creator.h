@@ -9,18 +9,19 @@ namespace lockstep {
 
 /// Makes a variable.
 using VariableMaker = std::function<Variable(VariableSpec)>;
-/// Makes a variable with `next`, from this or another spec, or returns an existing one.
+/// Makes a variable by calling `next` with this or another spec, or returns an existing one.
 using VariableCreator = std::function<Variable(const VariableMaker& next, VariableSpec spec)>;
 
-/// The creators of a thread's variables, innermost first; null: the strategy makes them.
+/// The variable creators of a thread; null if the strategy makes its variables directly.
 struct VariableCreators {
-  VariableCreator creator;                        ///< of the innermost scope
-  std::shared_ptr<const VariableCreators> outer;  ///< of the scopes around it
+  VariableCreator creator;                        ///< creator of the innermost scope
+  std::shared_ptr<const VariableCreators> outer;  ///< creators of the enclosing scopes; null if there are none
 };
 
-/// TensorFlow's variable_creator_scope: while it lives, `creator` makes the variables of this thread and of replicas
-/// that it runs, on the thread of each. The innermost scope's creator comes first, and its `next` is the one around it,
-/// at last the strategy. Variables that a creator itself constructs are made by `next`.
+/// TensorFlow's variable_creator_scope: until the scope ends, `creator` makes the variables of this thread and, on the
+/// replica's thread, those of each replica that this thread runs. The creator of the innermost scope is called first;
+/// its `next` is the creator of the enclosing scope and, in the outermost scope, the strategy. Variables that a creator
+/// constructs itself are made by `next`.
 class [[nodiscard]] VariableCreatorScope {
  public:
   /// Throws InvalidArgument for an empty creator.
@@ -33,7 +34,7 @@ class [[nodiscard]] VariableCreatorScope {
   std::shared_ptr<const VariableCreators> outer_;
 };
 
-/// The calling thread's.
+/// The calling thread's creators; null if there are none.
 std::shared_ptr<const VariableCreators>& thread_creators();
 
 }  // namespace lockstep

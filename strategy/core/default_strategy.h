@@ -6,7 +6,8 @@ namespace lockstep {
 
 class StrategyState;
 
-/// The strategy of code outside every scope: one replica, on the calling thread, with plain variables.
+/// The strategy of code outside every scope: one replica, on the calling thread, with plain variables. Each thread has
+/// its own.
 std::shared_ptr<StrategyState> default_strategy();
 
 }  // namespace lockstep

@@ -9,9 +9,9 @@
 
 namespace lockstep {
 
-/// The destination of a value: one or more devices, a tensor's device, or those of all copies of a variable. Throws
-/// InvalidArgument for no device, an undefined tensor or variable, and names that parse_devices refuses; Unsupported
-/// for a device that this build cannot use.
+/// Destination of a value: one or more devices, the device of a tensor, or the devices of all copies of a variable.
+/// Throws InvalidArgument for an empty list of devices, for an undefined tensor or variable, and for names that
+/// parse_devices rejects; Unsupported for a device that this build cannot use.
 class Destinations {
  public:
   ///@{
@@ -27,32 +27,32 @@ class Destinations {
   Destinations(const Variable& variable);  // NOLINT: implicit
   ///@}
 
-  /// One or more, in the order given.
+  /// The devices, at least one, in the given order.
   const std::vector<LogicalDevice>& devices() const { return devices_; }
 
  private:
   std::vector<LogicalDevice> devices_;
 };
 
-/// Further functions of a strategy for optimizers and other library code; `update` is in Strategy. Functions that work
-/// for all replicas throw LogicError in a replica.
+/// Functions of a strategy for optimizers and other library code; `update` is in Strategy. Reductions, broadcast_to and
+/// read_var throw LogicError inside a replica.
 class StrategyExtended {
  public:
-  /// The result of Strategy::extended.
+  /// Strategy::extended() returns it.
   explicit StrategyExtended(Strategy strategy) : strategy_(std::move(strategy)) {}
 
-  /// As Strategy::reduce, with the result on each destination, in their order: for the copies of a variable it is
-  /// an argument for `update` of that variable.
+  /// As Strategy::reduce, with a copy of the result on each destination, in their order. With the copies of a variable
+  /// as destinations, the result can be passed to `update` of that variable.
   PerReplica<Tensor> reduce_to(ReduceOpOrName op, const PerReplica<Tensor>& values, const Destinations& to) const;
   ///@{
-  /// The same for slices, or for values that are dense or slices.
+  /// The same for slices, and for values that are dense or slices.
   PerReplica<IndexedSlices> reduce_to(ReduceOpOrName op, const PerReplica<IndexedSlices>& values,
                                       const Destinations& to) const;
   PerReplica<DenseOrSparse> reduce_to(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values,
                                       const Destinations& to) const;
   ///@}
   ///@{
-  /// Several at once, each with its own destinations; they may differ in shape and dtype.
+  /// As reduce_to for each value, with its own destinations. Values may differ in shape and dtype.
   std::vector<PerReplica<Tensor>> batch_reduce_to(
       ReduceOpOrName op, const std::vector<std::pair<PerReplica<Tensor>, Destinations>>& values) const;
   std::vector<PerReplica<IndexedSlices>> batch_reduce_to(
@@ -60,21 +60,21 @@ class StrategyExtended {
   std::vector<PerReplica<DenseOrSparse>> batch_reduce_to(
       ReduceOpOrName op, const std::vector<std::pair<PerReplica<DenseOrSparse>, Destinations>>& values) const;
   ///@}
-  /// A copy of the value on each destination, in their order.
+  /// Returns a copy of the value on each destination, in their order.
   PerReplica<Tensor> broadcast_to(const Tensor& value, const Destinations& to) const;
 
-  /// The value of all copies, combined by the variable's aggregation where they are independent, in new memory.
+  /// The variable's value in new memory; independent copies are combined by the aggregation.
   Tensor read_var(const Variable& variable) const;
-  /// The variable of this strategy whose memory is `copy`, a value read in a replica. Throws InvalidArgument
-  /// when there is none, or it no longer exists: the copy does not keep its variable.
+  /// Returns the variable of this strategy that has `copy`, a value read in a replica, as a copy. Throws
+  /// InvalidArgument if there is none or it no longer exists: a copy does not keep its variable alive.
   Variable value_container(const Tensor& copy) const;
 
-  /// The devices of the copies of variables.
+  /// Devices of the copies of variables.
   const std::vector<LogicalDevice>& parameter_devices() const { return strategy_.state()->parameter_devices(); }
-  /// The devices that compute: one for each replica.
+  /// Devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& worker_devices() const { return strategy_.devices(); }
-  /// The devices of an optimizer's state for these variables. Throws InvalidArgument for none, LogicError for
-  /// another strategy's variable.
+  /// Devices for an optimizer's state of these variables. Throws InvalidArgument for an empty list, LogicError for a
+  /// variable of another strategy.
   const std::vector<LogicalDevice>& non_slot_devices(const std::vector<Variable>& variables) const;
 
  private:

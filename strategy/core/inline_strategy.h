@@ -7,16 +7,16 @@
 
 namespace lockstep {
 
-/// What strategies of one replica share: steps run on the calling thread, variables are plain.
+/// Base of strategies with one replica: steps run on the calling thread, variables are plain.
 class InlineStrategy : public StrategyState {
  public:
   /// Throws for a device that this build cannot use.
   explicit InlineStrategy(const LogicalDevice& device);
 
-  /// The one device.
+  /// The device of the replica.
   const std::vector<LogicalDevice>& devices() const final { return devices_; }
-  bool has_stepped() const final { return false; }  // a replica's variables need no other replica
-  /// Of a group of one, which waits for nobody.
+  bool has_stepped() const final { return false; }  // variables of a single replica need no other replica
+  /// A group of one replica, which never waits.
   Coordination& coordination() final { return coordination_; }
 
  private:

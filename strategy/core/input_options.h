@@ -9,30 +9,31 @@
 
 namespace lockstep {
 
-/// Number of cores that make batches in the background for replicas on these devices: those that the replicas do not
-/// use, at least one. A replica on a CPU uses all of its cores; the thread of one on a GPU uses one core.
+/// Number of cores for making batches in the background for replicas on `devices`: the cores that the replicas leave
+/// free, at least 1. A replica on a CPU uses all cores of its device; a replica on a GPU uses one core.
 int input_threads(std::span<const LogicalDevice> devices, int cores);
 
-/// How Strategy::distribute splits global batches, for one data set.
+/// How Strategy::distribute splits the global batches of a data set.
 struct DistributeOptions {
-  /// Batches that are made and split ahead, in the background, for each replica; 0: none, on the caller's thread.
+  /// Number of batches per replica that are made and split ahead, in the background; 0: none, and the caller's thread
+  /// makes them.
   std::int64_t per_replica_buffer_size = 2;
-  /// For replicas of unequal speed: each one's share of a batch, in any unit. Empty: equal shares.
+  /// Each replica's share of a batch, in any unit, for replicas of unequal speed. Empty: equal shares.
   std::vector<double> shares{};
-  /// Instead of given shares: splits evenly for a warm-up step and this many more, and from then on by the
-  /// speeds of the replicas in those steps. A step is a run() with a batch. 0: not measured.
+  /// Measures the shares: splits evenly for a warm-up step and this many more steps, and then by the speeds of the
+  /// replicas in those steps. A step is a run() with a batch. 0: does not measure.
   std::int64_t measure_steps = 0;
-  /// Keeps the batches of the first pass where the replicas' devices read them and gives them again in every later
-  /// pass, with no more copies from the host: for a data set that fits there and whose passes are equal. Not with
-  /// measure_steps.
+  /// Keeps the batches of the first pass in memory that the replicas' devices read, and returns them in every later
+  /// pass without further copies from the host. For data sets that fit there and whose passes are equal. Not allowed
+  /// with measure_steps.
   bool cache_on_devices = false;
 };
 
-/// What a call of distribute_from_function's function makes its data set for.
+/// Describes a call of the function given to distribute_from_function.
 struct InputContext {
   int num_input_pipelines = 1;   ///< number of calls of the function
-  int input_pipeline_id = 0;     ///< number of this call, from 0
-  int num_replicas_in_sync = 1;  ///< of the strategy
+  int input_pipeline_id = 0;     ///< index of this call, from 0
+  int num_replicas_in_sync = 1;  ///< number of replicas of the strategy
 
   /// global_batch_size / num_replicas_in_sync. Throws InvalidArgument unless it is an integer.
   std::int64_t get_per_replica_batch_size(std::int64_t global_batch_size) const;
@@ -40,17 +41,17 @@ struct InputContext {
   std::string text() const;
 };
 
-/// How many data sets feed the replicas.
+/// Number of data sets that supply the replicas.
 enum class ReplicationMode {
-  per_worker,   ///< one data set on each worker, whose batches go to its replicas in turn
+  per_worker,   ///< one data set on each worker; its replicas take its batches in turn
   per_replica,  ///< one data set for each replica
 };
 
-/// How Strategy::distribute_from_function asks for data, for one call.
+/// How Strategy::distribute_from_function reads its data sets.
 struct InputOptions {
-  /// Batches that are made ahead, in the background, for each replica; 0: none, on the caller's thread.
+  /// Number of batches per replica that are made ahead, in the background; 0: none, and the caller's thread makes them.
   std::int64_t per_replica_buffer_size = 2;
-  /// Whether the function is called once, or once for each replica.
+  /// Whether the function is called once on each worker or once for each replica.
   ReplicationMode replication_mode = ReplicationMode::per_worker;
 };
 

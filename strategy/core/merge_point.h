@@ -10,22 +10,22 @@
 
 namespace lockstep {
 
-/// Stops the replicas so that one thread can work for all of them.
+/// Makes the replicas of this process wait while one thread works for all of them.
 class MergePoint {
  public:
-  /// For the replicas of `group`, which outlives this.
+  /// For the replicas of `group`, which must outlive this.
   explicit MergePoint(ReplicaGroup& group) : group_(group), posts_(static_cast<std::size_t>(group.size())) {}
 
-  /// A replica's arguments. Shared, since a replica that fails while replica 0 merges, also by its timeout, leaves
-  /// without waiting for it.
+  /// A replica's arguments. Shared, because a replica that fails while replica 0 merges, for example with a Timeout,
+  /// leaves without waiting for replica 0.
   using Post = std::shared_ptr<void>;
-  /// Computes the result from every replica's post, in replica order.
+  /// Computes the result from the posts of all replicas, in replica order.
   using Merge = std::function<std::shared_ptr<const void>(std::span<const Post> posts)>;
-  /// When every replica is here, calls replica 0's `merge`, on its thread and in cross-replica context, and gives the
-  /// result to all of them. `place` names the merge, the same on every replica. Throws as Rendezvous does; an
-  /// exception of `merge` leaves from replica 0.
+  /// Waits for every replica; then replica 0's thread calls its `merge` in cross-replica context, and all replicas
+  /// return the result. `place` names the merge and must be the same on every replica. Throws as
+  /// Rendezvous::arrive_and_wait; an exception of `merge` is thrown on replica 0.
   std::shared_ptr<const void> merge(int replica, const std::string& place, Post post, const Merge& merge);
-  /// Removes the posts of a failed step. Precondition: no replica runs.
+  /// Removes the posts and the result of a failed step. Precondition: no replica is running.
   void abandon_step();
 
  private:

@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// While it lives, the names of variables made on this thread begin with `name` and a slash, inside those of the scopes
-/// around it. A step begins inside its caller's scopes, on replica r > 0 inside "replica_r" in these; a variable that
-/// all replicas make together has replica 0's name. Scopes may end in any order, and on another thread; each removes
-/// its own name.
+/// Until the scope ends, names of variables made on this thread begin with `name` and a slash, after the names of the
+/// enclosing scopes. A step runs inside the scopes of run()'s caller; on replica r > 0 it also runs inside a scope
+/// "replica_r". A variable that all replicas make together has replica 0's name. Scopes may end in any order and on
+/// another thread; each removes only its own name.
 class [[nodiscard]] NameScope {
  public:
   /// Throws InvalidArgument for an empty name.
@@ -18,21 +18,21 @@ class [[nodiscard]] NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
-  /// This scope's name, without those around it.
+  /// This scope's name, without those of the enclosing scopes.
   const std::string& name() const { return name_; }
 
  private:
   std::string name_;
-  std::shared_ptr<std::vector<const NameScope*>> open_scopes_;  // of the thread that made it, this one among them
+  std::shared_ptr<std::vector<const NameScope*>> open_scopes_;  // scopes of the thread that made it, including this one
 };
 
-/// The names of this thread's open scopes from the outermost on, "main/foo"; empty outside all of them.
+/// The names of this thread's open scopes, outermost first: "main/foo". Empty if there are none.
 std::string current_name_scope();
-/// `name` inside the open scopes: "main/foo/v".
+/// `name` prefixed with the open scopes: "main/foo/v".
 std::string scoped_name(const std::string& name);
 
-/// A name without the "_1", "_2" that TensorFlow appends to make its parts unique: "foo_1/bar_2/baz" is "foo/bar/baz".
-/// "Variable" for an empty one.
+/// Removes the suffixes "_1", "_2" that TensorFlow appends to make the parts of a name unique: "foo/bar/baz" for
+/// "foo_1/bar_2/baz". Returns "Variable" for an empty name.
 std::string canonical_name(const std::string& name);
 
 }  // namespace lockstep

@@ -9,29 +9,29 @@
 
 namespace lockstep {
 
-/// One value for each replica, in replica order; they may differ in shape.
+/// One value for each replica, in replica order. Their shapes may differ.
 template <class T>
 class PerReplica {
  public:
   PerReplica() = default;
-  /// Of one value for each replica, in replica order.
+  /// From one value for each replica, in replica order.
   explicit PerReplica(std::vector<T> values) : values_(std::move(values)) {}
 
   /// Number of replicas.
   int size() const { return static_cast<int>(values_.size()); }
-  /// The value of one replica. Throws InvalidArgument when there is none.
+  /// The value of one replica. Throws InvalidArgument when there is no such replica.
   const T& operator[](int replica) const {
     require(replica >= 0 && replica < size(), "there is no value for replica {}: these are of {} replicas", replica,
             size());
     return values_[static_cast<std::size_t>(replica)];
   }
   ///@{
-  /// All values, in replica order, whatever their number.
+  /// All values, in replica order.
   const std::vector<T>& local_results() const& { return values_; }
   std::vector<T> local_results() && { return std::move(values_); }  // safe to loop over: run(...).local_results()
   ///@}
 
-  /// part(value) of each replica, e.g. one member of a struct that the step returned.
+  /// Returns part(value) for each replica, e.g. one member of a struct that the step returned.
   template <class Part>
   auto transform(Part&& part) const {
     std::vector<std::decay_t<decltype(part(values_.front()))>> parts;

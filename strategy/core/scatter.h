@@ -7,15 +7,16 @@
 
 namespace lockstep {
 
-/// How scattering changes each named row, in the order of the indices, so that duplicates accumulate.
+/// How scattering changes a row. Rows are applied in the order of the indices, so duplicates accumulate.
 enum class ScatterOp { add, sub, mul, div, min, max, update };
 
-/// "scatter_add" and so on.
+/// The name of the function: "scatter_add" etc.
 std::string_view name(ScatterOp op);
 
-/// Row slices.indices[i] of `to` becomes row op slices.values[i]; `update` replaces it. In place; f32, i32 and i64.
-/// Integers wrap around, and their quotients are rounded towards 0. Throws InvalidArgument for slices of another shape
-/// or dtype than `to`, for an index outside it and for an integer divided by 0, before anything is written.
+/// Sets row slices.indices[i] of `to` to: row op slices.values[i]; `update` replaces the row. In place; f32, i32 and
+/// i64. Integers wrap around; their quotients are rounded towards 0. Throws InvalidArgument, before anything is
+/// written, for slices whose shape or dtype differs from that of `to`, for an index out of range and for an integer
+/// division by 0.
 void scatter(ScatterOp op, const IndexedSlices& slices, const Tensor& to);
 
 }  // namespace lockstep

@@ -7,19 +7,19 @@ namespace lockstep {
 class StrategyState;
 struct OpenScopes;
 
-/// While it lives, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end in
-/// any order, and on another thread: the last one to end closes it. Throws LogicError inside a replica or inside the
-/// scope of another strategy.
+/// Until the scope ends, variables made on this thread belong to the strategy. Scopes of one strategy nest, and may end
+/// in any order and on another thread: the thread leaves the strategy when the last one ends. Throws LogicError inside
+/// a replica or inside the scope of another strategy.
 class [[nodiscard]] Scope {
  public:
-  /// Opens it; Strategy::scope does.
+  /// Opens the scope. Use Strategy::scope.
   explicit Scope(std::shared_ptr<StrategyState> strategy);
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
  private:
-  std::shared_ptr<OpenScopes> open_scopes_;  // of the thread that opened it
+  std::shared_ptr<OpenScopes> open_scopes_;  // scopes of the thread that opened this one
 };
 
 }  // namespace lockstep

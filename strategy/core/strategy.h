@@ -30,14 +30,14 @@ class Dataset;
 class DistributedDataset;
 class StrategyExtended;
 
-/// What concurrent replicas synchronize and communicate through.
+/// Synchronization and communication of the replicas of this process.
 struct Coordination {
-  ReplicaGroup group;             ///< where they wait for each other
-  Connections connections{};      ///< how they exchange data
-  MergePoint merge_point{group};  ///< where one works for all
+  ReplicaGroup group;             ///< barrier of the replicas
+  Connections connections{};      ///< data exchange
+  MergePoint merge_point{group};  ///< where one replica works for all
 };
 
-/// The implementation of a kind of strategy: its replicas and its rules for variables. Held by Strategy and models.
+/// Implements a kind of strategy: its replicas and the rules of its variables. Strategy and models share ownership.
 class StrategyState {
  public:
   virtual ~StrategyState() = default;
@@ -48,134 +48,135 @@ class StrategyState {
   virtual Cluster* cluster() const { return nullptr; }
   /// Number of replicas on all workers.
   int num_replicas_in_sync() const;
-  /// The number of this process's first replica among them.
+  /// Index of this process's first replica among the replicas of all workers.
   int first_replica() const;
-  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error with the replica
-  /// named.
+  /// Calls job(replica) once on each replica's thread and waits for all. Rethrows the first error, with the replica's
+  /// name added.
   virtual void run_on_replicas(const std::function<void(int)>& job) = 0;
-  /// Where variables are: one copy on each of these.
+  /// Devices of variables: each variable has one copy on each of them.
   virtual const std::vector<LogicalDevice>& parameter_devices() const { return devices(); }
-  /// A new strategy of the same kind, devices and options, without the variables.
+  /// Makes a strategy of the same kind, devices and options, without variables.
   virtual std::shared_ptr<StrategyState> clone() const = 0;
-  /// Whether a step has ended: from then on replicas cannot make variables.
+  /// Whether a step has ended. After that, replicas cannot make variables.
   virtual bool has_stepped() const = 0;
-  /// What the replicas synchronize and communicate through.
+  /// Coordination of the innermost run that the calling thread takes part in; outside a run, that of the next run.
   virtual Coordination& coordination() = 0;
 
   ///@{
-  /// Part of coordination().
+  /// Parts of coordination().
   ReplicaGroup& group() { return coordination().group; }
   Communicator& communicator() { return *coordination().connections.communicator; }
   GradientUpdate& gradient_update() { return *coordination().connections.update; }
   ///@}
 
-  /// A variable of this kind of strategy, its name inside the calling thread's name scopes.
+  /// Makes a variable. Its name is prefixed with the calling thread's name scopes.
   std::shared_ptr<VariableState> make_variable(VariableSpec spec);
-  /// The variable made above that has this copy; null when it no longer exists.
+  /// The variable from make_variable that has this copy; null if it no longer exists.
   std::shared_ptr<VariableState> variable_of_copy(const Tensor& copy) const;
 
  private:
   virtual std::shared_ptr<VariableState> create_variable(VariableSpec spec) = 0;
 
   mutable std::mutex variables_mutex_;
-  std::vector<std::weak_ptr<VariableState>> variables_;  ///< all of them; expired ones are removed from time to time
+  std::vector<std::weak_ptr<VariableState>> variables_;  ///< expired ones are removed when a variable is made
 };
 
-/// Which replica a value is made for, see Strategy::values_from_function.
+/// The replica that a value is made for. See Strategy::values_from_function.
 struct ValueContext {
-  int replica_id_in_sync_group = 0;  ///< the replica's number, from 0
-  int num_replicas_in_sync = 1;      ///< the number of replicas
+  int replica_id_in_sync_group = 0;  ///< the replica's index, from 0
+  int num_replicas_in_sync = 1;      ///< number of replicas
 };
 
-/// What `Strategy::run` can call: it takes a replica's parts of the arguments.
+/// A function that `Strategy::run` can call with a replica's parts of the arguments.
 template <class Step, class... Args>
 concept StepFor = std::invocable<Step&, decltype(value_for_replica(std::declval<const Args&>(), 0))...>;
 
-/// A handle to a strategy for training on several devices; copies of it are the same strategy.
+/// A handle to a strategy for training on several devices. Copies of it are the same strategy.
 class Strategy {
  public:
-  /// A handle to an implementation.
+  /// A handle to `state`.
   explicit Strategy(std::shared_ptr<StrategyState> state) : state_(std::move(state)) {}
 
-  /// Number of replicas that take part in a step, on all workers.
+  /// Number of replicas of all workers.
   int num_replicas_in_sync() const { return state_->num_replicas_in_sync(); }
-  /// Number of them in this process: all, unless there are other workers.
+  /// Number of replicas in this process.
   int num_local_replicas() const { return static_cast<int>(state_->devices().size()); }
   /// Whether this process is the chief, worker 0, which writes files and prints.
   bool is_chief() const;
-  /// The workers; nothing when all replicas are in this process.
+  /// The workers, from TF_CONFIG or else from MPI; nothing when all replicas are in this process.
   std::optional<ClusterSpec> cluster_resolver() const;
   /// The devices of this process's replicas, in replica order.
   const std::vector<LogicalDevice>& devices() const { return state_->devices(); }
 
-  /// Variables made while the result lives are this strategy's.
+  /// Until the result is destroyed, variables made on this thread belong to this strategy.
   Scope scope() const { return Scope(state_.shared()); }
-  /// Returns `build()`, called inside the scope.
+  /// Calls `build` inside the scope and returns its result.
   template <class Build>
   decltype(auto) scope(Build&& build) const {
     const Scope inside(state_.shared());
     return std::forward<Build>(build)();
   }
 
-  /// Calls `step` once on each replica, on the replica's own thread, with its own part of every PerReplica (or
-  /// DistributedBatch) in the arguments, also inside vectors, maps and tuples, and the others whole, and gives the
-  /// results by replica (`regroup` turns structures of results inside out). When a replica throws, the others are
-  /// released at their next barrier, and the first error is rethrown with the replica named. May be called in a merge.
-  /// Throws LogicError inside a replica or the scope of another strategy, InvalidArgument when an argument was made for
-  /// another number of replicas.
+  /// Calls `step` once for each replica, on the replica's thread, and returns the results by replica. In the arguments,
+  /// also inside vectors, maps and tuples, each PerReplica or DistributedBatch is replaced by the replica's part;
+  /// everything else is passed whole. `regroup` turns structures of results inside out. When a replica throws, the
+  /// others are released at their next barrier, and the first error is rethrown with the replica's name added. May be
+  /// called in a merge. Throws LogicError inside a replica, inside update() or in the scope of another strategy,
+  /// InvalidArgument when an argument was made for another number of replicas.
   template <class Step, class... Args>
   requires StepFor<Step, Args...>
   auto run(Step&& step, const Args&... args) const;
 
-  /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order; reading and
-  /// assigning the variable there use that copy alone. PerReplica arguments are cut as for `run`. Gives the results
-  /// by copy. Keeping the copies equal is up to fn. Throws LogicError inside a replica: use merge_call there.
+  /// Calls fn(variable, args...) once for each copy of the variable, on the copy's device, in copy order, and returns
+  /// the results by copy. Inside fn, reading and assigning the variable use that copy only; fn must keep the copies
+  /// equal. PerReplica arguments are replaced by their parts as in `run`. Throws LogicError inside a replica: use
+  /// merge_call there.
   template <class Fn, class... Args>
   auto update(const Variable& variable, Fn&& fn, const Args&... args) const;
 
-  // With several workers these take the values of this worker's replicas, combine those of all, and have to be called
-  // by all workers.
+  // These functions take the values of this worker's replicas and combine those of all workers; with several workers,
+  // all of them must call them.
 
-  /// Combines the values elementwise, in replica order; shapes must be equal. The op may be given by name: "SUM". Only
-  /// outside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.
+  /// Combines the values elementwise, in replica order. Shapes must be equal. The op can be given by name: "SUM".
+  /// Throws LogicError inside a replica. For means over uneven batches see the overload with axes, and `weighted_mean`.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values) const;
   ///@{
-  /// The rows of all replicas, joined but not added up. Ops sum and mean, which divides by the number of replicas.
-  /// Dense where some replica's value is.
+  /// Joins the rows of all replicas without adding them up. Ops sum, and mean, which divides by the number of replicas.
+  /// If a replica's value is dense, reduces all values as dense ones.
   IndexedSlices reduce(ReduceOpOrName op, const PerReplica<IndexedSlices>& values) const;
   DenseOrSparse reduce(ReduceOpOrName op, const PerReplica<DenseOrSparse>& values) const;
   ///@}
-  /// First over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along the axes
-  /// may differ. The mean divides by the number of elements of all replicas, so that uneven and empty ones are exact.
-  /// Op sum, of f32, i32 and i64, or mean, of f32; other ops throw Unsupported.
+  /// Reduces first over `axes` (negative: from the end) within each replica, then over the replicas, whose sizes along
+  /// the axes may differ. The mean divides by the number of elements of all replicas, so it is exact for uneven and
+  /// empty parts. Supports sum, of f32, i32 and i64, and mean, of f32; other ops throw Unsupported.
   Tensor reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, const std::vector<int>& axes) const;
-  /// sum(values[r] * counts[r]) / sum(counts): the mean over all examples from the replicas' means.
+  /// sum(values[r] * counts[r]) / sum(counts): computes the mean over all examples from the replicas' means.
   Tensor weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const;
-  /// The replicas' values one after the other along `axis`, along which their sizes may differ.
+  /// Joins the replicas' values along `axis`, along which their sizes may differ.
   Tensor gather(const PerReplica<Tensor>& values, int axis) const;
-  /// The variable's copies, one for each replica.
+  /// The variable's copies on this process's replicas.
   PerReplica<Tensor> local_results(const Variable& variable) const;
-  /// f(ValueContext) for each replica of this process.
+  /// Calls make(ValueContext) for each replica of this process and returns the values.
   template <class Make>
   auto values_from_function(Make&& make) const;
 
-  /// `batches` holds global batches, as Dataset::batch makes them, the same on all workers; each is split over the
-  /// replicas, and a worker takes the rows of its replicas. Where Dataset::rows_of_batches allows, it makes only those;
-  /// wrong shapes in other workers' rows are then not detected. Include
-  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for options that do not fit.
+  /// Splits global batches, as Dataset::batch makes them, over the replicas. `batches` must be equal on all workers;
+  /// each worker reads the rows of its replicas. If Dataset::rows_of_batches allows, it makes only those rows; wrong
+  /// shapes in the rows of other workers are then not detected. Include
+  /// <lockstep/strategy/input/distributed_dataset.h>. Throws InvalidArgument for invalid options.
   DistributedDataset distribute(const Dataset& batches, const DistributeOptions& options = {}) const;
-  /// `per_replica_batches` is called once on each worker, or for each replica (InputOptions), for sets whose elements
-  /// are per-replica batches: each step gives one to each replica.
+  /// For data sets whose elements are per-replica batches: each step gives one to each replica. Calls
+  /// `per_replica_batches` once on each worker or once for each replica, as `options` says.
   DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& per_replica_batches,
                                               const InputOptions& options = {}) const;
 
-  /// Further functions for library code, under TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
+  /// Functions for library code, with TensorFlow's names. Include <lockstep/strategy/core/extended.h>.
   StrategyExtended extended() const;
-  /// A new strategy of the same kind, devices and options, without this one's variables. For the default
-  /// strategy, itself.
+  /// Makes a strategy of the same kind, devices and options, without this one's variables. Returns the default strategy
+  /// itself.
   Strategy clone() const { return Strategy(state_->clone()); }
 
-  /// What the handles share.
+  /// The implementation, shared by all handles to this strategy.
   const std::shared_ptr<StrategyState>& state() const { return state_.shared(); }
   /// Whether both are handles to the same strategy.
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.state_ == b.state_; }
@@ -187,16 +188,15 @@ class Strategy {
   Handle<StrategyState, "strategy"> state_;
 };
 
-/// Whether the scope of a strategy other than the default one is open on this thread, or one of its replicas runs on
-/// it.
+/// Whether this thread is in the scope of a strategy other than the default one, or runs one of its replicas.
 bool has_strategy();
-/// Whether this thread is in a strategy's scope or in a merge, and so acts for all replicas.
+/// Whether this thread is in a strategy's scope or in a merge, outside update(), and so acts for all replicas.
 bool in_cross_replica_context();
-/// The strategy of the innermost open scope or of the running replica; else the default one: one replica, on the
-/// current device, whose variables are plain.
+/// The strategy of the innermost open scope or of the running replica. If there is none, the default strategy: one
+/// replica, on the current device, with plain variables.
 Strategy get_strategy();
-/// Makes `strategy` this thread's strategy from here on, as if in its scope, without an end.
-/// Throws LogicError inside a scope or a replica.
+/// Sets this thread's strategy, as in a scope that does not end; std::nullopt removes it. Throws LogicError inside a
+/// scope or a replica.
 void set_strategy(const std::optional<Strategy>& strategy);
 
 template <class Step, class... Args>

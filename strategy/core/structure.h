@@ -9,16 +9,17 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/core/per_replica.h>
 
-// Structures of values (vectors, maps, pairs, tuples, in each other) over replicas: how `Strategy::run` splits an
-// argument for a replica, and how replicas' results become one structure with a PerReplica at each leaf. A leaf is
-// anything else, also Variables, which stand for all of their copies. For a struct's members: `PerReplica::transform`.
+// Nested structures of values (vectors, maps, pairs, tuples) over replicas: how `Strategy::run` selects a replica's
+// part of an argument, and how replicas' results become one structure with a PerReplica at each leaf. Every other type
+// is a leaf, including Variable, which stands for all of its copies. For the members of a struct:
+// `PerReplica::transform`.
 
 namespace lockstep {
 
-/// Replica `replica`'s part of an argument: its own value of each PerReplica, anything else whole.
+/// Replica `replica`'s part of an argument: its own value of each PerReplica; everything else unchanged.
 template <class T>
 decltype(auto) value_for_replica(const T& value, int replica);
-/// Number of replicas that an argument was made for; 0 for any number.
+/// Number of replicas that an argument has values for; 0 if it fits any number of replicas.
 template <class T>
 int replicas_of(const T& value);
 
@@ -120,7 +121,7 @@ struct OverReplicas<std::tuple<T...>> {
   }
 };
 
-/// The replicas' structures turned inside out. The primary template is a leaf.
+/// Turns structures of the replicas inside out. The primary template is a leaf.
 template <class T>
 struct Regroup {
   static PerReplica<T> regroup(const PerReplica<T>& values) { return values; }
@@ -191,12 +192,12 @@ int replicas_of(const T& value) {
 
 class ReplicaGroup;
 
-/// Called by `Strategy::run` with each argument after a step that all replicas ended. Most types ignore it.
+/// Called by `Strategy::run` with each argument after a step that all replicas completed. By default does nothing.
 template <class T>
 void after_step(const T&, const ReplicaGroup&) {}
 
-/// A structure for each replica as one structure of PerReplica leaves: regroup of {a, {b}} by replica is {PerReplica a,
-/// {PerReplica b}}. Throws InvalidArgument when lengths or keys differ over the replicas, naming both.
+/// Turns one structure per replica into one structure of PerReplica leaves: {a, {b}} of each replica becomes
+/// {PerReplica a, {PerReplica b}}. Throws InvalidArgument, naming both, when lengths or keys differ between replicas.
 template <class T>
 auto regroup(const PerReplica<T>& values) {
   return detail::Regroup<T>::regroup(values);
