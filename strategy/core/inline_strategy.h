@@ -10,7 +10,7 @@ namespace lockstep {
 /// Base of strategies with one replica: steps run on the calling thread, variables are plain.
 class InlineStrategy : public StrategyState {
  public:
-  /// Throws for a device that this build cannot use.
+  /// Throws Unsupported for a device that this build cannot use.
   explicit InlineStrategy(const LogicalDevice& device);
 
   /// The device of the replica.

@@ -21,8 +21,8 @@ struct CoordinationOptions {
 /// A strategy with a host thread for each replica. Derived classes decide what variables it makes.
 class ThreadedStrategy : public StrategyState, public std::enable_shared_from_this<ThreadedStrategy> {
  public:
-  /// Throws InvalidArgument for an empty list of devices, a device listed twice, a device that this build cannot use
-  /// and a timeout that is not positive; and as connect.
+  /// Throws InvalidArgument for an empty list of devices, a device listed twice and a timeout that is not positive;
+  /// Unsupported for a device that this build cannot use; and as connect.
   ThreadedStrategy(std::vector<LogicalDevice> devices, const CoordinationOptions& options);
   ~ThreadedStrategy() override;
 
