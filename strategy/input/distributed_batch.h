@@ -34,18 +34,18 @@ class DistributedBatch {
   /// and for tensors with different numbers of rows.
   DistributedBatch(const Batch& global, int replicas, std::span<const double> shares = {})
       : DistributedBatch(global, LocalReplicas{.in_sync = replicas, .first = 0, .count = replicas}, shares) {}
-  /// The same, but with parts only for the replicas of this process.
+  /// The same, with parts only for the replicas of this process.
   DistributedBatch(const Batch& global, const LocalReplicas& replicas, std::span<const double> shares = {});
-  /// The same for a global batch of `rows` rows, of which `own` has those of local_rows. Throws InvalidArgument for
-  /// another number of rows.
+  /// The same for a global batch of `rows` rows, of which `own` contains only those of local_rows. Throws
+  /// InvalidArgument if `own` has another number of rows.
   DistributedBatch(const Batch& own, std::int64_t rows, const LocalReplicas& replicas,
                    std::span<const double> shares = {});
   /// From one batch per replica; replicas without one get a batch of no rows. Precondition: at least one replica has a
   /// batch. Throws InvalidArgument for examples that were not batched.
   explicit DistributedBatch(const std::vector<std::optional<Batch>>& parts);
 
-  /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part orders the GPU's later
-  /// work after its copy.
+  /// Moves each replica's part to its device. Copies to GPUs are asynchronous: accessing a part makes the GPU's later
+  /// work wait for its copy.
   void move_to(const std::vector<LogicalDevice>& devices);
 
   /// The same batch with no rows in any part; keeps shapes, dtypes and devices.
@@ -70,7 +70,7 @@ class DistributedBatch {
   const std::shared_ptr<ShareMeasurement>& measurement() const { return measurement_; }
 
  private:
-  /// Adds the parts of this process's replicas; `rows` holds the global batch's rows from `first` on.
+  /// Adds the parts of this process's replicas. `rows` contains the global batch's rows from `first` on.
   void cut(const Batch& rows, std::int64_t first, const LocalReplicas& replicas, std::span<const double> shares);
 
   Batch global_{};

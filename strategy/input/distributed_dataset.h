@@ -23,7 +23,7 @@ struct DistributedDatasetSpec {
   std::vector<double> shares{};                     ///< as in DistributeOptions
   std::shared_ptr<ShareMeasurement> measurement{};  ///< null when shares are not measured
   bool cache_on_devices = false;                    ///< as in DistributeOptions
-  /// The strategy, if each worker makes data that the others do not make; else null.
+  /// The strategy if each worker makes data that the others do not make, else null.
   std::shared_ptr<StrategyState> own_data_of{};
   bool until_none_has_any = false;  ///< workers have separate batches; a pass ends when all workers' have ended
 };
@@ -56,12 +56,12 @@ class DistributedIterator {
   std::optional<DistributedBatch> next_here(Cluster* others);
   /// Starts pass `number` of the data set, not of the cache.
   Elements<DistributedBatch> open(std::uint64_t number) const;
-  /// The next batch of all workers: without rows here if only other workers have some. A collective.
+  /// The next batch of all workers; it has no rows here if only other workers have some. A collective.
   std::optional<DistributedBatch> next_of_all(Cluster& workers);
 
   Handle<const DistributedDatasetSpec, "pass over a distributed data set"> spec_;
   Elements<DistributedBatch> pass_;
-  std::optional<DistributedBatch> no_rows_{};  ///< in the form of the last batch
+  std::optional<DistributedBatch> no_rows_{};  ///< an empty batch with the shapes and dtypes of the last batch
   std::shared_ptr<Cache> cache_{};             ///< null unless batches are kept on the devices
 };
 

@@ -12,15 +12,15 @@ namespace lockstep {
 /// tensors. Thread-safe.
 class UploadedBatch {
  public:
-  /// Starts copying the tensors that are not on the GPU. `host` may change after this returns. Throws OutOfMemory,
-  /// DeviceError.
+  /// Starts copying the tensors that are not on the GPU. `host` may change after this constructor returns. Throws
+  /// OutOfMemory, DeviceError.
   UploadedBatch(const Batch& host, const LogicalDevice& gpu);
-  /// Orders the GPU's later work after the copies, if await() has not, so that their memory is not reused too early.
+  /// Makes the GPU's later work wait for the copies, if await() has not, so that their memory is not reused too early.
   ~UploadedBatch();
   UploadedBatch(const UploadedBatch&) = delete;
   UploadedBatch& operator=(const UploadedBatch&) = delete;
 
-  /// Orders work that is submitted to the GPU from now on after the copies. The host does not wait.
+  /// Makes work that is submitted to the GPU from now on wait for the copies. The host does not wait.
   void await() const;
   /// The batch on the GPU.
   const Batch& batch() const { return batch_; }
