@@ -17,7 +17,7 @@ namespace lockstep {
 /// Options of a step of the parameters' moving average.
 struct AverageStep {
   float momentum = 0;       ///< average = momentum * average + (1 - momentum) * parameter
-  bool overwrites = false;  ///< then parameter = average
+  bool overwrites = false;  ///< whether to set parameter = average afterwards
 };
 
 /// Computes gradients of a loss into the arena, sums them over the replicas bucket by bucket and applies the update to
@@ -44,7 +44,7 @@ class GradientReducer {
   /// replica is in a step.
   void check_numerics(bool on) { checks_numerics_ = on; }
 
-  /// What follows backward: `apply` (or sum_gradients) directly, so that a bucket may be exchanged as soon as it is
+  /// What follows backward: apply() or sum_gradients() directly, so that a bucket can be exchanged as soon as it is
   /// final, or first a transformation of the gradients. Must be equal on all replicas.
   enum class AfterBackward { apply, transform };
   /// Computes this replica's gradients of `loss` into the arena; 0 for a variable that the loss does not depend on.

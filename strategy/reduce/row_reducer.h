@@ -30,7 +30,7 @@ class RowReducer {
   /// Moves the tables' copies to new memory and keeps their values.
   RowReducer(std::vector<Variable> tables, const std::vector<LogicalDevice>& devices, const ReducerOptions& options);
 
-  /// False once another optimizer has taken over one of the tables.
+  /// Whether the tables are still in this object's memory; false once another optimizer has taken over one of them.
   bool holds_variables() const;
   /// As GradientReducer::state; `replica` selects the state if each replica has its own, else it is 0.
   const Tensor& state(int table, std::size_t slot, std::size_t replica) const {
