@@ -12,38 +12,38 @@ namespace lockstep {
 
 /// How the workers of a MultiWorkerMirroredStrategy synchronize.
 struct MultiWorkerOptions {
-  /// Longest wait for another worker, or for a replica of this one, before the step fails naming the late ones. The
-  /// same on all workers.
+  /// Longest wait for another worker. After it the step fails with Timeout, which names the late workers. Replicas of
+  /// one worker wait twice as long for each other, if there are other workers. Must be the same on all workers.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
   ///@{
-  /// As ClusterOptions'.
+  /// As in ClusterOptions.
   std::chrono::milliseconds silence_limit{std::chrono::seconds(30)};
   std::function<bool()> asked_to_end{};
   ///@}
   /// As CommunicationOptions::bytes_per_pack.
   std::int64_t bytes_per_pack = 0;
-  /// As CommunicationOptions::wire_dtype. The same on all workers.
+  /// As CommunicationOptions::wire_dtype. Must be the same on all workers.
   DType wire_dtype = DType::f32;
 };
 
 /// Synchronous training in several processes, on one or more machines: `mpirun -np 4 -H a:2,b:2 program`. Each process,
-/// a worker, has the same number of replicas; a step runs on all of them. Every worker runs the same program:
-/// collectives include the replicas of all workers; `run`, `reduce` and `gather` see this worker's values,
-/// combined with those of the others where they combine, and variables start with the chief's values. Where the program
-/// was started alone, this is MirroredStrategy.
+/// called a worker, has the same number of replicas and runs the same program; a step runs on the replicas of all
+/// workers. Collectives include the replicas of all workers. `run` takes and returns this worker's values; `reduce` and
+/// `gather` take this worker's values and combine them with those of the others. Variables start with the chief's
+/// values. If the program was started alone, this is a MirroredStrategy.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
-  /// On worker_devices().
+  /// A replica on each of worker_devices().
   MultiWorkerMirroredStrategy();
-  /// A replica of this worker on each device. Throws as MirroredStrategy and join_cluster; on all workers
-  /// InvalidArgument when they have different numbers or kinds of devices.
+  /// A replica of this worker on each device. Throws as MirroredStrategy and join_cluster; InvalidArgument on all
+  /// workers when they have different numbers or kinds of devices.
   explicit MultiWorkerMirroredStrategy(const std::vector<LogicalDevice>& devices,
                                        const MultiWorkerOptions& options = {});
 };
 
-/// The devices of this worker: its share of the machine's GPUs, at least one, among the workers that were started on
-/// the machine; where there is no GPU, one logical CPU with its share of the cores. With `replicas`, that many of
-/// either. Throws as default_devices.
+/// Devices for this worker: its share of the machine's GPUs, at least one, among the workers that were started on the
+/// machine; without GPUs, one logical CPU with this worker's share of the cores. With `replicas`, that many GPUs or
+/// logical CPUs. Throws as default_devices.
 std::vector<LogicalDevice> worker_devices(std::optional<int> replicas = std::nullopt);
 
 }  // namespace lockstep

@@ -6,13 +6,13 @@
 
 namespace lockstep {
 
-/// Everything on one device, by the calling thread: the interface of the other strategies with plain variables of any
-/// synchronization, for programs that run on one device now and on several later.
+/// Runs everything on one device, on the calling thread. Has the interface of the other strategies, with plain
+/// variables for every synchronization: for programs that run on one device now and on several later.
 class OneDeviceStrategy : public Strategy {
  public:
-  /// Throws for a device that this build cannot use.
+  /// Throws Unsupported for a device that this build cannot use.
   explicit OneDeviceStrategy(const LogicalDevice& device);
-  /// By name, e.g. "CPU:0"; see parse_devices.
+  /// On a named device, e.g. "CPU:0"; see parse_devices.
   explicit OneDeviceStrategy(const std::string& device);
 };
 

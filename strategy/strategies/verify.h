@@ -9,13 +9,14 @@ namespace lockstep {
 
 class Cluster;
 
-/// Compares all copies of every mirrored variable bit by bit; variables on_read are skipped.
-/// Throws BrokenInvariant naming variable, replica, element and both values of the first difference. With `workers`,
-/// which must all call it, compares their copies too, naming variable and worker. Outside a replica.
+/// Compares all copies of every mirrored variable bit by bit; skips on_read variables. Throws BrokenInvariant for the
+/// first difference, naming variable, replica, element and both values. With `workers`, all of which must call it, also
+/// compares hashes of their copies; the error then names variable and workers. Call it outside replicas.
 void verify_mirrored(std::span<const Variable> variables, Cluster* workers = nullptr);
 
-/// The variables with which each replica, in replica order, begins an optimizer's first step: their gradients are
-/// added up by position. Throws InvalidArgument naming the first difference: replica, position, both names and shapes.
+/// Checks that all replicas pass the same variables, in the same order, to an optimizer's first step, since gradients
+/// are added up by position. `by_replica` has their variables, in replica order. Throws InvalidArgument for the first
+/// difference, naming replica, position, both names and both shapes.
 void verify_same_order(std::span<const std::vector<Variable>* const> by_replica);
 
 }  // namespace lockstep
