@@ -9,43 +9,43 @@
 
 namespace lockstep {
 
-/// Sums the gradients of GPUs while backward runs: range by range, in their order. A range is submitted once all
-/// replicas have added it.
+/// Sums gradients across GPUs during backward. Submits ranges in ascending order, each once all replicas have added it
+/// and its predecessors.
 class BucketExchange {
  public:
-  /// For a replica on each GPU; `collectives` outlive this.
+  /// For one replica on each GPU. `collectives` must outlive this.
   BucketExchange(const std::vector<LogicalDevice>& gpus, GpuCollectives& collectives)
       : gpus_(gpus), collectives_(collectives), added_(gpus.size()) {}
 
-  /// Waits until what has been submitted is enqueued.
+  /// Waits until all submitted ranges have been enqueued.
   ~BucketExchange() { collectives_.wait_until_enqueued(); }
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;
 
-  /// On the replica's thread: its part of range number `range`, of `ranges`, which the work in its GPU's compute stream
-  /// so far computes.
+  /// Adds the replica's part of range `range` of `ranges`. Call it on the replica's thread after enqueuing, in the
+  /// compute stream, the work that computes the part. Throws as GpuCollectives::set_parts.
   void add(int replica, const GpuPart& part, std::size_t range, std::size_t ranges);
   /// Whether the replica has added a range in this step.
   bool has_begun(int replica) const;
-  /// Whether any replica has.
+  /// Whether any replica has added a range in this step.
   bool has_begun() const;
-  /// Ends the replica's step: its GPU computes what it is given from now on after the sums. Precondition: all replicas
-  /// have added all ranges. Throws as GpuCollectives::join.
+  /// Ends the replica's step. Later work in its compute stream waits for the sums. Precondition: all replicas have
+  /// added all ranges. Throws as GpuCollectives::join.
   void join(int replica);
-  /// Ends a step that failed. Precondition: no replica runs.
+  /// Resets the exchange after a failed step. Precondition: no replica thread is running.
   void abandon();
 
  private:
   struct Range {
     GpuCollective collective;
-    std::size_t replicas = 0;  ///< that have added it
+    std::size_t replicas = 0;  ///< number of replicas that have added it
   };
   const std::vector<LogicalDevice> gpus_;
   GpuCollectives& collectives_;
-  mutable std::mutex mutex_;        ///< of what follows
-  std::deque<Range> ranges_;        ///< kept from step to step; never moved
-  std::vector<std::size_t> added_;  ///< ranges of this step, by replica
-  std::size_t submitted_ = 0;       ///< ranges of this step
+  mutable std::mutex mutex_;        ///< protects the following members
+  std::deque<Range> ranges_;        ///< kept from step to step; elements never move
+  std::vector<std::size_t> added_;  ///< by replica: number of ranges added in this step
+  std::size_t submitted_ = 0;       ///< number of ranges submitted in this step
 };
 
 }  // namespace lockstep

@@ -17,27 +17,29 @@ class GpuCollectives;
 
 /// How replicas exchange data.
 struct CommunicationOptions {
-  CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;  ///< the algorithm
-  /// Tensors that are combined in one call are copied together up to about this size, by dtype; 0: all into one.
+  CrossDeviceOps cross_device_ops = CrossDeviceOps::automatic;  ///< the algorithm; ignored with a cluster
+  /// Tensors of one dtype are packed, in their order, and reduced together; a pack is closed once it exceeds this many
+  /// bytes. 0: no limit.
   std::int64_t bytes_per_pack = 0;
-  /// The dtype of exchanged gradients: f32, or bf16, which only nccl supports: half the bytes, at
-  /// the price of rounding each replica's gradient and each partial sum. All replicas get the same bits.
+  /// The dtype of exchanged gradients: f32, or bf16, which only NCCL supports. bf16 halves the bytes but rounds each
+  /// replica's gradient and each partial sum. All replicas get the same bits in either case.
   DType wire_dtype = DType::f32;
-  std::shared_ptr<Cluster> cluster{};  ///< whose workers have the other replicas; null when there are none
+  std::shared_ptr<Cluster> cluster{};  ///< connects the worker processes; null for a single process
 };
 
-/// The communication of a group of replicas.
+/// The communication between the replicas of a group.
 struct Connections {
-  std::unique_ptr<Communicator> communicator;  ///< combines values
-  std::unique_ptr<GradientUpdate> update;      ///< from gradients to updated variables
-  std::shared_ptr<GpuCollectives> gpus{};      ///< of replicas that use NCCL; else null
+  std::unique_ptr<Communicator> communicator;  ///< combines values of the replicas
+  std::unique_ptr<GradientUpdate> update;      ///< sums the gradients over the replicas and updates the variables
+  std::shared_ptr<GpuCollectives> gpus{};      ///< collectives of replicas that use NCCL; else null
 };
 
-/// Connects replicas on these devices. `automatic` is nccl for several GPUs that are each on a physical GPU of its own,
-/// else shared_memory. With other workers: nccl on GPUs, the workers' exchange on CPUs. `gpus`: for a group inside
-/// merges of another group's runs, the other group's, since NCCL's kernels of two communicators on one GPU may run in
-/// another order than on the next GPU, and wait for each other. Throws Unsupported when devices or build do not support
-/// the algorithm or wire_dtype, InvalidArgument for a negative size.
+/// Connects replicas on `devices`. `automatic` selects nccl for several logical GPUs on distinct physical GPUs, unless
+/// replicas run sequentially; otherwise shared_memory. With a cluster, GPUs always use NCCL and CPUs always exchange
+/// through the cluster. `gpus`: a group that runs inside another group's merge_call passes that group's collectives,
+/// since two communicators on the same GPUs could deadlock when their kernels start in different orders. Throws
+/// Unsupported when the devices or the build do not support the algorithm or wire_dtype, InvalidArgument for a negative
+/// bytes_per_pack, and as connect_gpus.
 Connections connect(ReplicaGroup& group, const std::vector<LogicalDevice>& devices,
                     const CommunicationOptions& options = {}, std::shared_ptr<GpuCollectives> gpus = {});
 

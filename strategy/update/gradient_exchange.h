@@ -12,34 +12,35 @@
 
 namespace lockstep {
 
-/// Sums the gradients of this worker's replicas, and those of all workers, on a thread of its own during backward:
-/// range by range, each when all replicas have submitted it. The sums replace the first replica's gradients.
+/// Sums gradients over the replicas of all workers on its own thread, during backward. Exchanges ranges in ascending
+/// order, each once all replicas of this worker have added it and its predecessors. The sums replace the first
+/// replica's gradients.
 class GradientExchange {
  public:
-  /// For the replicas of one worker; `cluster` outlives this.
+  /// For `replicas` replicas of this worker. `cluster` must outlive this.
   GradientExchange(int replicas, Cluster& cluster) : replicas_(replicas), cluster_(cluster) {}
   ~GradientExchange();
   GradientExchange(const GradientExchange&) = delete;
   GradientExchange& operator=(const GradientExchange&) = delete;
 
-  /// A replica's part of a range is final. The first one of a step begins it: `gradients` and `ranges` are those of the
-  /// whole step.
+  /// Adds a replica's part of range `range`, which must be final. The first call in a step begins the step: `gradients`
+  /// are those of all replicas, by replica, and `ranges` are all ranges of the step.
   void add(std::span<float* const> gradients, std::span<const FlatRange> ranges, std::size_t range);
-  /// Whether a step has begun.
+  /// Whether a step has begun and has not been finished.
   bool begun() const;
-  /// Waits for the sums of all ranges, and ends the step. Throws what the exchange threw.
+  /// Waits for the sums of all ranges and ends the step. Throws the exchange's error.
   void finish();
-  /// Sums the ranges now, on the calling thread, for a step that did not begin beside backward; D replicas' sums are in
-  /// the first one's gradients already.
+  /// Sums the ranges over the workers on the calling thread, for a step that was not begun by add(). `gradients` are
+  /// the first replica's; they already contain the sums over this worker's replicas.
   void sum_over_workers(float* gradients, std::span<const FlatRange> ranges);
 
  private:
-  /// What has come of a step.
+  /// A step's ranges and their progress.
   struct Step {
     std::vector<float*> gradients;  ///< by replica
     std::vector<FlatRange> ranges;
-    std::vector<int> arrived;  ///< by range: replicas
-    std::size_t done = 0;      ///< ranges
+    std::vector<int> arrived;  ///< by range: number of replicas that have added it
+    std::size_t done = 0;      ///< number of ranges that are summed
   };
 
   void serve();
@@ -48,14 +49,14 @@ class GradientExchange {
 
   int replicas_;
   Cluster& cluster_;
-  Tensor scratch_{};  ///< kept from step to step
+  Tensor scratch_{};  ///< reused in each step
 
-  mutable std::mutex mutex_;  ///< of the next ones
+  mutable std::mutex mutex_;  ///< protects the following members
   std::condition_variable changed_;
   std::optional<Step> step_;
   std::exception_ptr error_;
   bool stopping_ = false;
-  std::thread thread_{};  ///< from the first step on
+  std::thread thread_{};  ///< started by the first call of add()
 };
 
 }  // namespace lockstep

@@ -13,36 +13,38 @@ namespace lockstep {
 struct FlatViews {
   std::span<float* const> gradients;   ///< one for each replica
   std::span<float* const> parameters;  ///< one for each copy of the variables
-  std::span<float* const> state;       ///< the optimizer's slots, held once, or this replica's own
+  std::span<float* const> state;       ///< the optimizer's slots: one set for all replicas, or this replica's own set
   Tensor own{};                        ///< this replica's gradients as a tensor
 };
 
 /// An optimizer's step on one range.
 using UpdateFn = std::function<void(const UpdateViews&)>;
 
-/// Applies `update` to `range` of flat memory; nothing when it is empty.
+/// Applies `update` to `range` of the flat memory; does nothing if it is empty.
 void update_range(const UpdateFn& update, const FlatViews& views, const FlatRange& range);
 
-/// Sums the gradients of all replicas and updates all copies of the parameters with the sums, equal to the bit. Every
-/// replica calls the same functions, from its own thread.
+/// Sums the gradients of all replicas and updates all copies of the parameters with the sums. The copies stay
+/// bit-identical. Every replica must call the same functions, on its own thread.
 class GradientUpdate {
  public:
   virtual ~GradientUpdate() = default;
 
-  /// Whether reduce_and_update updates the replica's own copy of the parameters as a whole, with state of its own,
-  /// instead of a share of all copies: where replicas cannot reach each other's memory.
+  /// Whether reduce_and_update updates the replica's own copy of all parameters, with the replica's own optimizer
+  /// state, instead of a shard of every copy. For replicas that cannot access each other's memory.
   virtual bool updates_own_copy() const { return false; }
-  /// Whether gradients_final begins to exchange gradients.
+  /// Whether captured GPU work must be split where a range is final, so that gradients_final can start its exchange
+  /// there.
   virtual bool overlaps_backward() const { return false; }
-  /// The replica's gradients of range number `range`, of those that reduce_and_update is given later in the step, are
-  /// final: their exchange may run beside backward. Replicas report all ranges, in any order, or none.
+  /// Reports that the replica's gradients of range number `range` are final; their exchange may run concurrently with
+  /// backward. `ranges` must be those of the step's reduce_and_update. All replicas report all ranges, in any order, or
+  /// none does.
   virtual void gradients_final(int /*replica*/, const FlatViews& /*views*/, std::span<const FlatRange> /*ranges*/,
                                std::size_t /*range*/) {}
   /// Sums the gradients of each range over the replicas and applies `update` to every copy of the parameters. The
-  /// gradients are undefined afterwards. Allocates nothing after the first call with ranges of these sizes.
+  /// gradients are undefined afterwards. After the first call, allocates nothing for ranges of the same sizes.
   virtual void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                  const UpdateFn& update) = 0;
-  /// A step of this process failed; all replicas have left it.
+  /// Called after a step has failed and all replicas of this process have left it.
   virtual void abandon_step() {}
 };
 

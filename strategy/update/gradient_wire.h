@@ -8,27 +8,30 @@
 
 namespace lockstep {
 
-/// What GPUs' gradients are exchanged as: themselves, or copies of them that are rounded to bf16, half as many bytes,
-/// whose sums are widened in the gradients' place. Copies are made in the compute stream, as all is that is computed: a
-/// range is rounded right after it has become final, and sums are widened when the update waits for them anyway.
+/// Converts gradients to and from the dtype in which GPUs exchange them. f32: the gradients themselves are exchanged.
+/// bf16: rounded copies, half as many bytes, are exchanged, and their sums are widened into the gradients. Conversions
+/// run in the compute stream: a range is rounded as soon as it is final, and sums are widened when the update waits for
+/// them anyway.
 class GradientWire {
  public:
-  /// For a replica on each GPU; `dtype` is f32 or bf16.
+  /// For one replica on each GPU. `dtype` is f32 or bf16.
   GradientWire(std::vector<LogicalDevice> gpus, DType dtype)
       : gpus_(std::move(gpus)), dtype_(dtype), copies_(gpus_.size()) {}
 
-  /// Of what is exchanged.
+  /// The dtype of the exchange.
   DType dtype() const { return dtype_; }
-  /// On the replica's thread: its part of a range, which is final in its GPU's compute stream, and will hold the sum.
-  /// Allocates nothing once it has been given ranges of this length. Throws OutOfMemory.
+  /// Returns the replica's part of range number `range`, which must be final in the compute stream; the part also
+  /// receives the sum. Call it on the replica's thread. After the first call, allocates nothing for ranges of the same
+  /// length. Throws OutOfMemory.
   GpuPart part_of(int replica, const FlatViews& views, std::span<const FlatRange> ranges, std::size_t range);
-  /// On the replica's thread: brings the sums of all ranges, which have come in the compute stream, into the gradients.
+  /// Writes the sums of all ranges into the gradients. Call it on the replica's thread, once its compute stream waits
+  /// for the sums.
   void finish(int replica, const FlatViews& views, std::span<const FlatRange> ranges) const;
 
  private:
   std::vector<LogicalDevice> gpus_;
   DType dtype_;
-  std::vector<Tensor> copies_;  ///< by replica; undefined where the gradients themselves are exchanged
+  std::vector<Tensor> copies_;  ///< by replica; undefined if the gradients themselves are exchanged
 };
 
 }  // namespace lockstep

@@ -12,12 +12,12 @@
 
 namespace lockstep {
 
-/// The update of replicas that have a physical GPU each: NCCL sums the gradients range by range, beside backward from
-/// the second step on (in the first one it connects the GPUs while nothing else runs), and each replica updates its own
-/// copy.
+/// The update for replicas on distinct physical GPUs: NCCL sums the gradients range by range, and each replica updates
+/// its own copy. From the second step on, the sums run during backward; the first step, in which NCCL connects the
+/// GPUs, runs them after it, while nothing else runs.
 class NcclUpdate final : public GradientUpdate {
  public:
-  /// For the replicas of `group`, which outlives this as the cluster does; `cluster` is null when all GPUs are in this
+  /// For the replicas of `group`; `group` and `cluster` must outlive this. `cluster` is null when all GPUs are in this
   /// process. Gradients are exchanged as `wire_dtype`.
   NcclUpdate(ReplicaGroup& group, const std::vector<LogicalDevice>& gpus, std::shared_ptr<GpuCollectives> collectives,
              Cluster* cluster, DType wire_dtype)
@@ -43,7 +43,7 @@ class NcclUpdate final : public GradientUpdate {
   std::shared_ptr<GpuCollectives> collectives_;
   GradientWire wire_;
   BucketExchange exchange_;
-  std::atomic<bool> connected_ = false;  ///< NCCL has summed gradients before; set while all replicas are in a step
+  std::atomic<bool> connected_ = false;  ///< set after the first sum, while all replicas are in a step
 };
 
 }  // namespace lockstep

@@ -5,11 +5,11 @@
 
 namespace lockstep {
 
-/// The update of ReductionToOneDeviceCommunicator: the gradients are copied to the first replica's device, which
-/// updates its parameters; the other replicas copy these. Adds in replica order: ((g0 + g1) + g2) + ...
+/// The update for ReductionToOneDeviceCommunicator: the first replica copies all gradients to its device and updates
+/// its parameters; the other replicas copy these. Adds in replica order: ((g0 + g1) + g2) + ...
 class OneDeviceUpdate final : public GradientUpdate {
  public:
-  /// For the replicas of `group`, which outlives this.
+  /// For the replicas of `group`, which must outlive this.
   explicit OneDeviceUpdate(ReplicaGroup& group) : group_(group) {}
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                          const UpdateFn& update) override;

@@ -5,16 +5,16 @@
 
 namespace lockstep {
 
-/// The update where replicas reach each other's memory: each applies `update` to its share of every range of all
-/// copies, by the gradients of `views`. Returns when all have.
+/// Applies `update` to the replica's shard of every range, in all copies, with the gradients of `views`. For replicas
+/// that can access each other's memory. Returns when all replicas have finished.
 void update_shares(ReplicaGroup& group, int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                    const UpdateFn& update);
 
-/// Each replica reads its share of all gradients and updates that share of all copies, in one pass over the memory.
+/// Each replica reads its shard of all gradients and updates that shard of all copies, in one pass over the memory.
 /// Adds in replica order: ((g0 + g1) + g2) + ...
 class SharedMemoryUpdate final : public GradientUpdate {
  public:
-  /// For the replicas of `group`, which outlives this.
+  /// For the replicas of `group`, which must outlive this.
   explicit SharedMemoryUpdate(ReplicaGroup& group) : group_(group) {}
   void reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                          const UpdateFn& update) override;

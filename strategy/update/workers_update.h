@@ -7,11 +7,11 @@
 
 namespace lockstep {
 
-/// The update of WorkersCommunicator. Gradients are exchanged beside backward; then each replica updates its share of
+/// The update for WorkersCommunicator. Gradients are exchanged during backward; then each replica updates its shard of
 /// this worker's copies. Adds in replica order within a worker, then in worker order.
 class WorkersUpdate final : public GradientUpdate {
  public:
-  /// For the replicas of `group` on this worker of `cluster`, which both outlive this.
+  /// For the replicas of `group` on this worker of `cluster`. Both must outlive this.
   WorkersUpdate(ReplicaGroup& group, Cluster& cluster)
       : group_(group), cluster_(cluster), exchange_(group.size(), cluster) {}
   void gradients_final(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
@@ -21,7 +21,7 @@ class WorkersUpdate final : public GradientUpdate {
   void abandon_step() override;
 
  private:
-  /// Puts the sums over all replicas of all workers into the first replica's gradients.
+  /// Replaces the first replica's gradients by the sums over all replicas of all workers.
   void sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges);
 
   ReplicaGroup& group_;
