@@ -12,23 +12,23 @@ class WholeRecurrence;
 
 namespace kernels {
 
-/// Runs kernels in place of GPUs, for tests on machines without one: on the host, from a kernel's shared source, or if
-/// it has none by its CPU implementation.
+/// Runs kernels in place of a GPU, for tests on machines without one. Runs them on the host, from their shared source
+/// or, for kernels without one, from their CPU implementation.
 class GpuStandIn {
  public:
   virtual ~GpuStandIn() = default;
 
-  /// Enqueues `work` on the calling thread's GPU, or adds it to the graph that the thread captures. `work` refers to
-  /// memory by address and does not own any. Throws BrokenInvariant for operands outside the GPU's memory.
+  /// Enqueues `work` on the calling thread's GPU, or adds it to the graph that the thread captures. `work` holds
+  /// addresses of memory that it does not own. Throws BrokenInvariant for operands outside the GPU's memory.
   virtual void run(const char* kernel, std::span<const Operand> operands, std::function<void()> work) = 0;
-  /// The same, and waits until `work` has run.
+  /// As run(), and waits until `work` has run.
   virtual void run_now(const char* kernel, std::span<const Operand> operands, const std::function<void()>& work) = 0;
-  /// Records that a kernel in `work` found an index out of range at `place`; the next wait for the GPU throws.
+  /// Records that a kernel in `work` found an index out of range at position `place`. The next wait for the GPU throws.
   virtual void report_out_of_range(const char* kernel, std::int64_t place) = 0;
-  /// Runs whole recurrent layers; null if unsupported.
+  /// The implementation of whole recurrent layers; null if unsupported.
   virtual WholeRecurrence* whole_recurrence() = 0;
 
-  /// A copy of the kernel that `work` may hold: its tensors do not own memory.
+  /// A copy of the kernel for use in `work`: its tensors do not own memory.
   template <class Kernel>
   Kernel deferred(const Kernel& kernel) {
     Kernel result = kernel;

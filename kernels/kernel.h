@@ -16,11 +16,13 @@
 #include <lockstep/runtime/tensor/tensor.h>
 #include <lockstep/runtime/trace/trace.h>
 
-// A kernel is a struct of its arguments. Ops check the arguments and allocate the results. Tensors are dense f32 unless
-// a kernel says otherwise. "rows": elements of the last axis are contiguous and the other axes are dense among
-// themselves, but the row stride may exceed the last axis, as in a channel slice. "real": all tensors except
-// parameters, statistics and their gradients may also be bf16, all of one dtype; the kernel computes in f32 and rounds
-// its results.
+// A kernel is a struct of its arguments. Ops check the arguments and allocate the results. Unless a kernel documents
+// otherwise, tensors are dense f32. Terms in the comments of kernels:
+//
+// - "rows": a layout. The last axis is contiguous, and consecutive rows are a fixed stride apart, which may exceed the
+//   last axis, as in a slice of channels.
+// - "real": all tensors except parameters, statistics and their gradients may also be bf16, all of one dtype. The
+//   kernel computes in f32 and rounds its results.
 //
 // clang-format off
 //   struct Twice {
@@ -38,8 +40,8 @@
 // clang-format on
 //
 // A kernel that reads indices returns std::int64_t: the position of the first index out of range, or -1. On GPUs it
-// always returns -1; there Gpu::synchronize throws instead. A kernel whose result the host waits for, or whose
-// arguments change from step to step, has the member `capturable = false`.
+// always returns -1, and the next Gpu::synchronize throws instead. A kernel has the member `capturable = false` if the
+// host waits for its result or if its arguments change from step to step.
 
 namespace lockstep::kernels {
 
@@ -77,8 +79,8 @@ auto run_shared(const Kernel& kernel) {
     return kernel.on_cpu();
 }
 
-/// The kernel as work that a stand-in may run later. Kernels that refer to the caller's lists have a member deferred(),
-/// which copies them.
+/// A closure that GpuStandIn (tests without a GPU) can run later. Kernels with spans of the caller's arrays define
+/// deferred(), which copies the arrays.
 template <class Kernel>
 std::function<void()> work_of(GpuStandIn& gpu, const Kernel& kernel) {
   if constexpr (requires { kernel.deferred(); })
@@ -110,7 +112,7 @@ auto run_on(GpuStandIn& gpu, const Kernel& kernel) {
 
 }  // namespace detail
 
-/// Runs a kernel on the host with the calling thread's share of the cores and returns its result.
+/// Runs a kernel on the host, on the calling thread's share of the cores, and returns its result.
 template <class Kernel>
 auto run_on_cpu(const Kernel& kernel) {
   if constexpr (detail::Tuned<Kernel>)
@@ -119,11 +121,11 @@ auto run_on_cpu(const Kernel& kernel) {
     return kernel.on_host();
 }
 
-/// Runs a kernel on the calling thread's device and returns its result. On a GPU it only enqueues the kernel on the
-/// compute stream; if contracts are checked (runtime/device/contracts.h), it first checks the memory of all operands.
-/// Traces show a span with the kernel's name. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant
-/// for a broken contract, NotCapturable for a kernel that is not capturable while the thread captures, and Unsupported
-/// when this build has no kernels for GPUs.
+/// Runs a kernel on the calling thread's device and returns its result. On a GPU, only enqueues it in the compute
+/// stream. If contracts are checked (runtime/device/contracts.h), first checks the memory of all operands. Traces show
+/// a span with the kernel's name. Throws what the kernel throws, DeviceError, OutOfMemory, BrokenInvariant for a broken
+/// contract, NotCapturable for a kernel that is not capturable while the thread captures, and Unsupported when this
+/// build has no GPU kernels.
 template <class Kernel>
 auto launch(const Kernel& kernel) {
   const TraceSpan span(Kernel::name);

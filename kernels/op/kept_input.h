@@ -6,12 +6,11 @@
 
 namespace lockstep {
 
-/// An op's input, kept for its gradient: the tensor itself, or its recomputation from tensors that are kept anyway,
-/// done once for all ops that read it.
+/// An input saved for backward: either the tensor or, to save memory, a recomputation shared by all ops that read it.
 class KeptInput {
  public:
-  /// Construct it before recording the op. Only CPU tensors are recomputed: steps on GPUs are memory-bound, and
-  /// recomputing costs another pass through memory.
+  /// Construct it before recording the op. Recomputes CPU tensors only, if their op has registered how: steps on GPUs
+  /// are bound by memory bandwidth, and recomputing costs another pass through memory.
   explicit KeptInput(const Tensor& x) : shape_(x.shape()) {
     if (x.device().kind == DeviceKind::cpu) recomputed_ = recomputed(x);
     if (!recomputed_) tensor_ = x;
@@ -19,7 +18,7 @@ class KeptInput {
 
   /// The input's shape.
   const Shape& shape() const { return shape_; }
-  /// The input; the first call recomputes it if it was not kept.
+  /// The input. If it was not kept, the first call recomputes it.
   const Tensor& get() const { return recomputed_ ? recomputed_->tensor() : tensor_; }
 
  private:
