@@ -44,7 +44,7 @@ class GradientReducer {
   /// replica is in a step.
   void check_numerics(bool on) { checks_numerics_ = on; }
 
-  /// What follows backward: apply() or sum_gradients() directly, so that a bucket can be exchanged as soon as it is
+  /// The call after backward: apply() or sum_gradients() directly, so that a bucket can be exchanged as soon as it is
   /// final, or first a transformation of the gradients. Must be equal on all replicas.
   enum class AfterBackward { apply, transform };
   /// Computes this replica's gradients of `loss` into the arena; 0 for a variable that the loss does not depend on.
