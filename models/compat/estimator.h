@@ -10,39 +10,40 @@
 #include <lockstep/strategy/core/strategy.h>
 
 // TensorFlow's Estimator for Keras models: model_to_estimator, RunConfig(train_distribute=...), train, evaluate,
-// predict. New programs make the model in a strategy's scope and call fit.
+// predict. New programs should make the model in a strategy's scope and call fit.
 
 namespace lockstep {
 
 /// How an Estimator runs.
 struct RunConfig {
-  /// The strategy whose replicas train, evaluate and predict; by default the calling thread alone.
+  /// The strategy whose replicas train, evaluate and predict; by default one replica, the calling thread.
   std::optional<Strategy> train_distribute{};
 };
 
-/// Estimator::train's options; at most one of the first two.
+/// Estimator::train's options; at most one of `steps` and `max_steps`.
 struct EstimatorTrainOptions {
-  /// Number of further steps.
+  /// Maximum number of steps of this call, which also ends with the data.
   std::optional<std::int64_t> steps{};
-  std::optional<std::int64_t> max_steps{};  ///< until there have been that many, over all calls
-  /// Called with the progress, in this order; Estimator's hooks.
+  /// Trains until optimizer().iterations() reaches this; does nothing if it already has.
+  std::optional<std::int64_t> max_steps{};
+  /// Callbacks of this call, called in this order (TensorFlow's hooks).
   std::vector<std::shared_ptr<Callback>> hooks{};
 };
 
-/// A compiled model whose data come from functions: train, evaluate and predict take a function that makes
-/// the data set, in batches for ONE replica; each step takes one batch for every replica.
+/// A compiled model that gets its data from input functions. An input function returns a data set of per-replica
+/// batches; each step takes one batch per replica.
 class Estimator {
  public:
-  /// Makes a data set with targets.
+  /// Returns the data set, in batches for ONE replica; with targets for train and evaluate.
   using InputFunction = std::function<Dataset()>;
 
-  /// Trains to the end of the data, or for `steps` steps of them. Throws InvalidArgument for `steps` and `max_steps`
-  /// together and for data without end when neither is given; else as Model::fit.
+  /// Trains to the end of the data, or for fewer steps as the options say. Throws InvalidArgument for `steps` and
+  /// `max_steps` together, and for endless data when neither is given; otherwise as Model::fit.
   Estimator& train(const InputFunction& input_fn, const EstimatorTrainOptions& options = {});
-  /// The means over the data, or over the first `steps` steps of them, and "global_step", the steps trained. Throws as
-  /// Model::evaluate.
+  /// Mean loss and metrics over the data, or its first `steps` steps, and "global_step", the number of updates the
+  /// optimizer has done. Throws as Model::evaluate.
   Logs evaluate(const InputFunction& input_fn, std::optional<std::int64_t> steps = std::nullopt);
-  /// The outputs for all examples. Throws as Model::predict.
+  /// The model's outputs for all examples. Throws as Model::predict.
   Tensor predict(const InputFunction& input_fn);
 
   /// The trained model.
@@ -51,15 +52,15 @@ class Estimator {
  private:
   friend Estimator model_to_estimator(const Model& keras_model, const RunConfig& config);
   explicit Estimator(const Model& model) : model_(model) {}
-  /// In batches for all replicas.
+  /// The input function's data set, with one batch per replica joined into a global batch.
   Dataset global_batches(const InputFunction& input_fn) const;
 
   Model model_;
 };
 
-/// An Estimator of a copy of the compiled model, with its weights, on the replicas of `config`. The optimizer is the
-/// estimator's from then on. Throws LogicError for a model that was not compiled, or whose optimizer has done a step,
-/// and in a strategy's scope; Unsupported as clone_model.
+/// An Estimator of a copy of the compiled model, with its weights, on the replicas of `config`. The estimator uses the
+/// same optimizer, not a copy; do not train the original model with it afterwards. Throws LogicError for a model that
+/// was not compiled or whose optimizer has done a step, and in a strategy's scope; Unsupported as clone_model.
 Estimator model_to_estimator(const Model& keras_model, const RunConfig& config = {});
 
 }  // namespace lockstep

@@ -4,30 +4,31 @@
 
 #include <lockstep/models/training/model.h>
 
-// The graph that multi_gpu_model makes: slices of the batch, the template on each, and their join.
+// The graph of multi_gpu_model: slices of the batch, a call of the template on each, and the concatenation of their
+// outputs.
 
 namespace lockstep {
 
-/// Where the replicas run, and how they share a batch.
+/// The replicas' devices, and how a batch is split over them.
 struct ReplicaPlan {
-  /// One for each replica, in their order.
+  /// One device for each replica, in replica order.
   std::vector<LogicalDevice> devices;
-  /// Where the outputs are joined.
+  /// The device that concatenates the outputs.
   LogicalDevice merge_device;
-  /// B / n rows for each replica but the last, which takes the rest; else sizes that differ by at most one.
+  /// As MultiGpuOptions::legacy_split.
   bool legacy_split = true;
 };
 
-/// Where the parallel model begins and ends.
+/// The inputs and outputs of the parallel model.
 struct ReplicaGraph {
-  /// Whole batches, in the template's order.
+  /// Whole batches, in the order of the template's inputs.
   std::vector<Symbol> inputs;
-  /// The same for the replicas' outputs, joined.
+  /// The replicas' outputs, concatenated, in the order of the template's outputs.
   std::vector<Symbol> outputs;
 };
 
-/// The template's inputs, its outputs once for each device, and their concatenation along the batch, named as the
-/// template's outputs. The template's layers are called once for each replica.
+/// Describes the parallel model: new inputs of the template's shapes, a slice of them and a call of the template on
+/// each device, and the concatenation of the results along the batch axis, named as the template's outputs.
 ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan);
 
 }  // namespace lockstep

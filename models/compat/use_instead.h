@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// Warns once per program that there is a better alternative to `shim`.
+/// Logs a warning, once per process for each `shim`, that new programs should use `better` instead.
 void use_instead(std::string_view shim, std::string_view better);
 
 }  // namespace lockstep
