@@ -8,27 +8,28 @@
 #include <string_view>
 #include <tuple>
 
-// The classes of Keras that this project has: lists of them, and what makes objects from files by such a list.
+// Lists of the supported Keras classes, and the factories that make objects of these classes from files.
 
 namespace lockstep {
 
-/// A class, under the names that files have for it.
+/// The class T and its names in files.
 template <class T, std::size_t n>
 struct KerasClass {
-  std::array<std::string_view, n> names;  ///< the class' own first
+  std::array<std::string_view, n> names;  ///< the class's own name first
 };
 
-/// The same, for lists.
+/// Makes a KerasClass, as an entry of a list.
 template <class T, class... Names>
 constexpr KerasClass<T, sizeof...(Names)> keras_class(Names... names) {
   return {{names...}};
 }
 
-/// By name what makes an object: T::from_config(source), or T() of a class that has no options.
+/// Maps the name of a class T to the function that makes an object: T::from_config(source), or T() for a class without
+/// options.
 template <class Result, class Source>
 using Makers = std::map<std::string_view, Result (*)(Source&), std::less<>>;
 
-/// One of them.
+/// Makes an object of T. Makers hold pointers to functions of this template.
 template <class T, class Result, class Source>
 Result make_keras_object(Source& source) {
   if constexpr (requires { T::from_config(source); })
@@ -37,7 +38,7 @@ Result make_keras_object(Source& source) {
     return T();
 }
 
-/// Of the classes in a list.
+/// The Makers of the classes in a list, under all their names.
 template <class Result, class Source, class... T, std::size_t... n>
 Makers<Result, Source> makers_of(const std::tuple<KerasClass<T, n>...>& classes) {
   Makers<Result, Source> makers;
@@ -48,7 +49,7 @@ Makers<Result, Source> makers_of(const std::tuple<KerasClass<T, n>...>& classes)
   return makers;
 }
 
-/// For messages: "Adam, SGD".
+/// All names, for messages: "Adam, SGD".
 template <class Result, class Source>
 std::string names_of(const Makers<Result, Source>& makers) {
   std::string names;

@@ -8,25 +8,27 @@
 
 #include <lockstep/models/config/option_visitor.h>
 
-// Objects of Keras, such as optimizers, schedules, losses and metrics, in the JSON of its files.
+// The JSON of Keras' objects, such as optimizers, schedules, losses and metrics, in its files.
 
 namespace lockstep {
 
-/// Where Keras' list of a model's layers and its files begin to differ: the legacy files leave modules out.
+/// The form of an object's JSON: Keras 3's, or that of legacy `.h5` files, which leave out "module" and
+/// "registered_name".
 enum class ConfigForm { keras_3, legacy_h5 };
 
-/// What an object was made of: a class, and what its constructor takes.
+/// The configuration of an object: its class, and the arguments of its constructor.
 struct ObjectConfig {
-  std::string class_name;                                          ///< Keras'
-  std::shared_ptr<const nlohmann::ordered_json> options = none();  ///< by Keras' names
+  std::string class_name;                                          ///< Keras' name of the class
+  std::shared_ptr<const nlohmann::ordered_json> options = none();  ///< the arguments, under Keras' names
 
   /// No options.
   static std::shared_ptr<const nlohmann::ordered_json> none();
-  /// Those that were written.
+  /// A copy of `options`.
   static std::shared_ptr<const nlohmann::ordered_json> copy_of(const nlohmann::ordered_json& options);
 };
 
-/// An object of this class with these options, without those that are empty.
+/// The configuration of an object of this class with these options. Options that `list` leaves out, such as empty ones,
+/// are missing from it.
 template <class Options>
 ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Options&), Options options) {
   OptionVisitor visitor(class_name);
@@ -37,23 +39,23 @@ ObjectConfig config_of(const char* class_name, void (*list)(OptionVisitor&, Opti
 /// Keras 3's form of an object without options: {"module", "class_name", "config": {}, "registered_name": null}.
 nlohmann::ordered_json keras_object(std::string_view module, std::string_view class_name);
 
-/// The same with the object's options, sorted; a legacy file has class and config alone.
+/// The object with its options, sorted by key; a legacy file has only "class_name" and "config".
 nlohmann::ordered_json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form);
 
-/// What Keras writes for a function: its name.
+/// Keras' form of a function, given by name: the name itself in legacy files, otherwise an object that holds it.
 nlohmann::ordered_json function_json(const std::string& name, ConfigForm form);
 
-/// An object as it was read.
+/// An object or a function read from a file.
 struct NamedObject {
-  ObjectConfig object;  ///< with the name alone, where there is no more
-  std::string name;     ///< its own; empty where it says none
+  ObjectConfig object;  ///< class_name is the name where the file has only a name
+  std::string name;     ///< the object's "name"; empty if it has none
 };
 
-/// From an object, or from the name of one or of a function; `kind` is for messages: "loss". Options that are null
-/// count as missing. Throws InputError for what is none of these.
+/// Reads an object, the name of a class or function, or Keras' object for a function. `kind` is for messages, e.g.
+/// "loss". Options that are null count as missing, and "dtype" is ignored. Throws InputError for any other value.
 NamedObject object_from_json(const char* kind, const nlohmann::ordered_json& value);
 
-/// "MeanSquaredError", "mean_squared_error" and "meansquarederror" are one.
+/// The name in lower case without underscores, so that "MeanSquaredError" and "mean_squared_error" compare equal.
 std::string plain_name(std::string_view name);
 
 }  // namespace lockstep

@@ -16,72 +16,75 @@
 
 namespace lockstep {
 
-/// The options of an object under Keras' names and in Keras' values: the "config" that its files have for layers,
-/// optimizers, losses and the like. An object lists its options once, for writing and for reading: each function below
-/// writes the value that it is given, or sets it to what was read, or leaves it where the file says nothing. They throw
-/// InputError, naming object, option and what would be right, for a value that the object cannot take.
+/// Writes or reads the options of an object as Keras' "config", the JSON that files have for layers, optimizers, losses
+/// and the like. An object lists its options once, for both directions: when writing, each function below writes its
+/// argument; when reading, it sets its argument to the value in the file, or leaves it unchanged where the file has
+/// none. The functions throw InputError, naming the object, the option and the valid values, for a value of another
+/// type or outside the range.
 class OptionVisitor {
  public:
-  /// To be written. `object` is what messages call it: "the optimizer SGD".
+  /// A visitor that writes. `object` names the object in messages, e.g. "the optimizer SGD".
   explicit OptionVisitor(std::string object);
-  /// To be read.
+  /// A visitor that reads `values`.
   OptionVisitor(std::string object, const nlohmann::ordered_json& values);
   ~OptionVisitor();
   OptionVisitor(const OptionVisitor&) = delete;
   OptionVisitor& operator=(const OptionVisitor&) = delete;
 
   ///@{
-  /// A flag, a number, text, or several numbers.
+  /// A flag, a number, a string, or a list of numbers.
   void option(const char* key, bool& value);
   void option(const char* key, int& value);
   void option(const char* key, std::int64_t& value);
-  void option(const char* key, double& value);  ///< also read from a list of one, as metrics have their threshold
+  void option(const char* key, double& value);  ///< also reads a list of one, the form of metrics' thresholds
   void option(const char* key, std::string& value);
   void option(const char* key, std::vector<std::int64_t>& value);
   void option(const char* key, std::vector<double>& value);
   ///@}
   ///@{
-  /// Left out where there is none.
+  /// Not written where the value is empty.
   void option(const char* key, std::optional<double>& value);
   void option_if_any(const char* key, std::vector<double>& value);
   ///@}
-  /// A list of one as its number.
+  /// A list of one element is written as a number; both forms are read.
   void one_or_more(const char* key, std::vector<std::int64_t>& value);
-  /// One of several values, by name.
+  /// One of several values, written by name.
   template <class T>
   void choice(const char* key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices);
 
   ///@{
-  /// An option that this project has in one value.
+  /// An option of which only this value is supported; reading throws InputError for another one.
   void fixed(const char* key, std::string_view value);
   void fixed(const char* key, double value);
   void fixed(const char* key, std::same_as<bool> auto value) { fixed_flag(key, value); }
   void fixed_null(const char* key);
   ///@}
-  /// An option of another name in Keras 2, to be read under its new one.
+  /// Reads `old_key`, Keras 2's name of an option, as `key`. Call it before the option itself.
   void renamed(const char* old_key, const char* key);
-  /// What says how, or from which seed, something is computed, and not what: read over, and not written.
+  /// Ignores an option that does not change the result's meaning, such as a seed or the choice of an implementation; it
+  /// is not written.
   void passed_over(const char* key);
 
-  /// Throws InputError for an option that has been read over, unless it is off (null, false or 0).
+  /// Throws InputError for an option of the file that was neither read nor passed over, unless it is null, false or 0.
   void check_all_read() const;
-  /// What was written, or is to be read.
+  /// The values written so far, or the values to be read.
   const nlohmann::ordered_json& values() const { return *values_; }
 
  protected:
-  /// Whether values are set, not written.
+  /// Whether this visitor reads.
   bool is_reading() const { return reading_; }
-  /// Writes a value; or gives the one to be read, which counts as read, and null where the file has none.
+  /// When writing, writes the value and returns null. When reading, marks the option as read and returns its value, or
+  /// null where the file has none.
   const nlohmann::ordered_json* exchange(const char* key, const nlohmann::ordered_json& written);
-  /// `right`: what would be.
+  /// Throws the InputError for a wrong value; `right` describes the valid ones.
   [[noreturn]] void refuse(const char* key, const nlohmann::ordered_json& value, std::string_view right) const;
-  /// As messages call it.
+  /// The object's name in messages.
   const std::string& object() const { return object_; }
 
  private:
   void fixed_flag(const char* key, bool value);
   void fixed_value(const char* key, const nlohmann::ordered_json& value);
-  /// The number among `names` of the value, which is that of number `own`.
+  /// Writes names[own] and returns `own`; or returns the index among `names` of the value that was read.
   std::size_t chosen(const char* key, std::size_t own, std::span<const std::string_view> names);
 
   std::string object_;
@@ -101,7 +104,8 @@ void OptionVisitor::choice(const char* key, T& value, std::initializer_list<std:
   value = std::data(choices)[chosen(key, own, names)].second;
 }
 
-/// The options of an object as they were read; of those that the file does not have, what they are.
+/// Reads the options that `list` names into `options`; options that the file lacks keep their values. Throws InputError
+/// also for options in the file that the object does not have.
 template <class Options>
 Options read_options(OptionVisitor& visitor, void (*list)(OptionVisitor&, Options&), Options options = {}) {
   list(visitor, options);
