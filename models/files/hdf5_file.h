@@ -11,13 +11,14 @@
 #include <lockstep/runtime/core/shape.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The part of HDF5's C API that files of weights and data sets need, with owning handles and exceptions.
+// A C++ interface to the part of HDF5's C API that files of weights and data sets need, with owning handles and
+// exceptions.
 
 /// Access to HDF5 files, for the formats based on them.
 namespace lockstep::hdf5 {
 
-/// Locks the library for the calling thread, since many builds of HDF5 are not thread-safe. While it lives, HDF5 does
-/// not print errors itself.
+/// Locks the HDF5 library for the calling thread, since many builds of HDF5 are not thread-safe. While it lives, HDF5
+/// does not print errors itself. Destroy it on the thread that created it.
 class Turn {
  public:
   Turn();
@@ -28,7 +29,7 @@ class Turn {
  private:
   std::unique_lock<std::recursive_mutex> lock_;
   void* report_data_ = nullptr;
-  int (*report_)(std::int64_t, void*) = nullptr;  ///< HDF5's error printer before this
+  int (*report_)(std::int64_t, void*) = nullptr;  ///< the error printer to restore
 };
 
 /// Owns an HDF5 identifier.
@@ -69,64 +70,69 @@ class Handle {
 /// a file that begins at byte 512, 1024, 2048, ..., such as an HDF5 file stored in an archive.
 bool is_hdf5(const std::string& path);
 
-/// Reads an HDF5 file. Rejects soft and external links. Every function throws InputError naming the file, the object
-/// and the reason. For one thread.
+/// Reads an HDF5 file. has_group, names_in and has_attribute return false or empty when the object is missing; the
+/// other functions throw InputError naming the file, the object and the reason. All of them throw it for soft and
+/// external links, which are not followed. Not thread-safe; create, use and destroy it on one thread. It holds the HDF5
+/// lock all its life, so other threads' Readers and Writers wait.
 class Reader {
  public:
   /// Throws InputError for a file that does not exist, is not an HDF5 file or is truncated.
   explicit Reader(std::string path);
-  /// The same for a file in memory; `name` is used in messages.
+  /// Reads a file in memory, which is copied. `name` stands for the path in errors. Throws InputError for bytes that
+  /// are not an HDF5 file.
   Reader(std::string name, std::span<const std::byte> image);
 
   /// The path or name given to the constructor.
   const std::string& path() const { return path_; }
-  /// Whether there is a group of this name, such as "layers/dense/vars".
+  /// Whether the file has a group of this name, e.g. "layers/dense/vars".
   bool has_group(const std::string& name) const;
-  /// Sorted names of the objects in a group; empty when there is no such group.
+  /// Sorted names of the objects in a group; empty when the group is missing.
   std::vector<std::string> names_in(const std::string& group) const;
-  /// The sizes of a data set.
+  /// The shape of a data set; () for a scalar. Throws InputError also for more than Shape::max_rank axes.
   Shape shape_of(const std::string& dataset) const;
-  /// Reads a data set of 16, 32 or 64 bit floating-point numbers as f32, in row-major order.
-  /// Precondition: `values` has as many elements as `shape_of(dataset)`.
+  /// Reads a data set of 16, 32 or 64 bit floating-point numbers as f32, in row-major order. Throws BrokenInvariant
+  /// unless `values` has as many elements as `shape_of(dataset)`.
   void read(const std::string& dataset, std::span<float> values) const;
-  /// The value of a data set that holds one integer.
+  /// The value of a data set of one integer.
   std::int64_t read_integer(const std::string& dataset) const;
   /// Rows [begin, end) of a data set with at least one axis. Floating-point numbers become f32, unsigned bytes u8,
-  /// other integers i32 if every value of their type fits, else i64. Precondition: 0 <= begin <= end <= number of rows.
+  /// other integers i32 if every value of their type fits, else i64. Throws BrokenInvariant unless the data set has an
+  /// axis and 0 <= begin <= end <= number of rows.
   Tensor read_rows(const std::string& dataset, std::int64_t begin, std::int64_t end) const;
-  /// Whether a group ("/": the file) has the attribute.
+  /// Whether a group ("/" is the root) has the attribute, whole or split as below.
   bool has_attribute(const std::string& group, const std::string& name) const;
-  /// The elements of a text attribute: a scalar or an array, of fixed or variable length, or split into name0, name1,
-  /// ..., as Keras stores long ones.
+  /// The elements of a text attribute: a scalar or an array, of fixed or variable length. Also reads an array that is
+  /// split into name0, name1, ..., as Keras stores long ones.
   std::vector<std::string> attribute(const std::string& group, const std::string& name) const;
 
  private:
   ///@{
-  /// The same for the attribute of exactly this name.
+  /// As has_attribute and attribute, for the attribute of exactly this name.
   bool has_whole_attribute(const std::string& group, const std::string& name) const;
   std::vector<std::string> whole_attribute(const std::string& group, const std::string& name) const;
   ///@}
-  /// Throws unless a file of this size can hold an object of these sizes, compressed or not.
+  /// Rejects sizes that the file cannot hold even at deflate's best ratio, before anything is allocated.
   void check_room(const std::string& name, std::span<const std::uint64_t> sizes, std::size_t element_bytes) const;
   [[noreturn]] void fail_at(const std::string& name, const std::string& problem) const;
-  /// Whether an object of this name exists. Throws InputError for a soft or external link on its path.
+  /// Whether the file has an object of this name. Throws InputError for a soft or external link on its path.
   bool exists(const std::string& name) const;
-  /// The handle is invalid when there is no such group.
+  /// The group; an invalid handle when it is missing.
   Handle open_group(const std::string& name) const;
   Handle open_dataset(const std::string& name) const;
   void check_chunks(const std::string& name, const Handle& dataset, const Handle& properties) const;
   /// The dtype that read_rows converts a data set to.
   DType dtype_of(const Handle& dataset, const std::string& name) const;
 
-  Turn turn_;  // first, so that it ends last
+  Turn turn_;  // first, so that it is destroyed last
   std::string path_;
   Handle file_;
 };
 
-/// Builds an HDF5 file in memory, to be written atomically. For one thread.
+/// Builds an HDF5 file in memory and writes it atomically. Throws BrokenInvariant when HDF5 fails. Not thread-safe;
+/// create, use and destroy it on one thread. It holds the HDF5 lock all its life, as Reader does.
 class Writer {
  public:
-  /// `bytes`: total size of the data sets, or an estimate.
+  /// `bytes`: total size of the data sets; an estimate is enough.
   explicit Writer(std::size_t bytes);
 
   /// Creates a group and missing parent groups.
@@ -152,7 +158,7 @@ class Writer {
   void add_values(const std::string& name, const Shape& shape, std::int64_t file_type, std::int64_t memory_type,
                   const void* values);
 
-  Turn turn_;  // first, so that it ends last
+  Turn turn_;  // first, so that it is destroyed last
   Handle file_;
 };
 
