@@ -8,25 +8,25 @@
 #include <memory>
 #include <span>
 
-struct inflate_state;  // ISA-L's
+struct inflate_state;  // of ISA-L
 
 namespace lockstep {
 
-/// Reads the content of a file that is plain or compressed with gzip; its first bytes say which.
-/// Bytes after the compressed content are found, too. Throws InputError, which names the file.
+/// Reads a file that is plain or compressed with gzip, as its first bytes say. The functions throw InputError naming
+/// the file when it cannot be read or its compressed data are damaged or cut short.
 class ByteReader {
  public:
-  /// Opens the file. Throws InputError when it cannot be read.
+  /// Opens the file. Throws InputError when it is missing, not a regular file or cannot be opened.
   explicit ByteReader(const std::filesystem::path& file);
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;
 
-  /// Fills `to`, as far as the content goes; the number of bytes.
+  /// Reads the next `bytes` bytes, or fewer at the end of the content; returns their number.
   std::size_t read(std::byte* to, std::size_t bytes);
-  /// No content of a file of this size is longer.
+  /// Upper bound of the content's length, from the file's size and deflate's best ratio.
   std::uint64_t most_bytes() const;
-  /// Throws unless all has been read and the checksum, if there is one, is right.
+  /// Throws InputError unless all content has been read, its gzip checksum is right and nothing follows it in the file.
   void require_end();
 
  private:
@@ -38,7 +38,7 @@ class ByteReader {
   std::ifstream stream_;
   std::uint64_t file_bytes_ = 0;
   std::array<std::uint8_t, 1 << 16> input_;
-  std::span<std::uint8_t> rest_{};           ///< of `input_`
+  std::span<std::uint8_t> rest_{};           ///< the part of `input_` not yet read
   std::unique_ptr<inflate_state> inflater_;  ///< null for plain files
   bool ended_ = false;                       ///< the compressed content is complete
 };

@@ -8,38 +8,38 @@
 #include <lockstep/runtime/data/dataset.h>
 
 // The binary versions of the data sets of Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html. The directory
-// is where their archive was unpacked, or the folder that it makes there: cifar-10-batches-bin, cifar-100-binary. Each
-// file may also be compressed with gzip, `.gz` after its name.
+// is where the archive was unpacked, or the folder in it: cifar-10-batches-bin or cifar-100-binary. Each file may also
+// be compressed with gzip, with `.gz` after its name.
 
 namespace lockstep {
 
-/// Which images, and from where.
+/// load_cifar10's options.
 struct Cifar10Options {
-  std::filesystem::path directory{};    ///< with the unpacked files
-  Split split = Split::train;           ///< which images
-  std::optional<std::int64_t> limit{};  ///< only the first `limit`; no more is read
+  std::filesystem::path directory{};    ///< of the unpacked files
+  Split split = Split::train;           ///< training or test images
+  std::optional<std::int64_t> limit{};  ///< reads only the first `limit` images
 };
 
-/// Images (n, 32, 32, 3) u8, red, green, blue, and labels (n) u8 in 0..9: 50,000 to train with, in five files, 10,000
-/// to test. Throws InputError, which names the file, for one that is missing, cut short or too long, and for a label
-/// above 9; InvalidArgument for a limit below 1.
+/// Reads images (n, 32, 32, 3) u8, RGB, and labels (n) u8 in 0..9: 50,000 training images, from five files, or 10,000
+/// test images. Throws InputError naming the file when it is missing, cut short or too long, or a label is above 9;
+/// InvalidArgument for a limit below 1.
 Example load_cifar10(const Cifar10Options& options);
 
-/// What the labels mean.
+/// Keras' label_mode.
 enum class Cifar100Labels {
   fine,   ///< the 100 classes
-  coarse  ///< the 20 groups of five classes
+  coarse  ///< the 20 superclasses of five classes each
 };
 
-/// Which images and labels, and from where.
+/// load_cifar100's options.
 struct Cifar100Options {
-  std::filesystem::path directory{};                 ///< with the unpacked files
-  Split split = Split::train;                        ///< which images
-  std::optional<std::int64_t> limit{};               ///< only the first `limit`; no more is read
-  Cifar100Labels label_mode = Cifar100Labels::fine;  ///< by Keras' name
+  std::filesystem::path directory{};                 ///< of the unpacked files
+  Split split = Split::train;                        ///< training or test images
+  std::optional<std::int64_t> limit{};               ///< reads only the first `limit` images
+  Cifar100Labels label_mode = Cifar100Labels::fine;  ///< fine or coarse labels
 };
 
-/// As load_cifar10, from one file for each split; labels in 0..99, coarse ones in 0..19.
+/// As load_cifar10, from one file per split. Fine labels are in 0..99, coarse ones in 0..19.
 Example load_cifar100(const Cifar100Options& options);
 
 }  // namespace lockstep

@@ -9,18 +9,19 @@
 
 namespace lockstep {
 
-/// Which images, and from where.
+/// load_fashion_mnist's options.
 struct FashionMnistOptions {
-  /// 60,000 or 10,000 images.
+  /// The 60,000 training or the 10,000 test images.
   Split split = Split::train;
-  std::filesystem::path directory = "/usr/share/datasets/fashion-mnist";  ///< where dataset-fashion-mnist puts it
-  std::optional<std::int64_t> limit{};                                    ///< only the first `limit`
+  /// Of the Debian package dataset-fashion-mnist.
+  std::filesystem::path directory = "/usr/share/datasets/fashion-mnist";
+  std::optional<std::int64_t> limit{};  ///< returns only the first `limit` images
 };
 
-/// Images (n, 28, 28) u8, black 0 to white 255, and labels (n) u8 in 0..9: 60,000 to train with, 10,000 to test.
-/// Reads the four files of Xiao et al. 2017, each with or without `.gz`. Throws InputError, which names the file, for
-/// one that is missing or damaged, images of another size, a label above 9, and images and labels of unequal number;
-/// InvalidArgument for a limit below 1.
+/// Reads images (n, 28, 28) u8, from 0 for black to 255 for white, and labels (n) u8 in 0..9, from the files of Xiao et
+/// al. 2017, each with or without `.gz`. Throws InputError naming the file when it is missing or damaged, has images of
+/// another size or a label above 9, or when the numbers of images and labels differ or are 0; InvalidArgument for a
+/// limit below 1.
 Example load_fashion_mnist(const FashionMnistOptions& options = {});
 
 }  // namespace lockstep

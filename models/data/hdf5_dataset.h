@@ -7,11 +7,12 @@
 
 namespace lockstep {
 
-/// Example i is row i of two data sets of an HDF5 file, without `y` of one: floating-point numbers as f32; integers as
-/// u8 when they are that, as i32 when they fit, else as i64. Rows are read as Dataset::from_rows asks for them, so
-/// files may be larger than memory; a shuffle of it holds its buffer, a whole one all rows. Throws InputError, which
-/// names the file, when it is missing or no HDF5 file, a data set is missing, has no axis of examples or another type,
-/// and for unequal numbers of rows; also when read, for a file that changed or is damaged.
+/// A data set whose example i is row i of the HDF5 data sets `x` and `y` of a file; without targets if `y` is empty.
+/// Floating-point numbers become f32, unsigned bytes u8, other integers i32 if every value of their type fits, else
+/// i64. Rows are read when they are needed (Dataset::from_rows), so a file may be larger than memory; shuffle() keeps
+/// its buffer in memory, a full shuffle all rows. Throws InputError naming the file when it is missing or not an HDF5
+/// file, when a data set is missing, has no axis of examples or holds neither floating-point numbers nor integers, and
+/// when the numbers of rows differ. Reading throws it when the file has changed or is damaged.
 Dataset hdf5_dataset(const std::filesystem::path& file, const std::string& x, const std::string& y = "");
 
 }  // namespace lockstep

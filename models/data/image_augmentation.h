@@ -6,42 +6,43 @@
 #include <lockstep/models/data/resize.h>
 #include <lockstep/runtime/data/dataset.h>
 
-// Functions for Dataset::map before batch(), with the words of Keras' ImageDataGenerator. x is one image, (height,
-// width) or (height, width, channels), u8 or f32, and keeps its dtype, u8 rounded to nearest; y stays. What an image
-// gets depends on the seed, the epoch and its number, on any number of threads. The functions throw InvalidArgument for
-// other x.
+// Random transforms for Dataset::map before batch(), with the option names of Keras' ImageDataGenerator. x is one
+// image, (height, width) or (height, width, channels), u8 or f32, and keeps its dtype, u8 rounded to nearest; y is
+// unchanged. The transform of an image depends only on the seed, the epoch and the image's number, not on the number of
+// threads. The returned functions throw InvalidArgument for any other x.
 
 namespace lockstep {
 
-/// The values outside an image, as in scipy.ndimage: aaa|abcd|ddd, kkk|abcd|kkk with k = cval, cba|abcd|dcb.
+/// The values outside an image, as in scipy.ndimage, in the order of the enumerators: aaa|abcd|ddd, kkk|abcd|kkk with k
+/// = cval, cba|abcd|dcb.
 enum class FillMode { nearest, constant, reflect };
 
-/// By the names of Keras' ImageDataGenerator.
+/// image_augmentation's options, under the names of Keras' ImageDataGenerator.
 struct ImageAugmentation {
-  double width_shift_range = 0;            ///< r < 1: uniform within -r..r of the width; r >= 1: in pixels
-  double height_shift_range = 0;           ///< the same of the height
-  bool horizontal_flip = false;            ///< half of the images
-  bool vertical_flip = false;              ///< half of the images
-  FillMode fill_mode = FillMode::nearest;  ///< of what is shifted in
-  double cval = 0;                         ///< of FillMode::constant
-  std::uint64_t seed = 0;                  ///< of the draws
+  double width_shift_range = 0;            ///< r < 1: uniform in -r..r times the width; r >= 1: in -r..r pixels
+  double height_shift_range = 0;           ///< as width_shift_range, for the height
+  bool horizontal_flip = false;            ///< flips half of the images
+  bool vertical_flip = false;              ///< flips half of the images
+  FillMode fill_mode = FillMode::nearest;  ///< of the pixels shifted in from outside
+  double cval = 0;                         ///< the value of FillMode::constant
+  std::uint64_t seed = 0;                  ///< of the random numbers
 };
 
-/// Shifts by parts of pixels, interpolated bilinearly, then flips. Throws InvalidArgument for a negative or infinite
-/// range.
+/// Shifts an image by fractions of pixels, with bilinear interpolation, then flips it. Throws InvalidArgument for a
+/// range that is negative or not finite.
 std::function<Example(const Example&, const ElementId&)> image_augmentation(const ImageAugmentation& options);
 
-/// Options of random crops.
+/// random_crop's options.
 struct RandomCrop {
-  ImageSize size{};                         ///< of the result
-  std::int64_t padding = 0;                 ///< rows and columns added on each side before
+  ImageSize size{};                         ///< of the crop
+  std::int64_t padding = 0;                 ///< rows and columns added on each side before cropping
   FillMode fill_mode = FillMode::constant;  ///< of the padding
-  double cval = 0;                          ///< of FillMode::constant
-  std::uint64_t seed = 0;                   ///< of the draws
+  double cval = 0;                          ///< the value of FillMode::constant
+  std::uint64_t seed = 0;                   ///< of the random numbers
 };
 
-/// A part of the padded image, at a uniformly drawn place. Throws InvalidArgument for a size below 1 or negative
-/// padding; the function for an image that is smaller than the size even with its padding.
+/// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1 and for negative
+/// padding; the returned function for an image that is smaller than the crop even with its padding.
 std::function<Example(const Example&, const ElementId&)> random_crop(const RandomCrop& options);
 
 }  // namespace lockstep

@@ -6,26 +6,29 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// The decoders behind read_image. They throw InputError, without a file's name, for what is damaged or cut short, and
-// for an image too large for empty_image or for its bytes.
+// The decoders of read_image. They throw InputError, without a file name, for content that is damaged or cut short, for
+// an image too large for empty_image, and for a size that the content cannot hold.
 
 namespace lockstep {
 
-/// A JPEG file's content as (height, width, channels) u8 with 1 or 3 channels. CMYK images are refused.
+/// Decodes the content of a JPEG file to (height, width, channels) u8 with 1 or 3 channels. CMYK and YCCK images are
+/// converted without a color profile: red = (255 - cyan) * (255 - black) / 255, and so on.
 Tensor decode_jpeg(std::span<const std::byte> content, std::int64_t channels);
 
-/// A PNG file's content as (height, width, channels) u8 with 1 or 3 channels: palettes looked up, of 16 bits the high
-/// 8, alpha left out, as tf.io.decode_png does; gray from color by the weights of BT.601, as in JPEG.
+/// Decodes the content of a PNG file to (height, width, channels) u8 with 1 or 3 channels, as tf.io.decode_png does:
+/// looks up palettes, keeps the high 8 of 16 bits and drops alpha. Converts color to gray by the weights of BT.601, as
+/// JPEG does.
 Tensor decode_png(std::span<const std::byte> content, std::int64_t channels);
 
-/// A BMP file's content as (height, width, channels) u8 with 1 or 3 channels: of 1, 4, 8, 24 or 32 bits a pixel, not
-/// compressed, palettes looked up, alpha left out.
+/// Decodes the content of a BMP file to (height, width, channels) u8 with 1 or 3 channels: uncompressed, with 1, 4, 8,
+/// 24 or 32 bits per pixel. Looks up palettes and drops alpha.
 Tensor decode_bmp(std::span<const std::byte> content, std::int64_t channels);
 
-/// (height, width, 3) u8 to (height, width, 1), by the weights of BT.601.
+/// Converts (height, width, 3) u8 to gray (height, width, 1), by the weights of BT.601.
 Tensor gray_of(const Tensor& image);
 
-/// Memory for a decoded image. Throws InputError for more than 2^27 pixels, which a small file can claim to hold.
+/// Allocates a u8 image to decode into. Throws InputError for more than 2^27 pixels, which a small damaged file can
+/// claim to have.
 Tensor empty_image(std::int64_t height, std::int64_t width, std::int64_t channels);
 
 }  // namespace lockstep

@@ -7,10 +7,10 @@
 
 namespace lockstep {
 
-/// A JPEG, PNG or BMP image, recognized by its first bytes, as (height, width, channels) u8: 1 channel is gray, 3 are
-/// red, green and blue, for any file; alpha is left out. Throws InputError, which names the file, when it
-/// cannot be read, is another format, is damaged or cut short, in CMYK, a compressed BMP, or has more than 2^27 pixels;
-/// InvalidArgument for other channels.
+/// Reads a JPEG, PNG or BMP image, recognized by its first bytes, as (height, width, channels) u8. 1 channel is gray
+/// and 3 are RGB, whatever the file has: gray, palette, color and CMYK images are converted, and alpha is dropped.
+/// Throws InputError naming the file when it cannot be read, has another format, is damaged or cut short, is a
+/// compressed BMP, or has more than 2^27 pixels; InvalidArgument for channels other than 1 and 3.
 Tensor read_image(const std::filesystem::path& file, std::int64_t channels = 3);
 
 }  // namespace lockstep

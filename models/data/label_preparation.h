@@ -5,25 +5,25 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Functions for Dataset::map that change targets.
+// Transforms of targets, for Dataset::map.
 
 namespace lockstep {
 
-/// Turns labels y, u8, i32 or i64 of any shape, into (.., classes) f32, 1 at the label and else 0: Keras'
-/// to_categorical. x stays. Throws InvalidArgument for no classes; the function for other dtypes, and InputError for a
-/// label outside of 0 .. classes - 1.
+/// Converts labels y, u8, i32 or i64 of any shape (...), to (..., classes) f32 with 1 at the label and 0 elsewhere:
+/// Keras' to_categorical. x is unchanged. Throws InvalidArgument for classes below 1; the returned function for other
+/// dtypes, and InputError for a label outside 0 .. classes - 1.
 RowTransform one_hot(std::int64_t classes);
 
-/// Mixup's options.
+/// mixup's options.
 struct MixupOptions {
   double alpha = 0.2;      ///< of the Beta(alpha, alpha) distribution, above 0 and at most 4
-  std::uint64_t seed = 0;  ///< of the draws
+  std::uint64_t seed = 0;  ///< of the random numbers
 };
 
-/// Mixes each batch with itself in another order, x and y alike: lambda * row + (1 - lambda) * other row, with one
-/// lambda and one order for each batch (Zhang et al. 2018). For f32 x and y, so after one_hot() and after batch(). What
-/// a batch gets depends on the seed, the epoch and its number alone. Throws InvalidArgument for an alpha out of range;
-/// the function for other dtypes, a missing y, several inputs, and sample weights.
+/// Mixes the rows of a batch with the same rows in a random order, in x and y: lambda * row + (1 - lambda) * other row,
+/// with one lambda and one order per batch (Zhang et al. 2018). For f32 x and y: map it after one_hot() and after
+/// batch(). The result depends only on the seed, the epoch and the batch's number. Throws InvalidArgument for an alpha
+/// out of range; the returned function for other dtypes, a missing y, several inputs or targets, and sample weights.
 std::function<Example(const Example&, const ElementId&)> mixup(const MixupOptions& options = {});
 
 }  // namespace lockstep

@@ -2,7 +2,7 @@
 
 namespace lockstep {
 
-/// Which part of a data set that comes in two.
+/// The part of a data set that is published as training and test data.
 enum class Split { train, test };
 
 }  // namespace lockstep
