@@ -7,32 +7,35 @@
 
 namespace lockstep {
 
-/// The order of Keras' `model.layers`, which its files count layers in, as indices of the `layers` layers that `calls`
-/// connect: by their distance from the outputs, the farthest first, those of one distance in the order in which
-/// depth-first walks from the outputs, the results of the calls of these numbers, reach them (`map_graph` in Keras'
-/// ops/function.py).
+/// The order of Keras' `model.layers`, by which its files number layers, as indices of layers. `calls` are a network's
+/// calls, `outputs` the indices of the calls whose results are its outputs, `layers` the number of layers. Layers are
+/// sorted by their distance from the outputs, the farthest first; layers of equal distance are in the order in which
+/// depth-first walks from the outputs reach them (`map_graph` in Keras' ops/function.py).
 std::vector<int> keras_layer_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                    std::size_t layers);
 
-/// The order in which Keras runs these calls: by their distance from the outputs, the farthest first.
+/// The order in which Keras runs the calls, as indices of calls: by their distance from the outputs, the farthest
+/// first. Calls that no output depends on are left out.
 std::vector<int> keras_call_order(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
                                   std::size_t layers);
 
-/// The order in which a network, whose layers are built, runs its calls: that of `calls`; Keras' where a layer with
-/// statistics, such as a batch normalization, is called more than once, since each of its calls moves them.
+/// The order in which a network runs its calls, as indices of Network::calls(): their own order, or Keras' order if a
+/// layer with statistics, such as a batch normalization, is called more than once, since each call in training updates
+/// the statistics. Precondition: the network's layers are built.
 std::vector<int> running_order(const Network& network);
 
-/// The network as Keras has it, as a model of this name: its layers and the models that are part of it.
+/// The network as a Keras model with this name, of its layers and of the models that are part of it.
 NestedModel keras_model(const Network& network, const std::string& name, const std::string& class_name = "Functional");
 
-/// The same with the models that are part of it taken apart: of layers alone, those left out that no output depends on.
+/// The network as a Keras model of layers only: models that are part of it are replaced by their layers. Layers that no
+/// output depends on are left out.
 NestedModel flat_keras_model(const Network& network, const std::string& name);
 
-/// The one of the two that files of whole models hold: models are taken apart where a layer belongs to several of them,
-/// whose weights Keras does not find again.
+/// The form that files of whole models hold: keras_model, or flat_keras_model if a layer or a model is part of several
+/// models, since Keras could not find its weights in the file again.
 NestedModel saved_keras_model(const Network& network, const std::string& name);
 
-/// The layers of a model and of the models in it, each once, in Keras' order.
+/// The layers of a model and of all models in it, each once, in Keras' order.
 std::vector<Layer> layers_of(const NestedModel& model);
 
 }  // namespace lockstep

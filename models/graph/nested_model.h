@@ -8,55 +8,57 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// A model that is part of another one: the other's network has its layers, and files of Keras have them as the model's.
+// A model that is part of another one. The outer model's network lists the inner model's layers as its own; Keras'
+// files store them as layers of the inner model.
 
 namespace lockstep {
 
 struct NestedModel;
 
-/// An entry of Keras' `model.layers` that is no input.
+/// An entry of Keras' `model.layers` that is not an input: a layer or a model.
 struct ModelPart {
-  std::optional<Layer> layer{};                ///< none for a model
+  std::optional<Layer> layer{};                ///< empty for a model
   std::shared_ptr<const NestedModel> model{};  ///< null for a layer
 };
 
 /// An input of a model.
 struct NetworkInput {
-  /// Given to Input.
+  /// The name given to Input().
   std::string name;
   Shape shape;  ///< without the batch axis
 };
 
-/// A result within a model.
+/// A reference to the result of a call in a model, or to an input of the model.
 struct PartResult {
-  int call = 0;    ///< which of the model's calls; -1 - i for its input i
-  int result = 0;  ///< which of those that a model has as a part
+  int call = 0;    ///< index in NestedModel::calls; -1 - i for the model's input i
+  int result = 0;  ///< index of the result, if the called part is a model with several outputs
 };
 
 /// A call of a part of a model.
 struct PartCall {
-  int part = 0;                      ///< which of NestedModel::layers
-  std::vector<PartResult> inputs{};  ///< in the part's order
-  Shape shape{};                     ///< of a layer's result, without the batch axis
-  std::optional<Mode> mode{};        ///< its own, whatever the mode of the model's call is
+  int part = 0;                      ///< index in NestedModel::layers
+  std::vector<PartResult> inputs{};  ///< the call's arguments, in the part's order
+  Shape shape{};                     ///< shape of a layer's result, without the batch axis
+  std::optional<Mode> mode{};        ///< the call's own mode, if it does not use the model's
 };
 
-/// A model as Keras has it, such as a model that is a layer of others, for which there is one for all of its calls.
+/// A model as Keras describes it: inputs, layers and models, and their calls. All calls of a model that is part of
+/// others share one NestedModel.
 struct NestedModel {
-  std::string name;                    ///< the model's
-  std::string class_name;              ///< Keras': Functional or Sequential
-  std::vector<NetworkInput> inputs{};  ///< in the order in which a call takes them
-  std::vector<ModelPart> layers{};     ///< each once, in the order of Keras' `model.layers`
-  std::vector<PartCall> calls{};       ///< those of one part in their order
-  std::vector<PartResult> outputs{};   ///< in the model's order
+  std::string name;                    ///< name of the model
+  std::string class_name;              ///< Keras' class: Functional or Sequential
+  std::vector<NetworkInput> inputs{};  ///< in the order of a call's arguments
+  std::vector<ModelPart> layers{};     ///< each part once, in the order of Keras' `model.layers`
+  std::vector<PartCall> calls{};       ///< the calls of one part in the order in which they were made
+  std::vector<PartResult> outputs{};   ///< in the order of the model's outputs
 };
 
-/// A call of a model on symbols of another one.
+/// A call of a model on symbols of an outer model.
 struct ModelCall {
-  std::shared_ptr<const NestedModel> model;  ///< the one that is called
-  std::vector<std::uint64_t> inputs;         ///< Symbol::Node::number of each, in the model's order
-  std::vector<std::uint64_t> results{};      ///< the same of what it gives
-  std::optional<Mode> mode{};                ///< what the call was given
+  std::shared_ptr<const NestedModel> model;  ///< the called model
+  std::vector<std::uint64_t> inputs;         ///< Symbol::Node::number of each input, in the called model's order
+  std::vector<std::uint64_t> results{};      ///< Symbol::Node::number of each result
+  std::optional<Mode> mode{};                ///< the mode given to the call, if any
 };
 
 }  // namespace lockstep

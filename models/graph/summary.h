@@ -7,14 +7,14 @@
 
 namespace lockstep {
 
-/// The head of the table, and the rows of the inputs.
+/// The title of the table and the model's inputs, which are its first rows.
 struct SummaryHead {
-  std::string name;  ///< of the model
-  /// The model's, in their order.
+  std::string name;  ///< name of the model
+  /// The model's inputs, in order.
   std::vector<NetworkInput> inputs;
 };
 
-/// Keras' table of a model, and the totals of its parameters.
+/// The text of Keras' `model.summary()`: a table of the layers in the order of `calls`, and the numbers of parameters.
 std::string summary_table(const SummaryHead& head, const std::vector<GraphCall>& calls,
                           const std::vector<Layer>& layers);
 
