@@ -7,8 +7,7 @@
 
 namespace lockstep {
 
-/// The user of an element's random numbers, each with a stream of its own, so that transforms with equal seeds draw
-/// different numbers.
+/// The transform that draws. Each has a stream of its own, so that transforms with equal seeds draw different numbers.
 enum class DrawStream : std::uint32_t { augmentation, crop, mixup };
 
 /// Random numbers for one element of a data set. They depend only on the seed, the stream, the epoch and the element's
