@@ -7,12 +7,12 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Keras' constraints of weights, for options of layers such as `kernel_constraint`.
+// Keras' constraints on weights, for options of layers such as `kernel_constraint`.
 
 namespace lockstep {
 
-/// The axes of a weight along which norms are taken, in Keras an int or a list: 0 for the inputs of each unit of a
-/// Dense, {0, 1, 2} for the filters of a Conv2D. Negative ones count from the end.
+/// The axes of a weight that a norm sums over, in Keras an int or a list: 0 for one norm per unit of a Dense, {0, 1, 2}
+/// for one norm per filter of a Conv2D. Negative axes count from the end.
 struct NormAxes {
   ///@{
   /// One axis, or several.
@@ -21,38 +21,38 @@ struct NormAxes {
   explicit NormAxes(std::vector<int> axes) : numbers(std::move(axes)) {}
   ///@}
 
-  std::vector<int> numbers;  ///< as given
+  std::vector<int> numbers;  ///< the axes, which may be negative
 };
 
-/// MinMaxNorm's arguments, by Keras' names.
+/// MinMaxNorm's options, by Keras' names.
 struct MinMaxNormOptions {
-  double min_value = 0;  ///< of the norms
-  double max_value = 1;  ///< of the norms
-  double rate = 1;       ///< fraction by which a step moves norms to their limit, in [0, 1]
-  NormAxes axis = 0;     ///< along which norms are taken
+  double min_value = 0;  ///< limit of the norms
+  double max_value = 1;  ///< limit of the norms
+  double rate = 1;       ///< fraction of the way to the limit that a step moves a norm, in [0, 1]
+  NormAxes axis = 0;     ///< the axes that a norm sums over
 };
 
-/// The constraint of a weight after each step of an optimizer; by default there is none.
+/// A constraint that is applied to a weight after each step of an optimizer; none by default.
 class Constraint {
  public:
-  /// Keras' classes, and no constraint.
+  /// Keras' classes; none: no constraint.
   enum class Kind { none, max_norm, min_max_norm, non_neg, unit_norm };
 
   Constraint() = default;
-  /// Made by MaxNorm and the functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate
-  /// <= 1.
+  /// For MaxNorm and the functions below. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate <= 1.
   Constraint(Kind kind, MinMaxNormOptions options);
 
-  /// Which of Keras' classes it is.
+  /// Keras' class.
   Kind kind() const { return kind_; }
-  /// The equivalent MinMaxNorm of a constraint of norms.
+  /// The options of the equivalent MinMaxNorm, for a constraint on norms.
   const MinMaxNormOptions& options() const { return options_; }
-  /// Whether there is a constraint.
+  /// Whether this is a constraint: kind() is not none.
   explicit operator bool() const { return kind_ != Kind::none; }
 
-  /// Throws InvalidArgument, naming the weight, for one that does not have the axes of the norms.
+  /// Throws InvalidArgument, naming the weight, if `shape` does not have the axes of the norms.
   void check(const std::string& weight, const Shape& shape) const;
-  /// Changes a weight, dense f32, in place. Precondition: there is a constraint. Throws InvalidArgument as `check`.
+  /// Applies the constraint to a dense f32 weight in place. Precondition: kind() is not none. Throws InvalidArgument as
+  /// `check`.
   void operator()(const Tensor& weight) const;
 
  private:
@@ -60,17 +60,18 @@ class Constraint {
   MinMaxNormOptions options_;
 };
 
-/// Norms above max_value become max_value. Throws InvalidArgument for a negative one.
+/// Limits norms to max_value. Throws InvalidArgument for a negative max_value.
 inline Constraint MaxNorm(double max_value = 2, const NormAxes& axis = 0) {
   return {Constraint::Kind::max_norm, {.max_value = max_value, .axis = axis}};
 }
-/// Norms go to [min_value, max_value]. Throws InvalidArgument unless 0 <= min_value <= max_value and 0 <= rate <= 1.
+/// Moves norms into [min_value, max_value], by `rate` of the way per step. Throws InvalidArgument unless 0 <= min_value
+/// <= max_value and 0 <= rate <= 1.
 inline Constraint MinMaxNorm(const MinMaxNormOptions& options = {}) {
   return {Constraint::Kind::min_max_norm, options};
 }
-/// Negative elements become 0.
+/// Sets negative elements to 0.
 inline Constraint NonNeg() { return {Constraint::Kind::non_neg, {}}; }
-/// Norms become 1; norms of 0 stay.
+/// Scales norms to 1; norms of 0 stay 0.
 inline Constraint UnitNorm(const NormAxes& axis = 0) {
   return {Constraint::Kind::unit_norm, {.min_value = 1, .axis = axis}};
 }

@@ -34,11 +34,11 @@ struct Conv2DOptions {
   ///@}
 };
 
-/// (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
+/// A 2D convolution: (h, w, c) -> (h', w', filters). Weights: kernel (k_h, k_w, c / groups, filters), bias (filters).
 struct Conv2D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit Conv2D(const Conv2DOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static Conv2D from_config(LayerConfig& config);
 };
 
@@ -63,12 +63,12 @@ struct DepthwiseConv2DOptions {
   ///@}
 };
 
-/// Each channel convolved by itself: (h, w, c) -> (h', w', c * depth_multiplier). Weights: kernel (k_h, k_w, c,
+/// Convolves each channel separately: (h, w, c) -> (h', w', c * depth_multiplier). Weights: kernel (k_h, k_w, c,
 /// depth_multiplier), bias (c * depth_multiplier).
 struct DepthwiseConv2D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static DepthwiseConv2D from_config(LayerConfig& config);
 };
 
@@ -97,13 +97,13 @@ struct SeparableConv2DOptions {
   ///@}
 };
 
-/// A depthwise convolution and then one of 1 x 1: (h, w, c) -> (h', w', filters) (Chollet 2017). Weights:
+/// A depthwise convolution followed by a 1 x 1 convolution: (h, w, c) -> (h', w', filters) (Chollet 2017). Weights:
 /// depthwise_kernel (k_h, k_w, c, depth_multiplier), pointwise_kernel (1, 1, c * depth_multiplier, filters), bias
 /// (filters).
 struct SeparableConv2D : Layer {
   /// Throws InvalidArgument for a size below 1, and for strides and a dilation_rate that are both larger than 1.
   explicit SeparableConv2D(const SeparableConv2DOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static SeparableConv2D from_config(LayerConfig& config);
 };
 

@@ -30,7 +30,7 @@ struct DenseOptions {
 struct Dense : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit Dense(const DenseOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static Dense from_config(LayerConfig& config);
 };
 

@@ -7,13 +7,13 @@
 
 namespace lockstep {
 
-/// (...) -> (product of the sizes).
+/// Flattens each example: (...) -> (product of the sizes).
 struct Flatten : Layer {
-  /// Of any shape; the elements keep their order.
+  /// Takes any shape; keeps the elements in order.
   explicit Flatten(std::string name = {});
-  /// Of all defaults: Flatten({}).
+  /// Lets `Flatten({})` mean the defaults.
   explicit Flatten(Defaults) : Flatten() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static Flatten from_config(LayerConfig& config);
 };
 

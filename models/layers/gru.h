@@ -14,8 +14,8 @@ struct GruOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
-  bool return_sequences = false;  ///< h of every time step instead of the last one's
-  bool go_backwards = false;      ///< from the last time step to the first
+  bool return_sequences = false;  ///< returns h of every time step instead of the last one
+  bool go_backwards = false;      ///< runs from the last time step to the first
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
   bool use_bias = true;
@@ -35,12 +35,12 @@ struct GruOptions {
 
 /// Keras' GRU: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order z, r, h: kernel (features, 3 units), recurrent_kernel (units, 3 units), which starts orthogonal, and bias (2,
-/// 3 units), the input's and the state's; (3 units) without `reset_after`. The options from
-/// go_backwards to reset_after are fast with Keras' defaults, which use cuDNN on GPUs.
+/// 3 units), the input's and the state's; (3 units) without `reset_after`. Fast only with Keras' defaults for the
+/// options from go_backwards to reset_after, which use cuDNN on GPUs.
 struct GRU : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit GRU(const GruOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static GRU from_config(LayerConfig& config);
 };
 

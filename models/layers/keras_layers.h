@@ -19,7 +19,7 @@
 
 namespace lockstep {
 
-/// Every layer that a file of a whole model can hold, by Keras' name of its class.
+/// Every layer that a file of a whole model can hold, with Keras' name of its class.
 inline constexpr std::tuple keras_layers{keras_class<ActivationLayer>("Activation"),
                                          keras_class<Add>("Add"),
                                          keras_class<AveragePooling2D>("AveragePooling2D"),

@@ -11,34 +11,35 @@
 #include <lockstep/models/layers/initializers.h>
 #include <lockstep/models/layers/regularizers.h>
 
-// What stands in Keras' files for functions and small objects. The find_ functions give nothing for what this project
-// does not have; they read Keras 2's forms, too.
+// The names and objects that stand for activations, regularizers, constraints and initializers in Keras' files. The
+// find_ functions return nothing for values that are not supported or not valid; they also read Keras 2's forms.
 
 namespace lockstep {
 
-/// What files of Keras 2 call hard_sigmoid, which is another function than Keras 3's, where they have been read.
+/// Replaces "hard_sigmoid" when a file of Keras 2 is read, since Keras 2's function differs from Keras 3's.
 inline constexpr std::string_view keras_2_hard_sigmoid = "hard_sigmoid of Keras 2";
 
-/// "relu"; nothing for gelu_tanh, which is a call of Keras' gelu, and for the hard_sigmoid of Keras 2.
+/// Keras' name, e.g. "relu". Nothing for gelu_tanh, which has no name of its own in Keras (it is gelu with an
+/// argument), and for the hard_sigmoid of Keras 2.
 std::optional<std::string_view> activation_name(Activation activation);
-/// By such a name, or from the object that Keras writes for one.
+/// The activation that `value` names, or that Keras' object for a function stands for; linear for null.
 std::optional<Activation> find_activation(const nlohmann::ordered_json& value);
-/// For messages: all of them.
+/// All names, for messages: "one of linear, relu, ...".
 std::string activation_names();
 
-/// Null for no penalty.
+/// Keras' object; null for no penalty.
 nlohmann::ordered_json regularizer_config(const Regularizer& regularizer);
-/// No penalty for null.
+/// Reads such an object; null means no penalty.
 std::optional<Regularizer> find_regularizer(const nlohmann::ordered_json& value);
 
-/// Null for no constraint.
+/// Keras' object; null for no constraint.
 nlohmann::ordered_json constraint_config(const Constraint& constraint);
-/// No constraint for null.
+/// Reads such an object; null means no constraint.
 std::optional<Constraint> find_constraint(const nlohmann::ordered_json& value);
 
-/// Null for an initializer that is not one of the functions that take a key.
+/// Keras' object; null for an initializer that is not one of the functions that take a key.
 nlohmann::ordered_json initializer_config(const SeededInitializer& initializer);
-/// Empty for an unknown one.
+/// Reads such an object; empty for one that is unknown or not valid.
 SeededInitializer find_initializer(const nlohmann::ordered_json& value);
 
 }  // namespace lockstep

@@ -9,29 +9,30 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/runtime/core/shape.h>
 
-// What layers ask of their inputs' shapes, which are without the batch axis, and of their activations.
+// Checks of layers' input shapes, which are without the batch axis, and helpers for their activations.
 
 namespace lockstep {
 
-/// The one input of a layer. Throws InvalidArgument when there are more or none.
+/// The input of a layer with one input. Throws InvalidArgument unless there is exactly one.
 inline const Shape& only_input(std::string_view layer, std::span<const Shape> inputs) {
   require(inputs.size() == 1, "{} takes one input, got {}", layer, inputs.size());
   return inputs[0];
 }
 
-/// The one input of a layer of images. Throws InvalidArgument unless it is (height, width, channels).
+/// The input of a layer that takes one batch of images. Throws InvalidArgument unless it is (height, width, channels).
 inline const Shape& only_image(std::string_view layer, std::span<const Shape> inputs) {
   const Shape& shape = only_input(layer, inputs);
   require(shape.rank() == 3, "{} takes images (height, width, channels), got {}", layer, shape);
   return shape;
 }
 
-/// Whether the activation's op takes bf16: the softmaxes, which sum, do not.
+/// Whether the activation's op takes bf16. softmax and log_softmax do not, since they sum.
 inline bool has_bf16(Activation activation) {
   return activation != Activation::softmax && activation != Activation::log_softmax;
 }
 
-/// compute(activation), the result of a layer's call. A loss may need the logits of the network's outputs.
+/// The result of a layer's call, compute(activation). A softmax or sigmoid of the network's output is applied to
+/// compute(linear) instead, since a loss may need the logits.
 template <class Compute>
 Tensor activated(const LayerCall& call, Activation activation, const Compute& compute) {
   if (call.is_output && activation == Activation::softmax) return softmax(compute(Activation::linear));
@@ -39,7 +40,7 @@ Tensor activated(const LayerCall& call, Activation activation, const Compute& co
   return compute(activation);
 }
 
-/// The shape of a batch of one.
+/// The shape of a batch of one example: (1, shape).
 inline Shape with_batch_axis(const Shape& shape) {
   Shape result{1};
   for (const std::int64_t size : shape) result.push_back(size);

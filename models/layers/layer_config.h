@@ -17,49 +17,51 @@
 
 namespace lockstep {
 
-/// The options of a layer, beside those of every layer. Integers of layers, from which sizes are computed, have 32
-/// bits.
+/// Writes or reads the options of a layer. Integers that are read must fit 32 bits, so that sizes computed from two of
+/// them do not overflow.
 class LayerConfig : public OptionVisitor {
  public:
-  /// To be written.
+  /// A visitor that writes; writes the options that every layer has.
   LayerConfig(std::string_view class_name, const std::string& name, bool trainable, DTypePolicy dtype_policy);
-  /// To be read from a "config". `input_rank` is that of the layer's first input, with the batch axis. Throws
-  /// InputError for one without a name, or with a dtype that is no DTypePolicy.
+  /// A visitor that reads `values`, a layer's "config". `input_rank` is the rank of the layer's first input, with the
+  /// batch axis. Throws InputError for a config without a name or with a dtype that is not a DTypePolicy.
   LayerConfig(std::string_view class_name, const nlohmann::ordered_json& values, int input_rank);
 
   ///@{
-  /// The options of every layer.
+  /// Options that every layer has.
   const std::string& class_name() const { return class_name_; }
   const std::string& name() const { return name_; }
   bool trainable() const { return trainable_; }
   ///@}
-  /// Empty when the file has none: then, as in Keras, the open scope's.
+  /// Empty when the file has none; the layer then gets the policy of the open DTypePolicyScope, as in Keras.
   const std::optional<DTypePolicy>& dtype_policy() const { return dtype_policy_; }
 
   ///@{
-  /// As of all objects; a whole number; a shape.
+  /// The options of OptionVisitor; an integer; a shape.
   using OptionVisitor::option;
   void option(const char* key, std::int64_t& value);
   void option(const char* key, Shape& value);
   ///@}
   ///@{
-  /// In files [height, width] or one number for both.
+  /// Two sizes: [height, width] in files; also reads one number for both.
   void option(const char* key, Size2d& value);
   void option(const char* key, std::optional<Size2d>& value);
   ///@}
-  /// In files ((top, bottom), (left, right)), (rows, columns) or one number.
+  /// Borders: ((top, bottom), (left, right)) in files; also reads (rows, columns) or one number.
   void option(const char* key, Borders2d& value);
   /// "valid" or "same".
   void option(const char* key, Padding& value);
-  /// Throws Unsupported when written for gelu_tanh and Keras 2's hard_sigmoid, which Keras 3 has no name for.
+  /// An activation, by name. Writing throws Unsupported for gelu_tanh and Keras 2's hard_sigmoid, for which Keras 3 has
+  /// no name.
   void option(const char* key, Activation& value);
-  /// Null for no penalty.
+  /// A penalty; null in files for no penalty.
   void option(const char* key, Regularizer& value);
-  /// Null for no constraint.
+  /// A constraint; null in files for no constraint.
   void option(const char* key, Constraint& value);
-  /// Written where it is one of the functions that take a key, such as glorot_uniform; else left to Keras' default.
+  /// An initializer. Written if it is one of the functions that take a key, such as glorot_uniform; otherwise left out,
+  /// so that Keras uses its default.
   void option(const char* key, SeededInitializer& value);
-  /// An axis that is the last one: -1, and also read as the number that it has in the layer's input.
+  /// An option that must name the last axis: written as -1, also read as the axis's number in the layer's input.
   void last_axis(const char* key);
 
  private:
@@ -74,15 +76,16 @@ class LayerConfig : public OptionVisitor {
 
 class LayerImpl;
 
-/// All options of a layer, under this name. Throws Unsupported for a layer that files cannot hold.
+/// The "config" of a layer: all its options, with `name` as its name. Throws Unsupported for a layer that files cannot
+/// hold.
 nlohmann::ordered_json written_config(const LayerImpl& layer, const std::string& name);
 
-/// Of a layer that has none but its name.
+/// The options of a layer that has only a name.
 struct NoOptions {
-  std::string name{};  ///< the layer's
+  std::string name{};  ///< name of the layer
 };
 
-/// The options of a layer as they were read.
+/// Reads the options of a layer. Throws InputError also for options in the file that the layer does not have.
 template <class Options>
 Options read_options(LayerConfig& config, void (*list)(LayerConfig&, Options&)) {
   Options options;

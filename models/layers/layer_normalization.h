@@ -28,9 +28,9 @@ struct LayerNormalizationOptions {
 struct LayerNormalization : Layer {
   /// Throws InvalidArgument unless epsilon > 0.
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
-  /// Of all defaults: LayerNormalization({}).
+  /// Lets `LayerNormalization({})` mean the defaults.
   explicit LayerNormalization(Defaults) : LayerNormalization() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static LayerNormalization from_config(LayerConfig& config);
 };
 

@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-/// A new layer of the class and with the options of a file. Throws InputError, naming the layer, for an unknown class
-/// and for options that it does not have.
+/// Makes a layer of the class and with the options that `config` reads. Throws InputError, naming the layer, for an
+/// unknown class and for unknown or invalid options.
 Layer layer_from_config(LayerConfig& config);
 
 }  // namespace lockstep

@@ -14,8 +14,8 @@ struct LstmOptions {
   ///@{
   /// Keras' arguments of these names, with its defaults where it has any.
   std::int64_t units = 0;
-  bool return_sequences = false;  ///< h of every time step instead of the last one's
-  bool go_backwards = false;      ///< from the last time step to the first
+  bool return_sequences = false;  ///< returns h of every time step instead of the last one
+  bool go_backwards = false;      ///< runs from the last time step to the first
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
   bool use_bias = true;
@@ -35,11 +35,11 @@ struct LstmOptions {
 
 /// Keras' LSTM: (time, features) -> (units) or, with `return_sequences`, (time, units). Weights, with the gates in the
 /// order i, f, c, o: kernel (features, 4 units), recurrent_kernel (units, 4 units), which starts orthogonal, and bias
-/// (4 units). The options from go_backwards to use_bias are fast with Keras' defaults, cuDNN's on GPUs.
+/// (4 units). Fast only with Keras' defaults for the options from go_backwards to use_bias, which use cuDNN on GPUs.
 struct LSTM : Layer {
   /// Throws InvalidArgument for units below 1.
   explicit LSTM(const LstmOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static LSTM from_config(LayerConfig& config);
 };
 

@@ -9,29 +9,29 @@ namespace lockstep {
 
 /// Concatenate's options.
 struct ConcatenateOptions {
-  int axis = -1;  ///< counts the batch axis, which is 0, as in Keras
-  /// Of the layer; the model makes one from the class where it is empty.
+  int axis = -1;  ///< as in Keras, axis 0 is the batch axis
+  /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Joins its inputs along an axis; their other sizes must agree. Along the last axis no copy is made where all inputs
-/// come from layers that can write into their slice of the result.
+/// Concatenates its inputs along an axis; their other sizes must agree. Along the last axis no copy is made if all
+/// inputs come from layers that can write into their slice of the result.
 struct Concatenate : Layer {
   /// Throws InvalidArgument for the batch axis.
   explicit Concatenate(const ConcatenateOptions& options = {});
-  /// Of all defaults: Concatenate({}).
+  /// Lets `Concatenate({})` mean the defaults.
   explicit Concatenate(Defaults) : Concatenate() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static Concatenate from_config(LayerConfig& config);
 };
 
-/// The sum of its inputs, which must be of one shape.
+/// The sum of its inputs, which must have equal shapes.
 struct Add : Layer {
-  /// Takes two inputs or more.
+  /// A layer for two or more inputs.
   explicit Add(std::string name = {});
-  /// Of all defaults: Add({}).
+  /// Lets `Add({})` mean the defaults.
   explicit Add(Defaults) : Add() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static Add from_config(LayerConfig& config);
 };
 

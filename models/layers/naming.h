@@ -6,19 +6,19 @@
 
 namespace lockstep {
 
-/// "MaxPooling2D" -> "max_pooling2d": Keras' naming of layers, and of their groups in its files.
+/// "MaxPooling2D" -> "max_pooling2d": Keras' default names of layers and of their groups in files.
 std::string snake_case(std::string_view class_name);
 
-/// Makes names unique, for uses as keys.
+/// Makes names unique, so that they can be keys.
 class UniqueNames {
  public:
-  /// The name, or the first of name_1, name_2, ... that has not been given.
+  /// Returns and reserves the name, or the first of name_1, name_2, ... that is free.
   std::string make(const std::string& name);
-  /// Gives this name. False if it has been given before.
+  /// Reserves this name. False if it was reserved before.
   bool take(const std::string& name) { return given_.try_emplace(name, 0).second; }
 
  private:
-  std::map<std::string, int> given_;  ///< by name: the last number that was tried after it
+  std::map<std::string, int> given_;  ///< reserved names, each with the last number tried after it
 };
 
 }  // namespace lockstep

@@ -24,9 +24,9 @@ struct Pooling2DOptions {
 struct MaxPooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit MaxPooling2D(const Pooling2DOptions& options = {});
-  /// Of all defaults: MaxPooling2D({}).
+  /// Lets `MaxPooling2D({})` mean the defaults.
   explicit MaxPooling2D(Defaults) : MaxPooling2D() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static MaxPooling2D from_config(LayerConfig& config);
 };
 
@@ -34,36 +34,36 @@ struct MaxPooling2D : Layer {
 struct AveragePooling2D : Layer {
   /// Throws InvalidArgument for a size below 1.
   explicit AveragePooling2D(const Pooling2DOptions& options = {});
-  /// Of all defaults: AveragePooling2D({}).
+  /// Lets `AveragePooling2D({})` mean the defaults.
   explicit AveragePooling2D(Defaults) : AveragePooling2D() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static AveragePooling2D from_config(LayerConfig& config);
 };
 
 /// GlobalMaxPooling2D's and GlobalAveragePooling2D's options.
 struct GlobalPooling2DOptions {
-  bool keepdims = false;  ///< (1, 1, c) instead of (c)
-  /// Of the layer; the model makes one from the class where it is empty.
+  bool keepdims = false;  ///< returns (1, 1, c) instead of (c)
+  /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
 /// The largest element of each channel: (h, w, c) -> (c).
 struct GlobalMaxPooling2D : Layer {
-  /// Of images of any size.
+  /// A layer for images of any size.
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
-  /// Of all defaults: GlobalMaxPooling2D({}).
+  /// Lets `GlobalMaxPooling2D({})` mean the defaults.
   explicit GlobalMaxPooling2D(Defaults) : GlobalMaxPooling2D() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static GlobalMaxPooling2D from_config(LayerConfig& config);
 };
 
 /// The mean of each channel: (h, w, c) -> (c).
 struct GlobalAveragePooling2D : Layer {
-  /// Of images of any size.
+  /// A layer for images of any size.
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
-  /// Of all defaults: GlobalAveragePooling2D({}).
+  /// Lets `GlobalAveragePooling2D({})` mean the defaults.
   explicit GlobalAveragePooling2D(Defaults) : GlobalAveragePooling2D() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static GlobalAveragePooling2D from_config(LayerConfig& config);
 };
 

@@ -8,17 +8,18 @@
 
 namespace lockstep {
 
-/// The random numbers of a layer in training: a sequence for each replica, in which every draw has its own key.
-/// Each replica's number of draws is part of a run's state.
+/// The random numbers of a layer in training: a sequence of keys for each replica, one key per draw. Each replica's
+/// number of draws is part of the state of a training run.
 class RandomDraws {
  public:
-  /// Starts sequences of this key for all replicas of this process, under the strategy whose scope is open.
+  /// Starts the sequences of all replicas of this process from this key. The strategy is the one whose scope is open.
   void start(const RandomKey& key);
   /// The key of the calling replica's next draw.
   RandomKey next();
-  /// By replica of this process; empty before `start`.
+  /// The number of draws, by replica of this process; empty before `start`.
   std::vector<std::uint64_t> counts() const;
-  /// Resumes after these numbers of draws. Throws InvalidArgument for another number of replicas.
+  /// Continues the sequences after these numbers of draws, by replica. Throws InvalidArgument for another number of
+  /// replicas.
   void set_counts(std::span<const std::uint64_t> counts);
 
  private:

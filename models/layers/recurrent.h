@@ -9,19 +9,19 @@
 #include <lockstep/models/layers/layer_checks.h>
 #include <lockstep/models/layers/layer_config.h>
 
-// What the recurrent layers share.
+// Shared by the recurrent layers, LSTM and GRU.
 
 namespace lockstep {
 
-/// The ops of a recurrent layer on x, kernel, recurrent kernel and bias.
+/// The ops of a recurrent layer; arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
-  /// With Keras' defaults; whether all steps are wanted.
+  /// For Keras' default options; the last argument is return_sequences.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
-  /// With any options.
+  /// For any options.
   Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
 };
 
-/// The options of a recurrent layer, and those of Keras that are not supported.
+/// Lists the options of a recurrent layer, and Keras' options that are not supported.
 template <class Options>
 void list_recurrent(LayerConfig& config, Options& options) {
   config.option("return_sequences", options.return_sequences);
@@ -46,12 +46,12 @@ void list_recurrent(LayerConfig& config, Options& options) {
   config.option("recurrent_constraint", options.recurrent_constraint);
   config.option("bias_constraint", options.bias_constraint);
   for (const char* key : {"dropout", "recurrent_dropout"}) config.fixed(key, 0.0);
-  // Masks, which the last one is about, there are none.
+  // zero_output_for_mask has no effect, since there are no masks.
   for (const char* key : {"unroll", "seed", "implementation", "zero_output_for_mask"}) config.passed_over(key);
 }
 
 /// A recurrent layer with the weights kernel (features, gates * units), recurrent_kernel (units, gates * units) and
-/// bias. `Options` are those of the layer.
+/// bias. `Options` is the type of the layer's options.
 template <class Options>
 class RecurrentImpl : public LayerImpl {
  public:
@@ -67,7 +67,7 @@ class RecurrentImpl : public LayerImpl {
   }
 
   std::string_view class_name() const override { return class_name_; }
-  /// Keras' recurrent layers run a layer of one step.
+  /// Keras stores the weights in the recurrent layer's cell, a layer of one time step.
   std::string_view weights_group() const override { return "cell/vars"; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -78,7 +78,7 @@ class RecurrentImpl : public LayerImpl {
     return options_.return_sequences ? Shape{input[0], options_.units} : Shape{options_.units};
   }
 
-  /// x (n, time, features) -> what the op gives.
+  /// x (n, time, features) -> (n, time, units) with return_sequences, else (n, units).
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override {
     const RecurrenceOptions options = formula();
     if (options_.use_bias && options == RecurrenceOptions{.return_sequences = options.return_sequences})

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// A penalty on a weight that is added to the loss: l1 * sum(|w|) + l2 * sum(w^2). No penalty where both are 0.
+/// A penalty on a weight that is added to the loss: l1 * sum(|w|) + l2 * sum(w^2). No penalty if both factors are 0.
 class Regularizer {
  public:
   Regularizer() = default;
@@ -18,12 +18,12 @@ class Regularizer {
   double l1() const { return l1_; }
   double l2() const { return l2_; }
   ///@}
-  /// Whether there is a penalty.
+  /// Whether there is a penalty: l1 or l2 is not 0.
   explicit operator bool() const { return l1_ != 0 || l2_ != 0; }
-  /// A differentiable scalar. Precondition: there is a penalty.
+  /// The penalty of `weight`, a differentiable scalar. Precondition: l1 or l2 is not 0.
   Tensor operator()(const Tensor& weight) const;
 
-  /// Of equal factors.
+  /// Whether both factors are equal.
   friend bool operator==(const Regularizer& a, const Regularizer& b) = default;
 
  private:
@@ -31,13 +31,13 @@ class Regularizer {
   double l2_ = 0;
 };
 
-// They throw InvalidArgument for a negative factor.
+// L1, L2 and L1L2 throw InvalidArgument for a negative factor.
 
-/// l1 * sum(|w|).
+/// The penalty l1 * sum(|w|).
 inline Regularizer L1(double l1 = 0.01) { return {l1, 0}; }
-/// l2 * sum(w^2).
+/// The penalty l2 * sum(w^2).
 inline Regularizer L2(double l2 = 0.01) { return {0, l2}; }
-/// l1 * sum(|w|) + l2 * sum(w^2).
+/// The penalty l1 * sum(|w|) + l2 * sum(w^2).
 inline Regularizer L1L2(double l1 = 0, double l2 = 0) { return {l1, l2}; }
 
 }  // namespace lockstep

@@ -10,34 +10,34 @@ namespace lockstep {
 
 /// Reshape's options.
 struct ReshapeOptions {
-  Shape target_shape{};  ///< without the batch axis; one size may be -1
-  /// Of the layer; the model makes one from the class where it is empty.
+  Shape target_shape{};  ///< without the batch axis; one size may be -1, which is computed from the others
+  /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// The same elements of each example in another shape.
+/// Gives each example another shape with the same elements.
 struct Reshape : Layer {
-  /// Throws InvalidArgument for a negative size other than one -1.
+  /// Throws InvalidArgument for a size below -1, and for more than one -1.
   explicit Reshape(const ReshapeOptions& options);
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static Reshape from_config(LayerConfig& config);
 };
 
 /// ZeroPadding2D's options.
 struct ZeroPadding2DOptions {
-  /// Not negative.
+  /// Rows and columns of zeros on each side; not negative.
   Borders2d padding = 1;
-  /// Of the layer; the model makes one from the class where it is empty.
+  /// Name of the layer; if empty, the model derives one from the class name.
   std::string name{};
 };
 
-/// Zeros around each image: (h, w, c) -> (top + h + bottom, left + w + right, c).
+/// Adds zeros around each image: (h, w, c) -> (top + h + bottom, left + w + right, c).
 struct ZeroPadding2D : Layer {
   /// Throws InvalidArgument for a negative border.
   explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
-  /// Of all defaults: ZeroPadding2D({}).
+  /// Lets `ZeroPadding2D({})` mean the defaults.
   explicit ZeroPadding2D(Defaults) : ZeroPadding2D() {}
-  /// From a file's options.
+  /// Makes the layer from the options in a file.
   static ZeroPadding2D from_config(LayerConfig& config);
 };
 
