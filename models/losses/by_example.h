@@ -2,18 +2,18 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 
-// Shared by the losses.
+// Helpers of the losses.
 
 namespace lockstep {
 
 /// Keras' epsilon.
 inline constexpr double keras_epsilon = 1e-7;
 
-/// Casts bf16 to f32; other dtypes stay.
+/// Casts bf16 to f32; returns other dtypes unchanged.
 inline Tensor as_f32(const Tensor& y_pred) { return y_pred.dtype() == DType::bf16 ? cast(y_pred, DType::f32) : y_pred; }
 
 /// y_true as f32 in the shape of y_pred. Throws InvalidArgument, naming `loss`, unless both have an axis of examples
-/// and as many examples and elements.
+/// and equal numbers of examples and elements.
 Tensor targets_like(const char* loss, const Tensor& y_true, const Tensor& y_pred);
 
 /// (n, ...) -> (n): the mean over each example's elements.

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Every loss of Keras that this project has, under the names of its class and functions as plain_name gives them.
+/// The supported losses of Keras, with the plain_name of their classes and functions.
 inline constexpr std::tuple keras_losses{
     keras_class<MeanSquaredError>("meansquarederror", "mse"),
     keras_class<MeanAbsoluteError>("meanabsoluteerror", "mae"),

@@ -10,24 +10,23 @@
 
 namespace lockstep {
 
-/// A loss by example: (y_true, y_pred) -> (n). The training loop averages it over the global
-/// batch of all replicas. Where an example has several values, e.g. one for each time step, its loss is their
-/// mean.
+/// A function (y_true, y_pred) -> (n) with one loss per example. The training loop averages it over the global batch of
+/// all replicas. If an example has several values, e.g. one per time step, its loss is their mean.
 class Loss {
  public:
-  /// (y_true, y_pred) -> (n), one value for each example; differentiable in y_pred.
+  /// (y_true, y_pred) -> (n), one value per example; differentiable in y_pred.
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
-  /// `name` is used in logs. `config`: the equivalent Keras loss, for files.
+  /// `name` is used in logs. `config` is the equivalent Keras loss, for files; empty for a custom loss.
   Loss(std::string name, Function function, std::optional<ObjectConfig> config = {})
       : name_(std::move(name)), function_(std::move(function)), config_(std::move(config)) {}
 
-  /// As given.
+  /// The name in logs.
   const std::string& name() const { return name_; }
-  /// The equivalent Keras loss; empty for a custom one.
+  /// The equivalent Keras loss; empty for a custom loss.
   const std::optional<ObjectConfig>& config() const { return config_; }
-  /// Keras' get_config, as JSON. Throws Unsupported for a custom one.
+  /// Keras' get_config, as JSON. Throws Unsupported for a custom loss.
   std::string get_config() const;
-  /// The value of each example, (n), f32. As in Keras, predictions of bf16 are cast to f32 first.
+  /// The loss of each example, (n) f32. As in Keras, bf16 predictions are cast to f32 first.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred) const;
 
  private:
@@ -36,9 +35,9 @@ class Loss {
   std::optional<ObjectConfig> config_;
 };
 
-// As in Keras over TensorFlow, cross-entropies of probabilities that are a softmax's or sigmoid's result, as a
-// model's last layer returns them, are computed from its logits: they have a value and a gradient where probabilities
-// are 0 or 1 in f32. Other probabilities are clipped to [1e-7, 1 - 1e-7].
+// As in Keras with TensorFlow, the cross-entropy of the result of a softmax or sigmoid, such as a model's last layer,
+// is computed from its logits: it has a finite value and a gradient even where probabilities are 0 or 1 in f32. Other
+// probabilities are clipped to [1e-7, 1 - 1e-7].
 
 /// SparseCategoricalCrossentropy's options.
 struct SparseCrossentropyOptions {
@@ -50,36 +49,38 @@ struct SparseCrossentropyOptions {
 struct CrossentropyOptions {
   /// Predictions are logits, not probabilities.
   bool from_logits = false;
-  /// In [0, 1]: the share of each target that is spread over the classes: y (1 - s) + s / classes; for the binary one
-  /// over both: y (1 - s) + s / 2.
+  /// The share s, in [0, 1], of each target that is spread evenly over the classes: y (1 - s) + s / classes;
+  /// BinaryCrossentropy: y (1 - s) + s / 2.
   double label_smoothing = 0;
 };
 
-/// Labels of integers, predictions (n, ..., classes): -log(p[label] / sum of p), or of softmax(p).
+/// Integer labels, predictions p (n, ..., classes): -log(p[label] / sum of p), with from_logits
+/// -log(softmax(p)[label]).
 struct SparseCategoricalCrossentropy : Loss {
   /// Named "sparse_categorical_crossentropy".
   explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
-  /// Of all defaults: SparseCategoricalCrossentropy({}).
+  /// Lets `SparseCategoricalCrossentropy({})` mean the defaults.
   explicit SparseCategoricalCrossentropy(Defaults) : SparseCategoricalCrossentropy() {}
-  /// Of the options of a file.
+  /// Makes the loss from the options in a file.
   static SparseCategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
-/// Targets and predictions (n, ..., classes): -sum of y log(p / sum of p), or of y log softmax(p).
+/// Targets y and predictions p (n, ..., classes): -sum of y log(p / sum of p), with from_logits -sum of y
+/// log(softmax(p)).
 struct CategoricalCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit CategoricalCrossentropy(const CrossentropyOptions& options = {});
-  /// Of all defaults: CategoricalCrossentropy({}).
+  /// Lets `CategoricalCrossentropy({})` mean the defaults.
   explicit CategoricalCrossentropy(Defaults) : CategoricalCrossentropy() {}
-  /// Of the options of a file.
+  /// Makes the loss from the options in a file.
   static CategoricalCrossentropy from_config(OptionVisitor& visitor);
 };
-/// Targets and predictions (n, ..., k), targets in [0, 1]; the mean over an example's elements.
+/// Targets in [0, 1] and predictions, (n, ..., k): the mean of the binary cross-entropies of an example's elements.
 struct BinaryCrossentropy : Loss {
   /// Throws InvalidArgument for a label_smoothing outside [0, 1].
   explicit BinaryCrossentropy(const CrossentropyOptions& options = {});
-  /// Of all defaults: BinaryCrossentropy({}).
+  /// Lets `BinaryCrossentropy({})` mean the defaults.
   explicit BinaryCrossentropy(Defaults) : BinaryCrossentropy() {}
-  /// Of the options of a file.
+  /// Makes the loss from the options in a file.
   static BinaryCrossentropy from_config(OptionVisitor& visitor);
 };
 

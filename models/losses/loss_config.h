@@ -11,23 +11,24 @@
 #include <lockstep/models/losses/loss.h>
 #include <lockstep/runtime/core/error.h>
 
-// Losses in Keras' files.
+// The JSON of losses in Keras' files.
 
 namespace lockstep {
 
-/// Keras' object, or the name of one of a program's own.
+/// Keras' object of a loss, or the name of a custom one.
 nlohmann::ordered_json loss_json(const Loss& loss, ConfigForm form);
-/// From an object or a name such as "mse". Throws InputError, naming the loss and what would be right, for what is
-/// neither known here nor among `own`, which is found by name.
+/// Reads Keras' object or a name such as "mse". `own`: custom losses, found by name first. Throws InputError for a loss
+/// that is neither supported nor in `own`, with the supported names, and for unknown or invalid options.
 Loss loss_from_json(const nlohmann::ordered_json& value, const std::vector<Loss>& own);
 
-/// By plain_name of Keras' class or function.
+/// The factories of losses, by plain_name of Keras' class or function.
 const Makers<Loss, OptionVisitor>& loss_makers();
 
-/// Reads what all losses and metrics have. Throws InputError where Keras means more than this project does.
+/// Reads the options that all losses and metrics have. Throws InputError for values that are not supported, such as
+/// another reduction or axis.
 void read_common_options(OptionVisitor& visitor);
 
-/// One of a program's own, by the name of its function, class or object; null if it is none of them.
+/// The custom object whose name is the class, function or object name that was read; null if there is none.
 template <class T>
 const T* find_own(const std::vector<T>& own, const NamedObject& read) {
   const auto found = std::ranges::find_if(
@@ -35,8 +36,8 @@ const T* find_own(const std::vector<T>& own, const NamedObject& read) {
   return found == own.end() ? nullptr : &*found;
 }
 
-/// A loss or metric of its options; `kind` is for messages: "loss". Throws InputError for options that it does not
-/// have.
+/// Makes a loss or metric from its options; `kind` is for messages, e.g. "loss". Throws InputError for unknown and
+/// invalid options.
 template <class T>
 T make_from(T (*maker)(OptionVisitor&), const std::string& kind, const ObjectConfig& config) {
   const std::string object = "the " + kind + " " + config.class_name;

@@ -2,8 +2,8 @@
 
 #include <lockstep/models/losses/loss.h>
 
-// Losses of predictions (n, ...) and targets with the same number of elements. By default an example's loss is
-// the mean over its elements. The formulas and the epsilon of 1e-7 are Keras'.
+// Losses of predictions p (n, ...) and targets y with the same number of elements. Except for KLDivergence, an
+// example's loss is the mean of the formula over its elements. The formulas and the epsilon of 1e-7 are Keras'.
 
 namespace lockstep {
 
@@ -27,7 +27,7 @@ struct MeanSquaredLogarithmicError : Loss {
 struct Huber : Loss {
   /// Throws InvalidArgument unless delta > 0.
   explicit Huber(double delta = 1);
-  /// Of the options of a file.
+  /// Makes the loss from the options in a file.
   static Huber from_config(OptionVisitor& visitor);
 };
 /// log(cosh(p - y)).
@@ -38,7 +38,8 @@ struct LogCosh : Loss {
 struct Poisson : Loss {
   Poisson();
 };
-/// The sum over the last axis of y log(y / p), both brought into [epsilon, 1]; targets and predictions (n, ..., k).
+/// The sum over the last axis of y log(y / p), both clipped to [epsilon, 1]; the mean of the sums if there are several.
+/// Targets and predictions are (n, ..., k).
 struct KLDivergence : Loss {
   KLDivergence();
 };
