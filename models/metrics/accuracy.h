@@ -2,45 +2,46 @@
 
 #include <lockstep/models/metrics/metric.h>
 
-// Shares of correct predictions. Where an example has several labels, e.g. one for each time step, it
-// counts with the share of correct ones. Targets: labels of any dtype, the predictions' shape without its last axis or
-// with one of size 1; or one-hot rows of the predictions' shape.
+// Shares of correct predictions. An example with several labels, e.g. one per time step, counts with its share of
+// correct ones. Targets are labels of any dtype, with the predictions' shape without its last axis or with a last axis
+// of size 1, or one-hot rows with the predictions' shape.
 
 namespace lockstep {
 
-/// Keras' "accuracy": BinaryAccuracy for predictions (..., 1), CategoricalAccuracy for one-hot
-/// targets, else SparseCategoricalAccuracy.
+/// Keras' "accuracy": BinaryAccuracy for predictions (n) or (..., 1), CategoricalAccuracy for one-hot targets,
+/// otherwise SparseCategoricalAccuracy.
 struct Accuracy : MeanMetricWrapper {
   Accuracy();
 };
-/// Predictions above `threshold` count as 1, others as 0; targets have the same number of elements.
+/// The share of elements whose prediction, rounded to 1 above `threshold` and else to 0, equals the target. Targets
+/// have as many elements as predictions.
 struct BinaryAccuracy : MeanMetricWrapper {
   /// Named "binary_accuracy".
   explicit BinaryAccuracy(double threshold = 0.5);
-  /// Of the options of a file.
+  /// Makes the metric from the options in a file.
   static BinaryAccuracy from_config(OptionVisitor& visitor);
 };
-/// The largest prediction is where the largest target is; of equal ones the first counts.
+/// The share of rows whose largest prediction is at the index of the largest target; of equal values the first counts.
 struct CategoricalAccuracy : MeanMetricWrapper {
   CategoricalAccuracy();
 };
-/// The largest prediction is the label's; of equal ones the first counts.
+/// The share of rows whose largest prediction is at the label's index; of equal values the first counts.
 struct SparseCategoricalAccuracy : MeanMetricWrapper {
   SparseCategoricalAccuracy();
 };
-/// Fewer than k predictions are larger than the one for the class; one that is not finite is never right.
-/// Throws InvalidArgument for k < 1.
+/// The share of one-hot rows where fewer than k predictions are larger than the prediction of the target's class. A
+/// prediction that is not finite is never correct. Throws InvalidArgument for k < 1.
 struct TopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "top_k_categorical_accuracy".
   explicit TopKCategoricalAccuracy(int k = 5);
-  /// Of the options of a file.
+  /// Makes the metric from the options in a file.
   static TopKCategoricalAccuracy from_config(OptionVisitor& visitor);
 };
-/// The same for labels; update throws InvalidArgument for a label outside the classes.
+/// TopKCategoricalAccuracy for labels; update throws InvalidArgument for a label outside the classes.
 struct SparseTopKCategoricalAccuracy : MeanMetricWrapper {
   /// Named "sparse_top_k_categorical_accuracy".
   explicit SparseTopKCategoricalAccuracy(int k = 5);
-  /// Of the options of a file.
+  /// Makes the metric from the options in a file.
   static SparseTopKCategoricalAccuracy from_config(OptionVisitor& visitor);
 };
 

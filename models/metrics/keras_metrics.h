@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Every metric of Keras that this project has but for the losses, under its names as plain_name gives them.
+/// The supported metrics of Keras, except losses, with the plain_name of their classes and aliases.
 inline constexpr std::tuple keras_metrics{keras_class<Accuracy>("accuracy", "acc"),
                                           keras_class<BinaryAccuracy>("binaryaccuracy"),
                                           keras_class<CategoricalAccuracy>("categoricalaccuracy"),

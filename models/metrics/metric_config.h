@@ -7,14 +7,15 @@
 #include <lockstep/models/config/object_config.h>
 #include <lockstep/models/metrics/metric.h>
 
-// Metrics in Keras' files.
+// The JSON of metrics in Keras' files.
 
 namespace lockstep {
 
-/// Keras' object, or the name of one of a program's own.
+/// Keras' object of a metric, or the name of a custom one or of "accuracy".
 nlohmann::ordered_json metric_json(const Metric& metric, ConfigForm form);
-/// From an object or a name such as "mse", under the name that the file has for it. Throws InputError, naming the
-/// metric and what would be right, for what is neither known here nor among `own`, which is found by name.
+/// Reads Keras' object or a name such as "mse"; a supported metric gets the name in the object, if there is one. `own`:
+/// custom metrics, found by name first. Throws InputError for a metric that is neither supported nor in `own`, with the
+/// supported names, and for unknown or invalid options.
 Metric metric_from_json(const nlohmann::ordered_json& value, const std::vector<Metric>& own);
 
 }  // namespace lockstep

@@ -7,23 +7,23 @@
 
 namespace lockstep {
 
-/// A metric with its state, for custom training loops, as in Keras. Not to be copied while replicas run.
+/// A metric with its state, as in Keras, for custom training loops. Do not copy it while replicas run.
 class MetricTracker {
  public:
-  /// For the replicas of the strategy whose scope is open, or of `strategy`.
+  /// Makes a state for each replica of `strategy`, by default the strategy whose scope is open.
   explicit MetricTracker(Metric metric, const Strategy& strategy = get_strategy());
 
-  /// Adds a batch's sums: in a replica to its own, elsewhere to the common state. Throws as Metric::update, and
-  /// LogicError in a replica of a strategy with more replicas.
+  /// Adds a batch's sums: in a replica to the replica's sums, outside replicas to the total. Throws as Metric::update,
+  /// and LogicError in a replica of a strategy with more replicas than the tracker's.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {});
-  /// The value over all replicas of all workers, which must all call it. Not while replicas run: throws LogicError in
-  /// one.
+  /// The value over all replicas of all workers; every worker must call it. Throws LogicError in a replica; do not call
+  /// it while replicas run.
   double result() const;
-  /// Resets all replicas to no examples. Throws LogicError in one.
+  /// Resets the sums of all replicas of this worker. Throws LogicError in a replica.
   void reset_state();
 
  private:
-  /// On a cache line of its own, since only that replica's thread reads and writes it.
+  /// On a cache line of its own, since each replica's thread writes its own sums.
   struct alignas(64) ReplicaSums {
     Metric::Sums sums{};
   };

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-// For the sources of this folder: values of a batch as rows, one for each example.
+// Reductions of a batch's values to one value per row (example), for the sources of this folder.
 
 namespace lockstep {
 
-/// The sum of each of `rows` equally long runs of the values.
+/// Splits the values into `rows` runs of equal length and returns the sum of each.
 inline std::vector<double> sums_of_rows(const std::vector<double>& values, std::int64_t rows) {
   std::vector<double> sums(static_cast<std::size_t>(rows));
   const std::size_t width = sums.empty() ? 1 : values.size() / sums.size();
@@ -15,7 +15,7 @@ inline std::vector<double> sums_of_rows(const std::vector<double>& values, std::
   return sums;
 }
 
-/// The mean of each of `rows` equally long runs of the values.
+/// Splits the values into `rows` runs of equal length and returns the mean of each.
 inline std::vector<double> means_of_rows(const std::vector<double>& values, std::int64_t rows) {
   std::vector<double> means = sums_of_rows(values, rows);
   for (double& mean : means) mean *= static_cast<double>(rows) / static_cast<double>(values.size());
