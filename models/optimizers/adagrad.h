@@ -7,19 +7,19 @@ namespace lockstep {
 
 /// Adagrad's options, by Keras' names.
 struct AdagradOptions {
-  /// Not negative.
+  /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
   double initial_accumulator_value = 0.1;  ///< not negative
   double epsilon = 1e-7;                   ///< above 0
 };
 
-/// Duchi et al. 2011 as keras.optimizers.Adagrad; the formula stands at AdagradStep.
+/// Duchi et al. 2011, as keras.optimizers.Adagrad; see AdagradStep for the formula.
 struct Adagrad : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Adagrad(const AdagradOptions& options = {}, const OptimizerOptions& common = {});
-  /// Of all defaults: Adagrad({}).
+  /// Lets `Adagrad({})` mean the defaults.
   explicit Adagrad(Defaults) : Adagrad() {}
-  /// Of the options of a file.
+  /// Makes the optimizer from the options in a file.
   static Adagrad from_config(const OptimizerConfig& config);
 };
 

@@ -7,7 +7,7 @@ namespace lockstep {
 
 /// Adam's options, by Keras' names.
 struct AdamOptions {
-  /// Not negative.
+  /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
@@ -15,19 +15,19 @@ struct AdamOptions {
   bool amsgrad = false;   ///< uses the maximum of past second moments
 };
 
-/// Kingma and Ba 2015 as keras.optimizers.Adam; the formula stands at AdamStep.
+/// Kingma and Ba 2015, as keras.optimizers.Adam; see AdamStep for the formula.
 struct Adam : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Adam(const AdamOptions& options = {}, const OptimizerOptions& common = {});
-  /// Of all defaults: Adam({}).
+  /// Lets `Adam({})` mean the defaults.
   explicit Adam(Defaults) : Adam() {}
-  /// Of the options of a file.
+  /// Makes the optimizer from the options in a file.
   static Adam from_config(const OptimizerConfig& config);
 };
 
 /// AdamW's options, by Keras' names.
 struct AdamWOptions {
-  /// Not negative.
+  /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
   /// As OptimizerOptions::weight_decay.
   double weight_decay = 0.004;
@@ -38,13 +38,13 @@ struct AdamWOptions {
   bool amsgrad = false;
 };
 
-/// Adam with weight decay (Loshchilov and Hutter 2019) as keras.optimizers.AdamW.
+/// Adam with weight decay (Loshchilov and Hutter 2019), as keras.optimizers.AdamW.
 struct AdamW : Optimizer {
   /// Throws InvalidArgument for a value out of its range, and for a weight decay in `common`.
   explicit AdamW(const AdamWOptions& options = {}, const OptimizerOptions& common = {});
-  /// Of all defaults: AdamW({}).
+  /// Lets `AdamW({})` mean the defaults.
   explicit AdamW(Defaults) : AdamW() {}
-  /// Of the options of a file.
+  /// Makes the optimizer from the options in a file.
   static AdamW from_config(const OptimizerConfig& config);
 };
 

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-/// Every optimizer of Keras that this project has.
+/// The supported optimizers of Keras.
 inline constexpr std::tuple keras_optimizers{keras_class<SGD>("SGD"),         keras_class<Adam>("Adam"),
                                              keras_class<AdamW>("AdamW"),     keras_class<RMSprop>("RMSprop"),
                                              keras_class<Adagrad>("Adagrad"), keras_class<Lamb>("Lamb")};

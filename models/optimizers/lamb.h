@@ -7,21 +7,21 @@ namespace lockstep {
 
 /// Lamb's options, by Keras' names.
 struct LambOptions {
-  /// Not negative.
+  /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9;    ///< in [0, 1)
   double beta_2 = 0.999;  ///< in [0, 1)
   double epsilon = 1e-7;  ///< above 0
 };
 
-/// Adam for large batches (You et al. 2020) as keras.optimizers.Lamb: each variable moves by the learning rate times
-/// its norm, along the direction that stands at LambDirectionStep.
+/// Adam for large batches (You et al. 2020), as keras.optimizers.Lamb: each variable moves by the learning rate times
+/// its norm along the direction of LambDirectionStep.
 struct Lamb : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit Lamb(const LambOptions& options = {}, const OptimizerOptions& common = {});
-  /// Of all defaults: Lamb({}).
+  /// Lets `Lamb({})` mean the defaults.
   explicit Lamb(Defaults) : Lamb() {}
-  /// Of the options of a file.
+  /// Makes the optimizer from the options in a file.
   static Lamb from_config(const OptimizerConfig& config);
 };
 

@@ -7,25 +7,25 @@
 #include <lockstep/models/config/object_config.h>
 #include <lockstep/models/optimizers/optimizer.h>
 
-// Optimizers and schedules as what they were made of, for files. The functions that make them again throw InputError
-// for classes and options that this project does not have.
+// Configurations of optimizers and schedules, for files. The functions that make objects from them throw InputError for
+// classes and options that are not supported.
 
 namespace lockstep {
 
 /// The configuration of an optimizer.
 struct OptimizerConfig {
   ObjectConfig rule;                   ///< Keras' class, and the rule's own options
-  OptimizerOptions common{};           ///< as given; AdamW's weight_decay is here, too
-  LearningRate learning_rate = 0.001;  ///< the number of the next step, or the schedule
-  /// Of Optimizer::config, not to make one: Keras' names of what the rule keeps for each variable, in files' order,
-  /// those that lie together for each variable in one list.
+  OptimizerOptions common{};           ///< the common options, with AdamW's weight_decay
+  LearningRate learning_rate = 0.001;  ///< the rate of the next step, or the schedule
+  /// Set by Optimizer::config, not read: Keras' names of the rule's slots, in the order of files. Slots that files
+  /// store together for each variable are in one list.
   std::vector<std::vector<std::string>> slots{};
 };
 
-/// An optimizer of these options that has done no step. Throws InvalidArgument for values out of their range.
+/// A new optimizer with these options. Throws InvalidArgument for values out of their range.
 Optimizer optimizer_from_config(const OptimizerConfig& config);
 
-/// The options of a rule as they were read.
+/// Reads the options of a rule.
 template <class Options>
 Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&, Options&)) {
   OptionVisitor visitor("the optimizer " + config.rule.class_name, *config.rule.options);
@@ -35,15 +35,15 @@ Options rule_options(const OptimizerConfig& config, void (*list)(OptionVisitor&,
 }
 
 ///@{
-/// Keras' object of an optimizer, also Keras 2's or its name when it is read. In place of a schedule of a program's own
-/// there is the rate of now.
+/// Keras' object of an optimizer; also reads Keras 2's objects and names. A custom schedule is written as the current
+/// rate.
 nlohmann::ordered_json optimizer_json(const Optimizer& optimizer, ConfigForm form);
 Optimizer optimizer_from_json(nlohmann::ordered_json json);
 ///@}
 
-/// Keras' schedule that it is; none for one of a program's own.
+/// The configuration of Keras' schedule; empty for a number and for a custom schedule.
 std::optional<ObjectConfig> schedule_config(const LearningRate& rate);
-/// Of such a schedule. Throws InvalidArgument for values out of their range.
+/// The schedule of this configuration. Throws InvalidArgument for values out of their range.
 LearningRateSchedule schedule_from_config(const ObjectConfig& config);
 
 }  // namespace lockstep

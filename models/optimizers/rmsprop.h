@@ -7,21 +7,21 @@ namespace lockstep {
 
 /// RMSprop's options, by Keras' names.
 struct RmspropOptions {
-  /// Not negative.
+  /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.001;
-  double rho = 0.9;       ///< of the average of squares, in [0, 1)
+  double rho = 0.9;       ///< decay of the average of squared gradients, in [0, 1)
   double momentum = 0;    ///< in [0, 1]
   double epsilon = 1e-7;  ///< above 0
   bool centered = false;  ///< divides by the variance of the gradient instead of its mean square
 };
 
-/// Hinton's RMSprop as keras.optimizers.RMSprop; the formula stands at RmspropStep.
+/// Hinton's RMSprop, as keras.optimizers.RMSprop; see RmspropStep for the formula.
 struct RMSprop : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit RMSprop(const RmspropOptions& options = {}, const OptimizerOptions& common = {});
-  /// Of all defaults: RMSprop({}).
+  /// Lets `RMSprop({})` mean the defaults.
   explicit RMSprop(Defaults) : RMSprop() {}
-  /// Of the options of a file.
+  /// Makes the optimizer from the options in a file.
   static RMSprop from_config(const OptimizerConfig& config);
 };
 

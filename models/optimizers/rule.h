@@ -10,28 +10,29 @@
 
 namespace lockstep {
 
-/// The step of a kind of optimizer: the difference between SGD, Adam and the others.
+/// The rule of a kind of optimizer, by which SGD, Adam and the others differ.
 class Optimizer::Rule {
  public:
   virtual ~Rule() = default;
-  /// Keras' class, and the rule's own options.
+  /// Keras' class and the rule's own options.
   virtual ObjectConfig config() const = 0;
-  /// A state value for each parameter.
+  /// One state value for each parameter.
   struct Slot {
     std::string name;  ///< Keras' name, e.g. "momentum"
-    /// Its value before the first step.
+    /// The value before the first step.
     float start = 0;
-    bool beside_previous = false;  ///< Keras' files have both for one variable before those for the next
+    bool beside_previous = false;  ///< Keras' files store it next to the previous slot, variable by variable
   };
-  /// Its state values, in the order of OptimizerStep's state.
+  /// The rule's slots, in the order of UpdateViews::state.
   virtual std::vector<Slot> slots() const = 0;
-  /// Step number `t`, from 1. Of a rule that scales by norms, the direction that is written in the parameters' place.
+  /// Step number `t`, from 1. For a rule that scales by norms, the step that writes the direction to the parameter
+  /// views.
   virtual OptimizerStep step(float learning_rate, std::int64_t t) const = 0;
-  /// Whether a step may move a parameter whose gradient is 0; if not, rows of a table that nobody looked up are left
-  /// alone.
+  /// Whether a step may move a parameter whose gradient is 0. If not, a step skips the rows of a table that no replica
+  /// looked up.
   virtual bool moves_without_gradient() const = 0;
-  /// Whether each variable moves along its direction by the learning rate times the ratio of its norm and the
-  /// direction's, or the learning rate where one of them is 0.
+  /// Whether each variable moves along its direction by the learning rate times the ratio of the variable's norm to the
+  /// direction's norm (by the learning rate if one of them is 0).
   virtual bool scales_by_norms() const { return false; }
 };
 

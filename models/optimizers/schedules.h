@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// The learning rate of step number `step`, from 0.
+/// Returns the learning rate of step number `step`, from 0.
 using LearningRateSchedule = std::function<double(std::int64_t step)>;
 
 /// An optimizer's learning rate: a number, which can be changed, or a schedule.
@@ -21,11 +21,11 @@ class LearningRate {
   LearningRate(LearningRateSchedule schedule);  // NOLINT: implicit
   ///@}
 
-  /// Whether it follows a schedule, and so cannot be set.
+  /// Whether the rate follows a schedule, so that it cannot be set.
   bool is_schedule() const { return schedule_ != nullptr; }
   /// The rate of step number `step`, from 0.
   double at(std::int64_t step) const { return schedule_ ? schedule_(step) : rate_; }
-  /// Empty for a number.
+  /// The schedule; empty for a number.
   const LearningRateSchedule& schedule() const { return schedule_; }
 
  private:
@@ -33,7 +33,7 @@ class LearningRate {
   LearningRateSchedule schedule_;
 };
 
-// All throw InvalidArgument for decay_steps below 1.
+// The functions below throw InvalidArgument for decay_steps or first_decay_steps below 1.
 
 /// ExponentialDecay's and InverseTimeDecay's options.
 struct ExponentialDecayOptions {
@@ -42,7 +42,7 @@ struct ExponentialDecayOptions {
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
   double decay_rate = 0;
-  bool staircase = false;  ///< only every decay_steps steps
+  bool staircase = false;  ///< changes the rate only every decay_steps steps
   ///@}
 };
 /// initial_learning_rate * decay_rate^(step / decay_steps).
@@ -52,7 +52,7 @@ LearningRateSchedule ExponentialDecay(const ExponentialDecayOptions& options);  
 LearningRateSchedule InverseTimeDecay(const ExponentialDecayOptions& options);  // NOLINT
 
 /// values[i] up to and including step boundaries[i], and the last value after the last boundary. Throws InvalidArgument
-/// unless there is one value more than boundaries, which increase.
+/// unless there is one more value than boundaries and the boundaries increase.
 LearningRateSchedule PiecewiseConstantDecay(std::vector<std::int64_t> boundaries,
                                             std::vector<double> values);  // NOLINT
 
@@ -64,10 +64,10 @@ struct PolynomialDecayOptions {
   std::int64_t decay_steps = 0;
   double end_learning_rate = 0.0001;
   double power = 1;
-  bool cycle = false;  ///< restarts, over a longer time, when the end is reached
+  bool cycle = false;  ///< restarts, with a longer period, when the end is reached
   ///@}
 };
-/// From the initial to the end's rate as (1 - step / decay_steps)^power.
+/// (initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate.
 LearningRateSchedule PolynomialDecay(const PolynomialDecayOptions& options);  // NOLINT
 
 /// CosineDecay's options.
@@ -76,12 +76,13 @@ struct CosineDecayOptions {
   /// Keras' arguments of these names.
   double initial_learning_rate = 0;
   std::int64_t decay_steps = 0;
-  double alpha = 0;                       ///< final rate as a share of the highest
-  std::optional<double> warmup_target{};  ///< the rate first rises linearly to this one
+  double alpha = 0;                       ///< final rate as a share of the highest rate
+  std::optional<double> warmup_target{};  ///< the rate to which a linear warm-up of warmup_steps rises
   std::int64_t warmup_steps = 0;
   ///@}
 };
-/// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up where there is a target.
+/// Half a cosine wave (Loshchilov and Hutter 2017), after a warm-up if there is a warmup_target. Throws InvalidArgument
+/// also for negative warmup_steps.
 LearningRateSchedule CosineDecay(const CosineDecayOptions& options);  // NOLINT
 
 /// CosineDecayRestarts' options.
@@ -92,10 +93,10 @@ struct CosineDecayRestartsOptions {
   std::int64_t first_decay_steps = 0;
   double t_mul = 2;  ///< length of each period relative to the one before, at least 1
   double m_mul = 1;  ///< initial rate of each period relative to the one before
-  double alpha = 0;  ///< as in CosineDecay
+  double alpha = 0;  ///< as CosineDecayOptions::alpha
   ///@}
 };
-/// Cosine waves with warm restarts.
+/// Cosine waves with warm restarts. Throws InvalidArgument also for t_mul below 1.
 LearningRateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& options);  // NOLINT
 
 }  // namespace lockstep

@@ -7,20 +7,20 @@ namespace lockstep {
 
 /// SGD's options, by Keras' names.
 struct SgdOptions {
-  /// Not negative.
+  /// A number or a schedule; not negative.
   LearningRate learning_rate = 0.01;
   double momentum = 0;  ///< in [0, 1]
-  /// Nesterov's momentum.
+  /// Uses Nesterov's momentum.
   bool nesterov = false;
 };
 
-/// Gradient descent with momentum, as keras.optimizers.SGD; the formula stands at SgdStep.
+/// Gradient descent with momentum, as keras.optimizers.SGD; see SgdStep for the formula.
 struct SGD : Optimizer {
   /// Throws InvalidArgument for a value out of its range.
   explicit SGD(const SgdOptions& options = {}, const OptimizerOptions& common = {});
-  /// Of all defaults: SGD({}).
+  /// Lets `SGD({})` mean the defaults.
   explicit SGD(Defaults) : SGD() {}
-  /// Of the options of a file.
+  /// Makes the optimizer from the options in a file.
   static SGD from_config(const OptimizerConfig& config);
 };
 

@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// An optimizer's variables, what it knows of them, and its steps.
+/// An optimizer's variables, its state for them, and its steps.
 class Optimizer::State {
  public:
   State(const LearningRate& learning_rate, std::unique_ptr<const Rule> rule, const OptimizerOptions& options);
@@ -21,19 +21,19 @@ class Optimizer::State {
   double learning_rate() const { return learning_rate_.at(steps(0)); }
   void set_learning_rate(double rate);
   void check_numerics(bool on);
-  /// Steps done, with gradient accumulation several for an update.
+  /// Number of steps done; with gradient accumulation, several steps make one update.
   std::int64_t steps(int replica) const;
   std::int64_t iterations(int replica) const { return steps(replica) / options_.gradient_accumulation_steps; }
 
-  /// Makes what steps on these variables need, at the first one. `by_rows(i)`: whether this replica's gradient of
-  /// variable i is rows of it.
+  /// Before the first step, builds the state for these variables; later, checks that they are the same. `by_rows(i)`:
+  /// whether this replica's gradient of variable i consists of rows.
   void prepare(const ReplicaContext& context, const std::vector<Variable>& variables,
                const std::function<bool(std::size_t)>& by_rows);
   void load(const ReplicaContext& context, GradientTape& tape, const Tensor& loss);
   void load(const ReplicaContext& context, std::span<const DenseOrSparse> gradients);
   CapturedGradients capture(const ReplicaContext& context, GpuCapture& capture, GradientTape& tape, const Tensor& loss);
   void load(const ReplicaContext& context, const CapturedGradients& gradients);
-  /// The update, or the accumulation for one, of what has been loaded.
+  /// Updates the variables with the loaded gradients, or accumulates these for an update.
   void step(const ReplicaContext& context);
 
   OptimizerConfig config() const;
@@ -42,49 +42,49 @@ class Optimizer::State {
   void restore(const OptimizerState& state);
 
  private:
-  /// The variables that lie on the same devices, and decay or do not: on one set of devices under a strategy, on
-  /// several in a model that is spread over devices by with_device. Their arena, and the optimizer's state for them,
-  /// lie there too.
+  /// Variables that are on the same devices and all decay or all do not. All variables are on the same devices under a
+  /// strategy, but not in a model that with_device spreads over devices. The gradients' arena and the optimizer's state
+  /// of the group are on these devices.
   struct Group {
     std::vector<LogicalDevice> devices{};
     bool decays = true;
-    std::vector<std::size_t> members{};  ///< numbers of variables
+    std::vector<std::size_t> members{};  ///< indices of the group's variables
     std::unique_ptr<GradientReducer> reducer{};
   };
 
   std::vector<Rule::Slot> slots() const;
-  /// Whether gradients go to their exchange as they are.
+  /// Whether gradients are exchanged unchanged after the backward pass.
   GradientReducer::AfterBackward after_backward() const;
   bool clips_by_norms() const { return options_.clipnorm > 0 || options_.global_clipnorm > 0; }
-  /// Whether each replica clips its own gradients: before they are summed, or where they are not.
+  /// Whether each replica clips its own gradients: if they are clipped before the sum, or not summed.
   bool clips_own() const { return options_.clip_before_aggregate || !options_.aggregate; }
   /// Whether an update needs the norms of whole variables.
   bool needs_norms() const;
-  /// Throws Unsupported where replicas cannot update copies of their own.
+  /// Throws Unsupported if replicas cannot update copies of their own.
   void check_own_updates(const ReplicaContext& context, const std::vector<Variable>& variables) const;
   /// Clips this replica's gradients, before they are summed.
   void clip_own(const ReplicaContext& context) const;
 
   void build(const ReplicaContext& context, const std::vector<Variable>& variables, std::vector<bool> by_rows);
   std::vector<Group> grouped(const ReplicaContext& context, const std::vector<Variable>& variables) const;
-  /// Throws InvalidArgument unless the state is one of these variables.
+  /// Throws InvalidArgument unless the state fits these variables.
   void check(const OptimizerState& state, const std::vector<Variable>& variables) const;
   void take_over(const OptimizerState& state);
-  /// The reducer of variable number `variable`, and its number there.
+  /// The reducer of variable number `variable`, and the variable's index in it.
   std::pair<const GradientReducer&, std::size_t> place_of(std::size_t variable) const;
-  /// Value number `slot` of variable number `variable`.
+  /// Slot number `slot` of variable number `variable`.
   Tensor value(std::size_t variable, std::size_t slot) const;
 
-  /// The rule's step and what all rules have in common, after `done` steps.
+  /// The rule's step after `done` steps, with the scaling and clipping of gradients.
   OptimizerStep next_step(std::int64_t done) const;
   void add_common(OptimizerStep& step, const Group& group, std::int64_t done) const;
-  /// How the parameters' averages move in the step after `done`.
+  /// The update of the parameters' averages in the step after `done` steps.
   AverageStep average_step(std::int64_t done) const;
   void accumulate(const ReplicaContext& context, std::int64_t done) const;
   void update(const ReplicaContext& context, std::int64_t done) const;
   void update_own(const ReplicaContext& context, std::int64_t done) const;
   void update_by_norms(const ReplicaContext& context, std::int64_t done) const;
-  /// By group and variable: what the sum of a variable's gradients is multiplied by, to be averaged and clipped.
+  /// The factor, by group and variable, that averages and clips the sum of a variable's gradients.
   std::vector<std::vector<float>> gradient_scales(const ReplicaContext& context) const;
   void update_group_by_norms(const ReplicaContext& context, const Group& group, std::span<const float> scales,
                              std::int64_t done) const;
@@ -97,13 +97,13 @@ class Optimizer::State {
   OptimizerOptions options_;
   LearningRate learning_rate_;
   bool checks_numerics_ = false;
-  std::optional<OptimizerState> restored_;  ///< for the first step
-  // Written at the barrier of the first step.
+  std::optional<OptimizerState> restored_;  ///< loaded before the first step, which takes it over
+  // Set at the barrier of the first step.
   std::vector<Variable> variables_;
-  std::vector<Variable> constrained_;  ///< those of them that have a constraint
+  std::vector<Variable> constrained_;  ///< the variables that have a constraint
   std::vector<Group> groups_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
-  std::vector<std::int64_t> steps_;          ///< by replica, so that each counts without the others
+  std::vector<std::int64_t> steps_;          ///< by replica, so that each replica counts its own
 };
 
 }  // namespace lockstep
