@@ -8,31 +8,31 @@
 
 namespace lockstep {
 
-/// Keras' options, names and defaults.
+/// BackupAndRestore's options, with Keras' names and defaults.
 struct BackupAndRestoreOptions {
   std::optional<std::int64_t> save_freq{};  ///< saves after every N steps; by default after each epoch
-  bool delete_checkpoint = true;            ///< at the end of training
-  /// Also when training is stopped within an epoch, for example by Ctrl-C, so that no step is lost.
+  bool delete_checkpoint = true;            ///< deletes the backup when training ends with a whole epoch
+  /// Also saves when training is stopped within an epoch, e.g. by Ctrl-C, so that no step is lost.
   bool save_when_stopped = false;
 };
 
-/// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from it
-/// and reaches the same bits as an uninterrupted run: weights (of each replica where they differ), optimizer, random
-/// numbers, callbacks, the position in the data, and the history. Gradients accumulated for a pending update are not
-/// kept. A backup is written whole or not at all, after every other callback. With another number of replicas the run
-/// resumes, but not to the same bits.
+/// Keeps a backup of the run in a folder. The same program, run again after it was killed or stopped, resumes from the
+/// backup and gives results that are bit-identical to an uninterrupted run. The backup has the weights (of each replica
+/// where they differ), the optimizer's state, random numbers, callbacks' states, the position in the data and the
+/// history, but not gradients accumulated for the next update. It is written whole or not at all, after all other
+/// callbacks were called. A run may resume with another number of replicas, but results are then not bit-identical.
 class BackupAndRestore final : public Callback {
  public:
-  /// `backup_dir` is made as needed, and is for this run alone. Throws InvalidArgument for an empty one, or a save_freq
-  /// below 1.
+  /// Creates `backup_dir` when needed; no other run may use it. Throws InvalidArgument for an empty `backup_dir` and
+  /// for a save_freq below 1.
   explicit BackupAndRestore(std::string backup_dir, const BackupAndRestoreOptions& options = {});
 
-  /// Resumes from the folder's backup, if there is one. Throws InputError when that is damaged or another program's,
-  /// and leaves the model unchanged.
+  /// Resumes from the folder's backup, if there is one. Throws InputError when the backup is damaged or belongs to
+  /// another program, and then leaves the model unchanged.
   void restore(Model& model, TrainingProgress& progress) override;
   /// Throws InputError when the folder cannot be written.
   void backup(Model& model, const TrainingProgress& progress) override;
-  /// As backup.
+  /// Saves with save_when_stopped. Throws as backup.
   void on_stop(Model& model, const TrainingProgress& progress) override;
   void on_train_end(Model& model) override;
 
@@ -40,7 +40,7 @@ class BackupAndRestore final : public Callback {
   std::string backup_dir_;
   BackupAndRestoreOptions options_;
   std::int64_t steps_since_save_ = 0;
-  bool within_epoch_ = false;  ///< the run is in the middle of one
+  bool within_epoch_ = false;  ///< the run is within an epoch
 };
 
 }  // namespace lockstep

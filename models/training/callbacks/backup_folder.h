@@ -8,32 +8,33 @@
 
 namespace lockstep {
 
-/// A folder with the backup of a run: tensors in "state-<steps>.h5", all else in "training_metadata.json", which names
-/// that file and is written after it: what it names is whole.
+/// A folder with the backup of a run. Tensors are in "state-<epoch>-<steps>.h5", everything else is in
+/// "training_metadata.json". The latter names the former and is written after it, so that it never names an incomplete
+/// file.
 class BackupFolder {
  public:
-  /// Touches no file.
+  /// Does not access the folder.
   explicit BackupFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // With several workers all of them call these together.
+  // With several workers, all of them must call write and read; the chief calls remove.
 
-  /// Makes the folder as needed, and removes the backup before; the chief does. Throws InputError naming what cannot be
-  /// written.
+  /// Writes a backup and then removes the previous one. Only the chief writes; it creates the folder when needed.
+  /// Throws InputError naming the file or folder that cannot be written.
   void write(const Model& model, const TrainingProgress& progress) const;
-  /// Sets both to what the backup says; does nothing when there is none. Where it was made by another number of
-  /// replicas, values that each replica has of its own start from the old ones' mean. Throws InputError naming the file
-  /// and what does not fit, before anything is set, and InvalidArgument on all workers unless they see one folder.
+  /// Sets the model and the progress from the backup; does nothing if there is no backup. If the backup is from another
+  /// number of replicas, each replica's own values start from the mean of the saved ones. Throws InputError naming the
+  /// file and the mismatch, before anything is set; InvalidArgument on all workers unless they see the same folder.
   void read(Model& model, TrainingProgress& progress) const;
-  /// Removes the backup, and the folder if nothing else is in it.
+  /// Removes the backup, and the folder if it is then empty.
   void remove() const;
 
  private:
   std::filesystem::path metadata() const { return path_ / "training_metadata.json"; }
-  /// Its text; empty when there is none.
+  /// The text of the metadata file; empty if there is no file.
   std::string read_metadata() const;
-  /// Removes what runs that were killed while they wrote have left.
+  /// Removes unfinished files of runs that were killed while writing.
   void remove_leftovers() const;
-  /// Removes the files of tensors except `kept`.
+  /// Removes all files of tensors except `kept`.
   void remove_states(const std::string& kept) const;
 
   std::filesystem::path path_;

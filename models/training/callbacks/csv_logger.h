@@ -8,19 +8,19 @@
 
 namespace lockstep {
 
-/// Keras' options, names and defaults.
+/// CSVLogger's options, with Keras' names and defaults.
 struct CSVLoggerOptions {
-  /// Between columns.
+  /// Character between columns.
   char separator = ',';
-  bool append = false;  ///< to an existing file; else the file is replaced, unless the run resumes
+  bool append = false;  ///< appends to an existing file; otherwise replaces it, unless the run resumes
 };
 
-/// Writes a line to a file at each epoch's end: "epoch", from 0, and the values by name, in
-/// the order of the names. The columns are the first epoch's values, or those that the file has already; NA stands for
-/// one that a later epoch lacks. A run that resumes from a backup keeps the lines of the epochs before.
+/// Writes a line to a file at the end of each epoch: "epoch", from 0, and the logged values, sorted by name. The
+/// columns are the values of the first epoch, or the columns that the file already has; NA stands for a value that a
+/// later epoch lacks. A run that resumes from a backup keeps the lines of earlier epochs.
 class CSVLogger final : public Callback {
  public:
-  /// `filename` is opened when training begins.
+  /// Opens `filename` when training begins.
   explicit CSVLogger(std::string filename, const CSVLoggerOptions& options = {})
       : filename_(std::move(filename)), options_(options) {}
 
@@ -33,14 +33,14 @@ class CSVLogger final : public Callback {
 
  private:
   void open(std::ios::openmode mode);
-  /// The columns that the file has; none of an empty one.
+  /// Reads the columns of the file; an empty file has none.
   void read_header();
   void write_header(const Logs& logs);
 
   std::string filename_;
   CSVLoggerOptions options_;
   std::ofstream file_{};
-  bool begun_ = false;  ///< the first epoch
+  bool begun_ = false;  ///< the first epoch has begun
   std::vector<std::string> columns_{};
 };
 

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-/// The functions that a LambdaCallback calls; empty ones are skipped. Keras' on_train_batch_end is on_step_end.
+/// The functions that a LambdaCallback calls; empty ones are skipped. Keras' on_train_batch_end is on_step_end here.
 struct LambdaCallbackOptions {
   ///@{
   /// As the functions of these names in Callback.
@@ -18,10 +18,10 @@ struct LambdaCallbackOptions {
   ///@}
 };
 
-/// A callback of functions.
+/// A callback that calls the given functions.
 class LambdaCallback final : public Callback {
  public:
-  /// Keeps the functions.
+  /// Stores the functions.
   explicit LambdaCallback(LambdaCallbackOptions functions) : functions_(std::move(functions)) {}
 
   void on_train_begin(Model& model) override { call(functions_.on_train_begin, model); }

@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// The learning rate to use from an epoch's start on, given the one in use.
+/// Returns the learning rate for an epoch, from 0, given the current rate.
 using EpochSchedule = std::function<double(int epoch, double current)>;
 
-/// Sets the optimizer's learning rate at the start of each epoch.
+/// Sets the optimizer's learning rate at the start of each epoch; not when a run resumes within the epoch.
 class LearningRateScheduler final : public Callback {
  public:
   /// `schedule` is called at the start of each epoch. Throws InvalidArgument for an empty one.
@@ -21,8 +21,8 @@ class LearningRateScheduler final : public Callback {
   EpochSchedule schedule_;
 };
 
-/// initial * (1 - epoch / epochs)^power: Caffe's polynomial decay; power 1 is a straight line to 0.
-/// Throws InvalidArgument for epochs < 1.
+/// initial * (1 - epoch / epochs)^power, and 0 from `epochs` on: Caffe's polynomial decay; power 1 is a straight line
+/// to 0. Throws InvalidArgument for epochs < 1.
 EpochSchedule poly_decay(double initial, int epochs, double power = 1.0);
 
 }  // namespace lockstep

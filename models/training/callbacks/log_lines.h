@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// Cuts a text file before the last lines, for as long as `superseded` says so of them, and before a line that has no
-/// end: what a killed run wrote after its last backup, and a run that resumes writes again. Does nothing where there is
-/// no regular file. Throws InputError naming the file when it cannot be cut.
+/// Removes lines from the end of a text file: an incomplete last line, and the last lines as long as superseded(line)
+/// is true. A run that was killed wrote these lines after its last backup, and the resumed run writes them again. Does
+/// nothing unless `path` is a regular file. Throws InputError naming the file when it cannot be truncated.
 void drop_last_lines(const std::string& path, const std::function<bool(std::string_view line)>& superseded);
 
 }  // namespace lockstep

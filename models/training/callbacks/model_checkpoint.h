@@ -8,36 +8,36 @@
 
 namespace lockstep {
 
-/// Keras' options, names and defaults.
+/// ModelCheckpoint's options, with Keras' names and defaults.
 struct ModelCheckpointOptions {
-  /// Name of the value in the logs.
+  /// Name of the monitored value in the logs.
   std::string monitor = "val_loss";
-  /// Saves only when the monitored value has improved. Where the value is missing, a file is written until there is a
-  /// best one.
+  /// Saves only when the monitored value has improved. If the value is missing, saves as long as there is no best value
+  /// yet.
   bool save_best_only = false;
-  /// Which way it gets better.
+  /// Whether a lower or a higher value is better.
   MonitorMode mode = MonitorMode::automatic;
   std::optional<std::int64_t> save_freq{};          ///< saves after every N steps; by default after each epoch
-  std::optional<double> initial_value_threshold{};  ///< what the first value has to improve on
+  std::optional<double> initial_value_threshold{};  ///< the value that the first one must improve on
 };
 
-/// Saves the model's weights.
+/// Saves the model's weights after epochs or after a number of steps.
 class ModelCheckpoint final : public Callback {
  public:
-  /// `filepath` has an extension of weights_formats; in it {epoch} and, with save_freq, {batch} stand for their numbers
-  /// from 1, the name of a value for the value: "{epoch:02d}-{val_loss:.2f}.weights.h5". Folders are made as needed.
-  /// Throws InvalidArgument for another extension, or a save_freq below 1.
+  /// `filepath` has an extension of weights_formats and may have replacement fields: {epoch} and, with save_freq,
+  /// {batch}, both from 1, and names of logged values, e.g. "{epoch:02d}-{val_loss:.2f}.weights.h5". Folders are
+  /// created when needed. Throws InvalidArgument for another extension and for a save_freq below 1.
   explicit ModelCheckpoint(std::string filepath, const ModelCheckpointOptions& options = {});
 
-  /// Throws InvalidArgument when the mode is needed, automatic, and the model's metrics do not say it.
+  /// Throws InvalidArgument with save_best_only if the mode is automatic and the model's metrics do not define it.
   void on_train_begin(Model& model) override;
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
-  /// These throw InvalidArgument for a path that names a value which is not there, InputError for one that cannot be
-  /// written.
+  /// on_step_end and on_epoch_end throw InvalidArgument if the path names a value that is missing, and InputError if
+  /// the file cannot be written.
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   CallbackState state() const override;
-  /// As Callback::load_state: the best value, and the steps since the last saving.
+  /// Restores the best value and the number of steps since the last save.
   void load_state(const CallbackState& state) override;
 
  private:

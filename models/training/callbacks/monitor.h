@@ -7,22 +7,23 @@
 
 namespace lockstep {
 
-/// Whether less or more of a monitored value is better; automatic: as the model's loss or metric of that name says.
+/// Whether a lower or a higher monitored value is better; automatic: as the model's loss or metric of that name
+/// defines.
 enum class MonitorMode { automatic, min, max };
 
-/// The value that a callback monitors, and how values compare.
+/// The value that a callback monitors, and the comparison of its values.
 class Monitor {
  public:
-  /// `min_delta`: a smaller change does not count.
+  /// `min_delta`: smaller changes do not count as improvements; its sign is ignored.
   Monitor(std::string name, MonitorMode mode, double min_delta = 0);
 
-  /// Settles an automatic mode. Throws InvalidArgument when the model's metrics do not say it.
+  /// Replaces an automatic mode by min or max. Throws InvalidArgument if the model's metrics do not define it.
   void resolve(const Model& model);
-  /// The monitored value of the logs; when it is missing, nothing, and a warning that lists the values.
+  /// The monitored value in the logs. If it is missing, returns nothing and logs a warning that lists the values.
   std::optional<double> value_in(const Logs& logs) const;
-  /// Whether `value` is better than `reference`, or there is none.
+  /// Whether `value` is better than `reference`; true if there is no reference.
   bool is_improvement(double value, std::optional<double> reference) const;
-  /// Of the value in the logs.
+  /// The name of the value in the logs.
   const std::string& name() const { return name_; }
 
  private:

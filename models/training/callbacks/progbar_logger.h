@@ -17,7 +17,7 @@ class ProgbarLogger final : public Callback {
   ~ProgbarLogger() override;
 
   ///@{
-  /// What is shown: speed, time left or taken, and every loss and accuracy.
+  /// These show the speed, the time left or taken, and every loss and accuracy.
   bool chief_only() const override { return true; }
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
@@ -29,7 +29,7 @@ class ProgbarLogger final : public Callback {
   class Display;
   class Bar;
   class Lines;
-  struct Epoch;  ///< the one under way
+  struct Epoch;  ///< the current epoch
 
   static std::string stop_text(const Epoch& epoch, std::int64_t steps);
 

@@ -11,27 +11,27 @@ namespace lockstep {
 
 class EventFile;
 
-/// By Keras' names.
+/// TensorBoard's options, by Keras' names.
 struct TensorBoardOptions {
-  std::string log_dir = "logs";  ///< the run "train" is written to this folder, and "validation" when there is one
-  int histogram_freq = 0;        ///< epochs from one histogram of all weights to the next; 0: none
-  bool write_graph = true;       ///< the model's layers
-  std::int64_t update_freq = 0;  ///< steps from one point of the batch_... curves to the next; 0: none
+  std::string log_dir = "logs";  ///< folder of the run "train", and of "validation" if there are its values
+  int histogram_freq = 0;        ///< writes histograms of all weights every N epochs; 0: never
+  bool write_graph = true;       ///< writes the graph of the model's layers
+  std::int64_t update_freq = 0;  ///< writes a point of the batch_... curves every N steps; 0: never
 };
 
-/// Writes what `tensorboard --logdir` shows: curves epoch_loss, epoch_accuracy, ... by epoch, those of the validation
-/// under the same names, batch_loss, ... by step; the graph of the layers; histograms of the weights. A run that
+/// Writes event files for `tensorboard --logdir`: curves by epoch (epoch_loss, epoch_accuracy, ..., with the same names
+/// for validation), curves by step (batch_loss, ...), the graph of the layers and histograms of the weights. A run that
 /// resumes from a backup continues its curves.
 class TensorBoard final : public Callback {
  public:
-  /// Throws InvalidArgument for negative numbers.
+  /// Throws InvalidArgument for a negative histogram_freq or update_freq.
   explicit TensorBoard(const TensorBoardOptions& options = {});
-  /// Of all defaults: TensorBoard({}).
+  /// Lets `TensorBoard({})` mean the defaults.
   explicit TensorBoard(Defaults) : TensorBoard() {}
   ~TensorBoard() override;
 
   ///@{
-  /// Throw InputError naming the file that cannot be written.
+  /// These throw InputError naming the file that cannot be written.
   void on_train_begin(Model& model) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
@@ -41,7 +41,7 @@ class TensorBoard final : public Callback {
  private:
   TensorBoardOptions options_;
   std::unique_ptr<EventFile> train_;
-  std::unique_ptr<EventFile> validation_;  ///< from the first of its values on
+  std::unique_ptr<EventFile> validation_;  ///< null until the first validation value
 };
 
 }  // namespace lockstep
