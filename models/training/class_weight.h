@@ -7,12 +7,12 @@
 
 namespace lockstep {
 
-/// How much the examples of a class count, by class; those of other classes count as 1.
+/// Weights of examples, by class; examples of other classes have weight 1.
 using ClassWeight = std::map<std::int64_t, double>;
 
-/// The batch with the sample weights that its targets' classes give it: labels (n) or (n, 1), or one-hot rows
-/// (n, classes). The batch itself when there are no class weights. Throws InvalidArgument when there are and the batch
-/// has sample weights already, as Keras does, and for other targets.
+/// The batch with sample weights from its targets' classes. Targets are labels (n) or (n, 1), or one-hot rows (n,
+/// classes). Returns the batch unchanged if there are no class weights. Throws InvalidArgument for class weights with a
+/// batch that already has sample weights, as Keras does, and with other targets.
 Batch with_class_weight(const Batch& batch, const ClassWeight& class_weight);
 
 }  // namespace lockstep

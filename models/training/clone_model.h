@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// A model of the same name, layers, options and connections with weights of its own, newly drawn from `seed`, for the
-/// strategy in whose scope this is called. Not compiled. Throws Unsupported naming a layer that Keras does not have,
-/// LogicError in a replica.
+/// A model with the same name, layers, options and connections and with new weights, drawn from `seed`, for the
+/// strategy in whose scope this is called. It is not compiled. Throws Unsupported naming a layer that Keras does not
+/// have; LogicError in a replica.
 Model clone_model(const Model& model, std::uint64_t seed = 0);
 
 }  // namespace lockstep

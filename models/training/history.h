@@ -6,9 +6,9 @@
 
 namespace lockstep {
 
-/// Keras' History: what each epoch ended with.
+/// Keras' History: the logs at the end of each epoch.
 struct History {
-  /// Their numbers, from 0.
+  /// Numbers of the epochs, from 0.
   std::vector<int> epoch;
   std::map<std::string, std::vector<double>> values;  ///< "loss", "val_loss", "learning_rate", "epoch_s", ... by epoch
 };

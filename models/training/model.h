@@ -21,30 +21,31 @@ namespace lockstep {
 
 /// A model's name, and the seed of its random numbers.
 struct ModelOptions {
-  /// Of the model, in its summary.
+  /// Name of the model, e.g. in its summary.
   std::string name = "functional";
-  std::uint64_t seed = 0;  ///< of the initial weights and of dropout
+  std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
 };
 
 /// Model::fit's options, by Keras' names.
 struct FitOptions {
   int epochs = 1;         ///< the number of the last epoch, from 1
-  int initial_epoch = 0;  ///< the first one's, from 0
-  /// Ends an epoch after N steps; the next continues the same pass over the data. As in Keras a pass that ends
-  /// before ends the epoch, with a warning.
+  int initial_epoch = 0;  ///< the number of the first epoch, from 0
+  /// Ends an epoch after N steps; the next epoch continues the same pass over the data. If the pass ends earlier, so
+  /// does the epoch, with a warning, as in Keras.
   std::optional<std::int64_t> steps_per_epoch{};
-  std::optional<Dataset> validation{};  ///< batched
-  /// Called with the progress, in this order.
+  std::optional<Dataset> validation{};  ///< batched; evaluated after each epoch
+  /// The callbacks, called in this order.
   std::vector<std::shared_ptr<Callback>> callbacks{};
-  ClassWeight class_weight{};  ///< of the training examples, by their label
-  /// Compares all copies of every mirrored variable every N steps; 0: never. On a difference fit ends with
-  /// BrokenInvariant; see verify_mirrored.
+  ClassWeight class_weight{};  ///< weights of training examples, by label
+  /// Compares all copies of every mirrored variable every N steps; 0: never. Throws BrokenInvariant for a difference;
+  /// see verify_mirrored.
   std::int64_t verify_every = 0;
-  /// How batches are split over the replicas: for replicas of unequal speed. Results are equal up to rounding.
+  /// How batches are split over the replicas, e.g. for replicas of unequal speed. Results of different splits are equal
+  /// up to rounding.
   DistributeOptions distribute{};
-  /// For replicas on GPUs: a step up to its gradients is captured as CUDA graphs once its shapes have
-  /// occurred a few times, and launched from then on, with the same bits. Where that is not possible, one warning says
-  /// why, and steps run eagerly. Takes about the memory of one more step.
+  /// For replicas on GPUs: captures a step up to its gradients as CUDA graphs once its shapes have occurred a few
+  /// times, and launches the graphs from then on. Results are bit-identical. If capture is not possible, one warning
+  /// gives the reason, and steps run eagerly. Uses about the memory of one more step.
   bool cuda_graphs = false;
 };
 
@@ -55,62 +56,63 @@ class Model {
   /// Builds the layers from `input` to `output`. See Network.
   Model(const Symbol& input, const Symbol& output, const ModelOptions& options = {});
   ///@{
-  /// From several inputs, to several outputs.
+  /// A model with several inputs, and with several outputs.
   Model(const std::vector<Symbol>& inputs, const Symbol& output, const ModelOptions& options = {});
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options = {});
   ///@}
 
-  /// x (n, ...) -> (n, ...) on the calling replica's weights, bf16 where the last layer's dtype policy is
-  /// mixed_bfloat16; recorded by open tapes. Throws LogicError for a model of several outputs.
+  /// The model's output for x, (n, ...) -> (n, ...), with the calling replica's weights; bf16 if the last layer's dtype
+  /// policy is mixed_bfloat16. Recorded by open tapes. Throws LogicError for a model with several outputs.
   Tensor operator()(const Tensor& x, Mode mode = Mode::inference) const;
-  /// The same for several inputs.
+  /// The output for several inputs. Throws LogicError for a model with several outputs.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
-  /// All outputs, in their order.
+  /// All outputs, in the order given to the constructor.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode = Mode::inference) const;
   ///@{
-  /// The same for symbols: the model becomes part of another one, to which its layers belong, too. They share their
-  /// weights, and are called as the other model's strategy does. Both were made in scopes of one strategy.
+  /// Calls the model on symbols of another model. The other model then has this model's layers, shares their weights
+  /// and runs them with its strategy. Both models must be made in scopes of the same strategy. The operators throw
+  /// LogicError for a model with several outputs.
   Symbol operator()(const Symbol& x) const;
   Symbol operator()(const std::vector<Symbol>& xs) const;
   std::vector<Symbol> run(const std::vector<Symbol>& xs) const;
   ///@}
 
   ///@{
-  /// Sets the training configuration, for all outputs or for each. Sample and class weights count in the losses and the
-  /// weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight; where several
-  /// outputs have one, the logs have each, too, as "softmax_loss" (without its loss_weight), and the metrics of several
-  /// outputs as "softmax_accuracy". Throws InvalidArgument when two of the values have one name, for another number of
-  /// entries than outputs, and when none has a loss.
+  /// Sets the training configuration, the same for all outputs or one entry for each. Sample and class weights apply to
+  /// losses and weighted metrics. The model's loss is the sum of its outputs' losses, each times its loss_weight. If
+  /// several outputs have a loss, the logs also have each of them, e.g. "softmax_loss" (without its loss_weight);
+  /// metrics of several outputs have names like "softmax_accuracy". Throws InvalidArgument if two values have the same
+  /// name, if there is not one entry for each output, if no output has a loss, and for a loss_weight that is not
+  /// finite.
   void compile(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                const std::vector<Metric>& weighted_metrics = {});
   void compile(const Optimizer& optimizer, const std::vector<OutputTraining>& outputs);
   ///@}
 
-  /// Trains on `batches`, a data set of global batches (Dataset::batch), each split over the replicas. The loss of a
-  /// step is the sum of its examples' losses, each times its weight, over the global number of examples (not over their
-  /// weights, as in Keras), however they are split.
-  /// Throws LogicError before compile, InvalidArgument for options or data that do not fit: an empty data set, one
-  /// without a target for each output, one with fewer examples than there are replicas, one of sample weights beside
-  /// class weights; class weights for a model of several outputs; cuda_graphs with replicas on CPUs or other workers.
+  /// Trains on `batches`, a data set of global batches (Dataset::batch), each of which is split over the replicas. The
+  /// loss of a step is the sum of its examples' losses, each times its weight, divided by the global number of examples
+  /// (as in Keras, not by the sum of the weights), however the batch is split. Throws LogicError before compile. Throws
+  /// InvalidArgument for a data set that is empty, has fewer examples than there are replicas or lacks a target for an
+  /// output; for class weights together with sample weights or for a model with several outputs; for cuda_graphs with
+  /// replicas on CPUs or on several workers; and for other invalid options.
   History fit(const Dataset& batches, const FitOptions& options = {});
-  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. What each
-  /// replica keeps for itself, such as statistics of batch normalization, is averaged over the replicas, in
-  /// fit's validation and in predict, too. Throws
-  /// LogicError before compile, InvalidArgument for a data set that is empty, has no end or not a target for each
-  /// output. A generator without a size has to end.
+  /// Mean loss and metrics over all examples: {"loss": ..., "accuracy": ...}; sample weights count as in fit. Variables
+  /// with a value of each replica's own, such as batch normalization's statistics, are averaged over the replicas
+  /// first, as in fit's validation and in predict. Throws LogicError before compile; InvalidArgument for a data set
+  /// that is empty or endless or lacks a target for an output. A generator of unknown size must end.
   Logs evaluate(const Dataset& batches);
-  /// Outputs of all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument when it
-  /// is empty or has no end, LogicError for a model of several outputs.
+  /// Outputs for all examples in the order of the data set, f32 under every dtype policy. Throws InvalidArgument for a
+  /// data set that is empty or endless; LogicError for a model with several outputs.
   Tensor predict(const Dataset& batches);
-  /// The same of each output, in their order.
+  /// As `predict`, for each output, in order; also for a model with several outputs.
   std::vector<Tensor> predict_all(const Dataset& batches);
 
-  /// The layers and how they are connected.
+  /// The layers and their connections.
   const Network& network() const;
-  /// As given in the options.
+  /// The name given in the options.
   const std::string& name() const;
   ///@{
-  /// As those of the network.
+  /// As the functions of the network.
   const Strategy& strategy() const { return network().strategy(); }
   std::vector<Variable> variables() const { return network().variables(); }
   std::vector<Variable> trainable_variables() const { return network().trainable_variables(); }
@@ -121,36 +123,38 @@ class Model {
   const Optimizer& optimizer() const;
   /// The arguments of compile() for each output. Throws LogicError before compile.
   const std::vector<OutputTraining>& compiled_outputs() const;
-  /// The compiled metrics by output, under their names in the logs, an output's weighted ones last. Throws LogicError
-  /// before compile.
+  /// The compiled metrics of all outputs, under their names in the logs; an output's weighted metrics are last. Throws
+  /// LogicError before compile.
   std::vector<Metric> metrics() const;
   ///@{
-  /// Asks fit to end after the current step; from any thread. As in Keras this ends the epoch early: it is
-  /// validated, and callbacks get its on_epoch_end.
+  /// Makes fit end after the current step; may be called from any thread. As in Keras the epoch ends early: validation
+  /// and the callbacks' on_epoch_end still run.
   void stop_training();
-  /// The same at once, as for Ctrl-C: validation and on_epoch_end are left to the resumed run.
+  /// As stop_training, but without validation and on_epoch_end, which the resumed run does; for Ctrl-C.
   void interrupt_training();
   ///@}
 
   /// Copies of all variables' values, in the order of variables().
   std::vector<Tensor> get_weights() const;
-  /// Throws InvalidArgument for another number of them, other shapes or dtypes; the weights then stay as they are.
+  /// Sets all variables, in the order of variables(). Throws InvalidArgument for another number of weights, other
+  /// shapes or dtypes, and then changes nothing.
   void set_weights(const std::vector<Tensor>& weights) const;
-  /// The whole model, as save_model() does.
+  /// Saves the whole model, as save_model().
   void save(const std::string& path) const;
-  /// In the format that the name says, else as `.weights.h5`. Whole or not at all. Throws InputError naming the file.
+  /// Saves the weights in the format of the file's extension; other extensions mean the format of `.weights.h5`. The
+  /// file is written whole or not at all. Throws InputError naming the file.
   void save_weights(const std::string& path) const;
-  /// Throws InputError naming file, layer and both shapes when the file does not fit this model, which then keeps its
-  /// weights.
+  /// Loads the weights of a file. Throws InputError naming the file, the layer and both shapes when the file does not
+  /// fit this model, which then keeps its weights.
   void load_weights(const std::string& path);
 
-  class State;  ///< models/training/model_state.h, for the sources there
+  class State;  ///< defined in models/training/model_state.h, for the sources of that folder
 
  protected:
-  /// Of Keras' class Functional or Sequential: files keep it where the model is part of another one.
+  /// `class_name` is Keras' class, Functional or Sequential, which files store if the model is part of another one.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const std::string& class_name);
-  /// A model of another one's layers, through which it saves and loads its weights.
+  /// A model of `saved_as`'s layers. Files store `saved_as` in place of this model.
   Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
         const Model& saved_as);
 

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// How a callback has asked fit to end; a later one asks for more.
+/// How fit was asked to end; later enumerators take precedence.
 enum class StopRequest { none, after_validation, at_once };
 
 class Model::State {
@@ -17,8 +17,8 @@ class Model::State {
   /// Set by compile().
   struct Compiled {
     Optimizer optimizer;
-    std::vector<OutputTraining> given;    ///< by output
-    std::vector<CompiledOutput> outputs;  ///< the same with its names in logs
+    std::vector<OutputTraining> given;    ///< the arguments of compile(), by output
+    std::vector<CompiledOutput> outputs;  ///< the outputs with their names in logs
   };
 
   State(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, const ModelOptions& options,
@@ -28,15 +28,15 @@ class Model::State {
   const Compiled& require_compiled(const char* caller) const;
   /// Throws LogicError, naming `caller`, in the scope of a strategy that is not the model's.
   void require_own_scope(const char* caller) const;
-  /// The model as files hold it.
+  /// The model that files store: this one, or the template of a ParallelModel.
   const State& saved() const { return saved_as ? saved_as->saved() : *this; }
   const Network& saved_network() const { return saved().network; }
 
   const Network network;
   const std::string name;
   const std::vector<Variable> trainable;
-  const std::shared_ptr<const NestedModel> nested;  ///< what it is as a part of other models
-  const std::shared_ptr<const State> saved_as;      ///< whose files this model's weights are saved in; null: its own
+  const std::shared_ptr<const NestedModel> nested;  ///< the model as a part of other models
+  const std::shared_ptr<const State> saved_as;      ///< the model that files store in place of this one, or null
   std::optional<Compiled> compiled;
   std::atomic<StopRequest> stop{StopRequest::none};
 };

@@ -6,10 +6,10 @@
 
 namespace lockstep {
 
-/// A model of layers one after the other, from one input to one output.
+/// A model that calls its layers one after the other, with one input and one output.
 class Sequential : public Model {
  public:
-  /// `input_shape` is without the batch axis. Throws InvalidArgument for no layers; see Network.
+  /// `input_shape` has no batch axis. Throws InvalidArgument if there are no layers; see Network.
   Sequential(const Shape& input_shape, const std::vector<Layer>& layers,
              const ModelOptions& options = {.name = "sequential"});
 

@@ -11,27 +11,27 @@ namespace lockstep {
 
 /// The results of a forward pass, on the replica's device.
 struct Forward {
-  std::vector<Tensor> y_preds{};  ///< by output
-  BatchLosses losses{};           ///< of the outputs
-  Tensor penalty{};               ///< the regularizers', a scalar; undefined if there are none
-  Tensor loss{};                  ///< this replica's share of the global batch's, penalty included
+  std::vector<Tensor> y_preds{};  ///< predictions, by output
+  BatchLosses losses{};           ///< the losses of the outputs
+  Tensor penalty{};               ///< the sum of the regularizers' penalties, a scalar; undefined if there are none
+  Tensor loss{};                  ///< this replica's share of the global batch's loss, penalty included
 };
 
-/// The computation of a training step on each replica. All parts outlive it.
+/// The computation of a training step on each replica. The network, outputs, optimizer and variables must outlive it.
 class StepCompute {
  public:
-  /// Of a compiled model.
+  /// For a compiled model.
   StepCompute(const Network& network, const std::vector<CompiledOutput>& outputs, const Optimizer& optimizer,
               const std::vector<Variable>& trainable)
       : network_(network), outputs_(outputs), optimizer_(optimizer), trainable_(trainable) {}
 
-  /// Of this replica's part of a global batch of `global_size` rows; recorded by open tapes.
+  /// The forward pass on this replica's part of a global batch of `global_size` rows; recorded by open tapes.
   Forward forward(const Batch& local, std::int64_t global_size) const;
   /// Forward, backward and update.
   Forward run(const Batch& local, std::int64_t global_size) const;
 
   ///@{
-  /// As given.
+  /// The objects given to the constructor.
   const Network& network() const { return network_; }
   const std::vector<CompiledOutput>& outputs() const { return outputs_; }
   const Optimizer& optimizer() const { return optimizer_; }
