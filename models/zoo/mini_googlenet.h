@@ -9,14 +9,14 @@ namespace lockstep::zoo {
 
 /// mini_googlenet's options.
 struct MiniGoogLeNetOptions {
-  /// Rate of the dropout before the last layer.
+  /// Dropout rate before the last layer.
   double dropout = 0.5;
-  /// Of all batch normalizations. A training of some hundred steps would leave the moving statistics cold with the
-  /// layer's default, Keras' 0.99: after 300 steps they still hold 0.99^300 = 5 % of their initial 0 and 1 and lag
-  /// behind the weights, and nineteen such layers in a row compound it, until inference does not reflect the
-  /// training. 0.9 forgets the start within 50 steps. The saved statistics are plain Keras moving averages either way.
+  /// Momentum of all batch normalizations. The layer's default, Keras' 0.99, is too slow for trainings of some hundred
+  /// steps: after 300 steps the moving statistics still hold 0.99^300 = 5 % of their initial 0 and 1 and lag behind the
+  /// weights. Nineteen such layers in a row compound this, so that inference does not reflect the training. 0.9 forgets
+  /// the initial values within 50 steps. With both, the saved statistics are Keras' moving averages.
   double batch_norm_momentum = 0.9;
-  std::uint64_t seed = 0;  ///< of the initial weights and of dropout
+  std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
 };
 
 /// The small Inception network of Zhang et al., "Understanding deep learning requires rethinking generalization"

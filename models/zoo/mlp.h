@@ -9,14 +9,14 @@ namespace lockstep::zoo {
 
 /// mlp's options.
 struct MlpOptions {
-  /// Features of an example.
+  /// Number of features of an example.
   std::int64_t inputs = 8000;
-  std::array<std::int64_t, 4> hidden{4000, 2000, 500, 300};  ///< units of the layers before the output
-  std::uint64_t seed = 0;                                    ///< of the initial weights
+  std::array<std::int64_t, 4> hidden{4000, 2000, 500, 300};  ///< units of the hidden layers
+  std::uint64_t seed = 0;                                    ///< seed of the initial weights
 };
 
-/// Dense layers for two classes: the first hidden one with tanh, the others with relu, one sigmoid output;
-/// (inputs) -> (1), a probability. 41,157,101 parameters by default.
+/// Dense layers for two classes: (inputs) -> (1), a probability. The first hidden layer uses tanh, the others relu, the
+/// output sigmoid. 41,157,101 parameters by default.
 Model mlp(const MlpOptions& options = {});
 
 }  // namespace lockstep::zoo

@@ -8,9 +8,9 @@ namespace lockstep::zoo {
 
 /// small_cnn's options.
 struct SmallCnnOptions {
-  /// Rate of the dropout before the last layer.
+  /// Dropout rate before the last layer.
   double dropout = 0.5;
-  std::uint64_t seed = 0;  ///< of the initial weights and of dropout
+  std::uint64_t seed = 0;  ///< seed of the initial weights and of dropout
 };
 
 /// The convolutional network of Keras' example "Simple MNIST convnet", small enough for a first try on a CPU:
