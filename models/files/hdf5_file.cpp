@@ -21,7 +21,8 @@
 namespace lockstep::hdf5 {
 namespace {
 
-static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>, "Handle and Turn hold HDF5's types");
+static_assert(std::is_same_v<hid_t, std::int64_t> && std::is_same_v<herr_t, int>,
+              "Handle and LibraryLock hold HDF5's types");
 
 std::recursive_mutex& library_mutex() {
   static std::recursive_mutex mutex;
@@ -72,12 +73,12 @@ Handle make_parents() {
 
 }  // namespace
 
-Turn::Turn() : lock_(library_mutex()) {
+LibraryLock::LibraryLock() : lock_(library_mutex()) {
   H5Eget_auto2(H5E_DEFAULT, &report_, &report_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Turn::~Turn() {
+LibraryLock::~LibraryLock() {
   H5Eset_auto2(H5E_DEFAULT, report_, report_data_);
   H5Eclear2(H5E_DEFAULT);  // errors that a thread leaves behind keep the library from closing
 }
@@ -85,7 +86,7 @@ Turn::~Turn() {
 bool is_hdf5(const std::string& path) {
   std::array<char, 2> first{};
   std::ifstream(path, std::ios::binary).read(first.data(), first.size());
-  const Turn turn;
+  const LibraryLock lock;
   return first != std::array{'P', 'K'} && H5Fis_hdf5(path.c_str()) > 0;
 }
 

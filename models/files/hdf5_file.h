@@ -19,12 +19,12 @@ namespace lockstep::hdf5 {
 
 /// Locks the HDF5 library for the calling thread, since many builds of HDF5 are not thread-safe. While it lives, HDF5
 /// does not print errors itself. Destroy it on the thread that created it.
-class Turn {
+class LibraryLock {
  public:
-  Turn();
-  ~Turn();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  LibraryLock();
+  ~LibraryLock();
+  LibraryLock(const LibraryLock&) = delete;
+  LibraryLock& operator=(const LibraryLock&) = delete;
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
@@ -123,7 +123,7 @@ class Reader {
   /// The dtype that read_rows converts a data set to.
   DType dtype_of(const Handle& dataset, const std::string& name) const;
 
-  Turn turn_;  // first, so that it is destroyed last
+  LibraryLock lock_;  // first, so that it is destroyed last
   std::string path_;
   Handle file_;
 };
@@ -158,7 +158,7 @@ class Writer {
   void add_values(const std::string& name, const Shape& shape, std::int64_t file_type, std::int64_t memory_type,
                   const void* values);
 
-  Turn turn_;  // first, so that it is destroyed last
+  LibraryLock lock_;  // first, so that it is destroyed last
   Handle file_;
 };
 

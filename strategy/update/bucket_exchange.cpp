@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include <lockstep/strategy/comm/places.h>
+#include <lockstep/strategy/comm/collective_names.h>
 
 namespace lockstep {
 
@@ -14,7 +14,7 @@ void BucketExchange::add(int replica, const GpuPart& part, std::size_t range, st
   ++ranges_[range].replicas;
   ++added_[static_cast<std::size_t>(replica)];
   while (submitted_ < ranges && ranges_[submitted_].replicas == gpus_.size())
-    collectives_.submit(gradients_place, ranges_[submitted_++].collective);
+    collectives_.submit(gradients_name, ranges_[submitted_++].collective);
 }
 
 bool BucketExchange::has_begun(int replica) const {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/flat_range.h>
-#include <lockstep/strategy/comm/places.h>
 
 namespace lockstep {
 
@@ -42,9 +42,9 @@ void GradientExchange::finish() {
 void GradientExchange::sum_over_workers(float* gradients, std::span<const FlatRange> ranges) {
   std::vector<WorkerRange> parts;
   for (const FlatRange& range : ranges) parts.push_back({gradients + range.begin, range.end - range.begin});
-  cluster_.agree(gradients_place, "the number of gradients is",
+  cluster_.agree(gradients_name, "the number of gradients is",
                  fmt::format("{}", ranges.empty() ? 0 : ranges.back().end));
-  all_reduce_ranges(cluster_, gradients_place, ReduceOp::sum, DType::f32, parts, 0, scratch_);
+  all_reduce_ranges(cluster_, gradients_name, ReduceOp::sum, DType::f32, parts, 0, scratch_);
 }
 
 void GradientExchange::serve() {
@@ -60,10 +60,10 @@ void GradientExchange::serve() {
     std::exception_ptr error;
     try {
       if (first)
-        cluster_.agree(gradients_place, "the number of gradients is", fmt::format("{}", all), Channel::gradients);
+        cluster_.agree(gradients_name, "the number of gradients is", fmt::format("{}", all), Channel::gradients);
       if (replicas_ > 1) add_up_range(gradients, gradients.front(), range);
       const WorkerRange part{gradients.front() + range.begin, range.end - range.begin};
-      all_reduce_ranges(cluster_, gradients_place, ReduceOp::sum, DType::f32, std::span(&part, 1), 0, scratch_,
+      all_reduce_ranges(cluster_, gradients_name, ReduceOp::sum, DType::f32, std::span(&part, 1), 0, scratch_,
                         Channel::gradients);
     } catch (...) {
       error = std::current_exception();

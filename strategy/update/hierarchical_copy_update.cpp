@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/local/hierarchical_copy_communicator.h>
-#include <lockstep/strategy/comm/places.h>
 #include <lockstep/strategy/update/shared_memory_update.h>
 
 namespace lockstep {
@@ -25,7 +25,7 @@ void HierarchicalCopyUpdate::add_up_halves(int replica, const FlatViews& views, 
   std::int64_t end = 0;
   for (const FlatRange& range : ranges) end = std::max(end, range.end);
   if (replica == half.begin && (!sums.defined() || sums.elements() < end)) sums = Tensor::empty({end});
-  group_.barrier(replica, gradients_place);
+  group_.barrier(replica, gradients_name);
   const auto gradients = views.gradients.subspan(half.begin, half.size);
   for (const FlatRange& range : ranges)
     add_up_range(gradients, sums.data<float>(), shard_of(range, replica - half.begin, half.size));

@@ -1,7 +1,7 @@
 #include "lockstep/strategy/update/nccl_update.h"
 
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/comm/places.h>
+#include <lockstep/strategy/comm/collective_names.h>
 
 namespace lockstep {
 
@@ -17,17 +17,17 @@ void NcclUpdate::abandon_step() {
 
 void NcclUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
   const PhaseTimer timer(Phase::reduce);
-  group_.barrier_on_host(replica, gradients_place);
+  group_.barrier_on_host(replica, gradients_name);
   if (cluster_) {
     if (replica == 0)
-      cluster_->agree(gradients_place, "the number of gradients is",
+      cluster_->agree(gradients_name, "the number of gradients is",
                       fmt::format("{} as {}", ranges.empty() ? 0 : ranges.back().end, name(wire_.dtype())));
-    group_.barrier_on_host(replica, gradients_place);
+    group_.barrier_on_host(replica, gradients_name);
   }
   if (!exchange_.has_begun(replica)) {
     for (std::size_t range = 0; range < ranges.size(); ++range)
       exchange_.add(replica, wire_.part_of(replica, views, ranges, range), range, ranges.size());
-    group_.barrier_on_host(replica, gradients_place);
+    group_.barrier_on_host(replica, gradients_name);
     if (replica == 0) connected_ = true;  // before the barrier at the step's end
   }
   exchange_.join(replica);
@@ -44,7 +44,7 @@ void NcclUpdate::reduce_and_update(int replica, const FlatViews& views, std::spa
     for (const FlatRange& range : ranges) update_range(update, mine, range);
   }
   const PhaseTimer timer(Phase::reduce);
-  group_.barrier_on_host(replica, update_end);
+  group_.barrier_on_host(replica, update_end_name);
 }
 
 }  // namespace lockstep

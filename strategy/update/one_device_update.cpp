@@ -5,7 +5,7 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/kernels/update/update_kernels.h>
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/comm/places.h>
+#include <lockstep/strategy/comm/collective_names.h>
 
 namespace lockstep {
 namespace {
@@ -41,7 +41,7 @@ void step_on_one_device(const FlatViews& views, const FlatRange& range, const Up
 void OneDeviceUpdate::reduce_and_update(int replica, const FlatViews& views, std::span<const FlatRange> ranges,
                                         const UpdateFn& update) {
   const PhaseTimer timer(Phase::reduce);
-  group_.barrier(replica, gradients_place);
+  group_.barrier(replica, gradients_name);
   if (replica == 0)
     for (const FlatRange& range : ranges)
       if (range.begin < range.end) step_on_one_device(views, range, update);
@@ -50,7 +50,7 @@ void OneDeviceUpdate::reduce_and_update(int replica, const FlatViews& views, std
     for (const FlatRange& range : ranges)
       copy_floats(views.parameters.front() + range.begin, range.end - range.begin,
                   views.parameters[replica] + range.begin);
-  group_.barrier(replica, update_end);
+  group_.barrier(replica, update_end_name);
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #include "lockstep/strategy/update/workers_update.h"
 
 #include <lockstep/runtime/trace/step_clock.h>
-#include <lockstep/strategy/comm/places.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/update/shared_memory_update.h>
 
 namespace lockstep {
@@ -17,7 +17,7 @@ void WorkersUpdate::abandon_step() {
 
 void WorkersUpdate::sum_gradients(int replica, const FlatViews& views, std::span<const FlatRange> ranges) {
   const PhaseTimer timer(Phase::reduce);
-  group_.barrier(replica, gradients_place);
+  group_.barrier(replica, gradients_name);
   const bool begun = exchange_.begun();  // by all replicas, or by none
   if (!begun && group_.size() > 1)
     for (const FlatRange& range : ranges)

@@ -151,7 +151,7 @@ class Editor {
 }  // namespace
 
 Hdf5Base::Hdf5Base(std::vector<std::byte> file) : image(std::move(file)) {
-  const hdf5::Turn turn;
+  const hdf5::LibraryLock turn;
   const auto add = [](hid_t, const char* name, const H5O_info_t*, void* to) -> herr_t {
     static_cast<std::vector<std::string>*>(to)->emplace_back(name);
     return 0;
@@ -160,7 +160,7 @@ Hdf5Base::Hdf5Base(std::vector<std::byte> file) : image(std::move(file)) {
 }
 
 std::vector<std::byte> edit(const Hdf5Base& base, FuzzedDataProvider& input) {
-  const hdf5::Turn turn;
+  const hdf5::LibraryLock turn;
   Editor editor(base, input);
   constexpr int most_changes = 20;
   for (int i = 0; i < most_changes && input.remaining_bytes() > 0; ++i) editor.change();

@@ -4,8 +4,8 @@
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
 #include <lockstep/strategy/comm/cluster/over_workers.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/flat_range.h>
-#include <lockstep/strategy/comm/places.h>
 
 namespace lockstep {
 
@@ -33,7 +33,7 @@ void WorkersCommunicator::combine(int replica, ReduceOp op, std::span<const Pack
   }
   group().barrier(replica, "the sums of a worker");
   if (replica == 0)
-    for (Tensor& sum : sums_) sum = all_reduce_over(cluster_, reduce_place, op, sum, replicas_in_sync());
+    for (Tensor& sum : sums_) sum = all_reduce_over(cluster_, all_reduce_name, op, sum, replicas_in_sync());
   group().barrier(replica, "the sums of all workers");
   for (std::size_t pack = 0; pack < packs.size(); ++pack)
     launch(kernels::Convert{sums_[pack], packs[pack].out[static_cast<std::size_t>(replica)]});

@@ -10,8 +10,8 @@
 #include <lockstep/kernels/op/transfer.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/trace/step_clock.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/pack_plan.h>
-#include <lockstep/strategy/comm/places.h>
 
 namespace lockstep {
 namespace {
@@ -59,7 +59,7 @@ std::vector<Tensor> HostCommunicator::all_reduce(int replica, ReduceOp op, std::
     own.packed.push_back(pack_up(own.values, pack));
     own.reduced.push_back(Tensor::empty(own.packed.back().shape(), own.packed.back().dtype()));
   }
-  group_.barrier(replica, reduce_place);
+  group_.barrier(replica, all_reduce_name);
   agree(replica, reduce_end, [&] { check_reduction(); });
   combine(replica, op, packs());
   group_.barrier(replica, reduce_end);
@@ -69,13 +69,13 @@ std::vector<Tensor> HostCommunicator::all_reduce(int replica, ReduceOp op, std::
   for (std::size_t pack = 0; pack < plan.size(); ++pack) unpack(done.reduced[pack], values, plan[pack], results);
   return results;
 } catch (Error& error) {
-  rethrow_from(reduce_place, error);
+  rethrow_from(all_reduce_name, error);
 }
 
 std::vector<Gathered> HostCommunicator::all_gather(int replica, std::span<const Tensor> values, int axis) try {
   const PhaseTimer timer(Phase::reduce);
   posts_[replica] = {.axis = axis, .values = reachable_here(values)};
-  group_.barrier(replica, gather_place);
+  group_.barrier(replica, all_gather_name);
   agree(replica, gather_end, [&] { check_gathering(); });
 
   std::vector<Gathered> results(values.size());
@@ -102,7 +102,7 @@ std::vector<Gathered> HostCommunicator::all_gather(int replica, std::span<const 
   posts_[replica] = {};
   return results;
 } catch (Error& error) {
-  rethrow_from(gather_place, error);
+  rethrow_from(all_gather_name, error);
 }
 
 void HostCommunicator::agree(int replica, const char* end, const std::function<void()>& check) {
@@ -127,7 +127,7 @@ void HostCommunicator::check_numbers(const char* what) const {
 }
 
 void HostCommunicator::check_reduction() const {
-  check_numbers(reduce_place);
+  check_numbers(all_reduce_name);
   const Post& first = posts_.front();
   for (std::size_t i = 0; i < first.values.size(); ++i) {
     const bool same = std::all_of(posts_.begin(), posts_.end(), [&](const Post& post) {
@@ -145,7 +145,7 @@ void HostCommunicator::check_reduction() const {
 }
 
 void HostCommunicator::check_gathering() const {
-  check_numbers(gather_place);
+  check_numbers(all_gather_name);
   const Post& first = posts_.front();
   for (std::size_t i = 0; i < first.values.size(); ++i) {
     const auto place = [&] { return place_text(i, first.values.size()); };

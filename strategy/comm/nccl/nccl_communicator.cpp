@@ -11,8 +11,8 @@
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/update/reduce.h>
 #include <lockstep/runtime/device/gpu_platform.h>
+#include <lockstep/strategy/comm/collective_names.h>
 #include <lockstep/strategy/comm/flat_range.h>
-#include <lockstep/strategy/comm/places.h>
 
 namespace lockstep {
 namespace {
@@ -102,8 +102,8 @@ void NcclCommunicator::combine(int replica, ReduceOp op, std::span<const PackVie
   }
   if (cluster_) agree(replica, op, packs);
   collectives_->set_parts(collective_, replica, parts);
-  group().barrier_on_host(replica, reduce_place);
-  if (replica == 0) collectives_->submit(reduce_place, collective_);
+  group().barrier_on_host(replica, all_reduce_name);
+  if (replica == 0) collectives_->submit(all_reduce_name, collective_);
   group().barrier_on_host(replica, "the submission of all_reduce");
   collectives_->join(replica);
   for (std::size_t i = 0; i < packs.size(); ++i) finish(op, transfers[i], replicas_in_sync(), packs[i].out[own]);
@@ -114,10 +114,10 @@ void NcclCommunicator::agree(int replica, ReduceOp op, std::span<const PackViews
     std::vector<std::string> texts;
     for (const PackViews& pack : packs) texts.push_back(fmt::format("{} of {}", name(op), pack.in.front()));
     // Within backward, ranges of gradients may have been submitted before: that has to be so on all workers.
-    cluster_->agree(reduce_place, "the value to combine is",
+    cluster_->agree(all_reduce_name, "the value to combine is",
                     fmt::format("{} after {} collectives", fmt::join(texts, ", "), collectives_->submitted()));
   }
-  group().barrier_on_host(replica, reduce_place);
+  group().barrier_on_host(replica, all_reduce_name);
 }
 
 std::shared_ptr<GpuCollectives> connect_gpus(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout,
