@@ -21,47 +21,48 @@ namespace lockstep {
 /// Whether a call trains (batch statistics, dropout) or infers.
 enum class Mode { inference, train };
 
-/// The network's options for one call of a layer.
+/// Options of one call of a layer, set by the network.
 struct LayerCall {
-  /// The network's mode.
+  /// Training or inference.
   Mode mode = Mode::inference;
-  bool fused_relu = false;  ///< apply max(0, .) to the result; only given where LayerTraits::can_fuse_relu
-  Tensor out{};             ///< where to write the result, if defined; only given where LayerTraits::can_write_to
-  /// The result is the network's, or may become it without a change: a softmax or sigmoid keeps its logits for losses.
+  bool fused_relu = false;  ///< apply max(0, .) to the result; set only with LayerTraits::can_fuse_relu
+  Tensor out{};             ///< if defined, where to write the result; set only with LayerTraits::can_write_to
+  /// The result is an output of the network, also if layers after it return it unchanged. A softmax or sigmoid then
+  /// keeps its logits for losses.
   bool is_output = false;
 };
 
-/// The seed of a layer's initial values and random numbers.
+/// The seed of a layer's initial weights and random numbers.
 struct LayerSeed {
-  std::uint64_t seed = 0;    ///< the model's
-  std::uint32_t stream = 0;  ///< the layer's number in the model
+  std::uint64_t seed = 0;    ///< the model's seed
+  std::uint32_t stream = 0;  ///< the layer's index in the model
 
-  /// The key of the layer's random sequence `number`, of at most 16, e.g. one for each weight.
+  /// The key of the layer's random sequence `number`, 0 to 15; for example one for each weight.
   RandomKey key(std::uint32_t number) const { return {.seed = seed, .stream = stream * 16 + number}; }
 };
 
-/// Properties of a kind of layer that the network and training use.
+/// Properties of a class of layers that the network and training use.
 struct LayerTraits {
   bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
   bool can_write_to = false;   ///< `call` supports LayerCall::out
-  /// `call` takes bf16, with weights of f32, and then returns it; the network casts around other layers.
+  /// `call` accepts bf16 inputs with f32 weights, and then returns bf16. The network casts to f32 for other layers.
   bool can_compute_in_bf16 = false;
-  /// `call` in training reads no values and, except for GpuCapture::each_time, gives a GPU the same work for
-  /// every batch of one shape, so that one call can be captured for all (FitOptions::cuda_graphs).
+  /// `call` in training reads no tensor on the host and, apart from GpuCapture::each_time, submits the same work for
+  /// every batch of one shape, so that it can be captured in a CUDA graph (FitOptions::cuda_graphs).
   bool can_be_captured = false;
-  bool is_relu = false;           ///< only applies max(0, .), which the layer before it may fuse
+  bool is_relu = false;           ///< applies max(0, .) and nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
-  bool joins_last_axis = false;   ///< only joins its inputs along the last axis, so they may be written in place
-  /// Looks up rows of a weight (embedding_lookup): the first training step then finds which gradients are rows.
-  /// Those of other layers' weights are exchanged whole.
+  bool joins_last_axis = false;   ///< concatenates its inputs along the last axis; they may be written in place
+  /// Looks up rows of a weight (embedding_lookup). The first training step then finds out which gradients are rows;
+  /// without such layers all gradients are exchanged whole.
   bool looks_up_rows = false;
 };
 
 class LayerConfig;
 class RandomDraws;
 
-/// A layer's computation and weights. One object, used by every replica: per-replica state is in variables.
-/// Shapes are without the batch axis.
+/// A layer's computation and weights. All replicas use one object; per-replica state is in variables. Shapes are
+/// without the batch axis.
 class LayerImpl {
  public:
   virtual ~LayerImpl() = default;
@@ -72,20 +73,20 @@ class LayerImpl {
   virtual std::string_view weights_group() const { return "vars"; }
   /// Throws InvalidArgument for inputs that the layer cannot take, or was not built for.
   virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
-  /// Makes the variables. Called once, before the first `call`, in the scope of the model's strategy.
+  /// Creates the variables. Call it once, before the first `call`, in the scope of the model's strategy.
   void build(std::span<const Shape> inputs, const LayerSeed& seed);
-  /// The result for a batch, (n, output_shape), on the calling replica's weights; differentiable. Inputs of real
-  /// numbers are of `call_dtype`, and so is the result.
+  /// The result for a batch, of shape (n, output_shape), computed with the calling replica's weights; differentiable.
+  /// Floating-point inputs have the dtype `call_dtype`, and so does the result.
   virtual Tensor call(std::span<const Tensor> inputs, const LayerCall& call) = 0;
-  /// Its random numbers, which with the weights are all that a run needs to resume; null if it draws none.
+  /// The state of its random numbers, which a run needs to resume; null if it draws none.
   virtual RandomDraws* random_draws() { return nullptr; }
-  /// As given at construction.
+  /// The traits given at construction.
   const LayerTraits& traits() const { return traits_; }
-  /// Gives the layer's options, for files of whole models. Throws Unsupported for a layer that such files cannot hold.
+  /// Lists the layer's options for files of whole models. Throws Unsupported for a layer that such files cannot hold.
   virtual void describe(LayerConfig& config) const;
 
   ///@{
-  /// Empty until the program or the model gives one.
+  /// The name; empty until the program or the model sets one.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   ///@}
@@ -94,21 +95,21 @@ class LayerImpl {
   bool trainable() const { return trainable_; }
   /// Throws LogicError for a built layer.
   void set_trainable(bool trainable);
-  /// The policy of the scope in which it was made.
+  /// The dtype policy of the scope in which the layer was created, or the one set since.
   DTypePolicy dtype_policy() const { return dtype_policy_; }
   /// Throws LogicError for a built layer.
   void set_dtype_policy(DTypePolicy policy);
   /// The dtype of the layer's results in a network.
   DType compute_dtype() const { return lockstep::compute_dtype(dtype_policy_); }
-  /// The dtype of `call`'s inputs and result: f32 where the layer cannot compute in bf16; the network then casts.
+  /// The dtype of `call`'s inputs and result: f32 if the layer cannot compute in bf16; the network then casts.
   DType call_dtype() const {
     return dtype_policy_ == DTypePolicy::float32 || traits_.can_compute_in_bf16 ? compute_dtype() : DType::f32;
   }
-  /// Whether its variables have been made.
+  /// Whether build() has created the variables.
   bool is_built() const { return built_; }
-  /// In Keras' order.
+  /// The layer's variables in Keras' order.
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Elements of all variables.
+  /// Number of elements of all variables.
   std::int64_t count_params() const;
   /// The sum of the regularizers' penalties on the calling replica's trainable weights; undefined if there are none.
   Tensor regularization_loss() const;
@@ -116,11 +117,11 @@ class LayerImpl {
  protected:
   /// `name` may be empty.
   explicit LayerImpl(std::string name, const LayerTraits& traits = {}) : name_(std::move(name)), traits_(traits) {}
-  /// Makes the variables of this kind of layer, in `build`.
+  /// Creates the variables; called by build().
   virtual void make_weights(std::span<const Shape> /*inputs*/, const LayerSeed& /*seed*/) {}
-  /// Lists variables of other layers, for a layer that calls those.
+  /// Makes the variables of other layers, which this layer calls, its own.
   void adopt_weights(std::vector<Variable> variables) { variables_ = std::move(variables); }
-  /// Makes a variable "layer/name" and lists it among `variables()`. Throws InvalidArgument, naming it, where the
+  /// Creates a variable "layer/name" and appends it to `variables()`. Throws InvalidArgument that names it if the
   /// constraint uses axes that it does not have.
   Variable add_weight(VariableSpec spec, const Regularizer& regularizer = {}, const Constraint& constraint = {});
   /// The value of an optional weight, such as a bias; undefined if the layer has none.

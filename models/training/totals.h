@@ -10,45 +10,46 @@
 
 namespace lockstep {
 
-/// Sums over examples of the losses and of each metric: exact means for batches and replicas of any size.
+/// Sums over examples of the losses and of each metric, so that means are exact for batches and replicas of any size.
 struct Totals {
   /// Number of examples.
   std::int64_t examples = 0;
-  double loss = 0;  ///< the model's: of all outputs, with their loss_weights, and of penalties
+  double loss = 0;  ///< sum of the model's loss: the outputs' losses times their loss_weights, and penalties
   ///@{
-  /// In the order of the outputs; of one without a loss 0.
+  /// Sums by output; 0 for an output without a loss.
   std::vector<double> losses{};
   std::vector<std::vector<Metric::Sums>> metrics{};
   ///@}
 
-  /// Adds sums, counts and metrics; `other` may be empty.
+  /// Adds the sums and counts of `other`, which may be empty.
   Totals& operator+=(const Totals& other);
-  /// As numbers, for other workers; no numbers for empty totals.
+  /// The totals as numbers, for other workers; empty for empty totals.
   std::vector<double> numbers() const;
-  /// From the result of numbers().
+  /// The totals that gave these numbers.
   static Totals from_numbers(std::span<const double> numbers);
-  /// Adds a scalar of the model's loss that belongs to no example, so that the mean has it once.
+  /// Adds a scalar part of the model's loss, such as a penalty, to the loss of every example: the mean contains it
+  /// once.
   void add_to_every_loss(const Tensor& penalty);
-  /// The loss over the number of examples; a NaN has no sign, here and in the results.
+  /// The loss divided by the number of examples. A NaN is returned without a sign, here and by `results`.
   double mean_loss() const;
-  /// The losses over the number of examples and the metrics' results, by name; none when there are no examples.
+  /// The mean losses and the metrics' results by name; empty if there are no examples.
   Logs results(const std::vector<CompiledOutput>& outputs) const;
 };
 
-/// The losses of a batch, on the device that computed them, recorded by open tapes.
+/// The losses of a batch, on the device that computed them and recorded by open tapes.
 struct BatchLosses {
-  Tensor loss{};                    ///< the sum over the batch of the model's, a scalar
-  std::vector<Tensor> by_output{};  ///< the sum of each output's, a scalar; undefined for one without a loss
+  Tensor loss{};                    ///< sum over the batch of the model's loss, a scalar
+  std::vector<Tensor> by_output{};  ///< by output, the sum of its loss, a scalar; undefined for one without a loss
 };
 
-/// The losses of the model's outputs for a batch, each example's times its sample weight. Throws InvalidArgument for
-/// another number of targets than outputs, for a loss that does not give one value for each example, and for sample
-/// weights that do not fit.
+/// The losses of the model's outputs for a batch; each example's loss is multiplied by its sample weight. Throws
+/// InvalidArgument if the number of targets is not that of outputs, if a loss does not give one value per example, and
+/// for sample weights that do not fit.
 BatchLosses batch_losses(const std::vector<CompiledOutput>& outputs, const Batch& batch,
                          const std::vector<Tensor>& y_preds);
-/// Warns of cross-entropies that take probabilities where the predictions lie outside 0 to 1, as logits do.
+/// Warns about cross-entropies of probabilities whose predictions are outside [0, 1], as logits are.
 void warn_of_missing_from_logits(const std::vector<CompiledOutput>& outputs, const std::vector<Tensor>& y_preds);
-/// Those losses and the metrics as numbers, for which a GPU's work is waited for. Records no gradient.
+/// The losses and the metrics of a batch as numbers; waits for the GPU that computes them. Records no gradient.
 Totals batch_totals(const std::vector<CompiledOutput>& outputs, const Batch& batch, const std::vector<Tensor>& y_preds,
                     const BatchLosses& losses);
 

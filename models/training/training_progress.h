@@ -10,15 +10,16 @@
 
 namespace lockstep {
 
-/// Where a call of fit is: with the model, the optimizer and the callbacks all that it takes to resume.
+/// The progress of a call of fit. Together with the model, the optimizer and the callbacks it suffices to resume the
+/// run.
 struct TrainingProgress {
-  int epoch = 0;                    ///< under way, or the next
-  std::int64_t steps = 0;           ///< done, over all epochs
-  std::int64_t steps_in_epoch = 0;  ///< done of this epoch; 0 between epochs
-  FeedPosition position{};          ///< in the data
-  Totals totals{};                  ///< of this epoch
-  History history{};                ///< of the epochs before
-  /// Fit's, in their order.
+  int epoch = 0;                    ///< the current epoch, or the next one between epochs
+  std::int64_t steps = 0;           ///< steps done in all epochs
+  std::int64_t steps_in_epoch = 0;  ///< steps done in the current epoch; 0 between epochs
+  FeedPosition position{};          ///< position in the data
+  Totals totals{};                  ///< sums of the current epoch
+  History history{};                ///< history of the epochs before
+  /// FitOptions::callbacks.
   std::vector<std::shared_ptr<Callback>> callbacks{};
 };
 
