@@ -15,7 +15,7 @@ namespace lockstep {
 
 /// load_cifar10's options.
 struct Cifar10Options {
-  std::filesystem::path directory{};    ///< of the unpacked files
+  std::filesystem::path directory{};    ///< folder of the unpacked files
   Split split = Split::train;           ///< training or test images
   std::optional<std::int64_t> limit{};  ///< reads only the first `limit` images
 };
@@ -33,7 +33,7 @@ enum class Cifar100Labels {
 
 /// load_cifar100's options.
 struct Cifar100Options {
-  std::filesystem::path directory{};                 ///< of the unpacked files
+  std::filesystem::path directory{};                 ///< folder of the unpacked files
   Split split = Split::train;                        ///< training or test images
   std::optional<std::int64_t> limit{};               ///< reads only the first `limit` images
   Cifar100Labels label_mode = Cifar100Labels::fine;  ///< fine or coarse labels

@@ -13,7 +13,7 @@ namespace lockstep {
 struct FashionMnistOptions {
   /// The 60,000 training or the 10,000 test images.
   Split split = Split::train;
-  /// Of the Debian package dataset-fashion-mnist.
+  /// The folder of the files; by default that of the Debian package dataset-fashion-mnist.
   std::filesystem::path directory = "/usr/share/datasets/fashion-mnist";
   std::optional<std::int64_t> limit{};  ///< returns only the first `limit` images
 };

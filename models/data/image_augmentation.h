@@ -23,9 +23,9 @@ struct ImageAugmentation {
   double height_shift_range = 0;           ///< as width_shift_range, for the height
   bool horizontal_flip = false;            ///< flips half of the images
   bool vertical_flip = false;              ///< flips half of the images
-  FillMode fill_mode = FillMode::nearest;  ///< of the pixels shifted in from outside
+  FillMode fill_mode = FillMode::nearest;  ///< values of pixels shifted in from outside
   double cval = 0;                         ///< the value of FillMode::constant
-  std::uint64_t seed = 0;                  ///< of the random numbers
+  std::uint64_t seed = 0;                  ///< seed of the random numbers
 };
 
 /// Shifts an image by fractions of pixels, with bilinear interpolation, then flips it. Throws InvalidArgument for a
@@ -34,11 +34,11 @@ std::function<Example(const Example&, const ElementId&)> image_augmentation(cons
 
 /// random_crop's options.
 struct RandomCrop {
-  ImageSize size{};                         ///< of the crop
+  ImageSize size{};                         ///< size of the crop
   std::int64_t padding = 0;                 ///< rows and columns added on each side before cropping
-  FillMode fill_mode = FillMode::constant;  ///< of the padding
+  FillMode fill_mode = FillMode::constant;  ///< values of the padding
   double cval = 0;                          ///< the value of FillMode::constant
-  std::uint64_t seed = 0;                   ///< of the random numbers
+  std::uint64_t seed = 0;                   ///< seed of the random numbers
 };
 
 /// Pads an image and crops it at a uniformly drawn position. Throws InvalidArgument for a size below 1 and for negative

@@ -13,12 +13,12 @@ namespace lockstep {
 
 /// image_dataset_from_directory's options.
 struct ImageDirectoryOptions {
-  ImageSize image_size{256, 256};  ///< of the data set's images, which are resized to it
+  ImageSize image_size{256, 256};  ///< size to which all images are resized
   std::int64_t channels = 3;       ///< 1 for gray, 3 for RGB; Keras' color_mode
   /// Reads the files in a new order in each epoch; `take` and `skip` still split them into the same parts in every
   /// epoch. If false, files are sorted by class and name.
   bool shuffle = true;
-  std::uint64_t seed = 0;               ///< of the shuffle and of the selection by `limit`
+  std::uint64_t seed = 0;               ///< seed of the shuffle and of the selection by `limit`
   std::optional<std::int64_t> limit{};  ///< maximum number of files, drawn from all classes
 };
 

@@ -16,8 +16,8 @@ RowTransform one_hot(std::int64_t classes);
 
 /// mixup's options.
 struct MixupOptions {
-  double alpha = 0.2;      ///< of the Beta(alpha, alpha) distribution, above 0 and at most 4
-  std::uint64_t seed = 0;  ///< of the random numbers
+  double alpha = 0.2;      ///< parameter of Beta(alpha, alpha), above 0 and at most 4
+  std::uint64_t seed = 0;  ///< seed of the random numbers
 };
 
 /// Mixes the rows of a batch with the same rows in a random order, in x and y: lambda * row + (1 - lambda) * other row,

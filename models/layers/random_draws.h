@@ -29,7 +29,7 @@ class RandomDraws {
   };
 
   RandomKey key_{};
-  std::vector<Counter> counters_;  ///< by replica
+  std::vector<Counter> counters_;  ///< one for each replica of this process
 };
 
 }  // namespace lockstep

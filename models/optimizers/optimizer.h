@@ -41,7 +41,7 @@ struct OptimizerOptions {
   /// Keeps a moving average of the parameters, which finalize_variable_values assigns to them. As in Keras the average
   /// is updated in every step, also in those that only accumulate gradients.
   bool use_ema = false;
-  double ema_momentum = 0.99;  ///< of the average, in [0, 1]
+  double ema_momentum = 0.99;  ///< momentum of the average, in [0, 1]
   /// Assigns the average to the parameters in every N-th update; with accumulated gradients, in each step of that
   /// update.
   int ema_overwrite_frequency = 0;
@@ -55,7 +55,7 @@ struct OptimizerState {
   /// One state value for each parameter, e.g. a moment.
   struct Slot {
     std::string name;            ///< Keras' name, e.g. "momentum"
-    std::vector<Tensor> values;  ///< by variable, in the order of the optimizer's variables
+    std::vector<Tensor> values;  ///< one tensor per variable, in the order of the optimizer's variables
   };
   /// The slots in the order of Optimizer::Rule::slots; the average of `use_ema` is last.
   std::vector<Slot> slots{};

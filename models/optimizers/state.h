@@ -103,7 +103,7 @@ class Optimizer::State {
   std::vector<Variable> constrained_;  ///< the variables that have a constraint
   std::vector<Group> groups_;
   std::shared_ptr<StrategyState> strategy_;  ///< null outside every strategy
-  std::vector<std::int64_t> steps_;          ///< by replica, so that each replica counts its own
+  std::vector<std::int64_t> steps_;          ///< one count per replica, so that each replica counts its own steps
 };
 
 }  // namespace lockstep

@@ -21,7 +21,7 @@ struct Training;
 
 /// A file format for weights only.
 struct WeightsFormat {
-  std::string_view extension;  ///< of file names
+  std::string_view extension;  ///< extension of file names
   /// The contents of a file with all weights, in f32. A collective: every worker must call it.
   std::vector<std::byte> (*contents)(const Network& network);
   /// Implements load_weights.
@@ -30,7 +30,7 @@ struct WeightsFormat {
 
 /// A file format for whole models. All functions but `recognizes` throw InputError naming the file.
 struct ModelFormat {
-  std::string_view extension;                    ///< of file names
+  std::string_view extension;                    ///< extension of file names
   std::string_view other_extension = extension;  ///< a second extension of the format
   /// Whether a file's contents have this format, regardless of its name; null if only the name identifies the format.
   bool (*recognizes)(const std::string& path) = nullptr;

@@ -8,7 +8,7 @@ namespace lockstep {
 
 /// The Keras version and backend that wrote a file.
 struct FileWriter {
-  std::string version;  ///< of Keras; empty if the file does not contain it
+  std::string version;  ///< version of Keras; empty if the file does not contain it
   std::string backend;  ///< "lockstep" for files of this library, which follow Keras 3
 };
 

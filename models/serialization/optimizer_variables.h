@@ -24,7 +24,7 @@ struct TrainedVariables {
 /// The compile() arguments of a model and the variables that its optimizer trains.
 struct Training {
   CompileConfig config;      ///< its optimizer has its state
-  TrainedVariables trained;  ///< by the optimizer of `config`
+  TrainedVariables trained;  ///< the variables trained by the optimizer of `config`
 };
 
 /// Approximate number of bytes of the optimizer's variables in a file.
@@ -42,8 +42,8 @@ struct OptimizerDatasets {
   /// Order of the data sets. keras_3: steps, learning rate, then the slots variable by variable. keras_2: no learning
   /// rate, and the slots kind by kind. tensorflow_2_11: as keras_3, but without the learning rate.
   enum class Order { keras_3, tensorflow_2_11, keras_2 };
-  std::vector<std::string> names{};  ///< of the data sets
-  Order order = Order::keras_3;      ///< of the names
+  std::vector<std::string> names{};  ///< names of the data sets
+  Order order = Order::keras_3;      ///< order of the names
   /// Multi-backend Keras incremented the step count before the update read it, so its step k used t = k + 1: reading
   /// adds 1 to the stored count.
   bool counts_first = false;
