@@ -10,81 +10,80 @@
 
 namespace lockstep {
 
-/// Layers connected from one or several inputs to one or several outputs, and their execution plan. At construction
-/// it names the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the open strategy's scope; the
-/// same seed gives the same initial weights. Layers run in the order in which they were called on symbols; in Keras'
-/// (running_order) where statistics move several times in a step.
+/// Layers that connect one or several inputs to one or several outputs, and their execution plan. The constructor names
+/// the layers as Keras does (conv2d, conv2d_1, ...) and builds them in the open strategy's scope; equal seeds give
+/// equal initial weights. Layers run in the order in which they were called on symbols, or in Keras' order if a layer
+/// with statistics is called several times (running_order).
 ///
-/// A network that is called on symbols becomes part of another one with all of its layers: as in Keras, this includes
+/// A network that is called on symbols becomes part of another network with all of its layers, including, as in Keras,
 /// layers whose results are not used.
 ///
-/// Each layer computes in the dtype of its policy (DTypePolicy): its inputs are cast, once for all readers
-/// in that dtype; integers, such as ids, are not cast.
+/// Each layer computes in the dtype of its policy (DTypePolicy). Inputs are cast once for all layers that read them in
+/// the same dtype; integers, such as ids, are not cast.
 ///
-/// Model parallelism: a layer called on symbols in a DeviceScope runs on the scope's device, where it also keeps its
-/// weights if that was its first call; other layers run on the caller's device. Inputs from another device are
-/// copied, once for all readers there. A network that is called in a DeviceScope runs there as a whole.
-/// Placement is for models outside of strategies' scopes.
+/// Model parallelism, for models outside strategies' scopes: a layer called on symbols in a DeviceScope runs on the
+/// scope's device and, if that is its first call, keeps its weights there; other layers run on the caller's device.
+/// Inputs on another device are copied once for all layers that read them there. A network called in a DeviceScope runs
+/// as a whole on that device.
 class Network {
  public:
-  /// Throws InvalidArgument when no output depends on an input, or one on others than the given, when two layers
-  /// have one name, or when a layer has been built for other shapes or another strategy; LogicError inside a replica,
-  /// and for placed layers in a strategy's scope.
+  /// Throws InvalidArgument if no output depends on one of the inputs, if an output depends on other inputs, if two
+  /// layers have the same name, and if a layer was built for other shapes or another strategy; LogicError inside a
+  /// replica, and for placed layers in a strategy's scope.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
-  /// The same to one output.
+  /// A network with one output.
   Network(const std::vector<Symbol>& inputs, const Symbol& output, std::uint64_t seed)
       : Network(inputs, std::vector{output}, seed) {}
   Network(const Symbol& input, const Symbol& output, std::uint64_t seed) : Network(std::vector{input}, output, seed) {}
   ///@}
 
-  /// x (n, input shape) for each input -> (n, output shape) for each output, on the calling replica's copy of the
-  /// weights. Throws InvalidArgument for another number or shape, LogicError for training outside the replicas when
-  /// there are several.
+  /// Computes (n, output shape) for each output from (n, input shape) for each input, with the calling replica's copy
+  /// of the weights. Throws InvalidArgument for a wrong number or shape of inputs; LogicError for training outside the
+  /// replicas of a strategy that has several.
   std::vector<Tensor> run(const std::vector<Tensor>& xs, Mode mode) const;
-  /// The one output. Throws also LogicError when there are several.
+  /// As run(), for a network with one output. Also throws LogicError if there are several.
   Tensor operator()(const std::vector<Tensor>& xs, Mode mode) const;
-  /// The same from one input.
+  /// As run(), for a network with one input and one output.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
-  /// The same for the symbols of another network that this one becomes part of: its layers are called on them, and
-  /// share their weights. Where the other network has a layer of the same name, it puts the model's before the name.
-  /// `model` is this network's model, the same for all calls. Throws InvalidArgument for another number or shape.
+  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. A
+  /// layer whose name the other network already has is renamed "model_layer". `model` describes this network; pass the
+  /// same object in all calls. Throws InvalidArgument for a wrong number or shape of inputs.
   std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;
 
-  /// In the order in which `run` takes them.
+  /// The inputs in the order in which `run` takes them.
   const std::vector<NetworkInput>& inputs() const { return inputs_; }
-  /// Of the first input.
+  /// Shape of the first input, without the batch axis.
   const Shape& input_shape() const { return inputs_.front().shape; }
-  /// Of the first output.
+  /// Shape of the first output, without the batch axis.
   const Shape& output_shape() const { return calls_[static_cast<std::size_t>(outputs_.front())].shape; }
-  /// The numbers of the calls that give the outputs.
+  /// Indices of the calls that compute the outputs.
   const std::vector<int>& outputs() const { return outputs_; }
-  /// By output the name of the layer that gives it, or of the model that is part of this one; a name that is taken has
-  /// "_1" after it, and so on, as in Keras 2.
+  /// For each output the name of the layer, or of the model that is part of this network, that computes it. Repeated
+  /// names get "_1", "_2", ... appended, as in Keras 2.
   std::vector<std::string> output_names() const;
-  /// Each layer once, in the order of first use, the input not counted.
+  /// The layers, each once, in the order of their first calls.
   const std::vector<Layer>& layers() const { return layers_; }
-  /// Every call of a layer, in the order in which they were made.
+  /// All calls of layers, in the order in which they were made.
   const std::vector<GraphCall>& calls() const { return calls_; }
-  /// Every call of a model that is part of this one, those within such a model left out.
+  /// All calls of models that are part of this network, without the calls inside those models.
   const std::vector<GraphModelCall>& model_calls() const { return model_calls_; }
   ///@{
-  /// Those of all layers, in the layers' order; or those of them that are trainable.
+  /// The variables of all layers, in the layers' order; all, or the trainable ones.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
   ///@}
-  /// By variable its name as that of a file's weight, "layer/kernel": with the layer's name in this network, which is
-  /// another than in the variable's own where a layer of a model was renamed. Each name once.
+  /// For each variable its unique name in files of weights, "layer/kernel". The layer's name is that in this network,
+  /// which differs from the name in Variable::name if the layer was renamed (connect).
   std::vector<std::string> weight_names() const;
-  /// Elements of all variables.
+  /// Number of elements of all variables.
   std::int64_t count_params() const;
-  /// The sum of all layers' regularization losses, each layer once, those that do not train left out; undefined if
-  /// there are none.
+  /// The sum of the trainable layers' regularization losses, each layer counted once; undefined if there are none.
   Tensor regularization_loss() const;
-  /// Keras' table: layer and class, output shape, parameters, connections; totals at the end. `name` heads it.
+  /// Keras' summary table under the title `name`: layer and class, output shape, parameters, connections, totals.
   std::string summary(const std::string& name) const;
-  /// The strategy in whose scope it was made.
+  /// The strategy in whose scope the network was made.
   const Strategy& strategy() const { return strategy_; }
 
  private:

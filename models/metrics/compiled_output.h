@@ -13,10 +13,10 @@ namespace lockstep {
 /// How an output of a model is trained and measured: its entry in Keras' lists `loss`, `loss_weights`, `metrics` and
 /// `weighted_metrics`.
 struct OutputTraining {
-  std::optional<Loss> loss{};  ///< empty: the output is only measured
-  double loss_weight = 1;      ///< weight of its loss in the model's
+  std::optional<Loss> loss{};  ///< empty: the output has metrics only
+  double loss_weight = 1;      ///< factor of the loss in the model's loss
   ///@{
-  /// Counting examples alike, or with their sample and class weights.
+  /// Metrics that count all examples alike, and metrics that use sample and class weights.
   std::vector<Metric> metrics{};
   std::vector<Metric> weighted_metrics{};
   ///@}
@@ -24,18 +24,18 @@ struct OutputTraining {
 
 /// A metric of a compiled model.
 struct CompiledMetric {
-  /// Under the name that logs have.
+  /// The metric, with its name in logs.
   Metric metric;
-  bool weighted = false;  ///< examples are weighted
+  bool weighted = false;  ///< uses sample and class weights
 };
 
 /// An output of a compiled model.
 struct CompiledOutput {
-  std::optional<Loss> loss{};  ///< as given
-  /// Weight of the loss in the model's.
+  std::optional<Loss> loss{};  ///< as OutputTraining::loss
+  /// As OutputTraining::loss_weight.
   double loss_weight = 1;
-  std::string loss_name{};  ///< in the logs; empty for an only loss, which is the model's
-  /// The weighted ones last.
+  std::string loss_name{};  ///< name in logs; empty if it is the model's only loss, which is logged as "loss"
+  /// Weighted metrics are last.
   std::vector<CompiledMetric> metrics{};
 };
 

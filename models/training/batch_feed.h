@@ -11,19 +11,19 @@ namespace lockstep {
 struct FeedPosition {
   /// Number of the pass, from 0.
   std::uint64_t pass = 0;
-  std::int64_t batches = 0;  ///< of the pass that have been read
+  std::int64_t batches = 0;  ///< number of the pass's batches that have been read
 };
 
-/// The global batches of a training run, epoch by epoch: a pass over the data each or, with `steps_per_epoch`, that
-/// many batches each, which end with the pass as in Keras, with a warning; the next epoch then begins the next pass.
+/// The global batches of a training run, epoch by epoch. An epoch is a pass over the data or, with `steps_per_epoch`,
+/// that many batches; as in Keras, it ends with a warning when the pass ends, and the next epoch begins the next pass.
 class BatchFeed {
  public:
-  /// Throws InvalidArgument for an empty data set, for one without end when `steps_per_epoch` is not given, and for
-  /// options that do not fit the strategy. Of a generator without a size only `next` finds that it is empty.
+  /// Throws InvalidArgument for an empty data set, for an endless one without `steps_per_epoch`, and for options that
+  /// do not fit the strategy. For a generator without a size, `next` finds out whether it is empty.
   BatchFeed(const Strategy& strategy, const Dataset& batches, std::optional<std::int64_t> steps_per_epoch,
             const DistributeOptions& options);
 
-  /// Batches in the epoch that comes next; 0 when a generator does not say how many it gives.
+  /// Number of batches in the next epoch; 0 for a generator without a size.
   std::int64_t steps_in_epoch() const;
   /// Starts epoch number `epoch`, from 0.
   void begin_epoch(int epoch);
@@ -33,8 +33,8 @@ class BatchFeed {
   void resume_epoch(int epoch, std::int64_t steps_done, std::int64_t examples_done, const FeedPosition& position);
   /// The position after the batches given so far.
   const FeedPosition& position() const { return position_; }
-  /// The epoch's next batch; nothing at its end. Throws InvalidArgument when the data set has fewer examples than there
-  /// are replicas, or none.
+  /// The epoch's next batch; empty at the end of the epoch. Throws InvalidArgument if the data set has fewer examples
+  /// than there are replicas.
   std::optional<DistributedBatch> next();
 
  private:
