@@ -14,7 +14,7 @@ namespace lockstep::cublas {
 /// File name of the library.
 const char* library_name();
 
-/// The library's functions, named without the prefix.
+/// The library's functions, under short names.
 struct Functions {
   /// Throws Unsupported when the library lacks one of the functions.
   explicit Functions(const DynamicLibrary& library);
@@ -58,8 +58,8 @@ using MatrixLayout = Owner<cublasLtMatrixLayoutOpaque_t, &Functions::layout_dest
 using Preference = Owner<cublasLtMatmulPreferenceOpaque_t, &Functions::preference_destroy>;
 ///@}
 
-/// An algorithm of cuBLASLt for a product: deterministic, with accumulation in f32, for f32 without tensor cores; the
-/// first such one by the library's heuristics.
+/// A matrix product and the cuBLASLt algorithm that computes it: the heuristics' first choice among the algorithms that
+/// are deterministic, accumulate in f32 and, for f32 operands, do not use tensor cores.
 class ProductPlan {
  public:
   /// Describes the product; does not need a GPU.
@@ -77,7 +77,7 @@ class ProductPlan {
     const void* a;           ///< A
     const void* b;           ///< B
     void* d;                 ///< the result
-    void* vector = nullptr;  ///< of the epilogue, if any: the bias to read, or the bias' gradient to write
+    void* vector = nullptr;  ///< bias that the epilogue reads or bias gradient that it writes; null if neither
     ///@{
     /// d = alpha * product + beta * d.
     float alpha = 1, beta = 0;

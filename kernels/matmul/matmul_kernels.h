@@ -7,9 +7,9 @@
 namespace lockstep::kernels {
 
 ///@{
-/// Matrix products, real; the kernel has x's dtype: y (n, out) from x (n, in) and kernel (in, out), and the gradients
-/// from dy. bias and dbias may be undefined; the activation is fusable (is_fusable). `write`: whether dx is replaced or
-/// added to.
+/// Matrix products, real: y (n, out) from x (n, in) and the weights `kernel` (in, out), which have x's dtype; and the
+/// gradients from dy. bias and dbias may be undefined; the activation is fusable (is_fusable). `write`: whether dx is
+/// replaced or added to.
 struct Dense {
   Tensor x;
   Tensor kernel;

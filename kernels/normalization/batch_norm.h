@@ -18,7 +18,8 @@ struct BatchNormOptions {
   /// If defined, the result is written here: x's shape and dtype; may be a channel slice of a wider tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
-  /// Called once in the forward and once in the backward pass; ignored by batch_norm_inference.
+  /// Called once in the forward pass and, if x needs a gradient, once in the backward pass; ignored by
+  /// batch_norm_inference.
   GatherRows gather{};
 };
 

@@ -48,8 +48,8 @@ LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, floa
   return relu && deviation * scale + beta <= 0 ? 0 : dy;
 }
 
-/// The part of the gradient with respect to x that comes from the dependence of mean and variance on x:
-/// dx = scale * g - (offset + (x - mean) * slope).
+/// The gradient with respect to x: dx = scale * g - (offset + (x - mean) * slope), where g is the result of `active`.
+/// The terms in parentheses come from the dependence of mean and variance on x.
 struct MomentsGradient {
   /// `count`: number of elements that mean and variance were computed from; 0 when they do not depend on x.
   LOCKSTEP_HOST_DEVICE MomentsGradient(float scale, double inverse, float dgamma, float dbeta, std::int64_t count) {

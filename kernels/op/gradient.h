@@ -17,8 +17,8 @@ inline void accumulate(const Tensor& gradient, const Tensor& to) {
   launch(kernels::Accumulate{reachable_from(to.device(), gradient), 1, to});
 }
 
-/// Makes `gradient` the first contribution to input `input`, in the destination that the caller of backward gave, if
-/// any. Precondition: nothing else reads or writes `gradient`.
+/// Makes `gradient` the first dense contribution to input `input`, in the destination that the caller of backward gave,
+/// if any, and adds the rows contributed so far. Precondition: nothing else reads or writes `gradient`.
 inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   const Tensor destination = c.destination(input);
   const bool elsewhere = destination.defined() && destination.raw_data() != gradient.raw_data();
@@ -61,8 +61,9 @@ void contribute_or_add(BackwardContext& c, int input, const Shape& shape, Comput
       c, input, shape, [&](const Tensor& out) { compute(Write::replace, out); }, dtype);
 }
 
-/// Contributes a tensor that others may read, too, such as the output's gradient or a view of it: of the input's shape,
-/// any strides. Copies it only if the caller of backward gave a destination or there are earlier contributions.
+/// Contributes a tensor that other code may also read, such as the output's gradient or a view of it. It must have the
+/// input's shape and may have any strides. Copies it only if the caller of backward gave a destination or there are
+/// earlier contributions.
 inline void pass_on(BackwardContext& c, int input, const Tensor& gradient) {
   if (!c.needs(input)) return;
   const Tensor so_far = c.contributed(input);

@@ -18,9 +18,9 @@ struct ZipEntry {
 /// Makes an archive of the entries, in this order, uncompressed and with a fixed date: equal entries give equal bytes.
 std::vector<std::byte> make_zip(std::span<const ZipEntry> entries);
 
-/// The contents of an entry, stored or deflated; verifies its checksum. Throws InputError naming the file and the entry
-/// when the file is missing, damaged or not an archive, when the entry is missing or compressed in another way, and
-/// when the name of any entry is absolute or contains "..".
+/// The contents of an entry, stored or deflated; verifies its checksum. Throws InputError naming the file if it is
+/// missing or not an archive; naming also the entry if that is missing, damaged or compressed in another way; and if
+/// the name of any entry is absolute or has a component "..".
 std::vector<std::byte> read_zip_entry(const std::string& path, const std::string& name);
 
 }  // namespace lockstep

@@ -27,9 +27,10 @@ namespace lockstep {
 /// as a whole on that device.
 class Network {
  public:
-  /// Throws InvalidArgument if no output depends on one of the inputs, if an output depends on other inputs, if two
-  /// layers have the same name, and if a layer was built for other shapes or another strategy; LogicError inside a
-  /// replica, and for placed layers in a strategy's scope.
+  /// Throws InvalidArgument without inputs or outputs; for an input that is not a result of Input(), is given twice or
+  /// affects no output; for an output that is itself an input or depends on an input that is not given; for two layers
+  /// of the same name; and for a layer built for other shapes or another strategy. Throws LogicError inside a replica,
+  /// and for placed layers in a strategy's scope.
   Network(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::uint64_t seed);
   ///@{
   /// A network with one output.
@@ -47,9 +48,10 @@ class Network {
   /// As run(), for a network with one input and one output.
   Tensor operator()(const Tensor& x, Mode mode) const { return (*this)(std::vector{x}, mode); }
 
-  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. A
-  /// layer whose name the other network already has is renamed "model_layer". `model` describes this network; pass the
-  /// same object in all calls. Throws InvalidArgument for a wrong number or shape of inputs.
+  /// Makes this network part of another one: calls its layers, with their weights, on the other network's symbols. If
+  /// the other network has another layer of the same name, its constructor lists this layer as MODEL_LAYER, after
+  /// `model`'s name; this network keeps the old name. `model` describes this network; pass the same object in all
+  /// calls. Throws InvalidArgument for a wrong number or shape of inputs.
   std::vector<Symbol> connect(const std::vector<Symbol>& inputs, const std::shared_ptr<const NestedModel>& model) const;
 
   /// The inputs in the order in which `run` takes them.
@@ -88,7 +90,8 @@ class Network {
 
  private:
   void add_inputs(const std::vector<Symbol>& inputs);
-  /// The model, if any, that each layer is part of.
+  /// Fills layers_, calls_, model_calls_ and outputs_. Returns, for each layer, the name of the nested model that it
+  /// belongs to, or an empty string.
   std::vector<std::string> add_calls(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs);
   void name_layers(const std::vector<std::string>& models);
   void build_layers(std::uint64_t seed);
@@ -102,9 +105,9 @@ class Network {
   std::vector<GraphCall> calls_;
   std::vector<GraphModelCall> model_calls_;
   std::vector<int> outputs_;
-  std::vector<int> order_;  ///< in which `run` makes the calls
+  std::vector<int> order_;  ///< execution order: indices into calls_
   Plan plan_;
-  bool placed_ = false;  ///< some layer is
+  bool placed_ = false;  ///< whether any call has a device of its own
 };
 
 }  // namespace lockstep

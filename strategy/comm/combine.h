@@ -21,8 +21,9 @@ Tensor combine(ReduceOp op, std::span<const Tensor> values);
 /// InvalidArgument unless all have the same dense shape and dtype.
 IndexedSlices combine(Cluster* workers, std::string_view place, ReduceOp op, std::span<const IndexedSlices> values);
 
-/// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument, with all
-/// shapes, for scalars and for values that differ in dtype, rank or the size of another axis.
+/// Concatenates the values along `axis` (negative: from the end) into a new tensor. Throws InvalidArgument
+/// for scalars, for an axis out of range, and, listing all values, for values that differ in dtype, rank or the size of
+/// another axis.
 Tensor concatenate(std::span<const Tensor> values, int axis);
 
 ///@{
@@ -33,8 +34,8 @@ Tensor concatenate(Cluster* workers, std::string_view place, std::span<const Ten
 std::vector<double> concatenate(Cluster* workers, std::string_view place, std::span<const double> numbers);
 ///@}
 
-/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. Equal weights give the same bits as the
-/// mean. Ignores values of weight 0, even NaN.
+/// sum(values[r] * weights[r]) / sum(weights) over the replicas of all workers. Equal positive weights give the
+/// same bits as the mean. Ignores values of weight 0, even NaN; if all weights are 0, the result is NaN.
 Tensor weighted_mean(Cluster* workers, std::string_view place, std::span<const Tensor> values,
                      std::span<const double> weights);
 

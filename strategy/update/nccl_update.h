@@ -13,8 +13,8 @@
 namespace lockstep {
 
 /// The update for replicas on distinct physical GPUs: NCCL sums the gradients range by range, and each replica updates
-/// its own copy. From the second step on, the sums run during backward; the first step, in which NCCL connects the
-/// GPUs, runs them after it, while nothing else runs.
+/// its own copy. From the second step on, the sums run during backward. In the first step NCCL connects the GPUs, so
+/// the sums start only after all replicas have submitted their backward pass.
 class NcclUpdate final : public GradientUpdate {
  public:
   /// For the replicas of `group`; `group` and `cluster` must outlive this. `cluster` is null when all GPUs are in this
@@ -43,7 +43,7 @@ class NcclUpdate final : public GradientUpdate {
   std::shared_ptr<GpuCollectives> collectives_;
   GradientWire wire_;
   BucketExchange exchange_;
-  std::atomic<bool> connected_ = false;  ///< set after the first sum, while all replicas are in a step
+  std::atomic<bool> connected_ = false;  ///< set when all replicas have submitted the first step's sums
 };
 
 }  // namespace lockstep

@@ -24,8 +24,8 @@ struct WorkerFailed : Error {
 struct ClusterOptions {
   /// Longest wait for the other workers, for each collective.
   std::chrono::milliseconds timeout{std::chrono::seconds(600)};
-  /// Each worker sends signs of life, even while it computes. A worker counts as dead when none has arrived from it for
-  /// this long.
+  /// Each worker sends heartbeats, even while it computes. A worker counts as dead when no heartbeat has arrived from
+  /// it for this long.
   std::chrono::milliseconds silence_limit{std::chrono::seconds(30)};
   /// Returns whether this process has been asked to end, for example by a signal. While it returns true, half a second
   /// of silence ends a wait for a worker: a launcher ends all workers when one dies, and leaves them little time to

@@ -1,3 +1,6 @@
+#include <memory>
+#include <vector>
+
 #include <dlfcn.h>
 #include <support/pretend_gpu/computing.h>
 #include <support/pretend_gpu/kernels.h>
@@ -69,9 +72,11 @@ void install_pretended_cuda(int gpus) {
   require<LogicError>(cuda != nullptr,
                       "the pretended CUDA has not been loaded before the program's own: set LD_PRELOAD");
   // There until the program's end, as tensors in static storage may be.
-  auto& computing = *new PretendGpuComputing(*cuda);
-  cuda->start(gpus, memory_of(computing.memory()));
-  new kernels::GpuStandInScope(*new PretendGpuKernels(computing));
+  static auto& kept = *new std::vector<std::shared_ptr<void>>;
+  const auto computing = std::make_shared<PretendGpuComputing>(*cuda);
+  const auto stand_in = std::make_shared<PretendGpuKernels>(*computing);
+  cuda->start(gpus, memory_of(computing->memory()));
+  kept = {computing, stand_in, std::make_shared<kernels::GpuStandInScope>(*stand_in)};
 }
 
 StreamProgress progress_of(const Stream& stream) {

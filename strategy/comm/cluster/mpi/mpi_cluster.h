@@ -15,9 +15,9 @@
 namespace lockstep {
 
 /// A cluster over MPI. One thread sends and receives all messages: it advances the first operation of each channel,
-/// sends a sign of life up to ten times a second, and receives the signs of life and notices of the others. Messages go
-/// directly between each pair of workers instead of through MPI's collectives, so that a wait knows which workers it
-/// waits for and can end early, and values are added in worker order.
+/// sends every other worker a heartbeat up to ten times a second, and receives the others' heartbeats and notices.
+/// Messages go directly between each pair of workers instead of through MPI's collectives, so that a wait knows which
+/// workers it waits for and can end early, and values are added in worker order.
 class MpiCluster final : public Cluster {
  public:
   /// Takes ownership of `workers`, whose ranks become the workers' numbers.
@@ -94,12 +94,12 @@ class MpiCluster final : public Cluster {
 
   // Used on the MPI thread.
   std::list<Notice> notices_;
-  std::vector<Clock::time_point> heard_;  ///< by worker: when its last sign of life or notice arrived
+  std::vector<Clock::time_point> heard_;  ///< by worker: arrival of its last heartbeat or notice
   std::vector<bool> left_;                ///< by worker: whether it has sent its notice that it ends
-  /// Whether this worker has sent its notice that it ends. It sends nothing afterwards: workers that have sent theirs,
-  /// too, may be gone.
+  /// Whether this worker has sent its notice that it ends. Afterwards it starts no more heartbeats or notices,
+  /// since workers that have also sent that notice may already have exited.
   bool said_goodbye_ = false;
-  std::vector<MPI_Request> alive_;  ///< by worker: sign of life that is being sent to it
+  std::vector<MPI_Request> alive_;  ///< by worker: request of the last heartbeat sent to it
   Clock::time_point said_alive_{};
   Clock::time_point last_turn_{};
   int turns_without_rest_ = 0;
