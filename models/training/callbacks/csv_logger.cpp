@@ -2,12 +2,41 @@
 
 #include <charconv>
 #include <filesystem>
-#include <sstream>
+#include <string_view>
 
 #include <lockstep/models/training/callbacks/log_lines.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
+namespace {
+
+/// The text as a field (RFC 4180): in quotes where it would end otherwise.
+std::string quoted(const std::string& text, char separator) {
+  if (text.find_first_of(std::string{separator, '"', '\n', '\r'}) == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? "\"\"" : std::string(1, c);
+  return field + '"';
+}
+
+/// The texts of a line's fields.
+std::vector<std::string> fields_of(std::string_view line, char separator) {
+  std::vector<std::string> fields(1);
+  bool in_quotes = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool is_quote = line[i] == '"';
+    if (is_quote && in_quotes && i + 1 < line.size() && line[i + 1] == '"')
+      fields.back() += line[i++];
+    else if (is_quote)
+      in_quotes = !in_quotes;
+    else if (line[i] == separator && !in_quotes)
+      fields.emplace_back();
+    else
+      fields.back() += line[i];
+  }
+  return fields;
+}
+
+}  // namespace
 
 void CSVLogger::on_train_begin(Model&) {
   begun_ = false;
@@ -39,17 +68,15 @@ void CSVLogger::read_header() {
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);
-  std::istringstream names(header);
-  std::string name;
-  std::getline(names, name, options_.separator);  // "epoch"
-  while (std::getline(names, name, options_.separator)) columns_.push_back(name);
+  columns_ = fields_of(header, options_.separator);
+  columns_.erase(columns_.begin());  // "epoch"
 }
 
 void CSVLogger::write_header(const Logs& logs) {
   file_ << "epoch";
   for (const auto& [name, value] : logs) {
     columns_.push_back(name);
-    file_ << options_.separator << name;
+    file_ << options_.separator << quoted(name, options_.separator);
   }
   file_ << '\n';
 }

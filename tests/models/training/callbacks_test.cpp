@@ -203,6 +203,19 @@ TEST_F(KerasCallbacks, CsvLoggerWritesALineForEachEpoch) {
   EXPECT_EQ(test::contents_of(path), "epoch,loss,val_loss\n0,0.1,0.25\n1,nan,NA\n");
 }
 
+TEST_F(KerasCallbacks, CsvLoggerQuotesNamesThatWouldBeSeveralFields) {
+  const std::string path = folder_ / "log.csv";
+  const Logs logs{{"a,b", 1}, {"c\"d", 2}, {"e", 3}};
+  for (const bool append : {false, true}) {
+    CSVLogger logger(path, {.append = append});
+    logger.on_train_begin(model_);
+    logger.on_epoch_begin(model_, {.epoch = 0});
+    logger.on_epoch_end(model_, 0, logs);
+    logger.on_train_end(model_);
+  }
+  EXPECT_EQ(test::contents_of(path), "epoch,\"a,b\",\"c\"\"d\",e\n0,1,2,3\n0,1,2,3\n");
+}
+
 TEST_F(KerasCallbacks, CsvLoggerKeepsTheEpochsBeforeTheOneThatARunResumesWith) {
   const std::string path = folder_ / "log.csv";
   const auto resume = [&](const std::string& content, bool append = false) {

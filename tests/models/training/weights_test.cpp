@@ -137,6 +137,8 @@ TEST(Weights, MetricsOfOneNameHaveNamesOfTheirOwn) {
   for (const auto& [name, value] : model.evaluate(SmallProblem(8).dataset().batch(8))) names.push_back(name);
   EXPECT_THAT(names,
               testing::ElementsAre("accuracy", "accuracy_1", "loss", "weighted_accuracy", "weighted_accuracy_1"));
+  EXPECT_ERROR(InvalidArgument, "two values named 'learning_rate'",
+               model.compile(SGD(), loss, {Accuracy().with_name("learning_rate")}));
   EXPECT_ERROR(InvalidArgument, "two values named 'loss'", model.compile(SGD(), loss, {Accuracy().with_name("loss")}));
 }
 
