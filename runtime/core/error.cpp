@@ -1,6 +1,7 @@
 #include "lockstep/runtime/core/error.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace lockstep {
 namespace {
@@ -26,6 +27,8 @@ Error::Error(std::string message, std::source_location where) : message_(one_lin
 
 void Error::add_context(std::string_view context) {
   const std::string prefix = one_line(std::string(context)) + ": ";
+  static std::mutex mutex;  // replicas may throw one object that the program keeps
+  const std::lock_guard lock(mutex);
   if (!message_.starts_with(prefix)) message_ = prefix + message_;
 }
 
