@@ -9,6 +9,7 @@
 
 #include <lockstep/kernels/array/activations.h>
 #include <lockstep/kernels/array/array.h>
+#include <lockstep/models/files/csv.h>
 #include <lockstep/runtime/core/atomic_file.h>
 
 #include "output_file.h"
@@ -16,14 +17,6 @@
 
 namespace lockstep::cli {
 namespace {
-
-/// In quotation marks where a comma, a line break or a quotation mark needs them.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 /// Whether the network's only output is one of probabilities, and not of logits.
 bool gives_probabilities(const Network& network) {

@@ -4,40 +4,11 @@
 #include <filesystem>
 #include <string_view>
 
+#include <lockstep/models/files/csv.h>
 #include <lockstep/models/training/callbacks/log_lines.h>
 #include <lockstep/runtime/core/error.h>
 
 namespace lockstep {
-namespace {
-
-/// The text as a field (RFC 4180): in quotes where it would end otherwise.
-std::string quoted(const std::string& text, char separator) {
-  if (text.find_first_of(std::string{separator, '"', '\n', '\r'}) == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? "\"\"" : std::string(1, c);
-  return field + '"';
-}
-
-/// The texts of a line's fields.
-std::vector<std::string> fields_of(std::string_view line, char separator) {
-  std::vector<std::string> fields(1);
-  bool in_quotes = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool is_quote = line[i] == '"';
-    if (is_quote && in_quotes && i + 1 < line.size() && line[i + 1] == '"')
-      fields.back() += line[i++];
-    else if (is_quote)
-      in_quotes = !in_quotes;
-    else if (line[i] == separator && !in_quotes)
-      fields.emplace_back();
-    else
-      fields.back() += line[i];
-  }
-  return fields;
-}
-
-}  // namespace
-
 void CSVLogger::on_train_begin(Model&) {
   begun_ = false;
   open(std::ios::app);  // whether the run resumes, and the file is kept, is not known yet
@@ -68,7 +39,7 @@ void CSVLogger::read_header() {
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);
-  columns_ = fields_of(header, options_.separator);
+  columns_ = csv_fields(header, options_.separator);
   columns_.erase(columns_.begin());  // "epoch"
 }
 
@@ -76,7 +47,7 @@ void CSVLogger::write_header(const Logs& logs) {
   file_ << "epoch";
   for (const auto& [name, value] : logs) {
     columns_.push_back(name);
-    file_ << options_.separator << quoted(name, options_.separator);
+    file_ << options_.separator << csv_field(name, options_.separator);
   }
   file_ << '\n';
 }
