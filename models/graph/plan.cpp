@@ -46,13 +46,12 @@ Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<int>& ord
   }
   Plan plan{.steps = std::move(steps)};
   for (const int output : outputs) plan.outputs.push_back(step_of[output]);
-  for (int step : plan.outputs) {
-    plan.steps[step].is_output = true;
-    while (step >= 0 && layers[plan.steps[step].layer].impl().traits().may_return_input) {
-      step = plan.steps[step].inputs[0];
-      if (step >= 0) plan.steps[step].is_output = true;
-    }
-  }
+  const auto may_return_input = [&](int step) {
+    return layers[plan.steps[step].layer].impl().traits().may_return_input;
+  };
+  for (const int output : plan.outputs)
+    for (int step = output; step >= 0; step = may_return_input(step) ? plan.steps[step].inputs[0] : -1)
+      plan.steps[step].is_output = true;
   return plan;
 }
 
