@@ -17,9 +17,7 @@ std::vector<std::size_t> exchanged(bool cuda_graphs) {
   Model model = small_model(strategy);
   pretend_cuda()->take_collectives();
   model.fit(SmallProblem(240).dataset().batch(30), {.cuda_graphs = cuda_graphs});
-  std::vector<std::size_t> elements;
-  for (const PretendCollective& sum : pretend_cuda()->take_collectives()) elements.push_back(sum.elements);
-  return elements;
+  return take_collective_elements();
 }
 
 TEST(CudaGraphsExchange, BeginsBesideBackwardAsWithoutThem) {

@@ -53,10 +53,7 @@ class Exchange {
   /// The elements of each range that was submitted since the last call.
   std::vector<std::size_t> enqueued() {
     collectives_.wait_until_enqueued();
-    std::vector<std::size_t> elements;
-    for (const test::PretendCollective& sum : test::pretend_cuda()->take_collectives())
-      elements.push_back(sum.elements);
-    return elements;
+    return test::take_collective_elements();
   }
   /// What is there now, whatever is still to come.
   std::vector<float> gradients(int replica) const {

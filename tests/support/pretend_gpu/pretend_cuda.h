@@ -81,6 +81,13 @@ class PretendCuda {
 /// That of the library, when it has been loaded; else null.
 PretendCuda* pretend_cuda();
 
+/// PretendCollective::elements of each that PretendCuda::take_collectives gives.
+inline std::vector<std::size_t> take_collective_elements() {
+  std::vector<std::size_t> elements;
+  for (const PretendCollective& taken : pretend_cuda()->take_collectives()) elements.push_back(taken.elements);
+  return elements;
+}
+
 /// While it lives, streams do their work as late as they can.
 class DeferredWork {
  public:
