@@ -13,7 +13,8 @@
 namespace lockstep::onednn {
 namespace {
 
-/// oneDNN's OpenMP counts its threads by host thread, and primitives divide their work when they are made.
+/// Gives oneDNN the calling thread's number of compute threads. OpenMP keeps that number per host thread, and oneDNN
+/// divides a primitive's work among threads when the primitive is created.
 void use_compute_threads() {
   thread_local int current = 0;
   if (const int wanted = compute_threads(); wanted != current) {
@@ -22,7 +23,7 @@ void use_compute_threads() {
   }
 }
 
-/// A function of oneDNN's: scale * algorithm(x; alpha, beta).
+/// A oneDNN elementwise function: scale * algorithm(x; alpha, beta).
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0, scale = 1;
@@ -45,14 +46,15 @@ Eltwise eltwise_of(Activation activation) {
   }
 }
 
-/// Whether the processor has the instructions, as far as ONEDNN_MAX_CPU_ISA lets oneDNN know them.
+/// Whether the processor has the instructions and ONEDNN_MAX_CPU_ISA does not keep oneDNN from using them.
 bool has(dnnl::cpu_isa instructions) {
   const auto wanted = static_cast<unsigned>(instructions);
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
-/// Intel's cores with AVX-512 BF16 take four times as long for a dot product of bf16 as for a multiply-add of f32,
-/// which does half as many multiplications; AMD's take as long (measured on model 207 and on Zen 5).
+/// Whether the processor is from Intel. A bf16 dot product does twice as many multiplications as an f32 multiply-add.
+/// On Intel cores with AVX-512 BF16 it takes four times as long, on AMD cores just as long (measured on Intel model 207
+/// and on Zen 5).
 bool is_of_intel() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel") != 0;
@@ -61,9 +63,9 @@ bool is_of_intel() {
 #endif
 }
 
-/// Asks the system for the tile registers' data, which a process may not use before, and threads made until then
-/// neither (Linux: Documentation/arch/x86/xstate.rst). Permission stays for the whole process; asking again changes
-/// nothing.
+/// Asks Linux for permission to use the AMX tile data registers, which neither the process nor the threads that it has
+/// already created have before (Documentation/arch/x86/xstate.rst). The permission lasts as long as the process; asking
+/// again has no effect.
 bool system_grants_tiles() {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr long request_permission = 0x1023;  // ARCH_REQ_XCOMP_PERM, which older headers lack
@@ -159,7 +161,7 @@ Tensor in_layout_of(const Plan& plan, const dnnl::memory::desc& plain, const Ten
 
 PlanCache::Entry PlanCache::prepare(const PlanKey& key) {
   use_compute_threads();
-  // Far more than the layers of a model; keeps a program whose shapes never repeat from growing without end.
+  // Far more than the layers of a model. Bounds the memory of a program whose shapes never repeat.
   constexpr std::size_t limit = 1024;
   if (plans_.size() >= limit) plans_.clear();
   return {key, compute_threads()};

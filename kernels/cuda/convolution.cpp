@@ -8,7 +8,7 @@
 namespace lockstep::cudnn {
 namespace {
 
-/// Axes a (outermost), rows, columns, b (innermost) in memory, in cuDNN's order.
+/// Layout of axes that lie in memory as a (outermost), rows, columns, b (innermost); listed in cuDNN's order.
 Layout channels_last(std::int64_t a, std::int64_t b, const Pair& size) {
   const auto [rows, columns] = size;
   return {{a, b, rows, columns}, {rows * columns * b, 1, columns * b, b}};

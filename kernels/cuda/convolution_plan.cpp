@@ -19,7 +19,7 @@ void ConvolutionPlan::choose_fastest(std::int64_t count, const TimeOf& time_of) 
     fastest = index;
   }
   if (first < 0)
-    choose_first();  // says why there is none
+    choose_first();  // throws, with cuDNN's reason
   else
     choose(fastest < 0 ? first : fastest);
 }

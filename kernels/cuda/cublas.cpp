@@ -9,7 +9,7 @@
 namespace lockstep::cublas {
 namespace {
 
-/// Of scratch memory, which NVIDIA advises for Hopper.
+/// Bytes of scratch memory; NVIDIA recommends this size for Hopper.
 constexpr std::uint64_t workspace_limit = std::uint64_t{32} << 20;
 
 cudaDataType data_type(DType dtype) { return dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
@@ -48,7 +48,7 @@ cublasLtEpilogue_t name_of(Epilogue epilogue) {
   }
 }
 
-/// Whether it reads or writes one.
+/// Whether the epilogue reads or writes a bias vector.
 bool has_vector(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::relu; }
 
 Product describe(const MatrixProduct& product) {
@@ -68,10 +68,10 @@ Preference preferences_for(const MatrixProduct& product) {
   check(functions().preference_create(&made), "cublasLtMatmulPreferenceCreate");
   Preference result(made);
   set(result, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_limit);
-  // Partial sums either not at all or side by side in scratch memory, added in a step of their own.
+  // Allows split-K only with partial sums in scratch memory that a separate step adds.
   const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   set(result, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
-  // On tensor cores f32 would be rounded first.
+  // Tensor cores would round f32 operands first.
   const std::uint64_t without_tensor_cores = ~std::uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK};
   if (product.operands == DType::f32) set(result, CUBLASLT_MATMUL_PREF_IMPL_MASK, without_tensor_cores);
   const auto alignment = static_cast<std::uint32_t>(operand_alignment);
@@ -150,7 +150,7 @@ ProductPlan::ProductPlan(const MatrixProduct& product)
 void ProductPlan::set_vector(const void* vector) { set(description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector); }
 
 cublasStatus_t ProductPlan::ask_for_algorithm(cublasLtHandle_t handle) {
-  // The vector's address shows its alignment; the choice must hold for any.
+  // cuBLASLt derives the vector's alignment from its address. The choice must hold for any vector with that alignment.
   if (has_vector(product_.epilogue)) set_vector(reinterpret_cast<const void*>(operand_alignment));
   int found = 0;
   const cublasStatus_t status =

@@ -1,4 +1,4 @@
-// Convolutions by graphs of cuDNN's.
+// Convolutions as cuDNN graphs.
 
 #include <algorithm>
 #include <unordered_map>
@@ -9,8 +9,8 @@
 #include <lockstep/kernels/cuda/operands.h>
 #include <lockstep/runtime/device/context.h>
 
-// cudnn-frontend names these in code that nothing here calls. That they are weak spares every start of a program the
-// loading of NVRTC, 10 ms.
+// cudnn-frontend uses these functions in code that is never called here. As weak symbols they do not make every program
+// load NVRTC at its start, which takes 10 ms.
 #pragma weak nvrtcCompileProgram
 #pragma weak nvrtcCreateProgram
 #pragma weak nvrtcDestroyProgram
@@ -29,7 +29,7 @@ using TensorHandle = std::shared_ptr<Tensor_attributes>;
 /// Identifiers of the operands.
 enum Uid : std::int64_t { x_uid = 1, kernel_uid, y_uid, bias_uid };
 
-/// cuDNN's reasons take many lines.
+/// Shortens cuDNN's error messages, which have many lines.
 std::string one_line(std::string text) {
   constexpr std::size_t enough = 400;
   if (text.size() > enough) text.resize(enough);
@@ -43,7 +43,7 @@ void check_plan(const frontend::error_t& status, const Convolution& convolution)
 
 std::vector<std::int64_t> as_vector(const auto& values) { return {values.begin(), values.end()}; }
 
-/// Adds shape and name to a tensor of a graph.
+/// Sets the identifier, shape, strides and alignment of a graph's tensor.
 Tensor_attributes& describe(Tensor_attributes& tensor, Uid uid, const Layout& layout) {
   return tensor.set_uid(uid)
       .set_dim(as_vector(layout.sizes))
@@ -60,7 +60,7 @@ void output(const TensorHandle& tensor, Uid uid, const Layout& layout) {
   describe(*tensor, uid, layout).set_output(true);
 }
 
-/// How the window moves, for any of the three passes.
+/// The window's padding, strides and dilation, as attributes of any of the three passes.
 template <class Attributes>
 Attributes windows_of(const Convolution& c) {
   Attributes attributes;
@@ -99,7 +99,7 @@ void describe_gradient_kernel(frontend::graph::Graph& graph, const Convolution& 
   output(graph.conv_wgrad(dy, x, windows_of<frontend::graph::Conv_wgrad_attributes>(c)), kernel_uid, c.kernel());
 }
 
-/// Says what the plan that has been chosen is known for.
+/// A graph that reports the numerical notes of its chosen plan.
 struct NotedGraph : frontend::graph::Graph {
   bool on_tensor_cores() const {
     const auto& notes = plans.execution_plans.at(static_cast<std::size_t>(plans.candidate))->getAllNumericNotes();
@@ -117,7 +117,7 @@ std::string versions() {
 
 struct ConvolutionPlan::Description {
   Convolution convolution;
-  cudnnHandle_t handle = nullptr;  ///< null for a GPU that is described
+  cudnnHandle_t handle = nullptr;  ///< null for a GPU that is only described
   NotedGraph graph;
 
   Description(const Convolution& of, const PlannedFor& gpu) : convolution(of) {
@@ -177,8 +177,8 @@ std::int64_t ConvolutionPlan::prepare() {
   check_plan(graph.create_execution_plans({frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK}), convolution);
   std::vector<Note> refused{Note::NONDETERMINISTIC, Note::DOWN_CONVERT_INPUTS, Note::REDUCED_PRECISION_REDUCTION,
                             Note::FFT, Note::WINOGRAD};
-  if (convolution.dtype == DType::f32) refused.push_back(Note::TENSOR_CORE);  // where f32 would be rounded first
-  // NaN stays NaN, as in relu of activations.h.
+  if (convolution.dtype == DType::f32) refused.push_back(Note::TENSOR_CORE);  // tensor cores would round f32 operands
+  // NaN stays NaN, as in the relu of activations.h.
   if (convolution.relu) graph.select_numeric_notes({Note::STRICT_NAN_PROP});
   graph.deselect_numeric_notes(refused)
       .deselect_behavior_notes({frontend::BehaviorNote_t::RUNTIME_COMPILATION})
@@ -209,7 +209,7 @@ void ConvolutionPlan::read_properties() {
 std::vector<std::uint8_t> ConvolutionPlan::serialized() const {
   std::vector<std::uint8_t> plan;
   check_plan(description_->graph.serialize(plan, false), description_->convolution);
-  // With the engine's name in front, which a plan that has been restored does not know.
+  // A restored plan does not know its engine's name, so the name is stored in front of the plan.
   std::vector<std::uint8_t> bytes(engine_.begin(), engine_.end());
   bytes.push_back('\n');
   bytes.insert(bytes.end(), plan.begin(), plan.end());
@@ -228,7 +228,7 @@ std::optional<ConvolutionPlan> ConvolutionPlan::restored(const Convolution& conv
     const frontend::error_t status =
         handle == nullptr ? graph.deserialize(serialized) : graph.deserialize(handle, serialized, true, false);
     if (status.is_bad()) return {};
-  } catch (const std::exception&) {  // of the parser
+  } catch (const std::exception&) {  // thrown by the parser
     return {};
   }
   plan.read_properties();

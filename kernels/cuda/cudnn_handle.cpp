@@ -12,7 +12,7 @@ namespace {
 class Handle {
  public:
   Handle() {
-    static std::mutex one_at_a_time;  // as NVIDIA advises for the first ones of a process
+    static std::mutex one_at_a_time;  // NVIDIA recommends creating a process' first handles one at a time
     const std::lock_guard lock(one_at_a_time);
     check(cudnnCreate(&handle_), "cudnnCreate");
   }
@@ -20,7 +20,7 @@ class Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  /// That works in `stream`.
+  /// The handle, set to work in `stream`.
   cudnnHandle_t on(cudaStream_t stream) {
     if (stream_ != stream) check(cudnnSetStream(handle_, stream), "cudnnSetStream");
     stream_ = stream;
@@ -29,7 +29,7 @@ class Handle {
 
  private:
   cudnnHandle_t handle_ = nullptr;
-  cudaStream_t stream_ = nullptr;  ///< CUDA's own at first, which no GPU of ours uses
+  cudaStream_t stream_ = nullptr;  ///< initially CUDA's default stream, which no GPU of this library uses
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Fowler, Noll and Vo's hash of 64 bits.
+/// 64-bit FNV-1a hash.
 std::uint64_t fnv1a(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -29,14 +29,14 @@ std::string_view text_of(const PlanCache::Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// What a file of this key and contents begins with: the format, the key, and the contents' length and hash.
+/// The header of a plan's file: the format, the key, and the length and hash of the contents.
 std::string header_of(const std::string& key, std::string_view contents) {
   return fmt::format("lockstep plan 1\n{}\n{} {:016x}\n", key, contents.size(), fnv1a(contents));
 }
 
-/// The contents of a file; none unless it was written, whole, for this key.
+/// The contents of a file, or nullopt if the file is incomplete or was written for another key.
 std::optional<PlanCache::Bytes> contents_of(const std::string& file, const std::string& key) {
-  // The header ends with the third line.
+  // The header has three lines.
   std::size_t end = 0;
   for (int line = 0; line < 3; ++line) {
     end = file.find('\n', end);

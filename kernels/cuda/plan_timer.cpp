@@ -10,8 +10,8 @@
 namespace lockstep::cudnn {
 namespace {
 
-/// Memory for an operand, full of ones: what is uninitialized may be slower to compute with. The GPU fills it, since
-/// copies from the host would take longer than all that is timed.
+/// Memory for an operand, filled with ones, since computing with uninitialized values may be slower. The GPU fills it;
+/// copies from the host would take longer than all the timed runs.
 Tensor operand(const Layout& layout, DType dtype) {
   const Tensor result = Tensor::empty({layout.elements()}, dtype);
   launch(kernels::Fill{result, 1});
@@ -20,7 +20,7 @@ Tensor operand(const Layout& layout, DType dtype) {
 
 }  // namespace
 
-/// Between two places in the work of a stream.
+/// Measures the time between two points of a stream.
 class PlanTimer::Stopwatch {
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
@@ -34,7 +34,7 @@ class PlanTimer::Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   void start() const { check_cuda(cudaEventRecord(events_[0], stream_), "cudaEventRecord"); }
-  /// In ms. Waits.
+  /// The time since start() in ms. Waits until the stream has reached the second point.
   double stop() const {
     check_cuda(cudaEventRecord(events_[1], stream_), "cudaEventRecord");
     check_cuda(cudaEventSynchronize(events_[1]), "cudaEventSynchronize");

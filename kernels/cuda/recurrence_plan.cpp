@@ -6,12 +6,13 @@
 namespace lockstep::cudnn {
 namespace {
 
-/// Of every sequence: null since cuDNN 8.9.1, which takes the lengths from the descriptions of x and y.
+/// The lengths of the sequences: null since cuDNN 8.9.1, which reads them from the descriptors of x and y.
 constexpr const std::int32_t* lengths_on_gpu = nullptr;
 
 int narrow(std::int64_t size) { return static_cast<int>(size); }
 
-/// Rows and columns, which follow an axis of size 1; 0 and 0 if cuDNN says that there is no such tensor.
+/// The numbers of rows and columns of a tensor (1, rows, columns); {0, 0} if cuDNN reports that there is no such
+/// tensor.
 std::array<std::int64_t, 2> matrix_size(const TensorDescriptor& descriptor) {
   constexpr int most = 8;
   std::array<int, most> sizes{};
@@ -45,8 +46,8 @@ void RecurrencePlan::check(cudnnStatus_t status, const char* call) const {
 }
 
 cudnnStatus_t RecurrencePlan::describe(cudnnRNNAlgo_t algorithm) const {
-  // Keras' LSTM has one bias for each gate; the second one, which the kernels of a whole layer want, is 0. Its GRU has
-  // two, as cuDNN's: reset_after is cuDNN's formula.
+  // Keras' LSTM has one bias for each gate; cuDNN's second one, which its kernels for whole layers require, is 0.
+  // Keras' GRU has two biases, as cuDNN's GRU: reset_after is cuDNN's formula.
   return cudnnSetRNNDescriptor_v8(rnn_.get(), algorithm, layer_.cell == RecurrentCell::lstm ? CUDNN_LSTM : CUDNN_GRU,
                                   CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT,
                                   CUDNN_DATA_FLOAT, CUDNN_FMA_MATH, narrow(layer_.features), narrow(layer_.units),
@@ -55,7 +56,7 @@ cudnnStatus_t RecurrencePlan::describe(cudnnRNNAlgo_t algorithm) const {
 
 bool RecurrencePlan::takes_whole_layers(cudnnHandle_t handle) const {
   constexpr std::int64_t most_units = 384;
-  // A GRU's results are wrong with it (cuDNN 9.19, H200).
+  // With whole-layer kernels a GRU's results are wrong (cuDNN 9.19, H200).
   if (layer_.cell != RecurrentCell::lstm || layer_.units > most_units) return false;
   std::size_t work = 0;
   std::size_t reserve = 0;
@@ -84,7 +85,7 @@ TensorDescriptor RecurrencePlan::states() const {
 }
 
 void RecurrencePlan::lay_out(cudnnHandle_t handle) {
-  // An RNN's descriptor wants an initialized dropout descriptor, also for no dropout; only a handle initializes one.
+  // cuDNN requires an initialized dropout descriptor even without dropout, and needs a handle to initialize it.
   check(cudnnSetDropoutDescriptor(dropout_.get(), handle, 0, nullptr, 0, 0), "cudnnSetDropoutDescriptor");
   if (!takes_whole_layers(handle)) check(describe(CUDNN_RNN_ALGO_STANDARD), "cudnnSetRNNDescriptor_v8");
   const auto signed_size = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
@@ -99,7 +100,7 @@ void RecurrencePlan::lay_out(cudnnHandle_t handle) {
         "cudnnGetRNNTempSpaceSizes");
   trained_ = signed_size(bytes);
   reserve_bytes_ = signed_size(reserve);
-  // cuDNN computes addresses from a weight space's own.
+  // cuDNN computes the weights' addresses from that of a weight space.
   const Tensor space = Tensor::empty({weight_bytes_ / std::int64_t{sizeof(float)}});
   for (std::int64_t number = 0; number < 2 * layer_.gates(); ++number)
     places_.push_back(place_of(handle, number, space));

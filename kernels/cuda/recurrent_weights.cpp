@@ -8,7 +8,7 @@
 namespace lockstep::cudnn {
 namespace {
 
-/// Whether linear layer `number` multiplies the state.
+/// Whether linear layer `number` multiplies the state rather than the input.
 bool of_state(const RecurrentLayer& layer, std::int64_t number) { return number >= layer.gates(); }
 
 Tensor gate_columns(const RecurrentLayer& layer, std::int64_t number, const Tensor& matrix) {
@@ -16,7 +16,8 @@ Tensor gate_columns(const RecurrentLayer& layer, std::int64_t number, const Tens
   return matrix.slice_view(1, gate * layer.units, (gate + 1) * layer.units);
 }
 
-/// Of an LSTM's biases (4 units) or a GRU's (2, 3 units): of the input and of the state.
+/// The bias (1, units) of linear layer `number`. `biases`: an LSTM's (4 units) or a GRU's (2, 3 units), whose rows are
+/// for the input and for the state.
 Tensor bias_of(const RecurrentLayer& layer, std::int64_t number, const Tensor& biases) {
   const Tensor rows = biases.view({-1, layer.gates() * layer.units});
   const std::int64_t row = of_state(layer, number) ? 1 : 0;
@@ -27,8 +28,8 @@ Tensor part(const Tensor& space, std::int64_t begin, const Shape& shape) {
   return space.slice_view(0, begin, begin + shape.elements()).view(shape);
 }
 
-/// Calls visit(weights of one gate in Keras' memory, the same in the weight space) for each matrix and each bias, in
-/// equal shapes. Weights that are undefined are left out.
+/// Calls visit(part of Keras' weights, the corresponding part of the weight space) for each gate's matrices and biases.
+/// Both parts have the same shape. Undefined weights are skipped.
 template <class Visit>
 void for_each_part(const RecurrentLayer& layer, const LinearLayers& places, const RecurrentWeights& weights,
                    const Tensor& space, const Visit& visit) {
@@ -46,7 +47,7 @@ void for_each_part(const RecurrentLayer& layer, const LinearLayers& places, cons
 }  // namespace
 
 std::int64_t gate_of(const RecurrentLayer& layer, std::int64_t number) {
-  // Both have the LSTM's gates in the order i, f, c, o; of the GRU's z, r, h, cuDNN has r first.
+  // Keras and cuDNN both order an LSTM's gates i, f, c, o. Keras orders a GRU's gates z, r, h, and cuDNN r, z, h.
   constexpr std::array<std::int64_t, 3> gru_gates{1, 0, 2};
   const std::int64_t gate = number % layer.gates();
   return layer.cell == RecurrentCell::lstm ? gate : gru_gates.at(static_cast<std::size_t>(gate));

@@ -15,7 +15,7 @@ ConvolutionPlan tuned_plan(PlanCache& cache, const std::string& gpu_text, const 
   ConvolutionPlan plan(convolution, gpu, make_timer());
   const PlanCache::Bytes bytes = plan.serialized();
   cache.keep(key, bytes);
-  // As later programs will have it, and without all that was timed.
+  // Returns the plan as later programs will restore it, without the other plans that were timed.
   if (std::optional<ConvolutionPlan> lean = ConvolutionPlan::restored(convolution, gpu, bytes)) return *std::move(lean);
   return plan;
 }

@@ -15,7 +15,7 @@ namespace {
 
 using cudnn::RecurrencePlan;
 
-/// The calling thread's plan for a physical GPU.
+/// The calling thread's plan for the layer on a physical GPU.
 const RecurrencePlan& plan_of(const RecurrentLayer& layer, const Gpu& gpu) {
   thread_local KnownPlans<RecurrentLayer, RecurrencePlan> plans(256);
   return plans.get(gpu.ordinal(), layer, [&] {
@@ -49,7 +49,7 @@ class CudnnRecurrence final : public WholeRecurrence {
 };
 
 bool CudnnRecurrence::runs(const RecurrentLayer& layer) const {
-  // cuDNN's sizes are of type int, those of a step's states too.
+  // cuDNN takes sizes as int, among them the size of a step's gates.
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   return layer.n > 0 && layer.time <= RecurrencePlan::longest && layer.features <= most &&
          layer.units <= most / layer.gates() / layer.n;
@@ -80,7 +80,7 @@ void CudnnRecurrence::backward(const ForwardRecord& record, const Tensor& dy, co
   const cudnnHandle_t handle = cudnn::handle_of(gpu);
   const Tensor space = packed(plan, record.layer, record.weights);
   const Tensor work = bytes(plan.work_bytes(CUDNN_FWD_MODE_TRAINING));
-  // cuDNN changes it, but another tape may have recorded the same layer.
+  // cuDNN modifies the reserve space, but another tape may have recorded the same layer.
   const Tensor reserve = bytes(plan.reserve_bytes());
   copy(record.kept, reserve);
   const Tensor x = aligned(record.x);

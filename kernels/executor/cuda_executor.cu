@@ -28,7 +28,7 @@ kernels::SortedKeys CudaExecutor::sort(const Tensor& keys, Index bound) {
   const Tensor places = Tensor::empty({n}, DType::i64);
   auto* const place = places.data<std::int64_t>();
   for_each(n, [=] LOCKSTEP_HOST_DEVICE(Index i) { place[i] = i; });
-  // A radix sort is stable. It looks at the bits that keys below `bound` have; the sign is not among them.
+  // A radix sort is stable. Keys are less than `bound` and not negative: it sorts by the lower bits only.
   const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bound - 1))));
   std::size_t bytes = 0;
   const auto sort = [&](void* scratch) {
@@ -37,7 +37,7 @@ kernels::SortedKeys CudaExecutor::sort(const Tensor& keys, Index bound) {
                    sorted.places.data<std::int64_t>(), static_cast<int>(n), 0, bits, gpu_.stream()),
                "cub::DeviceRadixSort::SortPairs");
   };
-  sort(nullptr);  // asks for the size
+  sort(nullptr);  // computes the size of the scratch memory
   const Tensor scratch = Tensor::empty({static_cast<Index>(bytes)}, DType::u8);
   sort(scratch.raw_data());
   return sorted;

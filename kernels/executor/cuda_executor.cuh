@@ -28,7 +28,7 @@ class Team {
     Value value = start;
     for (Index i = rank_; i < n; i += width) value = combine(value, load(i));
     auto* const values = static_cast<Value*>(shared_);
-    synchronize();  // all have read the last reduction's result
+    synchronize();  // all threads have read the last reduction's result
     values[rank_] = value;
     synchronize();
     for (int half = width / 2; half > 0; half /= 2) {
@@ -76,7 +76,7 @@ class Team {
   template <class Value, class Combine>
   LOCKSTEP_HOST_DEVICE const Value* scan_of_threads(Value value, const Combine& combine) {
     auto* const values = static_cast<Value*>(shared_);
-    synchronize();  // all have read the last values there
+    synchronize();  // all threads have read the previous values
     values[rank_] = value;
     synchronize();
     for (int distance = 1; distance < width; distance *= 2) {
@@ -134,7 +134,8 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
     Value value = f.start();
     if (k < inner)
       for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
-    // No barrier: of the last iteration only row 0's slots are still read, by the threads that overwrite them here.
+    // No barrier: after the previous iteration only row 0's slots are still read, by the threads that overwrite them
+    // here.
     values[row * width] = value;
     block_barrier();
     for (int half = depth / 2; half > 0; half /= 2) {
@@ -145,8 +146,8 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
   }
 }
 
-/// As columns_kernel, with `along` blocks for each tile. A thread processes every `stride`th row of one column, two
-/// rows at a time, to have more loads in flight.
+/// Like columns_kernel, but with `along` blocks for each tile. A thread processes every `stride`th row of one column,
+/// two rows at a time, to have more loads in flight.
 template <class F>
 __global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inner, int width, Index along, F f) {
   const int depth = block_threads / width;

@@ -19,7 +19,7 @@ void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, cons
   check_cuda(cudaGetLastError(), "a kernel's launch");
 }
 
-// These do nothing on the host, for which LOCKSTEP_HOST_DEVICE functions are also compiled.
+// These functions do nothing on the host, for which LOCKSTEP_HOST_DEVICE functions are also compiled.
 
 /// Waits for all threads of the block, and makes their earlier writes visible to each other.
 LOCKSTEP_HOST_DEVICE inline void block_barrier() {
@@ -28,7 +28,7 @@ LOCKSTEP_HOST_DEVICE inline void block_barrier() {
 #endif
 }
 
-/// The same for the 32 threads of a warp.
+/// Waits for all 32 threads of the warp, and makes their earlier writes visible to each other.
 LOCKSTEP_HOST_DEVICE inline void warp_barrier() {
 #if defined(__CUDA_ARCH__)
   __syncwarp();
