@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-/// The shape of the parts joined along `axis`, which counts from the front.
+/// The shape of the parts joined along `axis`, which must not be negative.
 Shape joined_shape(std::span<const Tensor> parts, int axis) {
   Shape shape = parts[0].shape();
   shape[axis] = 0;
@@ -27,7 +27,7 @@ Shape joined_shape(std::span<const Tensor> parts, int axis) {
   return shape;
 }
 
-/// Calls visit(i, begin, end) for the range of `axis` that part i takes in the whole.
+/// Calls visit(i, begin, end) for each part i with the range of `axis` that it has in the joined tensor.
 template <class Visit>
 void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
   std::int64_t begin = 0;
@@ -37,7 +37,7 @@ void for_each_part(std::span<const std::int64_t> sizes, const Visit& visit) {
   }
 }
 
-/// The whole is made again where all its parts are, into channel slices of it.
+/// If every part can be recomputed, lets `whole` be recomputed: each part is recomputed into its channel slice.
 void record_recompute_of_parts(std::span<const Tensor> parts, const Tensor& whole, int axis,
                                const std::vector<std::int64_t>& sizes) {
   if (axis != whole.rank() - 1) return;

@@ -21,7 +21,7 @@ const char* name_of(BinaryOp op) {
   return names[static_cast<int>(op)];
 }
 
-/// The shape that both broadcast to.
+/// The shape that `a` and `b` broadcast to. Throws InvalidArgument if they do not.
 Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
   const int rank = std::max(a.rank(), b.rank());
   const auto size = [rank](const Tensor& t, int axis) {
@@ -39,12 +39,13 @@ Shape broadcast_shape(const char* op, const Tensor& a, const Tensor& b) {
   return shape;
 }
 
-/// out = a op b, a and b broadcast to out's shape.
+/// out = a op b, with a and b broadcast to out's shape.
 void apply(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
   launch(kernels::Binary{op, a.broadcast_view(out.shape()), b.broadcast_view(out.shape()), out});
 }
 
-/// Contributes the gradient of an input of `shape` that was broadcast: compute(out) writes it in the output's shape.
+/// Contributes the gradient of an input of shape `shape` that was broadcast. compute(out) writes the gradient in the
+/// output's shape.
 template <class Compute>
 void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, const Compute& compute) {
   const Shape& full = c.gradient(0).shape();
@@ -59,7 +60,7 @@ void contribute_broadcast(BackwardContext& c, int input, const Shape& shape, con
       c.gradient(0).dtype());
 }
 
-/// Contributes the output's own gradient to an input of `shape` that was broadcast.
+/// Contributes the output's gradient, unchanged, to an input of shape `shape` that was broadcast.
 void pass_on_broadcast(BackwardContext& c, int input, const Shape& shape) {
   const Tensor& dy = c.gradient(0);
   if (shape == dy.shape()) return pass_on(c, input, dy);
@@ -94,7 +95,7 @@ void divide_gradient(BackwardContext& c, const Shape& a, const Tensor& b, const 
   });
 }
 
-/// The backward function of an op; keeps the tensors that it reads and no others.
+/// The backward function of an op. It keeps only the tensors that the gradient reads.
 BackwardFn binary_gradient(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& y) {
   switch (op) {
     case BinaryOp::add:
@@ -201,7 +202,7 @@ Tensor cast(const Tensor& operand, DType dtype) try {
   if (operand.dtype() == dtype) return operand;
   const Tensor x = to_current_device(operand);
   Tensor y = in_dtype(dtype, x);
-  for (const char* op : {"softmax", "sigmoid"})  // whose logits losses need, in whatever dtype the result is
+  for (const char* op : {"softmax", "sigmoid"})  // losses use the logits, whatever the dtype of the probabilities
     if (const Tensor origin = operand.origin(op); origin.defined()) y = y.with_origin(op, origin);
   if (is_real(x.dtype()) && is_real(dtype) && recording({x})) {
     record("cast", {x}, y, [from = x.dtype()](BackwardContext& c) {

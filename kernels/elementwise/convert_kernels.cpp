@@ -26,7 +26,7 @@ struct Conversion {
   }
 };
 
-/// Elements of one type, an access at a time.
+/// Copies elements of one type, `widest_access` bytes at a time.
 struct WordCopy {
   StridedIndex<2> index;
   const Word<widest_access>* x;
@@ -38,7 +38,7 @@ struct WordCopy {
   }
 };
 
-/// The loop over whole accesses of `pack` elements; none where some element would lie across two.
+/// The loop over accesses of `pack` elements each; nullopt if the elements cannot be divided so.
 inline std::optional<StridedLoop<2>> loop_of_words(StridedLoop<2> loop, Index pack) {
   const int inner = loop.inner_axis();
   if (loop.inner_size() % pack != 0) return std::nullopt;
@@ -77,7 +77,7 @@ void Convert::run(Executor& on) const {
   visit_dtype(x.dtype(), [&]<class From>() {
     if (y.dtype() == x.dtype()) return detail::strided_copy<From>(on, loop, x, y);
     visit_dtype(y.dtype(), [&]<class To>() {
-      // What lies between layers of two dtype policies is dense.
+      // Tensors between layers of two dtype policies are dense.
       if constexpr (is_real(dtype_of<From>) && is_real(dtype_of<To>))
         if (x.is_dense() && y.is_dense()) return detail::map<To, From>(on, detail::Same{}, y, x);
       on.for_each(y.elements(), detail::Conversion<To, From>{StridedIndex<2>(loop), x.data<From>(), y.data<To>()});

@@ -15,7 +15,7 @@ using cpu::value_of;
 
 namespace {
 
-/// y = f(x), dense, computed in f32.
+/// y = f(x) for dense tensors, computed in f32.
 template <class F>
 void map(F f, const Tensor& x, const Tensor& y) {
   visit_real(y.dtype(), [&]<class T>() {
@@ -27,7 +27,8 @@ void map(F f, const Tensor& x, const Tensor& y) {
   });
 }
 
-/// out[i] = f(a[i * a_stride], b[i * b_stride]); the strides that occur most get loops that can be vectorized.
+/// out[i] = f(a[i * a_stride], b[i * b_stride]). The most frequent strides have loops of their own, which are
+/// vectorized.
 template <class F, class T>
 void binary_run(F f, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* out, std::int64_t n) {
   if (a_stride == 1 && b_stride == 1) {

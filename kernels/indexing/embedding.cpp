@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// Dense i64 ids of one axis. Throws InvalidArgument for other than integers.
+/// The ids as a dense i64 vector. Throws InvalidArgument unless they are integers.
 Tensor flat_ids(const Tensor& ids) {
   const bool integers =
       ids.defined() && (ids.dtype() == DType::i64 || ids.dtype() == DType::i32 || ids.dtype() == DType::u8);
@@ -21,7 +21,7 @@ Tensor flat_ids(const Tensor& ids) {
   return flat.view({ids.elements()});
 }
 
-/// The shape of `ids` followed by that of a row of `table`.
+/// The shape of `ids` followed by the shape of a row of `table`.
 Shape looked_up_shape(const Tensor& table, const Tensor& ids) {
   Shape shape = ids.shape();
   for (int axis = 1; axis < table.rank(); ++axis) shape.push_back(table.dim(axis));

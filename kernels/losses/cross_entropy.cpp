@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// Labels (n) or (n, 1) of integers as dense i64 (n). Throws InvalidArgument for others.
+/// Integer labels (n) or (n, 1) as dense i64 (n). Throws InvalidArgument for other labels.
 Tensor class_labels(const Tensor& logits, const Tensor& labels) {
   const bool integers =
       labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::i64 || labels.dtype() == DType::u8);

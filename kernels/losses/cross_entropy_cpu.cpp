@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 8192;  // elements; each costs an exponential or a logarithm
+constexpr std::int64_t grain = 8192;  // elements per thread; each costs an exponential or a logarithm
 
 /// Calls body(row, first element of row) for every row of x (rows, n).
 template <class Body>
@@ -20,9 +20,9 @@ void for_each_row(const Tensor& x, const Body& body) {
                });
 }
 
-/// Of one row, n > 0.
+/// The largest element of one row, n > 0.
 float largest_of(const float* x, std::int64_t n) {
-  constexpr std::int64_t short_row = 32;  // what lanes save is lost where they are put together
+  constexpr std::int64_t short_row = 32;  // for shorter rows, combining the lanes costs more than they save
   if (n < short_row) return *std::max_element(x, x + n);
   float largest = x[0];
 #pragma omp simd reduction(max : largest)

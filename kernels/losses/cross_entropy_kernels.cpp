@@ -5,13 +5,13 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Softmax and what is made of it, a team for each row.
+// Softmax and the losses and gradients based on it. Each row is processed by one team.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// y = softmax of the row from x, n > 0; the thread that has i wrote y[i].
+/// y = softmax of the row x, n > 0. y[i] is written by the thread to which `team` assigns i.
 template <class Team>
 LOCKSTEP_HOST_DEVICE RowSoftmax softmax_row(Team& team, const float* x, float* y, Index n) {
   RowSoftmax row{};
@@ -91,7 +91,7 @@ struct LogSoftmaxGradient {
   }
 };
 
-/// A row whose label is outside gets no loss.
+/// Reports a row whose label is out of range and computes no loss for it.
 template <class Faults>
 struct SparseCrossEntropy {
   const float* x;

@@ -25,7 +25,7 @@ void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias) {
 void contribute_gradients(BackwardContext& c, const Tensor& x, const Tensor& kernel, const Tensor& dz) {
   const Shape bias_shape{kernel.dim(1)};
   Tensor dbias;
-  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
+  if (c.needs(1) && c.needs(2)) dbias = Tensor::empty(bias_shape);  // computed together with the kernel's gradient
   contribute(c, 1, kernel.shape(), [&](const Tensor& out) { launch(kernels::DenseGradientKernel{x, dz, out, dbias}); });
   contribute(c, 2, bias_shape, [&](const Tensor& out) {
     if (dbias.defined())
@@ -48,7 +48,7 @@ Tensor dense(const Tensor& x, const Tensor& kernel, const Tensor& bias, Activati
   if (!is_fusable(activation)) return activate(dense(x, kernel, bias), activation);
   const Tensor input = dense_copy(x);
   const Tensor parameters = dense_copy(kernel);
-  // What training learns is f32, products of bf16 take both as bf16.
+  // Trained parameters are f32; products of bf16 take x and the kernel as bf16.
   const Tensor weights = in_dtype(x.dtype(), parameters);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
   const Tensor y = Tensor::empty({x.dim(0), kernel.dim(1)}, x.dtype());

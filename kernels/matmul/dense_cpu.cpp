@@ -1,7 +1,7 @@
-// Matrix products, all operands in plain layouts: oneDNN does not reorder kernels, which can be much larger than the
-// activations, unless there are many more rows. They are on its inner product, which calls the library's own gemm, but
-// for the data gradient of more than a few rows: with the kernel transposed that gemm is slower than oneDNN's matmul,
-// by a third on the rows of a time step, and divides long sums among threads.
+// Matrix products with all operands in plain layouts: oneDNN does not reorder kernels, which can be much larger than
+// the activations, unless there are many more rows. They use oneDNN's inner product, which calls its gemm. The data
+// gradient of more than a few rows uses oneDNN's matmul instead: with the kernel transposed the gemm is slower, by a
+// third for the rows of a time step, and divides long sums among threads.
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ struct Geometry {
         bias(has_bias ? memory::desc({out}, memory::data_type::f32, Tag::x) : memory::desc()) {}
 };
 
-/// What a plan for x (n, in) and y (n, out) depends on.
+/// The key of a plan for x (n, in) and y (n, out).
 onednn::PlanKey key_of(const Tensor& x, const Tensor& y, bool has_bias, Activation activation = Activation::linear) {
   return {x.dim(0), x.dim(1),
           y.dim(1), static_cast<std::int64_t>(x.dtype()),
@@ -58,13 +58,14 @@ onednn::Plan gradient_x_plan(const Geometry& g) {
   return {dnnl::inner_product_backward_data(description), description.scratchpad_desc(), g.kernel, {}};
 }
 
-/// Whether to bring the kernel into the layout that oneDNN's matmul likes first. In f32 it is 3 to 9 % faster then,
-/// which this many rows are worth, and in bf16 as fast (measured with oneDNN 2.6 on an AMD processor with AVX-512).
+/// Whether to reorder the kernel into the layout that oneDNN's matmul prefers. In f32 that makes matmul 3 to 9 %
+/// faster, which pays off for this number of rows; in bf16 it makes no difference (measured with oneDNN 2.6 on an AMD
+/// processor with AVX-512).
 bool reorder_pays(const Tensor& dy, const Tensor& dx) {
   return dx.dtype() == DType::f32 && dx.dim(0) >= 2 * std::max(dx.dim(1), dy.dim(1));
 }
 
-/// `kernel`: the plain layout, or any.
+/// `kernel`: the plain layout, or `any` to let oneDNN choose.
 onednn::Plan gradient_x_product_plan(const Geometry& g, Write write, const memory::desc& transposed_kernel,
                                      const memory::desc& kernel) {
   const auto description = onednn::describe<dnnl::matmul>(onednn::attributes(write), g.y, kernel, g.x);

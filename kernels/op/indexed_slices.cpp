@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// A dense tensor as (rows, the rest).
+/// A view of a dense tensor as (rows, elements of a row).
 Tensor as_rows(const Tensor& x) {
   const std::int64_t rows = x.dim(0);
   std::int64_t width = 1;
@@ -31,7 +31,7 @@ std::vector<std::int64_t> distinct(std::vector<std::int64_t> indices) {
   return indices;
 }
 
-/// The rows of `a`, then those of `b`, on the calling thread's device.
+/// The rows of `a` followed by those of `b`, on the calling thread's device.
 Tensor one_behind_the_other(const Tensor& a, const Tensor& b) {
   Shape shape = a.shape();
   shape[0] += b.dim(0);

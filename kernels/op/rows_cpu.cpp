@@ -7,16 +7,17 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 16384;  // elements that are worth a thread
+constexpr std::int64_t grain = 16384;  // least number of elements per thread
 
-/// The first place of an index outside [0, rows), or -1. `may_be_no_row`: no_row does not count.
+/// The position of the first index outside [0, rows), or -1. `may_be_no_row`: no_row is allowed.
 std::int64_t first_outside(std::span<const std::int64_t> indices, std::int64_t rows, bool may_be_no_row) {
   const auto found = std::ranges::find_if(
       indices, [=](std::int64_t i) { return (i < 0 || i >= rows) && !(may_be_no_row && i == no_row); });
   return found == indices.end() ? -1 : found - indices.begin();
 }
 
-/// Every thread takes a range of `out`'s columns and adds the rows up in their order, whatever the number of threads.
+/// Adds rows to `out`. Each thread adds a range of columns, in the order of the rows, so that the result does not
+/// depend on the number of threads.
 template <class T>
 void scatter_add_columns(const Tensor& values, std::span<const std::int64_t> indices, const Tensor& out) {
   const std::int64_t rows = out.dim(0);

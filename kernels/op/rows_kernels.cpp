@@ -5,7 +5,7 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Rows by index.
+// Gathering rows by index, and adding rows by index.
 
 namespace lockstep::kernels {
 
@@ -30,7 +30,7 @@ struct GatheredRows {
   }
 };
 
-/// The indices to sort: those outside become the row after the last.
+/// The indices to sort. An index out of range becomes `rows`, which sorts after all others.
 template <class Faults>
 struct CheckedRows {
   const std::int64_t* indices;
@@ -45,7 +45,8 @@ struct CheckedRows {
   }
 };
 
-/// A thread for each column of each place in the sorted list: the first place of a row's run adds all of it, in order.
+/// Adds rows in the order of their sorted indices. One thread for each column and each position in the sorted list: the
+/// thread at the first position of a row adds all of the row's values, in order.
 template <class T>
 struct ScatteredRows {
   const T* values;

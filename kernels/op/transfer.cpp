@@ -12,7 +12,7 @@ Tensor to_device(const Tensor& x, const LogicalDevice& device) try {
   assign(x, y);
   if (recording({x})) {
     record("to_device", {x}, y, [source = x.device()](BackwardContext& c) {
-      // Straight to where it is added, or wanted.
+      // Copies directly to the device of the gradient that it is added to, or of its destination.
       const Tensor to = c.contributed(0).defined() ? c.contributed(0) : c.destination(0);
       const ContextScope back(context_on(to.defined() ? to.device() : source));
       const Tensor& dy = c.gradient(0);
@@ -40,7 +40,7 @@ void assign(const Tensor& x, const Tensor& y) try {
     const ContextScope there(context_on(to));
     return launch(kernels::Convert{x, y});
   }
-  // Only dense memory crosses: what is not is packed before and spread out after.
+  // Only dense memory is copied between devices: other tensors are packed before and unpacked after.
   const ContextScope source(context_on(from));
   const Tensor dense = make_dense(x);
   if (y.is_dense() && y.dtype() == x.dtype()) return copy(dense, y);

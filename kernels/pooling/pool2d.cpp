@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// A checked pooling: its window, and where its result goes.
+/// The window and the output tensor of a pooling with valid arguments.
 struct Pooling {
   Window2d window;
   Tensor y;
@@ -27,7 +27,7 @@ Pooling prepare(const char* op, const Tensor& x, const Pool2dOptions& options) {
   return {window, out.defined() ? out : Tensor::empty(shape, x.dtype())};
 }
 
-/// Memory for the index of each element of `y` in its window: the gradient needs no more of the input.
+/// Memory for the index of each element of `y` in its window, all that the gradient needs to know about the input.
 Tensor indices_in_windows(const Window2d& window, const Tensor& y) {
   return Tensor::empty(y.shape(), window.height * window.width <= 256 ? DType::u8 : DType::i32);
 }

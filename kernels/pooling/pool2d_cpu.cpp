@@ -1,4 +1,4 @@
-// Pooling over NHWC images: each window is walked tap by tap with the channels in the inner, vectorized loop.
+// Pooling of NHWC images. A window is processed tap by tap; the inner, vectorized loop is over the channels.
 
 #include <algorithm>
 #include <array>
@@ -19,9 +19,9 @@ using cpu::store;
 using cpu::value_of;
 using Index = std::int64_t;
 
-constexpr Index chunk_elements = 16384;  ///< less is not worth waking a thread for
+constexpr Index chunk_elements = 16384;  ///< least number of elements that justifies a thread
 
-/// The images that a pooling reads, its result, and the window between them.
+/// Sizes of a pooling's input and output, and its window.
 struct Geometry {
   Index images, height, width, channels, out_height, out_width;
   Window2d window;
@@ -38,7 +38,7 @@ struct Geometry {
   Index image_elements() const { return height * width * channels; }
   WindowAxis rows() const { return {height, out_height, window.height, window.stride_h, window.pad_top}; }
   WindowAxis columns() const { return {width, out_width, window.width, window.stride_w, window.pad_left}; }
-  /// Rows of results that make a chunk worth a thread.
+  /// The least number of output rows that justifies a thread.
   Index line_grain() const {
     return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * window.height * window.width));
   }
@@ -61,14 +61,14 @@ struct Taps {
   Index count() const { return (bottom - top) * (right - left); }
 };
 
-/// visit(first element of a tap's channels) for each tap in row-major order.
+/// Calls visit(address of the tap's first channel) for each tap in row-major order.
 template <class T, class Visit>
 void for_each_tap(const Geometry& g, const Taps& taps, T* image, Visit&& visit) {
   for (Index row = taps.top; row < taps.bottom; ++row)
     for (Index column = taps.left; column < taps.right; ++column) visit(image + (row * g.width + column) * g.channels);
 }
 
-/// visit(taps, pixel) for every result of rows [begin, end) of all images' results.
+/// Calls visit(taps, pixel) for every output pixel in rows [begin, end), counted over all images.
 template <class Visit>
 void for_each_window(const Geometry& g, Index begin, Index end, Visit&& visit) {
   for (Index line = begin; line < end; ++line)
@@ -76,7 +76,7 @@ void for_each_window(const Geometry& g, Index begin, Index end, Visit&& visit) {
       visit(Taps(g, line % g.out_height, column), line * g.out_width + column);
 }
 
-/// The first elements of a window's taps in row-major order, as distances from the image's first.
+/// Offsets of a window's taps from the image's first element, in row-major order.
 class TapOffsets {
  public:
   explicit TapOffsets(const Window2d& window) : offsets_(window.height * window.width) {}
@@ -89,8 +89,8 @@ class TapOffsets {
   }
 
   Index first() const { return offsets_[0]; }
-  /// step.operator()<4>(offsets, number of the first) for each four taps from `begin` on, then <1> for each one left:
-  /// four at a time need a quarter of the loads and stores of what is kept by channel.
+  /// Calls step.operator()<4>(offsets, number of the first tap) for each four taps from `begin` on, then <1> for each
+  /// remaining tap. Four taps at a time need a quarter of the loads and stores of per-channel values.
   template <class Step>
   void by_fours(int begin, Step&& step) const {
     int tap = begin;
@@ -103,7 +103,7 @@ class TapOffsets {
   int count_ = 0;
 };
 
-/// With `indexed`, also at which tap each channel's first largest element is.
+/// The largest element of each channel, and with `indexed` the number of the first tap that has it.
 template <bool indexed, class T>
 void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image, T* largest, std::int32_t* indices) {
   std::copy_n(image + taps.first(), g.channels, largest);
@@ -128,8 +128,8 @@ void largest_of_window(const Geometry& g, const TapOffsets& taps, const T* image
   });
 }
 
-/// visit(offsets of the taps, first element of the image, number of the result's pixel, an integer for each channel)
-/// for all windows.
+/// Calls visit(tap offsets, address of the image, number of the output pixel, memory for one integer per channel) for
+/// all windows.
 template <class T, class Visit>
 void for_all_windows(const Geometry& g, const T* images, Visit&& visit) {
   parallel_for(g.images * g.out_height, g.line_grain(), [&](Index begin, Index end) {
@@ -150,7 +150,7 @@ void max_pool(const Geometry& g, const T* images, T* results, Index stride, Inde
   });
 }
 
-/// Where the gradient of an image adds up in f32: in the image itself, or, of bf16, in a buffer beside it.
+/// f32 sums of an image's gradient: in the image itself, or for bf16 in a separate buffer.
 template <class T>
 class ImageSums {
  public:
@@ -158,7 +158,7 @@ class ImageSums {
     if constexpr (!in_place) buffer_.resize(static_cast<std::size_t>(elements_));
   }
 
-  /// Zeros.
+  /// Returns the sums, set to zero.
   float* start(T* image) {
     if constexpr (in_place)
       return zeros(image);
@@ -180,7 +180,7 @@ class ImageSums {
   std::vector<float> buffer_{};
 };
 
-/// Adds each channel's gradient to the tap that `indices` says.
+/// Adds each channel's gradient to the tap with the channel's index.
 template <class T>
 void add_to_largest(const Geometry& g, const TapOffsets& taps, const std::int32_t* indices, const T* gradient,
                     float* to) {
@@ -252,7 +252,7 @@ void average_pool_gradient(const Geometry& g, const T* gradients, Index stride, 
   });
 }
 
-/// visit(indices' first element), which are u8 or i32.
+/// Calls visit(address of the first index); indices are u8 or i32.
 template <class Visit>
 void visit_indices(const Tensor& indices, Visit&& visit) {
   if (indices.dtype() == DType::u8)

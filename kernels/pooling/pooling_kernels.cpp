@@ -9,18 +9,18 @@
 #include <lockstep/kernels/window/window_range.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Pooling over NHWC images: a thread for each pack of channels of each pixel, of the result or, in the gradients, of
-// the images, which gather from the windows that cover them.
+// Pooling of NHWC images: one thread for each pack of channels of each pixel. In the forward pass the pixels are those
+// of the output; in the gradients those of the input, which gather from the windows that contain them.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// The first of neighboring channels of one pixel.
+/// Position of the first channel of a pack.
 struct PixelChannel {
   Index image, row, column, channel;
 
-  /// Pack `i` of images of `packs` packs of `pack` channels.
+  /// The position of pack `i` in images whose pixels have `packs` packs of `pack` channels each.
   LOCKSTEP_HOST_DEVICE static PixelChannel of(Index i, Index height, Index width, Index packs, int pack) {
     const Index pixel = i / packs;
     const Index line = pixel / width;
@@ -32,7 +32,7 @@ template <int pack>
 struct PoolGeometry {
   WindowAxis rows, columns;
   Index channels;
-  Index y_stride;  ///< of a pixel of the result
+  Index y_stride;  ///< elements from one output pixel to the next
 
   PoolGeometry(const Tensor& x, const Window2d& w, const Tensor& y)
       : rows{x.dim(1), y.dim(1), w.height, w.stride_h, w.pad_top},
@@ -54,11 +54,11 @@ struct PoolGeometry {
   }
 };
 
-/// For each channel the first of the largest elements of a window, or its first one if that is NaN.
+/// For each channel the first of the largest elements of a window, or the window's first element if that is NaN.
 template <int pack>
 struct LargestOfWindow {
   float values[pack];
-  int indices[pack] = {};  ///< of those of the window inside the image, in row-major order
+  int indices[pack] = {};  ///< counted over the elements inside the image, in row-major order
 
   template <class T>
   LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry<pack>& g, const T* x, const PixelChannel& at) {
@@ -84,7 +84,7 @@ struct MaxPool {
   PoolGeometry<pack> g;
   const T* x;
   T* y;
-  IndexType* indices;  ///< null: not recorded
+  IndexType* indices;  ///< null: not stored
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
     const PixelChannel at = g.of_y(i);
@@ -97,7 +97,7 @@ struct MaxPool {
   }
 };
 
-/// Each window's gradient goes to its largest element.
+/// Each window's gradient goes to the window's largest element.
 template <class T, class IndexType, int pack>
 struct MaxPoolGradient {
   PoolGeometry<pack> g;
@@ -174,7 +174,7 @@ struct AveragePoolGradient {
   }
 };
 
-/// Calls run.operator()<T, pack>() for images and a result of one dtype.
+/// Calls run.operator()<T, pack>() for the images' dtype.
 template <class Run>
 void visit_pooled(const Tensor& x, const Tensor& y, const Run& run) {
   visit_real(x.dtype(), [&]<class T>() {

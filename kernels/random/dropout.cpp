@@ -22,7 +22,7 @@ Tensor dropout(const Tensor& operand, float rate, const std::function<RandomKey(
   const Tensor here = to_current_device(operand);
   const Tensor x = make_dense(here);
   const Tensor y = Tensor::empty(x.shape(), x.dtype());
-  const auto key = std::make_shared<RandomKey>();  // of the last time
+  const auto key = std::make_shared<RandomKey>();  // the key of the latest forward pass
   GpuCapture::each_time([=] {
     *key = next_key();
     launch(kernels::Dropout{x, rate, *key, y});

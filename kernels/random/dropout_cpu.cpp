@@ -7,8 +7,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t words = 4;         // of one Philox block
-constexpr std::int64_t tile = 64;         // blocks computed at a time, in loops that can be vectorized
+constexpr std::int64_t words = 4;         // in one Philox block
+constexpr std::int64_t tile = 64;         // blocks computed together, in vectorized loops
 constexpr std::int64_t grain_tiles = 64;  // 16,384 elements
 
 /// The words of blocks [first, first + tile), in order.
@@ -22,7 +22,8 @@ void random_words(RandomSequence sequence, std::int64_t first, std::uint32_t* ou
     for (int w = 0; w < words; ++w) out[i * words + w] = by_word[w][i];
 }
 
-// The functor is taken by value: read through a pointer, it might be what is written to, and nothing is vectorized.
+// `f` is passed by value: if the loop read it through a pointer, the stores to y might change it, and the loop would
+// not be vectorized.
 template <class T>
 void drop(DropoutRule f, const T* x, const std::uint32_t* random, std::int64_t n, T* y) {
   for (std::int64_t i = 0; i < n; ++i) cpu::store(y[i], f(cpu::value_of(x[i]), random[i]));

@@ -9,7 +9,7 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// Four elements from one block of random words.
+/// Processes four elements with one block of random words.
 template <class T>
 struct Dropout {
   DropoutRule rule;

@@ -13,10 +13,10 @@
 namespace lockstep {
 namespace {
 
-/// One time step: from the input's part of the gates' sums and the state before to the state after, (n, units).
+/// One time step: the next state, from the input's part of the gates' sums and the previous state `h` (n, units).
 using Step = std::function<Tensor(const Tensor& sums, const Tensor& h)>;
 
-/// Throws InvalidArgument unless the bias has this shape, or there is none.
+/// Throws InvalidArgument unless the bias is undefined or f32 of this shape.
 void check_bias(const char* op, const Tensor& bias, const Shape& shape) {
   require(!bias.defined() || (bias.dtype() == DType::f32 && bias.shape() == shape),
           "{}: the bias must be f32 {}, got {}", op, shape, bias);

@@ -16,18 +16,18 @@ namespace {
 using recurrence::as_matrix;
 using recurrence::step_of;
 
-/// Row `row` of the bias, as a vector: 0 the input's, 1 the state's.
+/// A row of the bias as a vector: row 0 is the input's bias, row 1 the state's.
 Tensor bias_row(const Tensor& bias, std::int64_t row) {
   return bias.slice_view(0, row, row + 1).view(Shape{bias.dim(1)});
 }
 
-/// What the gradient needs.
+/// Tensors that the gradient needs.
 struct Saved {
   Tensor x;  ///< (time, n, features)
   Tensor kernel, recurrent_kernel;
   Tensor gates;       ///< (time, n, 3 units)
-  Tensor state_sums;  ///< (time, n, units): the state's part of the candidates' sums
-  Tensor h;           ///< (time + 1, n, units): the state before the first step, then after each
+  Tensor state_sums;  ///< (time, n, units): the state's contribution to the candidates' sums
+  Tensor h;           ///< (time + 1, n, units): the initial state, then the state after each step
 
   std::int64_t time() const { return x.dim(0); }
 };
@@ -54,7 +54,7 @@ Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
   return run;
 }
 
-/// The gradients of all gates' sums, (time, n, 3 units): of the input's part and of the state's.
+/// Gradients of the gates' sums, (time, n, 3 units), with respect to the input's and to the state's contribution.
 struct SumGradients {
   Tensor of_input, of_state;
 };
@@ -78,7 +78,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const Tensor of_input = as_matrix(d.of_input);
   const Tensor of_state = as_matrix(d.of_state);
   const Tensor dbias = Tensor::empty({2, of_input.dim(1)});
-  // The biases' gradients come with the kernels'.
+  // The biases' gradients are computed together with those of the kernels.
   contribute(c, 1, saved.kernel.shape(), [&](const Tensor& out) {
     launch(kernels::DenseGradientKernel{as_matrix(saved.x), of_input, out, bias_row(dbias, 0)});
   });

@@ -5,9 +5,9 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 2048;  // units that are worth a thread: each takes several exponentials
+constexpr std::int64_t grain = 2048;  // least number of units per thread: each takes several exponentials
 
-// Rows of one example; the three gates lie side by side, `units` apart.
+// These functions process one example. The values of the three gates are `units` apart.
 
 void step_row(float* gates, const float* recurrent, const float* h_before, float* state_sum, float* h,
               std::int64_t units) {

@@ -17,12 +17,12 @@ using recurrence::as_matrix;
 using recurrence::states;
 using recurrence::step_of;
 
-/// What the gradient needs.
+/// Tensors that the gradient needs.
 struct Saved {
   Tensor x;  ///< (time, n, features)
   Tensor kernel, recurrent_kernel;
   Tensor gates;  ///< (time, n, 4 units)
-  Tensor c, h;   ///< (time + 1, n, units): the state before the first step, then after each
+  Tensor c, h;   ///< (time + 1, n, units): the initial state, then the state after each step
 
   std::int64_t time() const { return x.dim(0); }
 };
@@ -48,7 +48,7 @@ Saved run(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel,
   return run;
 }
 
-/// The gradients of all gates' sums, (time, n, 4 units), from dy (n, time, units) or, of the last step, (n, units).
+/// The gradient of the gates' sums, (time, n, 4 units). `dy`: (n, time, units), or (n, units) for the last step only.
 Tensor gradient_through_time(const Saved& saved, const Tensor& dy) {
   const Tensor dsums = Tensor::empty(saved.gates.shape());
   const Shape step{saved.c.dim(1), saved.c.dim(2)};
@@ -72,7 +72,7 @@ void contribute_gradients(BackwardContext& c, const Saved& saved) {
   const auto kernel_gradient = [&](const Tensor& out) {
     launch(kernels::DenseGradientKernel{as_matrix(saved.x), dsums, out, dbias});
   };
-  if (c.needs(1))  // the bias' gradient comes with the kernel's
+  if (c.needs(1))  // the bias' gradient is computed together with the kernel's
     contribute(c, 1, saved.kernel.shape(), kernel_gradient);
   else if (c.needs(3))
     recurrence::sum_rows(dsums, dbias);

@@ -5,9 +5,9 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 2048;  // units that are worth a thread: each takes several exponentials
+constexpr std::int64_t grain = 2048;  // least number of units per thread: each takes several exponentials
 
-// Rows of one example; the four gates lie side by side, `units` apart.
+// These functions process one example. The values of the four gates are `units` apart.
 
 void step_row(float* gates, const float* recurrent, const float* c_before, float* c, float* h, std::int64_t units) {
 #pragma omp simd

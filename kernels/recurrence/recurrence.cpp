@@ -6,7 +6,7 @@
 namespace lockstep::recurrence {
 namespace {
 
-/// Calls visit(step of `by_time` (time, n, k), the same step of `by_row` (n, time, k)) for each step, both (n, 1, k).
+/// Calls visit(a step of `by_time` (time, n, k), the same step of `by_row` (n, time, k)) for each step, both (n, 1, k).
 template <class Visit>
 void for_each_step(const Tensor& by_time, const Tensor& by_row, const Visit& visit) {
   const Shape step{by_row.dim(0), 1, by_row.dim(2)};

@@ -7,13 +7,13 @@
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
-// One time step of an LSTM or a GRU, a thread for each unit of each example. The gates of an example lie side by side.
+// One time step of an LSTM or a GRU; one thread for each unit of each example. The gates of an example are contiguous.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// Where the first of `gates` gates of unit number i of all examples' lies.
+/// Index of the first of the `gates` gates of unit number `i`, counted over all examples.
 LOCKSTEP_HOST_DEVICE inline Index first_gate(Index i, Index units, int gates) {
   const Index example = i / units;
   return example * gates * units + (i - example * units);

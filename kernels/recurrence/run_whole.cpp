@@ -19,7 +19,7 @@ Tensor result_of(const Tensor& y, bool return_sequences) {
   return last;
 }
 
-/// The gradient of every step's h from the one of the result, (n, time, units) or, of the last step, (n, units).
+/// The gradient of every step's h, from the gradient (n, time, units) of all steps or (n, units) of the last step.
 Tensor gradient_of_steps(const Tensor& of_result, const Tensor& y) {
   const Tensor dense = make_dense(of_result);
   if (dense.rank() == 3) return dense;
@@ -37,7 +37,7 @@ void contribute_gradients(BackwardContext& c, const ForwardRecord& forward) {
                            wanted(3, forward.weights.bias)};
   const Tensor dy = gradient_of_steps(c.gradient(0), forward.y);
   const auto run = [&](const Tensor& dx) { whole_recurrence()->gradient(forward, dy, dx, d); };
-  if (c.needs(0))  // the weights' gradients come with that of x
+  if (c.needs(0))  // the weights' gradients are computed together with that of x
     contribute(c, 0, forward.x.shape(), run);
   else
     run({});

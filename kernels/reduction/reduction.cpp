@@ -16,7 +16,7 @@ AxisSet all_axes(const Shape& shape) {
   return set;
 }
 
-/// `shape` with `axes` of size 1, or without them.
+/// `shape` with size 1 for each of `axes`, or without `axes`.
 Shape reduced_shape(const Shape& shape, AxisSet axes, bool keepdims) {
   Shape result;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -35,15 +35,15 @@ std::int64_t summed_count(const Shape& shape, AxisSet axes) {
   return count;
 }
 
-/// y = x / count, where y may be x. The device makes the divisor: a copy of the host's would keep a step from being
-/// captured.
+/// y = x / count; y may be x. The divisor is filled on the device, since a copy from the host would prevent the capture
+/// of a step.
 void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
   const Tensor divisor = Tensor::empty({}, x.dtype());
   launch(kernels::Fill{divisor, static_cast<float>(count)});
   launch(kernels::Binary{BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y});
 }
 
-/// Sum over `axes`, divided by the number of elements in each sum if `mean`.
+/// Sum over `axes`, divided by the number of elements of each sum if `mean`.
 /// `chosen`: the axes, or null for all.
 Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* chosen, bool keepdims, bool mean) try {
   require_real(op, operand);

@@ -17,7 +17,7 @@ double as_double(const T& x) {
   return static_cast<double>(cpu::value_of(x));
 }
 
-/// Sum in f64 of consecutive elements, by lanes so that it can be vectorized.
+/// f64 sum of consecutive elements, in lanes so that the loop is vectorized.
 template <class T>
 double sum_consecutive(const T* x, std::int64_t n) {
   double lane[lanes] = {};
@@ -30,8 +30,8 @@ double sum_consecutive(const T* x, std::int64_t n) {
   return lane[0];
 }
 
-/// sums[c] = sum in f64 of x[r * row_stride + c] over the rows; four rows at a time, as a pass over `sums` costs more
-/// than reading a row.
+/// sums[c] = f64 sum of x[r * row_stride + c] over the rows. Adds four rows at a time, since a pass over `sums` costs
+/// more than reading a row.
 template <class T>
 void sum_columns(const T* x, std::int64_t rows, std::int64_t row_stride, std::int64_t columns, double* sums) {
   std::fill(sums, sums + columns, 0.0);
@@ -47,11 +47,11 @@ void sum_columns(const T* x, std::int64_t rows, std::int64_t row_stride, std::in
     for (std::int64_t c = 0; c < columns; ++c) sums[c] += as_double(x[c]);
 }
 
-/// How the sum over the middle axis of (outer, n, inner) is cut into parts that threads take. The cut, and so the order
-/// of addition, depends on the shape alone.
+/// How the sum over the middle axis of (outer, n, inner) is divided into parts for threads. The division, and so the
+/// order of addition, depends only on the shape.
 struct SumPlan {
   std::int64_t outer, n, inner;
-  std::int64_t rows;    ///< of n that a part sums
+  std::int64_t rows;    ///< rows of n in a part
   std::int64_t blocks;  ///< parts along n
   std::int64_t tiles;   ///< parts along inner
 
@@ -86,7 +86,7 @@ void sum_part(const SumPlan& plan, std::int64_t part, const T* x, const Store& s
   for (std::int64_t c = 0; c < columns; ++c) store(at + c, sums[c]);
 }
 
-/// Sums all parts.
+/// Sums all parts in parallel.
 template <class T, class Store>
 void sum_parts(const SumPlan& plan, const T* x, const Store& store) {
   const std::int64_t grain = std::max<std::int64_t>(1, cpu::grain / std::max<std::int64_t>(1, plan.part_elements()));

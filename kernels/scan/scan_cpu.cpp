@@ -7,10 +7,10 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t tile = 512;  // columns that are summed side by side: 2 KiB of sums
+constexpr std::int64_t tile = 512;  // columns summed together: 2 KiB of sums
 
-/// Of up to `tile` columns side by side, each from its first element on. `stride`: elements from one row to the next,
-/// negative from the last row to the first.
+/// Running sums of up to `tile` neighboring columns. `stride`: elements from one row to the next, negative to sum from
+/// the last row to the first.
 template <class T>
 void sum_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, bool exclusive, T* y) {
   float sums[tile];

@@ -3,14 +3,14 @@
 #include <lockstep/kernels/executor/middle_axis.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 
-// Running sums along the middle axis of (outer, n, inner). A long axis is cut into parts, from the shape alone: their
-// sums are made first, and each part then starts from the sum of those before it.
+// Running sums along the middle axis of (outer, n, inner). A long axis is divided into parts, depending only on the
+// shape: the sums of the parts are computed first, then each part starts from the sum of the parts before it.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// Elements in the order in which they are added.
+/// Elements in the order of addition.
 template <class T>
 struct OrderedElements : SumOf<float> {
   const T* x;
@@ -23,7 +23,7 @@ struct OrderedElements : SumOf<float> {
   LOCKSTEP_HOST_DEVICE float load(Index o, Index i, Index k) const { return static_cast<float>(x[place(o, i, k)]); }
 };
 
-/// How running sums are cut and written. `sums` (outer, parts, inner) is read where there are several parts.
+/// Arguments of the running sums. `sums` (outer, parts, inner) is only read if there are several parts.
 template <class T>
 struct RunningSums {
   OrderedElements<T> elements;
@@ -42,7 +42,7 @@ struct RunningSums {
   }
 };
 
-/// A part of a row to a team, where inner is 1.
+/// A team computes a part of a row, where inner is 1.
 template <class T>
 struct RowPartSums : RunningSums<T> {
   template <class Team>
@@ -62,7 +62,7 @@ struct RowPartSums : RunningSums<T> {
   }
 };
 
-/// A part of a column to a thread; neighbors along inner are read together.
+/// A thread computes a part of a column; threads that are neighbors along inner read neighboring elements.
 template <class T>
 struct ColumnPartSums : RunningSums<T> {
   LOCKSTEP_HOST_DEVICE void operator()(Index at) const {

@@ -10,7 +10,7 @@
 namespace lockstep {
 namespace {
 
-/// The first `count` elements along `axis`, which counts from the front, and their indices.
+/// The first `count` elements along `axis`, which must not be negative, and their indices.
 TopK first_in_order(const char* op, const Tensor& operand, int axis, std::int64_t count, SortDirection direction) {
   const Tensor x = to_current_device(operand);
   Shape shape = x.shape();

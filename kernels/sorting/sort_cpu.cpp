@@ -10,16 +10,16 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t grain = 4096;  // elements that are worth a thread to be sorted
+constexpr std::int64_t grain = 4096;  // least number of elements per thread
 
-/// What is sorted of an element. No two of a column are equal, so that any way to sort them gives the same order.
+/// Sort key of an element. No two entries of a column are equal, so that every sorting algorithm gives the same order.
 struct Entry {
   std::uint32_t key;
   std::int64_t index;
   friend auto operator<=>(const Entry&, const Entry&) = default;
 };
 
-/// Calls body(outer, k) for each (outer, k) of (outer, inner), on several threads; `n` elements are worked on in each.
+/// Calls body(outer, k) for each (outer, k) of (outer, inner), on several threads. `n`: elements processed per call.
 template <class Body>
 void for_each_column(std::int64_t outer, std::int64_t n, std::int64_t inner, const Body& body) {
   const std::int64_t columns = std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, n));
@@ -28,7 +28,7 @@ void for_each_column(std::int64_t outer, std::int64_t n, std::int64_t inner, con
   });
 }
 
-/// The first `count` of the elements x[i * stride], i in [0, n).
+/// Entries of the elements x[i * stride], i in [0, n); the first `count` are sorted.
 template <class T>
 std::vector<Entry> first_entries(const T* x, std::int64_t n, std::int64_t stride, std::int64_t count,
                                  SortDirection direction) {

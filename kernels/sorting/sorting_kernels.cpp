@@ -7,13 +7,13 @@
 #include <lockstep/kernels/sorting/sort_direction.h>
 #include <lockstep/kernels/sorting/sort_key.h>
 
-// Order along the middle axis of (outer, n, inner): all of it is sorted at once, by column and in each by number.
+// Sorting along the middle axis of (outer, n, inner): all elements are sorted at once, by column, then by value.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// The number of the column, then the key of the number.
+/// Sort keys: the column's number in the upper bits, the key of the value in the lower bits.
 template <class T>
 struct ColumnKeys {
   const T* x;
@@ -28,7 +28,7 @@ struct ColumnKeys {
   }
 };
 
-/// The first `count` of each column, from the places of all columns' elements in order.
+/// The first `count` elements of each column, from the sorted positions of the elements of all columns.
 template <class T>
 struct FirstOfColumns {
   const T* x;

@@ -9,9 +9,9 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t tile = 512;  // vectors that are worked through together: 4 KiB of f64
+constexpr std::int64_t tile = 512;  // vectors processed together: 4 KiB of f64
 
-/// Every second axis of a dense shape: its places, in elements, in row-major order.
+/// The elements of every second axis of a dense shape: their offsets in row-major order.
 struct Places {
   Shape sizes;
   Shape strides;
@@ -23,7 +23,7 @@ struct Places {
       strides.push_back(all[axis]);
     }
   }
-  /// Takes the last axis out where it is consecutive, and gives its size, else 1.
+  /// If the last axis is contiguous, removes it and returns its size; otherwise returns 1.
   std::int64_t take_consecutive() {
     const int last = sizes.rank() - 1;
     if (last < 0 || strides[last] != 1) return 1;
@@ -36,8 +36,8 @@ struct Places {
   }
 };
 
-/// Of vectors whose elements lie at `places`, and from each on `run` in a row; the `n` vectors side by side. One of
-/// `run` and `n` is 1.
+/// Limits the norms of `n` neighboring vectors. A vector has `run` contiguous elements at each of `places`. `run` or
+/// `n` is 1.
 void limit_some(float* x, std::int64_t n, const Places& places, std::int64_t run, const NormLimits& limits) {
   const std::int64_t count = places.sizes.elements();
   double squares[tile];

@@ -7,13 +7,13 @@
 #include <lockstep/kernels/update/norm_limits_math.h>
 #include <lockstep/kernels/update/update_kernels.h>
 
-// LimitNorms: one pass for the vectors' norms, one to scale them.
+// LimitNorms: one pass computes the vectors' norms, one scales the vectors.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// Every second axis of a dense shape, from `first` on.
+/// A loop over every second axis of a dense shape, starting with axis `first`.
 inline StridedLoop<1> every_second_axis(const Shape& shape, int first) {
   const Shape all = shape.dense_strides();
   Shape sizes;
@@ -25,14 +25,14 @@ inline StridedLoop<1> every_second_axis(const Shape& shape, int first) {
   return {sizes, {strides}};
 }
 
-/// Where the vectors lie: element i of vector (o, k) at vectors(o) + elements(i) + k.
+/// Positions of the vectors' elements: element i of vector (o, k) is at vectors(o) + elements(i) + k.
 struct VectorPlaces {
   StridedIndex<1> vectors, elements;
   Index outer, n, inner;
 
   VectorPlaces(StridedLoop<1> kept, const StridedLoop<1>& summed)
       : vectors(kept), elements(summed), outer(kept.shape.elements()), n(summed.shape.elements()), inner(1) {
-    // Vectors that lie side by side are read together.
+    // Contiguous vectors are read together.
     const int last = kept.inner_axis();
     if (kept.inner_stride(0) != 1) return;
     inner = std::exchange(kept.shape[last], 1);

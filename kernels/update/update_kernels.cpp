@@ -19,7 +19,7 @@ namespace lockstep::kernels {
 
 namespace detail {
 
-/// Pointers of this many replicas go to the device with a kernel's arguments; more are worked through in turns.
+/// The number of replicas whose pointers fit into a kernel's arguments; more replicas take several kernels.
 constexpr int most_pointers = 64;
 
 template <class T>
@@ -32,7 +32,7 @@ struct Pointers {
   int count;
 };
 
-/// The first `most_pointers` of a list; the list loses them.
+/// Removes the first `most_pointers` pointers of a list and returns them.
 template <class T>
 Pointers<T> take(std::span<T* const>& list) {
   const auto taken = list.first(std::min<std::size_t>(list.size(), most_pointers));
@@ -40,7 +40,7 @@ Pointers<T> take(std::span<T* const>& list) {
   return Pointers<T>(taken);
 }
 
-/// Values of element i combined in their order, from `start` on if there is one.
+/// The replicas' values of element i, combined in order; after start[i] unless `start` is null.
 template <class T, class F>
 LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>& in, const Accumulator<T>* start,
                                              Index i) {
@@ -51,7 +51,7 @@ LOCKSTEP_HOST_DEVICE Accumulator<T> combined(const F& f, const Pointers<const T>
   return value;
 }
 
-/// All but the last replicas of a long list.
+/// Combines all but the last replicas of a long list.
 template <class T, class F>
 struct PartlyCombined {
   F f;
@@ -86,7 +86,7 @@ struct Copied {
   }
 };
 
-/// What did not fit into the first kernel's arguments.
+/// Copies the result to the replicas whose pointers did not fit into the first kernel's arguments.
 template <class T, class Executor>
 void copy_to_rest(Executor& on, const T* from, std::span<T* const> rest, Index count) {
   while (!rest.empty()) on.for_each(count, Copied<T>{from, take(rest)});
@@ -98,7 +98,7 @@ struct Update {
   OptimizerStep step;
   Pointers<const float> gradients;
   Pointers<float> parameters;
-  float* state[Rule::slots + 1];  ///< the average last
+  float* state[Rule::slots + 1];  ///< the average comes last
   bool averages, overwrites;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(i, std::make_index_sequence<Rule::slots>()); }

@@ -11,7 +11,7 @@ struct Axis {
   std::int64_t pad_end = 0;
 };
 
-/// https://www.tensorflow.org/api_docs/python/tf/nn#notes_on_padding_2
+/// Output size and padding: https://www.tensorflow.org/api_docs/python/tf/nn#notes_on_padding_2
 Axis slide_axis(std::int64_t input, std::int64_t window, std::int64_t stride, Padding padding) {
   if (padding == Padding::valid) return {.output = (input - window) / stride + 1};
   const std::int64_t output = (input + stride - 1) / stride;
