@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// Up to `replicas` batches of a pass as one.
+/// A pass over the data set in which each batch joins up to `replicas` batches of `batches`.
 DatasetIterator in_groups(const Dataset& batches, std::uint64_t epoch, int replicas) {
   return [pass = batches.epoch(epoch), replicas]() mutable -> std::optional<Batch> {
     std::vector<Batch> group;

@@ -21,7 +21,7 @@ std::vector<std::string> names_of_this_machine() {
   return names;
 }
 
-/// The GPUs' ids. Throws InvalidArgument for less than two.
+/// The GPUs' ids. Throws InvalidArgument for fewer than two.
 std::vector<int> gpu_ids(const GpuSelection& gpus, const std::vector<std::string>& available) {
   if (gpus.ids()) {
     require(gpus.ids()->size() >= 2,
@@ -55,7 +55,7 @@ std::vector<LogicalDevice> selected_gpus(const GpuSelection& gpus) {
   return devices;
 }
 
-/// By name; a device may be named several times, as in Keras' list of GPUs.
+/// The devices with these names. A device may be named several times, as in Keras' list of GPUs.
 std::vector<LogicalDevice> named_devices(const std::vector<std::string>& names) {
   require(names.size() >= 2, "multi_gpu_model needs len(devices) >= 2, got [{}]; one device needs no parallel model",
           fmt::join(names, ", "));
@@ -68,7 +68,7 @@ std::vector<LogicalDevice> replica_devices(const MultiGpuOptions& options) {
   require(options.devices.empty() || options.gpus.all(), "multi_gpu_model takes gpus or devices, got both");
   const std::vector<LogicalDevice> devices =
       options.devices.empty() ? selected_gpus(options.gpus) : named_devices(options.devices);
-  for (const LogicalDevice& device : devices) memory_resource(device);  // throws for one that this build cannot use
+  for (const LogicalDevice& device : devices) memory_resource(device);  // throws for devices that this build cannot use
   return devices;
 }
 

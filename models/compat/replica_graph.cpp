@@ -43,7 +43,7 @@ class BatchSlice final : public LayerImpl {
   bool legacy_split_;
 };
 
-/// Joins parts of a batch.
+/// Concatenates the replicas' parts of a batch.
 class BatchConcatenate final : public LayerImpl {
  public:
   explicit BatchConcatenate(std::string name) : LayerImpl(std::move(name), {.can_compute_in_bf16 = true}) {}
@@ -53,7 +53,7 @@ class BatchConcatenate final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return concat(inputs, 0); }
 };
 
-/// Of the policy of those layers of the template that it stands beside, whatever the caller's is.
+/// Makes a layer with the dtype policy of the template's layers that it is connected to, not the caller's policy.
 template <class Impl, class... Args>
 Layer layer(DTypePolicy policy, Args&&... args) {
   return with_dtype_policy(policy, [&] { return Layer(std::make_shared<Impl>(std::forward<Args>(args)...)); });
@@ -66,9 +66,9 @@ ReplicaGraph replica_graph(const Model& template_model, const ReplicaPlan& plan)
   ReplicaGraph graph;
   for (const NetworkInput& input : network.inputs()) graph.inputs.push_back(Input(input.shape, input.name));
   const int replicas = static_cast<int>(plan.devices.size());
-  std::vector<std::vector<Symbol>> outputs(network.outputs().size());  // by replica
+  std::vector<std::vector<Symbol>> outputs(network.outputs().size());  // for each output, by replica
   for (int replica = 0; replica < replicas; ++replica) {
-    std::vector<Symbol> parts;  // cut where the whole batch is, so that only a part of it travels
+    std::vector<Symbol> parts;  // sliced on the batch's device: only slices are copied to other devices
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const std::string name = fmt::format("replica_{}/{}", replica, network.inputs()[i].name);
       parts.push_back(

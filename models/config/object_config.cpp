@@ -27,7 +27,7 @@ Json keras_object(std::string_view module, std::string_view class_name) {
 
 Json object_json(std::string_view module, const ObjectConfig& object, ConfigForm form) {
   Json json = keras_object(module, object.class_name);
-  json["config"] = nlohmann::json(*object.options);  // which sorts
+  json["config"] = nlohmann::json(*object.options);  // sorts the keys
   if (form == ConfigForm::legacy_h5)
     for (const char* key : {"module", "registered_name"}) json.erase(key);
   return json;

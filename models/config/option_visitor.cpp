@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Keras also writes whole numbers as 10.0.
+/// The whole number of a value, if it is one. Keras also writes whole numbers as 10.0.
 std::optional<std::int64_t> whole_number_of(const Json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number()) return {};

@@ -11,7 +11,7 @@ namespace {
 
 using Color = std::array<std::uint8_t, 3>;  ///< red, green, blue
 
-/// A BMP file's content, whose numbers are little-endian.
+/// Reads the content of a BMP file. Its numbers are little-endian.
 class BmpReader {
  public:
   explicit BmpReader(std::span<const std::byte> content) : content_(content) {
@@ -32,7 +32,7 @@ class BmpReader {
     if (bits_ <= 8) read_palette(file_header + info_header);
   }
 
-  /// A file with the rows from top to bottom says so by a negative number of them.
+  /// The number of rows. The file's number is negative if its rows are in order from top to bottom.
   std::int64_t height() const { return std::abs(rows_); }
   std::int64_t width() const { return width_; }
 
@@ -88,7 +88,7 @@ class BmpReader {
   std::size_t pixels_at_ = 0;
   std::int64_t width_ = 0;
   std::int64_t rows_ = 0;
-  std::int64_t bits_ = 0;  ///< of a pixel
+  std::int64_t bits_ = 0;  ///< per pixel
   std::size_t row_bytes_ = 0;
   std::vector<Color> palette_;
 };

@@ -16,17 +16,17 @@ constexpr std::int64_t side = 32;
 constexpr std::int64_t pixels = side * side;
 constexpr std::int64_t channels = 3;
 
-/// A record is some label bytes and then the red, the green and the blue plane.
+/// A record consists of label bytes and the red, the green and the blue plane.
 struct Layout {
-  std::string folder;  ///< that the archive makes
+  std::string folder;  ///< created by unpacking the archive
   std::vector<std::string> files;
   std::int64_t records_of_file;
   std::size_t label_bytes;
-  std::size_t label;  ///< which of the label bytes
+  std::size_t label;  ///< index of the used label byte
   std::uint8_t last_label;
 };
 
-/// A place that cannot be looked at is as good as a missing one.
+/// Whether the path exists; false if that cannot be determined.
 bool is_there(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
@@ -47,7 +47,7 @@ void interleave(const std::byte* planes, std::uint8_t* to) {
       *to++ = std::to_integer<std::uint8_t>(planes[channel * pixels + pixel]);
 }
 
-/// Reads the first images.size() / (pixels * channels) records.
+/// Reads the first labels.size() records of a file.
 void read_records(const std::filesystem::path& file, const Layout& layout, std::span<std::uint8_t> images,
                   std::span<std::uint8_t> labels) {
   ByteReader reader(file);

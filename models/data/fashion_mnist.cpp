@@ -13,7 +13,7 @@ constexpr std::int64_t image_size = 28;
 constexpr std::uint8_t last_label = 9;
 
 std::filesystem::path find_file(const std::filesystem::path& directory, const std::string& name) {
-  std::error_code error;  // a place that cannot be looked at is as good as a missing one
+  std::error_code error;  // files that cannot be accessed count as missing
   for (const char* suffix : {".gz", ""})
     if (std::filesystem::path file = directory / (name + suffix); std::filesystem::exists(file, error)) return file;
   fail<InputError>(

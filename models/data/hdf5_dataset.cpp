@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// Distinguishes one content of a file from another.
+/// Identifies the content of a file, to detect changes.
 struct Version {
   std::uintmax_t bytes;
   std::filesystem::file_time_type written;
@@ -14,7 +14,7 @@ struct Version {
   friend bool operator==(const Version&, const Version&) = default;
 };
 
-/// Of a file that is there.
+/// The version of an existing file. Throws InputError if there is none.
 Version version_of(const std::string& file) {
   std::error_code error;
   const Version version{std::filesystem::file_size(file, error), std::filesystem::last_write_time(file, error)};
@@ -36,7 +36,8 @@ std::int64_t rows_of(const hdf5::Reader& reader, const std::string& name) {
   return shape[0];
 }
 
-/// Opens the file anew each time: an open one would keep HDF5 from all other threads.
+/// Reads rows [begin, end). Opens the file for each call, since an open file would block HDF5 calls of all other
+/// threads.
 Batch read_rows(const Source& source, std::int64_t begin, std::int64_t end) {
   require<InputError>(version_of(source.file) == source.version,
                       "{}: has changed while it was in use; a data set needs its file as it was", source.file);
@@ -57,7 +58,7 @@ Dataset hdf5_dataset(const std::filesystem::path& file, const std::string& x, co
   if (!y.empty())
     require<InputError>(rows_of(reader, y) == source.rows, "{}: {:?} has {} rows, {:?} has {}", source.file, x,
                         source.rows, y, rows_of(reader, y));
-  // Types are looked at now, not in the middle of an epoch.
+  // Checks the data types now rather than in the middle of an epoch.
   (void)reader.read_rows(x, 0, 0);
   if (!y.empty()) (void)reader.read_rows(y, 0, 0);
   return Dataset::from_rows([source](std::int64_t begin, std::int64_t end) { return read_rows(source, begin, end); },

@@ -16,7 +16,7 @@ std::uint32_t read_big_endian(ByteReader& reader, const std::filesystem::path& f
   return value;
 }
 
-/// The shape that the header gives. Throws unless the file can hold it.
+/// The shape from the file's header. Throws InputError unless a file of this size can hold it.
 Shape read_header(ByteReader& reader, int rank, const std::filesystem::path& file) {
   constexpr std::uint32_t unsigned_bytes = 0x08;
   const std::uint32_t magic = read_big_endian(reader, file);

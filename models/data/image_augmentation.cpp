@@ -10,18 +10,18 @@
 namespace lockstep {
 namespace {
 
-/// Where an output pixel lies along one axis of the input: `share` of the way from `low` to `high`, or outside.
+/// An output pixel's position along one axis of the input: `share` of the way from pixel `low` to pixel `high`.
 struct Position {
   std::int64_t low;
   std::int64_t high;
   float share;
-  bool outside;  ///< takes cval
+  bool outside;  ///< the output pixel gets the value cval
 };
 
 struct Axis {
-  std::int64_t from;  ///< input pixels
-  std::int64_t to;    ///< output pixels
-  double begin;       ///< where output pixel 0 lies in the input
+  std::int64_t from;  ///< number of input pixels
+  std::int64_t to;    ///< number of output pixels
+  double begin;       ///< position of output pixel 0 in the input
 };
 
 std::int64_t inside(std::int64_t index, std::int64_t size, FillMode mode) {
@@ -53,7 +53,7 @@ T converted(float value) {
     return value;
 }
 
-/// Row and column of each output pixel in the input.
+/// Input rows and columns of the output pixels.
 struct Grid {
   std::vector<Position> rows;
   std::vector<Position> columns;
@@ -110,7 +110,7 @@ void check_image(const Tensor& image) {
           image);
 }
 
-/// Pixels to shift by.
+/// Number of pixels to shift by.
 double shift(double range, std::int64_t size, double uniform) {
   const double pixels = range < 1 ? range * static_cast<double>(size) : range;
   return (2 * uniform - 1) * pixels;
@@ -124,7 +124,7 @@ std::function<Example(const Example&, const ElementId&)> image_augmentation(cons
   return [options](const Example& example, const ElementId& id) {
     const Tensor& image = example.x();
     check_image(image);
-    // Every number is drawn whether it is needed or not: an option does not change what the others do.
+    // All numbers are drawn, needed or not, so that an option does not change the effect of the others.
     ElementDraws draws(options.seed, DrawStream::augmentation, id);
     const double right = shift(options.width_shift_range, image.dim(1), draws.uniform());
     const double down = shift(options.height_shift_range, image.dim(0), draws.uniform());

@@ -21,7 +21,7 @@ bool is_image(const std::filesystem::path& file) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
 }
 
-/// Calls visit(entry) for all that `Iterator` finds in a directory.
+/// Calls visit(entry) for all entries that `Iterator` lists in a directory.
 template <class Iterator, class Visit>
 void for_each_entry(const std::filesystem::path& directory, Visit&& visit) {
   try {
@@ -31,7 +31,7 @@ void for_each_entry(const std::filesystem::path& directory, Visit&& visit) {
   }
 }
 
-/// Folders whose names begin with a dot are skipped, as in Keras.
+/// Sorted names of the class folders. Skips folders whose names begin with a dot, as Keras does.
 std::vector<std::string> class_names_in(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   for_each_entry<std::filesystem::directory_iterator>(directory, [&](const auto& entry) {
@@ -42,7 +42,8 @@ std::vector<std::string> class_names_in(const std::filesystem::path& directory) 
   return names;
 }
 
-/// A folder without files is a class without examples, as in Keras; one whose files are no images is a mistake.
+/// Sorted image files of a class. A folder without files is a class without examples, as in Keras; a folder that only
+/// has files of other types is an error.
 Paths images_in(const std::filesystem::path& directory) {
   Paths files;
   std::string other;
@@ -59,7 +60,7 @@ Paths images_in(const std::filesystem::path& directory) {
   return files;
 }
 
-/// Keeps `limit` of the files and their labels, drawn by the seed, in their order.
+/// Keeps `limit` randomly chosen files and their labels, in their order.
 void limit_files(Paths& files, std::vector<std::int32_t>& labels, std::int64_t limit, std::uint64_t seed) {
   require(limit >= 1, "the number of images must be at least 1, got {}", limit);
   std::vector<std::size_t> drawn(files.size());

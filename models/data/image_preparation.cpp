@@ -11,7 +11,8 @@ namespace {
 
 constexpr float white = 255.0F;
 
-/// One image: gray bytes (height, width) and their mean to (padded_height, padded_width, channels).
+/// Sizes of an image. Gray bytes (height, width) and a mean of that shape become (padded_height, padded_width,
+/// channels).
 struct ImageLayout {
   std::int64_t height;
   std::int64_t width;

@@ -21,7 +21,7 @@ struct ErrorManager : jpeg_error_mgr {
   std::longjmp(errors->jump, 1);
 }
 
-/// libjpeg continues after a warning; where it would make up pixels, that is an error here.
+/// libjpeg continues after warnings. Warnings after which it would invent pixels are errors here.
 void on_message(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   const bool pixels_are_lost =
@@ -29,14 +29,14 @@ void on_message(j_common_ptr info, int level) {
   if (level < 0 && pixels_are_lost) on_error(info);
 }
 
-/// Decoding many progressive scans of a large image in a small file can take hours.
+/// Limits the number of scans: decoding many progressive scans of a large image in a small file can take hours.
 void limit_scans(j_common_ptr info) {
   constexpr int most_scans = 500;
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > most_scans) ERREXIT(info, JERR_BAD_PROGRESSION);
 }
 
-/// libjpeg leaves its functions on an error by a jump to `attempt`. So it is called from there only, by functions in
-/// which no object lives whose destructor the jump would skip.
+/// On an error libjpeg jumps out of its functions to `attempt`. Calls that can fail must therefore be made by
+/// `attempt`, in functions without objects whose destructors the jump would skip.
 class Decompressor {
  public:
   Decompressor() {
@@ -61,14 +61,14 @@ class Decompressor {
     check_size();
     info_.out_color_space = is_of_inks() ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   }
-  /// Cyan, magenta, yellow and black: libjpeg gives four channels.
+  /// Whether the colors are cyan, magenta, yellow and black, for which libjpeg returns four channels.
   bool is_of_inks() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
-  /// Whether 255 stands for no ink, as in all that Adobe's programs write.
+  /// Whether 255 stands for no ink, as in files written by Adobe's programs.
   bool inks_are_inverted() const { return info_.saw_Adobe_marker != 0; }
   std::int64_t height() const { return info_.image_height; }
   std::int64_t width() const { return info_.image_width; }
 
-  /// All rows, one after the other.
+  /// Reads all rows, one after the other.
   void read_rows(std::uint8_t* to) {
     to_ = to;
     attempt([](Decompressor& self) {
@@ -83,7 +83,8 @@ class Decompressor {
   }
 
  private:
-  /// A block of 8 x 8 pixels takes at least one bit of Huffman's code; only the rare arithmetic one does with less.
+  /// Limits the size: a block of 8 x 8 pixels takes at least one bit with Huffman coding. Arithmetic coding, which is
+  /// rare, can take less.
   void check_size() const {
     constexpr std::int64_t pixels_of_byte = 8 * 8 * 8;
     const auto bytes = static_cast<std::int64_t>(content_.size());
@@ -103,7 +104,7 @@ class Decompressor {
   std::uint8_t* to_ = nullptr;
 };
 
-/// What the inks leave of white.
+/// Converts CMYK (four channels) to gray or RGB.
 Tensor colors_of(const Tensor& inks, bool inverted, std::int64_t channels) {
   Tensor image = empty_image(inks.dim(0), inks.dim(1), channels);
   const std::uint8_t* from = inks.data<std::uint8_t>();

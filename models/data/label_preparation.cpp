@@ -26,7 +26,8 @@ Tensor one_hot_of(const Tensor& labels, std::int64_t classes) {
   return result;
 }
 
-/// Beta(alpha, alpha) by Joehnk's method (1964), in logarithms: powers of 1 / alpha would vanish for a small alpha.
+/// Draws from Beta(alpha, alpha) by Joehnk's method (1964). Computes in logarithms, since powers of 1 / alpha underflow
+/// for a small alpha.
 double draw_beta(double alpha, ElementDraws& draws) {
   while (true) {
     const double a = std::log(draws.uniform()) / alpha;
@@ -35,7 +36,7 @@ double draw_beta(double alpha, ElementDraws& draws) {
   }
 }
 
-/// Fisher-Yates.
+/// A random permutation of 0 to count - 1 (Fisher-Yates).
 std::vector<std::int64_t> draw_order(std::int64_t count, ElementDraws& draws) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);

@@ -14,7 +14,7 @@ bool holds_pixels(const Tensor& x) {
   return x.defined() && x.is_dense() && (x.dtype() == DType::u8 || x.dtype() == DType::f32);
 }
 
-/// The sums over all pixels of term(value, channel).
+/// For each channel the sum of term(value, channel) over all pixels.
 template <class T, class Term>
 std::vector<double> channel_sums(const Tensor& images, Term&& term) {
   std::vector<double> sums(static_cast<std::size_t>(images.dim(-1)), 0.0);
@@ -42,7 +42,7 @@ ChannelStatistics statistics_of(const Tensor& images) {
   return {divided(sums, count), divided(channel_sums<T>(images, squared_distance), count)};
 }
 
-/// formula(value, its place in the row) of each value of rows of `period` values.
+/// formula(value, position in the row) for each value of x, which consists of rows of `period` values.
 template <class T, class Formula>
 Tensor for_rows(const Tensor& x, std::int64_t period, Formula&& formula) {
   Tensor result = Tensor::empty(x.shape());
@@ -59,7 +59,7 @@ Tensor for_rows(const Tensor& x, std::int64_t period, Formula&& formula) {
   return result;
 }
 
-/// Whether the last axes of x are `shape`, after at most one other.
+/// Whether `shape` is x, or x without its first axis.
 bool ends_with(const Shape& x, const Shape& shape) {
   const int before = x.rank() - shape.rank();
   return (before == 0 || before == 1) && std::equal(shape.begin(), shape.end(), x.begin() + before);

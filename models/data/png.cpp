@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-/// libpng leaves its functions on an error by a jump to `attempt`. So it is called from there only, by functions in
-/// which no object lives whose destructor the jump would skip.
+/// On an error libpng jumps out of its functions to `attempt`. Calls that can fail must therefore be made by `attempt`,
+/// in functions without objects whose destructors the jump would skip.
 class PngReader {
  public:
   explicit PngReader(std::span<const std::byte> content) : left_(content), content_bytes_(content.size()) {
@@ -28,7 +28,7 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  /// Afterwards rows are gray or RGB, of 8 bits: RGB when asked for and whenever the image has colors.
+  /// Reads the header and requests rows of 8-bit gray or RGB: RGB if `as_rgb` or if the image has colors.
   void read_header(bool as_rgb) {
     as_rgb_ = as_rgb;
     attempt([](PngReader& self) {
@@ -56,7 +56,7 @@ class PngReader {
   std::int64_t width() const { return width_; }
   std::int64_t channels() const { return as_rgb_ || has_colors_ ? 3 : 1; }
 
-  /// All rows, one after the other.
+  /// Reads all rows, one after the other.
   void read_rows(std::uint8_t* to) {
     require<BrokenInvariant>(static_cast<std::int64_t>(row_bytes_) == width_ * channels(),
                              "libpng gives {} bytes for a row of {} x {}", row_bytes_, width_, channels());
@@ -98,8 +98,8 @@ class PngReader {
   bool has_colors_ = false;
   std::int64_t height_ = 0;
   std::int64_t width_ = 0;
-  std::size_t packed_row_bytes_ = 0;  ///< in the file, without compression
-  std::size_t row_bytes_ = 0;         ///< as read
+  std::size_t packed_row_bytes_ = 0;  ///< in the file after decompression
+  std::size_t row_bytes_ = 0;         ///< after conversion
   std::vector<png_bytep> rows_;
 };
 

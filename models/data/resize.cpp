@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-/// Where an output pixel lies along one axis of the input: `share` of the way from `low` to `high`.
+/// An output pixel's position along one axis of the input: `share` of the way from pixel `low` to pixel `high`.
 struct Position {
   std::int64_t low;
   std::int64_t high;

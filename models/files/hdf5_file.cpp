@@ -29,18 +29,18 @@ std::recursive_mutex& library_mutex() {
   return mutex;
 }
 
-/// What HDF5 found at the bottom of its last error.
+/// The innermost message of HDF5's last error.
 std::string last_error() {
   std::string text;
   const auto innermost = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
     if (error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
-    return 1;  // one is enough
+    return 1;  // stop after the first message
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &text);
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
-/// The identifier, which HDF5 gives as negative on failure, as an owner. Only fails for want of memory.
+/// Owns an identifier. HDF5 returns a negative one on failure, here only if memory runs out.
 Handle checked(hid_t id, Handle::Close close, const char* what) {
   require<BrokenInvariant>(id >= 0, "HDF5 cannot make {}: {}", what, last_error());
   return {id, close};
@@ -50,7 +50,7 @@ void check(herr_t status, const char* what) {
   require<BrokenInvariant>(status >= 0, "HDF5 cannot {}: {}", what, last_error());
 }
 
-/// Says in the system's words why a file cannot be read, which HDF5 would wrap in its own.
+/// Throws InputError with the system's reason if a file cannot be read; HDF5's messages would hide it.
 void check_readable(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -61,10 +61,10 @@ void check_readable(const std::string& path) {
   ::close(descriptor);
 }
 
-/// Keras splits a list that is too long for one attribute into name0, name1, ...
+/// The name of a part: Keras splits a list that is too long for one attribute into name0, name1, ...
 std::string part_of_attribute(const std::string& name, std::size_t part) { return fmt::format("{}{}", name, part); }
 
-/// For links to be made together with the groups on their way.
+/// Properties for creating links that also create missing parent groups.
 Handle make_parents() {
   Handle properties = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "link properties");
   check(H5Pset_create_intermediate_group(properties.id(), 1), "set link properties");
@@ -80,7 +80,7 @@ LibraryLock::LibraryLock() : lock_(library_mutex()) {
 
 LibraryLock::~LibraryLock() {
   H5Eset_auto2(H5E_DEFAULT, report_, report_data_);
-  H5Eclear2(H5E_DEFAULT);  // errors that a thread leaves behind keep the library from closing
+  H5Eclear2(H5E_DEFAULT);  // errors that a thread leaves behind prevent the library from closing
 }
 
 bool is_hdf5(const std::string& path) {
@@ -100,9 +100,9 @@ Reader::Reader(std::string path) : path_(std::move(path)) {
 Reader::Reader(std::string name, std::span<const std::byte> image) : path_(std::move(name)) {
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file properties");
   check(H5Pset_fapl_core(access.id(), 1 << 16, 0), "set file properties");
-  // HDF5 copies the image; it takes it as one that it may write to.
+  // HDF5 copies the image, but takes a pointer to non-const.
   check(H5Pset_file_image(access.id(), const_cast<std::byte*>(image.data()), image.size()), "take a file in memory");
-  // HDF5 wants a name that no file has, such as one beneath a file.
+  // HDF5 requires a name that no file has, such as one below a file.
   file_ = Handle(H5Fopen((path_ + "/in memory").c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   require<InputError>(file_.valid(), "{}: cannot be opened as an HDF5 file: {}", path_, last_error());
 }
@@ -148,14 +148,14 @@ std::vector<std::string> Reader::names_in(const std::string& group) const {
   std::vector<std::string> names;
   const auto add_name = [](hid_t, const char* name, const H5L_info_t*, void* all) -> herr_t {
     static_cast<std::vector<std::string>*>(all)->emplace_back(name);
-    return 0;  // continue
+    return 0;  // continue the iteration
   };
   if (H5Literate(handle.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name, &names) < 0)
     fail_at(group, "is damaged: " + last_error());
   return names;
 }
 
-/// HDF5 makes room for a whole chunk, however little of it is there.
+/// Checks the size of the chunks: HDF5 allocates a whole chunk, however few of its bytes are stored.
 void Reader::check_chunks(const std::string& name, const Handle& dataset, const Handle& properties) const {
   if (H5Pget_layout(properties.id()) != H5D_CHUNKED) return;
   std::array<hsize_t, H5S_MAX_RANK> chunk{};
@@ -321,7 +321,7 @@ void Writer::add_attribute(const std::string& group, const std::string& name, co
 }
 
 void Writer::add_attribute(const std::string& group, const std::string& name, const std::vector<std::string>& texts) {
-  constexpr std::size_t most_in_one = 4000;  // 64 KiB of 16 bytes each, which say where a text is, and some room
+  constexpr std::size_t most_in_one = 4000;  // 16 bytes for the location of each text; an attribute has up to 64 KiB
   std::vector<const char*> values;
   for (const std::string& text : texts) values.push_back(text.c_str());
   const auto add = [&](const std::string& attribute, std::span<const char* const> part) {

@@ -12,8 +12,8 @@ namespace {
 
 template <class Json>
 Json parse(std::string_view text, const std::string& place, int most_keys) {
-  constexpr int deepest = 200;          // a model in a model in a model ... takes some six each
-  std::array<int, deepest + 2> keys{};  // by depth: those of the object that is open there
+  constexpr int deepest = 200;          // each model nested in another takes about six levels
+  std::array<int, deepest + 2> keys{};  // by depth: number of keys of the object that is open there
   const auto check = [&](int depth, typename Json::parse_event_t event, const Json&) {
     require<InputError>(depth <= deepest, "{}: lists and objects lie in each other deeper than {}", place, deepest);
     const auto level = static_cast<std::size_t>(depth);

@@ -16,7 +16,7 @@ using Archive = std::unique_ptr<zip_t, decltype(&zip_discard)>;
 using Source = std::unique_ptr<zip_source_t, decltype(&zip_source_free)>;
 using Entry = std::unique_ptr<zip_file_t, decltype(&zip_fclose)>;
 
-/// Failures to write into memory, which happen for want of it alone.
+/// Checks a call that writes to memory, which fails only if memory runs out.
 void check(bool ok, const char* what) { require<BrokenInvariant>(ok, "libzip cannot {}", what); }
 
 std::string text_of(int code) {
@@ -28,7 +28,7 @@ std::string text_of(int code) {
 }
 
 void add_entry(zip_t* archive, const ZipEntry& entry) {
-  constexpr zip_uint16_t midnight = 0, first_of_1980 = 0x21;  // the earliest that the format can say
+  constexpr zip_uint16_t midnight = 0, first_of_1980 = 0x21;  // the earliest date of the format
   zip_source_t* bytes = zip_source_buffer(archive, entry.bytes.data(), entry.bytes.size(), 0);
   check(bytes != nullptr, "take an entry");
   const zip_int64_t index = zip_file_add(archive, entry.name.c_str(), bytes, ZIP_FL_ENC_UTF_8);
@@ -50,7 +50,7 @@ std::vector<std::byte> contents_of(zip_source_t* source) {
   return bytes;
 }
 
-/// Nothing is unpacked here; but where others do, such a name would be written to outside of their folder.
+/// Refuses names outside the archive's folder. Nothing is unpacked here, but other programs would write there.
 void check_names(zip_t* archive, const std::string& path) {
   for (zip_int64_t i = 0; i < zip_get_num_entries(archive, 0); ++i) {
     const char* const name = zip_get_name(archive, static_cast<zip_uint64_t>(i), 0);
@@ -70,10 +70,10 @@ std::vector<std::byte> make_zip(std::span<const ZipEntry> entries) {
   check(memory != nullptr, "make an archive");
   Archive archive(zip_open_from_source(memory.get(), ZIP_TRUNCATE, &error), zip_discard);
   check(archive != nullptr, "make an archive");
-  zip_source_keep(memory.get());  // which the archive would free
+  zip_source_keep(memory.get());  // the archive would free it
   for (const ZipEntry& entry : entries) add_entry(archive.get(), entry);
   check(zip_close(archive.get()) == 0, "write an archive");
-  archive.release();  // closed
+  archive.release();  // closed by zip_close
   return contents_of(memory.get());
 }
 
@@ -90,7 +90,8 @@ std::vector<std::byte> read_zip_entry(const std::string& path, const std::string
                       stat.comp_method);
   const Entry entry(zip_fopen(archive.get(), name.c_str(), 0), zip_fclose);
   require<InputError>(entry != nullptr, "{}: entry {:?} cannot be opened: {}", path, name, zip_strerror(archive.get()));
-  // Grows with what is there, whatever size a damaged file claims. Deflate bounds it by the file's size.
+  // Grows with the bytes read rather than to the size that a damaged file claims. Deflate's best ratio bounds it by the
+  // file's size.
   std::vector<std::byte> bytes;
   for (std::size_t step = 1 << 20;; step = bytes.size()) {
     const std::size_t before = bytes.size();
