@@ -44,7 +44,7 @@ void list(LayerConfig& config, DepthwiseConv2DOptions& options) {
   config.fixed_null("activity_regularizer");
   config.option("depthwise_constraint", options.depthwise_constraint);
   config.option("bias_constraint", options.bias_constraint);
-  config.passed_over("groups");  // always 1, in Keras 2
+  config.passed_over("groups");  // always 1 in Keras 2
 }
 
 void list(LayerConfig& config, SeparableConv2DOptions& options) {
@@ -67,12 +67,12 @@ void list(LayerConfig& config, SeparableConv2DOptions& options) {
   config.option("depthwise_constraint", options.depthwise_constraint);
   config.option("pointwise_constraint", options.pointwise_constraint);
   config.option("bias_constraint", options.bias_constraint);
-  // Keras 2 also lists those of the convolution that the class is made from.
+  // Keras 2 also lists the options of the convolution that the class derives from.
   for (const char* key : {"groups", "kernel_initializer", "kernel_regularizer", "kernel_constraint"})
     config.passed_over(key);
 }
 
-/// What the convolutions share: one window, moved over images.
+/// Base of the convolution layers.
 class ConvImpl : public LayerImpl {
  public:
   std::string_view class_name() const override { return class_name_; }
@@ -110,7 +110,7 @@ class ConvImpl : public LayerImpl {
     require(number >= 1, "{} needs at least 1 {}, got {}", class_name_, what, number);
   }
 
-  /// Channels of the result.
+  /// Number of output channels.
   virtual std::int64_t filters(std::int64_t channels) const = 0;
   virtual void make_conv_weights(std::int64_t channels, const LayerSeed& seed) = 0;
 
@@ -130,7 +130,7 @@ class ConvImpl : public LayerImpl {
   const char* class_name_;
   Size2d kernel_size_;
   Conv2dOptions conv_;
-  std::int64_t channels_ = 0;  ///< built for
+  std::int64_t channels_ = 0;  ///< input channels that the weights were built for
 };
 
 class Conv2DImpl final : public ConvImpl {

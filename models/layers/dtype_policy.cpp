@@ -9,12 +9,12 @@
 namespace lockstep {
 namespace {
 
-/// By policy.
+/// Indexed by DTypePolicy.
 constexpr std::array<std::string_view, 2> names{"float32", "mixed_bfloat16"};
 
 using Scopes = std::vector<const DTypePolicyScope*>;
 
-/// This thread's, innermost last; null until it makes the first one.
+/// The calling thread's scopes, innermost last; null before its first scope.
 thread_local std::shared_ptr<Scopes> open_scopes;
 
 }  // namespace

@@ -17,7 +17,7 @@ void list(LayerConfig& config, EmbeddingOptions& options) {
   config.fixed_null("activity_regularizer");
   config.option("embeddings_constraint", options.embeddings_constraint);
   config.fixed("mask_zero", false);
-  config.passed_over("input_length");  // of Keras 2, known from the input
+  config.passed_over("input_length");  // an option of Keras 2; the input has its length
 }
 
 class EmbeddingImpl final : public LayerImpl {

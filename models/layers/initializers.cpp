@@ -12,16 +12,17 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t block_size = 4;            // numbers of a Philox block
-constexpr std::int64_t blocks_per_chunk = 16384;  // enough to pay for handing a chunk to a thread
+constexpr std::int64_t block_size = 4;            // numbers in a Philox block
+constexpr std::int64_t blocks_per_chunk = 16384;  // makes up for the cost of starting a thread
 
-/// Uniform in [-limit, limit): the upper 24 bits of a word, all that an f32 between 0.5 and 1 can hold.
+/// Uniform in [-limit, limit). Uses the upper 24 bits of a word, as many as an f32 between 0.5 and 1 can hold.
 float symmetric(std::uint32_t word, float limit) {
   const float unit = static_cast<float>(word >> 8) * 0x1p-24F;
   return (2.0F * unit - 1.0F) * limit;
 }
 
-/// The standard normal number `i` of the four that a block gives: two from two words by the method of Box and Muller.
+/// The standard normal number `i` of the four from a block. Each pair of numbers comes from a pair of words
+/// (Box-Muller).
 double normal(const PhiloxBlock& random, std::size_t i) {
   const auto unit = [](std::uint32_t word) { return (word + 0.5) * 0x1p-32; };  // inside (0, 1)
   const std::size_t pair = i / 2 * 2;
@@ -30,7 +31,7 @@ double normal(const PhiloxBlock& random, std::size_t i) {
   return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
 }
 
-/// Standard normal number `i` of a sequence, drawn again while it lies more than two standard deviations off.
+/// The standard normal number `i` of a sequence, redrawn while it is two or more standard deviations from 0.
 double normal_within_two(const RandomSequence& sequence, std::uint64_t i) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     const PhiloxBlock random = sequence.block(i + (attempt << 48));
@@ -81,7 +82,7 @@ Initializer draw_truncated_normal(const RandomKey& key, double mean, double stdd
   };
 }
 
-/// The fan that `mode` asks for, at least 1; keras.src.initializers.random_initializers.compute_fans.
+/// The fan for `mode`, at least 1, as in keras.src.initializers.random_initializers.compute_fans.
 double fan_of(const Shape& shape, FanMode mode) {
   double window = 1;
   for (int axis = 0; axis < shape.rank() - 2; ++axis) window *= static_cast<double>(shape[axis]);
@@ -95,7 +96,7 @@ Initializer scaled(const VarianceScalingOptions& options, const RandomKey& key) 
     const double variance = options.scale / fan_of(values.shape(), options.mode);
     switch (options.distribution) {
       case Distribution::truncated_normal:
-        // The standard deviation of a standard normal distribution that is cut off at -2 and 2.
+        // The standard deviation of a standard normal distribution truncated to (-2, 2).
         return draw_truncated_normal(key, 0, std::sqrt(variance) / .87962566103423978)(values);
       case Distribution::untruncated_normal:
         return draw_normal(key, 0, std::sqrt(variance))(values);
@@ -105,7 +106,7 @@ Initializer scaled(const VarianceScalingOptions& options, const RandomKey& key) 
   };
 }
 
-/// A tall matrix, held by columns.
+/// A matrix with rows >= count, stored by columns.
 struct Columns {
   std::int64_t rows = 0;
   std::int64_t count = 0;
@@ -114,7 +115,7 @@ struct Columns {
   double* operator[](std::int64_t column) { return values.data() + column * rows; }
 };
 
-/// Of standard normal elements.
+/// A matrix of standard normal elements.
 Columns gaussian(const RandomKey& key, std::int64_t rows, std::int64_t count) {
   Columns matrix{.rows = rows, .count = count};
   matrix.values.resize(static_cast<std::size_t>(rows * count));
@@ -132,8 +133,9 @@ void reflect(const double* v, double* column, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) column[i] -= twice * v[i];
 }
 
-/// Turns column k, from its diagonal on, into the vector of the reflection that maps it to a multiple of the unit
-/// vector, and gives that multiple: R's diagonal element. The matrix has full rank but for chance of measure 0.
+/// Replaces `column`, the part of a column from the diagonal on, by the vector of the reflection that maps it to a
+/// multiple of the unit vector. Returns the multiple, which is R's diagonal element. The matrix has full rank with
+/// probability 1.
 double make_reflection(double* column, std::int64_t n) {
   const double diagonal = -std::copysign(std::sqrt(dot(column, column, n)), column[0]);
   column[0] -= diagonal;
@@ -142,7 +144,7 @@ double make_reflection(double* column, std::int64_t n) {
   return diagonal;
 }
 
-/// Q of matrix = Q R, R with a positive diagonal, by Householder reflections (Golub and Van Loan, 5.2).
+/// Q of matrix = Q R with a positive diagonal of R, by Householder reflections (Golub and Van Loan, 5.2).
 Columns orthonormal_columns(Columns matrix) {
   const std::int64_t columns_per_chunk =
       std::max<std::int64_t>(1, blocks_per_chunk / std::max<std::int64_t>(1, matrix.rows));
@@ -153,7 +155,7 @@ Columns orthonormal_columns(Columns matrix) {
       for (std::int64_t j = begin; j < end; ++j) reflect(matrix[k] + k, matrix[k + 1 + j] + k, matrix.rows - k);
     });
   }
-  // Q's columns are those of the unit matrix under all reflections, the last one first.
+  // Q is the product of all reflections applied to the unit matrix, the last reflection first.
   Columns q{.rows = matrix.rows, .count = matrix.count};
   q.values.assign(matrix.values.size(), 0.0);
   parallel_for(q.count, columns_per_chunk, [&](std::int64_t begin, std::int64_t end) {

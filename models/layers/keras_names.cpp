@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, KeyedInitializer>, 9> initializ
                                                                                      {"LecunNormal", lecun_normal},
                                                                                      {"Orthogonal", orthogonal}}};
 
-/// An object that stands in a file as {"class_name", "config"} or, with its defaults, as a name.
+/// An object that a file stores as {"class_name", "config"} or, if it has default options, as its name.
 std::optional<ObjectConfig> object_of(const Json& value) {
   if (!value.is_string() && (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string()))
     return {};
@@ -67,7 +67,7 @@ void list(OptionVisitor& visitor, Factors& factors) {
   visitor.option("l2", factors.l2);
 }
 
-/// Those that this kind of constraint has.
+/// Lists the options of this kind of constraint.
 void list(OptionVisitor& visitor, Constraint::Kind kind, MinMaxNormOptions& options) {
   using enum Constraint::Kind;
   if (kind == non_neg) return;
@@ -94,13 +94,13 @@ void list(OptionVisitor& visitor, VarianceScalingOptions& options) {
   visitor.choice("mode", options.mode,
                  {{"fan_in", FanMode::fan_in}, {"fan_out", FanMode::fan_out}, {"fan_avg", FanMode::fan_avg}});
   visitor.choice("distribution", options.distribution,
-                 {{"normal", Distribution::truncated_normal},  // of Keras 2
+                 {{"normal", Distribution::truncated_normal},  // the name in Keras 2
                   {"truncated_normal", Distribution::truncated_normal},
                   {"untruncated_normal", Distribution::untruncated_normal},
                   {"uniform", Distribution::uniform}});
 }
 
-/// What the file says nothing of is as `options` has it.
+/// Reads options; those that the file does not have keep their value in `options`.
 template <class Options>
 Options read(const ObjectConfig& object, Options options = {}) {
   OptionVisitor visitor(object.class_name, *object.options);
@@ -108,7 +108,7 @@ Options read(const ObjectConfig& object, Options options = {}) {
   return options;
 }
 
-/// Throws for options that it cannot have; empty for an unknown one.
+/// Returns an empty initializer for an unknown name. Throws for invalid options.
 SeededInitializer make_initializer(const ObjectConfig& object) {
   const std::string name = plain_name(object.class_name);
   for (const auto& [known, function] : initializers)
@@ -162,13 +162,13 @@ std::optional<Regularizer> find_regularizer(const Json& value) {
   const std::optional<ObjectConfig> found = object_of(value);
   const std::string name = found ? plain_name(found->class_name) : "";
   if (name != "l1" && name != "l2" && name != "l1l2") return {};
-  // A name alone stands for Keras' default of 0.01.
+  // Keras' default for a name without options is 0.01.
   const double otherwise = value.is_string() ? 0.01 : 0;
   try {
     const auto [l1, l2] = read<Factors>(*found, {.l1 = otherwise, .l2 = otherwise});
     return Regularizer(name == "l2" ? 0 : l1, name == "l1" ? 0 : l2);
   } catch (const Error&) {
-    return {};  // of values that it cannot have
+    return {};  // invalid values
   }
 }
 
@@ -196,7 +196,7 @@ std::optional<Constraint> find_constraint(const Json& value) {
       list(visitor, kind, options);
       return Constraint(kind, options);
     } catch (const Error&) {
-      return {};  // of values that it cannot have
+      return {};  // invalid values
     }
   }
   return {};
@@ -215,7 +215,7 @@ SeededInitializer find_initializer(const Json& value) {
   try {
     return found ? make_initializer(*found) : SeededInitializer();
   } catch (const Error&) {
-    return {};  // of values that it cannot have
+    return {};  // invalid values
   }
 }
 

@@ -29,7 +29,7 @@ std::string name_in(std::string_view class_name, const Json& values) {
 
 Json pair(std::int64_t first, std::int64_t second) { return Json::array({first, second}); }
 
-/// Of 32 bits: what is computed from two of them does not overflow.
+/// Whether the value is an integer of 32 bits, so that computations with two of them cannot overflow.
 bool is_whole(const Json& value) {
   using Limits = std::numeric_limits<std::int32_t>;
   return value.is_number_integer() && value.get<std::int64_t>() >= Limits::min() &&
@@ -69,11 +69,11 @@ LayerConfig::LayerConfig(std::string_view class_name, const Json& values, int in
   passed_over("name");
   option("trainable", trainable_);
   read_dtype();
-  passed_over("batch_input_shape");  // of a Sequential's first layer in Keras 2
+  passed_over("batch_input_shape");  // an option of a Sequential's first layer in Keras 2
   passed_over("batch_shape");
 }
 
-/// A name, as in Keras 2, or the object that Keras 2 and 3 write for a policy.
+/// Reads the dtype policy: its name, as in Keras 2, or the object that Keras 2 and 3 write for a policy.
 void LayerConfig::read_dtype() {
   const Json* dtype = exchange("dtype", nullptr);
   if (dtype == nullptr) return;

@@ -15,7 +15,7 @@ Layer layer_from_config(LayerConfig& config) {
     layer.impl().set_trainable(config.trainable());
     if (config.dtype_policy()) layer.impl().set_dtype_policy(*config.dtype_policy());
     return layer;
-  } catch (const InvalidArgument& error) {  // options that the layer's constructor refuses
+  } catch (const InvalidArgument& error) {  // invalid options
     fail<InputError>("layer '{}': {}", config.name(), error.what());
   }
 }

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-/// As `others` says, but 1 for the forget gate, which is the second of four.
+/// Initializes like `others`, but the forget gate's biases, the second of four parts, with 1.
 SeededInitializer forget_ones(const SeededInitializer& others) {
   return [others](const RandomKey& key) -> Initializer {
     return [fill = others(key)](const Tensor& values) {

@@ -62,7 +62,7 @@ class Pooling2DImpl final : public LayerImpl {
   Padding padding_;
 };
 
-/// One window over the whole image, which costs no more than a reduction of its own kind.
+/// Pools with one window over the whole image, which is as fast as a reduction.
 class GlobalPooling2DImpl final : public LayerImpl {
  public:
   GlobalPooling2DImpl(const char* class_name, Pooling2DImpl::Op op, const GlobalPooling2DOptions& options)

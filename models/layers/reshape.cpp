@@ -44,7 +44,7 @@ class ReshapeImpl final : public LayerImpl {
   }
 
  private:
-  /// The target for one example. Without its batch axis even an empty batch says what -1 is.
+  /// The target shape of one example. It does not include the batch axis, so that -1 is known even for an empty batch.
   Shape shape_of(const Shape& input) const {
     Shape sizes = target_;
     for (int axis = 0; axis < sizes.rank(); ++axis) sizes[axis] = std::abs(sizes[axis]);

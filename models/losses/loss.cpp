@@ -11,18 +11,18 @@
 namespace lockstep {
 namespace {
 
-/// In log space. Keras clips at 1 - epsilon too, which is the nearest f32 below 1 and makes no more difference to a
-/// loss than 1e-7.
+/// The logarithm of probabilities clipped at epsilon. Keras also clips at 1 - epsilon, the nearest f32 below 1, which
+/// changes a loss by no more than 1e-7.
 Tensor safe_log(const Tensor& probabilities) { return log(maximum(probabilities, keras_epsilon)); }
 
-/// What the activation has made the probabilities of, as f32; undefined where that is not known, and where a tape
-/// follows the probabilities alone.
+/// The logits, as f32, from which `activation` computed the probabilities. Undefined if they are unknown, or if a tape
+/// records only the probabilities.
 Tensor logits_of(const char* activation, const Tensor& y_pred) {
   const Tensor logits = y_pred.origin(activation);
   return logits.defined() && (recording({logits}) || !recording({y_pred})) ? as_f32(logits) : Tensor();
 }
 
-/// All but the last axis as one.
+/// Joins all axes but the last: (rows, classes).
 Tensor as_rows(const Tensor& x) {
   if (x.rank() == 2) return x;
   return reshape(x, {x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1), x.dim(-1)});
@@ -41,7 +41,7 @@ Loss::Function sparse_categorical(bool from_logits) {
   };
 }
 
-/// (rows, classes), from logits wherever they are known.
+/// Log probabilities (rows, classes), computed from logits if they are known.
 Tensor log_probabilities(const Tensor& y_pred, bool from_logits) {
   const Tensor logits = from_logits ? y_pred : logits_of("softmax", y_pred);
   if (logits.defined()) return log_softmax(as_rows(logits));

@@ -33,8 +33,8 @@ const Makers<Loss, OptionVisitor>& loss_makers() {
 }
 
 void read_common_options(OptionVisitor& visitor) {
-  visitor.passed_over("fn");                                  // of wrappers in TensorFlow's Keras 2
-  if (visitor.values().value("reduction", Json()) == "auto")  // Keras 2
+  visitor.passed_over("fn");                                  // wrappers in TensorFlow's Keras 2 have it
+  if (visitor.values().value("reduction", Json()) == "auto")  // in Keras 2
     visitor.passed_over("reduction");
   else
     visitor.fixed("reduction", "sum_over_batch_size");

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-/// The mean by example of element(y, p), with targets and predictions of one shape.
+/// A loss: the mean of element(y, p) of each example, for targets and predictions of the same shape.
 template <class Element>
 Loss mean_of(const char* name, const ObjectConfig& config, const Element& element) {
   const auto mean = [name, element](const Tensor& y_true, const Tensor& y_pred) {
@@ -24,7 +24,7 @@ Tensor huber(const Tensor& error, double delta) {
   return square(within) * 0.5 + beyond * delta;
 }
 
-/// |x| + log(1 + exp(-2 |x|)) - log 2: no exponential of a large number.
+/// |x| + log(1 + exp(-2 |x|)) - log 2, which has no exponential of a large number.
 Tensor log_cosh(const Tensor& x) {
   const Tensor size = abs(x);
   return size + log(exp(size * -2.0) + 1.0) - std::log(2.0);
@@ -68,7 +68,7 @@ Huber::Huber(double delta)
                    [delta = checked_delta(delta)](const Tensor& y, const Tensor& p) { return huber(p - y, delta); })) {}
 
 Huber Huber::from_config(OptionVisitor& visitor) {
-  return Huber(read_options(visitor, list, 1.0));  // what Keras makes of its own files, which do not say it
+  return Huber(read_options(visitor, list, 1.0));  // Keras' files do not store delta; Keras itself reads them as 1
 }
 
 LogCosh::LogCosh()

@@ -41,7 +41,7 @@ Values binary(const Tensor& y_true, const Tensor& y_pred, double threshold) {
   return equal(std::move(rounded), y_true.to_vector<double>(), y_pred.dim(0));
 }
 
-/// The class of each one-hot row.
+/// The class of each one-hot row of y_true.
 Values classes_of(const Tensor& y_true, const Tensor& y_pred) {
   check(y_true.defined() && y_true.shape() == y_pred.shape() && y_pred.rank() >= 2,
         "categorical accuracy compares one-hot targets and predictions of one shape (n, classes)", y_true, y_pred);

@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-/// What stands before the names of each output's values.
+/// The prefix of the names of each output's values.
 std::vector<std::string> prefixes(const Network& network) {
   if (network.outputs().size() == 1) return {""};
   std::vector<std::string> names = network.output_names();
@@ -16,8 +16,8 @@ std::vector<std::string> prefixes(const Network& network) {
   return names;
 }
 
-/// As Keras' CompileMetrics.result: of two metrics of one name a weighted one has "weighted_" before it, others a
-/// number after it.
+/// Makes names unique as Keras' CompileMetrics.result does: of two metrics with one name a weighted one gets the prefix
+/// "weighted_", others get a number as suffix.
 class MetricNames {
  public:
   std::string make(const std::string& prefix, const std::string& name, bool weighted) {
@@ -47,7 +47,7 @@ std::vector<CompiledOutput> compile_outputs(const Network& network, const std::v
       std::ranges::count_if(outputs, [](const OutputTraining& output) { return output.loss.has_value(); });
   require(losses > 0, "compile() needs a loss for one output at least");
   const std::vector<std::string> prefix = prefixes(network);
-  std::set<std::string> taken{"loss", "learning_rate", "epoch_s", "examples_per_s"};  // of fit's logs
+  std::set<std::string> taken{"loss", "learning_rate", "epoch_s", "examples_per_s"};  // names in the logs of fit()
   const auto take = [&](const std::string& name) {
     require(taken.insert(name).second, "compile() got two values named '{}'", name);
     return name;

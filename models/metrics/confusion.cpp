@@ -22,8 +22,8 @@ void for_each_element(const Tensor& y_true, const Tensor& y_pred, std::span<cons
 
 void list_threshold(OptionVisitor& visitor, double& threshold) { visitor.option("thresholds", threshold); }
 
-/// Of the weights of all elements that are positive by prediction (for precision) or by target (for recall), those that
-/// are by both.
+/// The weight of the elements that are positive by both prediction and target, relative to that of all elements that
+/// are positive by prediction (precision) or by target (recall).
 Metric::Rule share_of_true_positives(const char* class_name, double threshold, bool among_predicted) {
   require(threshold >= 0 && threshold <= 1, "a threshold lies in [0, 1], got {}", threshold);
   return {.update =
@@ -41,14 +41,14 @@ Metric::Rule share_of_true_positives(const char* class_name, double threshold, b
           .config = config_of(class_name, list_threshold, threshold)};
 }
 
-/// The last threshold that a prediction is above. The first one lies below 0, so that every prediction is above it. In
-/// f32, as Keras computes it: a prediction may lie on a threshold.
+/// Index of the last threshold below a prediction. The first threshold is below 0, so that every prediction is above
+/// it. Computed in f32 as in Keras, since a prediction may be equal to a threshold.
 std::size_t bucket_of(double prediction, int thresholds) {
   const float clipped = std::clamp(static_cast<float>(prediction), 0.0F, 1.0F);
   return static_cast<std::size_t>(std::max(0.0F, std::ceil(clipped * static_cast<float>(thresholds - 1)) - 1));
 }
 
-/// The same of these thresholds, sorted, before which one below 0 was added.
+/// Index of the last threshold below a prediction, for sorted thresholds; index 0 is an additional threshold below 0.
 std::size_t bucket_of(double prediction, const std::vector<double>& thresholds) {
   const auto is_below = [&](double threshold) {
     return static_cast<float>(threshold) < static_cast<float>(prediction);
@@ -56,7 +56,7 @@ std::size_t bucket_of(double prediction, const std::vector<double>& thresholds) 
   return static_cast<std::size_t>(std::ranges::count_if(thresholds, is_below));
 }
 
-/// True and false positives by threshold, from the weights of true and false targets by bucket.
+/// Weights of true and false positives for each threshold, from the weights of true and false targets in each bucket.
 struct Positives {
   explicit Positives(const Metric::Sums& buckets) {
     const std::size_t count = buckets.size() / 2;
@@ -68,7 +68,7 @@ struct Positives {
     }
   }
   std::vector<double> hits;    ///< [0]: all true targets
-  std::vector<double> alarms;  ///< [0]: all false ones
+  std::vector<double> alarms;  ///< [0]: all false targets
 };
 
 double area_under_roc(const Metric::Sums& buckets) {
@@ -79,7 +79,8 @@ double area_under_roc(const Metric::Sums& buckets) {
   return area;
 }
 
-/// Between two thresholds the true positives are a straight line over all positives p: slope * p + intercept.
+/// Area under the precision-recall curve. Between two thresholds the true positives are a linear function of the number
+/// p of all positives: slope * p + intercept.
 double area_under_pr(const Metric::Sums& buckets) {
   const auto [hits, alarms] = Positives(buckets);
   double area = 0;

@@ -15,10 +15,10 @@ std::vector<double> weights_of(const Tensor& sample_weight, std::int64_t rows) {
   return sample_weight.to_vector<double>();
 }
 
-/// Keras' metric that is the mean of a loss.
+/// The config of Keras' metric that is the mean of a loss.
 std::optional<ObjectConfig> metric_config(const Loss& loss) {
   std::optional<ObjectConfig> config = loss.config();
-  if (!config || config->class_name == "Huber") return {};  // which is no metric of Keras
+  if (!config || config->class_name == "Huber") return {};  // Keras has no such metric
   if (config->class_name == "LogCosh") config->class_name = "LogCoshError";
   return config;
 }

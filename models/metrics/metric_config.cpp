@@ -25,7 +25,7 @@ Json options_json(const Metric& metric, ConfigForm form) {
 
 Json metric_json(const Metric& metric, ConfigForm form) {
   if (!metric.config()) return function_json(metric.name(), form);
-  // Keras finds out which accuracy is meant, which it does for the name alone.
+  // Writes only the name, for which Keras chooses the kind of accuracy that fits the model.
   if (metric.config()->class_name == "accuracy") return metric.name() == "acc" ? "acc" : "accuracy";
   return options_json(metric, form);
 }
@@ -37,7 +37,7 @@ std::string Metric::get_config() const {
 
 Metric metric_from_json(const Json& value, const std::vector<Metric>& own) {
   NamedObject read = object_from_json("metric", value);
-  // TensorFlow's Keras 2 says which function it is the mean of.
+  // TensorFlow's Keras 2 stores the function that a MeanMetricWrapper takes the mean of.
   if (const Json function = read.object.options->value("fn", Json());
       read.object.class_name == "MeanMetricWrapper" && function.is_string())
     read.object.class_name = function.get<std::string>();

@@ -15,7 +15,7 @@ void check_outside_replicas(std::string_view what) {
                       what);
 }
 
-/// Errors of `load` name the step.
+/// Adds the step to errors that `load` throws.
 template <class Load>
 void in_step(std::int64_t step, const Load& load) {
   try {

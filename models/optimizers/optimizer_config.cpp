@@ -18,7 +18,7 @@ const Makers<Optimizer, const OptimizerConfig>& makers() {
   return table;
 }
 
-/// What Keras has for all optimizers.
+/// Lists the options that all of Keras' optimizers have.
 void list(OptionVisitor& visitor, OptimizerOptions& options) {
   visitor.option("weight_decay", options.weight_decay);
   visitor.option("clipnorm", options.clipnorm);
@@ -34,7 +34,7 @@ Json common_options(const OptimizerOptions& common) { return *config_of("", list
 
 Json learning_rate_json(const Optimizer& optimizer, const LearningRate& rate) {
   const std::optional<ObjectConfig> schedule = schedule_config(rate);
-  // With its module also in a legacy file, as Keras writes it.
+  // Keras writes a schedule with its module, in legacy files too.
   return schedule ? object_json("keras.optimizers.schedules", *schedule, ConfigForm::keras_3)
                   : Json(optimizer.learning_rate());
 }
@@ -44,7 +44,7 @@ LearningRate learning_rate_from_json(const Json& value) {
   return schedule_from_config(object_from_json("schedule", value).object);
 }
 
-/// Takes the learning rate from the options. Keras 2 also called it lr, and had its decay apart.
+/// Removes the learning rate from the options and returns it. Keras 2 also used the name lr, and had a separate decay.
 LearningRate take_learning_rate(Json& options, LearningRate rate) {
   for (const char* key : {"lr", "learning_rate"}) {
     if (options.contains(key)) rate = learning_rate_from_json(options[key]);
@@ -57,9 +57,9 @@ LearningRate take_learning_rate(Json& options, LearningRate rate) {
   return InverseTimeDecay({.initial_learning_rate = rate.at(0), .decay_steps = 1, .decay_rate = decay});
 }
 
-/// As the list of optimizers has it, also for "sgd".
+/// The class name as in the list of optimizers, for names such as "sgd".
 std::string known_name(std::string name) {
-  constexpr std::string_view registered = "Custom>";  // as TensorFlow 2.11 begins the names of Keras' own
+  constexpr std::string_view registered = "Custom>";  // prefix of Keras' own names in TensorFlow 2.11
   if (name.starts_with(registered)) name.erase(0, registered.size());
   for (const auto& [known, maker] : makers())
     if (plain_name(known) == plain_name(name)) return std::string(known);
@@ -73,7 +73,7 @@ Json optimizer_json(const Optimizer& optimizer, ConfigForm form) {
   const std::string& class_name = config.rule.class_name;
   Json options = *config.rule.options;
   const Json common = common_options(config.common);
-  const bool has_decay = class_name == "AdamW";  // by itself
+  const bool has_decay = class_name == "AdamW";  // has a weight decay of its own
   for (const auto& [key, value] : common.items())
     if (value != 0 || (has_decay && key == "weight_decay")) options[key] = value;
   if (config.common.gradient_accumulation_steps == 1) options.erase("gradient_accumulation_steps");

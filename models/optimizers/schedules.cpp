@@ -19,19 +19,19 @@ void check_steps(std::string_view schedule, std::int64_t decay_steps) {
   require(decay_steps >= 1, "{} needs decay_steps of at least 1, got {}", schedule, decay_steps);
 }
 
-/// step / decay_steps, rounded down to a whole number for a staircase.
+/// step / decay_steps, rounded down if `staircase`.
 double periods(const ExponentialDecayOptions& options, std::int64_t step) {
   const double exact = static_cast<double>(step) / static_cast<double>(options.decay_steps);
   return options.staircase ? std::floor(exact) : exact;
 }
 
-/// From 1 to `alpha` along half a cosine wave, times `height`.
+/// Half a cosine wave: (1 - alpha) * height + alpha for fraction 0, alpha for fraction 1.
 double half_wave(double fraction, double alpha, double height = 1) {
   const double wave = 0.5 * height * (1 + std::cos(std::numbers::pi * fraction));
   return (1 - alpha) * wave + alpha;
 }
 
-// The schedules, of types that known_schedules knows them by.
+// Functions of the schedules. known_schedules recognizes a schedule by their types.
 
 struct ExponentialRate {
   ExponentialDecayOptions options;
@@ -88,7 +88,7 @@ struct CosineRate {
 struct CosineRestartsRate {
   CosineDecayRestartsOptions options;
   double operator()(std::int64_t step) const {
-    double left = static_cast<double>(step) / static_cast<double>(options.first_decay_steps);  // in first periods
+    double left = static_cast<double>(step) / static_cast<double>(options.first_decay_steps);  // unit: first period
     double length = 1;
     double height = 1;
     while (left >= length) {
@@ -140,7 +140,7 @@ LearningRateSchedule piecewise_constant(const PiecewiseConstantOptions& options)
   return PiecewiseConstantDecay(options.boundaries, options.values);
 }
 
-/// A schedule of Keras: how it is recognized, and made again.
+/// A Keras schedule: the functions that write and read its config.
 struct KnownSchedule {
   const char* class_name;
   std::optional<ObjectConfig> (*config)(const char* class_name, const LearningRateSchedule& schedule);

@@ -38,8 +38,8 @@ void check_options(const OptimizerOptions& options) {
           options.ema_overwrite_frequency);
 }
 
-/// What brings a gradient of this norm, among gradients of the norm `global`, down to its limit. Keras: a norm up to
-/// the limit leaves gradients alone.
+/// The factor that limits the norm of a gradient. `norm`: its norm; `global`: the norm of all gradients together. As in
+/// Keras, a norm up to the limit gives 1.
 double clip_factor(const OptimizerOptions& options, double norm, double global) {
   if (options.clipnorm > 0) return options.clipnorm / std::max(norm, options.clipnorm);
   return options.global_clipnorm / std::max(global, options.global_clipnorm);
@@ -51,7 +51,7 @@ Tensor copy_of(const Tensor& tensor) {
   return result;
 }
 
-/// What a replica brings to the first step, as a whole: a vector would be regrouped.
+/// A replica's arguments of the first step, in one object: a vector of values would be regrouped.
 struct Order {
   std::vector<Variable> variables;
   std::vector<bool> by_rows;
@@ -71,7 +71,7 @@ void Optimizer::State::set_learning_rate(double rate) {
                       "this optimizer's learning rate follows a schedule; make it with a number to be able to set it");
   check_rate(rate);
   learning_rate_ = rate;
-  if (restored_) restored_->learning_rate = rate;  // which the first step takes over
+  if (restored_) restored_->learning_rate = rate;  // the first step loads the restored state
 }
 
 void Optimizer::State::check_numerics(bool on) {
@@ -109,8 +109,8 @@ void Optimizer::State::prepare(const ReplicaContext& context, const std::vector<
     for (std::size_t i = 0; i < variables.size(); ++i) own.by_rows.push_back(by_rows(i));
     const auto first_step = [&](const Strategy&, const PerReplica<Order>& orders) {
       verify_same_order(orders.transform([](const Order& order) { return &order.variables; }).local_results());
-      // What some replica looks up rows of is exchanged as rows; where another one's gradient turns out to be dense,
-      // the reducer sees to that.
+      // A variable is exchanged as rows if any replica looks up its rows. The reducer handles replicas whose gradient
+      // of it is dense.
       std::vector<bool> rows(variables.size());
       for (const Order& order : orders.local_results())
         for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = rows[i] || order.by_rows[i];
@@ -129,7 +129,7 @@ std::vector<Optimizer::State::Group> Optimizer::State::grouped(const ReplicaCont
                                                                const std::vector<Variable>& variables) const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    // Only outside of strategies are variables where they were placed.
+    // Outside strategies a variable is on the device where it was created.
     std::vector<LogicalDevice> devices = context.strategy().devices();
     const std::vector<Tensor>& copies = variables[i].state().copies();
     if (!has_strategy() && copies.size() == 1) devices = {copies.front().device()};
@@ -172,7 +172,7 @@ void Optimizer::State::build(const ReplicaContext& context, const std::vector<Va
   std::ranges::copy_if(variables, std::back_inserter(constrained),
                        [](const Variable& variable) { return variable.state().spec().constraint != nullptr; });
   std::vector<std::int64_t> steps(static_cast<std::size_t>(context.num_local_replicas()), 0);
-  // From here on nothing fails but taking over the restored state, and then it is as if nothing had been built.
+  // From here on only loading the restored state can fail. If it does, the state is as if nothing had been built.
   variables_ = std::move(own);
   constrained_ = std::move(constrained);
   steps_ = std::move(steps);
@@ -219,7 +219,7 @@ void Optimizer::State::load(const ReplicaContext& context, std::span<const Dense
   for (const Group& group : groups_) {
     std::vector<DenseOrSparse> members;
     for (const std::size_t member : group.members) members.push_back(gradients[member]);
-    // What one group holds need not have been used, as long as something has.
+    // One group's variables may all be unused, as long as other variables are used.
     if (any && std::ranges::none_of(members, is_defined))
       members.front() = Tensor::zeros(variables_[group.members.front()].shape());
     group.reducer->load(context, members);
@@ -237,7 +237,7 @@ void Optimizer::State::step(const ReplicaContext& context) try {
     update_own(context, done);
   else
     update(context, done);
-  if (!constrained_.empty()) constrain(context);  // as in Keras also where a step only accumulates
+  if (!constrained_.empty()) constrain(context);  // as in Keras, also in a step that only accumulates
   ++done;
 } catch (Error& error) {
   rethrow_from("the optimizer's step", error);
@@ -388,7 +388,8 @@ void Optimizer::State::constrain(const ReplicaContext& context) const {
     return replicas > 1 && variable.state().copies().size() == 1;
   };
   const bool shared = std::ranges::any_of(constrained_, is_shared);
-  // Only this replica uses its own copy now; the one copy of all of them may be in use until they have come here.
+  // A replica's own copy is used by it alone. A copy shared by all replicas may be in use until all have reached this
+  // point.
   if (shared) context.local_barrier("the constraints of variables");
   for (std::size_t i = 0; i < constrained_.size(); ++i) {
     const VariableState& state = constrained_[i].state();
@@ -455,7 +456,7 @@ void Optimizer::State::restore(const OptimizerState& state) {
 
 void Optimizer::State::check(const OptimizerState& state, const std::vector<Variable>& variables) const {
   const std::vector<Rule::Slot> own = slots();
-  if (state.steps == 0 && state.slots.empty()) return;  // saved before its first step
+  if (state.steps == 0 && state.slots.empty()) return;  // saved before the optimizer's first step
   require(std::ranges::equal(state.slots, own, {}, &OptimizerState::Slot::name, &Rule::Slot::name),
           "this optimizer keeps {} values of each parameter, the state to load {} or of other names", own.size(),
           state.slots.size());
