@@ -18,7 +18,7 @@ const char* const clip_attribute = "clip_before_aggregate";
 const char* const own_attribute = "without_aggregate";
 
 const std::string average = "average";
-const std::string sums = "gradient_accumulator";  // Keras' sums of gradients before an update, not kept here
+const std::string sums = "gradient_accumulator";  // Keras' accumulated gradients, not saved here
 
 /// Names of the slots in Keras' order: for each inner list, variable by variable all slots of that list.
 using Layout = std::vector<std::vector<std::string>>;
@@ -83,7 +83,7 @@ double read_learning_rate(const hdf5::Reader& file, const std::string& dataset, 
 struct Place {
   std::string slot;
   Variable variable;
-  std::size_t number;  ///< of the variable, in the optimizer's order
+  std::size_t number;  ///< the variable's number in the optimizer's order
 };
 
 /// All slots in the order of a file, in which they follow the counts.

@@ -26,7 +26,7 @@ class ModelGraph;
 /// inputs are known.
 struct Member {
   const ParsedLayer* config;
-  std::string name;  ///< the layer's in the network
+  std::string name;  ///< the layer's name in the network
   std::string group;
   std::string top_level;
   bool frozen = false;  ///< the outermost model is not trainable
@@ -36,7 +36,7 @@ struct Member {
 
 /// State shared by all models of a file.
 struct Opening {
-  UniqueNames names{};                                       ///< of the network's layers
+  UniqueNames names{};                                       ///< names of the network's layers
   std::map<std::int64_t, std::shared_ptr<Member>> shared{};  ///< layers that several entries of the file refer to
   std::vector<std::shared_ptr<Member>> layers{};             ///< in the file's order, without models
   int calls = 0;                                             ///< number of calls of layers and models so far
@@ -46,7 +46,7 @@ struct Opening {
 struct Place {
   std::string group{};  ///< prefix of its layers' groups
   std::string top_level{};
-  std::string model{};       ///< name
+  std::string model{};       ///< name of the model
   std::string class_name{};  ///< Functional or Sequential
   bool frozen = false;       ///< the outermost model is not trainable
 };

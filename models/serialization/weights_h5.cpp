@@ -28,7 +28,7 @@ namespace {
 // stored only in the first one.
 
 const std::string layers_group = "layers";
-const std::string old_layers_group = "_layer_checkpoint_dependencies";  // of tf_keras 2.12 to 2.14, at every level
+const std::string old_layers_group = "_layer_checkpoint_dependencies";  // name in tf_keras 2.12 to 2.14, at every level
 const std::string model_group = "vars";
 
 std::string vars_of(const WeightsGroup& group) {
@@ -184,7 +184,7 @@ class UnknownWeights {
 
   const hdf5::Reader& file_;
   std::set<std::string> known_;
-  std::set<std::string> on_the_way_;  ///< parent groups of known ones
+  std::set<std::string> on_the_way_;  ///< parent groups of known groups
 };
 
 Tensor read_variable(const hdf5::Reader& file, const WeightsGroup& group, std::size_t index) {

@@ -37,7 +37,7 @@ void BatchFeed::resume_epoch(int epoch, std::int64_t steps_done, std::int64_t ex
   const auto pass_of_epoch = FeedPosition{static_cast<std::uint64_t>(epoch), steps_done};
   const auto [pass, batches] = steps_per_epoch_ ? position : pass_of_epoch;
   start_pass(pass);
-  std::int64_t examples = 0;  // of the epoch
+  std::int64_t examples = 0;  // examples of the epoch
   while (position_.batches < batches) {
     const std::optional<DistributedBatch> batch = pass_->next();
     if (!batch) break;

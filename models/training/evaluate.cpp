@@ -11,14 +11,14 @@
 namespace lockstep {
 namespace {
 
-/// One pass over the data, of which there must be some.
+/// One pass over the data. Throws InvalidArgument if the data set is empty or endless.
 DistributedIterator only_pass(const Strategy& strategy, const Dataset& batches) {
   require(batches.size() != 0, "the data set is empty");
   require(!batches.is_endless(), "a data set without end has no result: use take() to limit it");
   return strategy.distribute(batches).epoch();
 }
 
-/// With those of the other workers.
+/// The totals of all workers.
 Totals over_workers(const Strategy& strategy, const Totals& own) {
   Cluster* const workers = strategy.state()->cluster();
   if (!workers) return own;
@@ -28,9 +28,9 @@ Totals over_workers(const Strategy& strategy, const Totals& own) {
   return all;
 }
 
-/// While it lives, each replica has the mean of what every replica keeps for itself, such as the statistics of batch
-/// normalization: what files hold, and what gives an example the same outputs on any replica. With several workers all
-/// of them make it together.
+/// During its lifetime each replica has the mean of the values that every replica keeps separately, such as the moving
+/// statistics of batch normalization. Files store this mean, and with it an example has the same outputs on every
+/// replica. All workers must construct one at the same time.
 class MeanStatistics {
  public:
   explicit MeanStatistics(const Network& network) {
@@ -51,7 +51,7 @@ class MeanStatistics {
     try {
       for (const auto& [variable, own] : kept_)
         for (std::size_t i = 0; i < own.size(); ++i) write(variable, i, own[i]);
-    } catch (const Error& error) {  // of a device that has failed already
+    } catch (const Error& error) {  // the device has failed before
       log_warning("the replicas' own statistics are lost: {}", error.what());
     }
   }

@@ -21,14 +21,14 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// What a replica brings back from a training step.
+/// A replica's result of a training step.
 struct ReplicaStep {
   Totals totals{};
   StepClock::Split split_ms{};
-  Clock::time_point given{};  ///< when the device had been given the step
+  Clock::time_point given{};  ///< when all of the step's work had been submitted to the device
 };
 
-/// One call of fit.
+/// One call of fit().
 class TrainingRun {
  public:
   TrainingRun(Model& model, Model::State& state, const Dataset& batches, const FitOptions& options)
@@ -52,19 +52,19 @@ class TrainingRun {
     for (const auto& callback : options_.callbacks)
       if (is_chief_ || !callback->chief_only()) ((*callback).*event)(model_, args...);
   }
-  /// Of all replicas, or a warning that says why there are none.
+  /// Creates the graphs of all replicas, or logs a warning with the reason why they cannot be used.
   void add_graphs();
-  /// Takes what this worker's replicas have done for what those of all workers have.
+  /// Replaces the results of this worker's replicas by those of the replicas of all workers.
   void add_other_workers(Totals& totals, std::vector<std::int64_t>& rows) const;
-  /// Whether a callback has asked to stop, on any worker; all workers get the same answer, and keep it in `stop_`.
+  /// Whether a callback has requested a stop on any worker. All workers get the same answer, which `stop_` keeps.
   bool stopped();
-  /// Asks the callbacks for a run to resume.
+  /// Lets the callbacks restore a run that is to be resumed.
   void restore();
-  /// Before the first forward pass, so that its activations lie where the weights have been.
+  /// Builds the optimizer before the first forward pass, so that activations use the memory that the weights have left.
   void prepare_optimizer() const;
   void run_epoch();
   void begin_epoch();
-  /// False when the epoch has no more steps.
+  /// Runs a step; false if the epoch has no more steps.
   bool run_step();
   ReplicaStep step_on_replica(const Batch& part, std::int64_t global_size);
   Logs epoch_logs(std::int64_t examples, double seconds, bool validate) const;
@@ -75,14 +75,14 @@ class TrainingRun {
   const FitOptions& options_;
   const StepCompute compute_;
   std::atomic<bool> warned_of_graphs_ = false;
-  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; none when they are not wanted or not to be had
+  std::vector<std::unique_ptr<StepGraphs>> graphs_;  ///< by replica; empty if they are off or cannot be used
   BatchFeed feed_;
   TrainingProgress progress_;
-  Cluster* workers_;  ///< null when there are no others
+  Cluster* workers_;  ///< null if there is only one worker
   bool is_chief_;
   StopRequest stop_ = StopRequest::none;
   bool warned_of_loss_ = false;
-  bool resumed_ = false;  ///< the next epoch to begin is one that an earlier run has got to
+  bool resumed_ = false;  ///< whether the next epoch is the one in which an earlier run stopped
 };
 
 void TrainingRun::add_graphs() {
@@ -143,7 +143,7 @@ void TrainingRun::restore() {
 
 void TrainingRun::prepare_optimizer() const {
   const auto looks_up_rows = [](const Layer& layer) { return layer.impl().traits().looks_up_rows; };
-  if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // which ones, the first step finds out
+  if (std::ranges::any_of(state_.network.layers(), looks_up_rows)) return;  // the first step finds the sparse gradients
   model_.strategy().run([&] { compiled_.optimizer.build(state_.trainable); });
 }
 
@@ -173,7 +173,7 @@ void TrainingRun::run_epoch() {
   progress_.history.epoch.push_back(progress_.epoch);
   for (const auto& [name, value] : logs) progress_.history.values[name].push_back(value);
   if (ends) notify(&Callback::on_epoch_end, progress_.epoch, logs);
-  if (!whole) return;  // a run that resumes from here has to do the rest
+  if (!whole) return;  // a run that resumes from here has to finish the epoch
   ++progress_.epoch;
   progress_.steps_in_epoch = 0;
   progress_.totals = {};
@@ -216,7 +216,7 @@ bool TrainingRun::run_step() {
         "such a training, and check_numerics() names the gradient",
         report.step, report.loss);
   notify(&Callback::on_step_end, report);
-  // Last in the step: the next update would write the same values over copies that differ.
+  // At the end of the step: the next update would overwrite copies that differ with equal values.
   if (options_.verify_every > 0 && progress_.steps % options_.verify_every == 0)
     verify_mirrored(model_.variables(), workers_);
   notify(&Callback::backup, progress_);
@@ -234,7 +234,7 @@ ReplicaStep TrainingRun::step_on_replica(const Batch& part, std::int64_t global_
     forward = graphs_[static_cast<std::size_t>(std::max(0, current_context().replica))]->run(local, global_size);
   result.given = Clock::now();
   {
-    // Last, so that a GPU has its whole step when the host begins to wait for it.
+    // Comes last, so that a GPU has all of the step's work before the host waits for it.
     const PhaseTimer timer(Phase::compute);
     result.totals = batch_totals(compiled_.outputs, local, forward.y_preds, forward.losses);
     if (progress_.steps == 0 && is_chief_ && current_context().replica <= 0)

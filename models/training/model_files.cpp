@@ -18,14 +18,14 @@
 namespace lockstep {
 namespace {
 
-/// Throws InvalidArgument for an extension that stands for no format.
+/// The format for the extension. Throws InvalidArgument for an unknown extension.
 const ModelFormat& format_of(const std::string& path) {
   const ModelFormat* const format = model_format_of(path);
   require(format != nullptr, "{}: the extension of a model's file says its format: {}", path, model_extensions());
   return *format;
 }
 
-/// As the contents say, or else the extension.
+/// The format that the contents have or, if they are not recognized, the format for the extension.
 const ModelFormat& format_to_read(const std::string& path) {
   const ModelFormat& named = format_of(path);
   const auto is_of = [&](const ModelFormat* format) { return format->recognizes && format->recognizes(path); };
@@ -38,7 +38,7 @@ void add_trained(const Layer& layer, std::vector<Variable>& variables) {
     if (variable.trainable()) variables.push_back(variable);
 }
 
-/// Of a compiled model that is saved as `saved`.
+/// The training state of a compiled model that is saved as `saved`; nullopt if the model is not compiled.
 std::optional<Training> training_of(const Model::State& model, const NestedModel& saved) {
   if (!model.compiled) return {};
   Training training{.config = {.optimizer = model.compiled->optimizer, .outputs = model.compiled->given},
@@ -47,7 +47,7 @@ std::optional<Training> training_of(const Model::State& model, const NestedModel
   return training;
 }
 
-/// Of a model that was built from a file and has yet to be compiled.
+/// The training state in a file, for a model that was built from the file and is not yet compiled.
 std::optional<Training> read_training(const nlohmann::ordered_json& config, const Model& model,
                                       const std::vector<SavedLayer>& layers, const LoadOptions& options) {
   if (!options.compile || !config.contains("compile_config")) return {};
@@ -63,7 +63,8 @@ std::optional<Training> read_training(const nlohmann::ordered_json& config, cons
   return training;
 }
 
-/// Makes weights as long as the file can hold them, before memory is taken: a short file can describe any number.
+/// Creates weights only up to the number that the file can hold, before it allocates memory: a short file can describe
+/// a model of any size.
 VariableCreator limited_by(const std::string& path) {
   constexpr std::uintmax_t smallest_weight = 2;  // bytes
   const std::uintmax_t most = std::filesystem::file_size(path) * best_ratio_of_deflate / smallest_weight;
@@ -108,7 +109,7 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   } catch (InputError& error) {
     if (!std::string_view(error.what()).starts_with(path)) error.add_context(path);
     throw;
-  } catch (const InvalidArgument& error) {  // what the model's parts refuse
+  } catch (const InvalidArgument& error) {  // thrown by the model's parts
     fail<InputError>("{}: {}", path, error.what());
   }
 }

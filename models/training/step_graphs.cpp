@@ -9,9 +9,9 @@
 namespace lockstep {
 namespace {
 
-/// Shapes whose steps are kept: those of full batches and of an epoch's last one, and as many again.
+/// The number of shapes for which steps are kept: full batches, the last batch of an epoch, and two more.
 constexpr std::size_t most_steps = 4;
-/// After this many, a step's memory counts as one that does not repeat.
+/// After this number of warm-ups the memory of a step is considered not to repeat.
 constexpr int most_warm_ups = 4;
 
 std::vector<Tensor> tensors_of(const Batch& batch) {
@@ -48,7 +48,7 @@ StepGraphs::Step* StepGraphs::known(const Key& key) {
 }
 
 Forward StepGraphs::run(const Batch& local, std::int64_t global_size) {
-  // What ops do with no rows at all they decide on the host.
+  // Ops decide on the host what to do for no rows.
   if (given_up_ || local.size() == 0) return compute_.run(local, global_size);
   Key key = key_of(local, global_size);
   Step* const step = known(key);
@@ -69,7 +69,7 @@ Forward StepGraphs::run(const Batch& local, std::int64_t global_size) {
 
 void StepGraphs::take_in(Step& step, const Batch& local) {
   if (step.inputs.inputs.empty()) {
-    if (steps_.size() == 1) allocator(gpu_).release_cache();  // what a step has had so far
+    if (steps_.size() == 1) allocator(gpu_).release_cache();  // frees memory that was used by steps without graphs
     const MemoryPoolScope apart(pool_);
     step.inputs = local.each([&](const Tensor& tensor) { return Tensor::empty(tensor.shape(), tensor.dtype(), gpu_); });
   }
@@ -108,7 +108,7 @@ void StepGraphs::capture(Step& step) {
         compute_.optimizer().capture_gradients(capture, tape, captured.forward.loss, compute_.trainable());
     step.captured = std::move(captured);
     pool_.keep_all();
-  } catch (const Error& error) {  // nothing has been computed or exchanged
+  } catch (const Error& error) {  // nothing has been computed or exchanged yet
     give_up(error.what());
   }
 }
@@ -129,7 +129,7 @@ std::vector<const void*> StepGraphs::addresses() const {
 void StepGraphs::give_up(const char* why) {
   given_up_ = true;
   steps_.clear();
-  pool_ = MemoryPool(gpu_);  // the old one's memory goes back with the last that is used of it
+  pool_ = MemoryPool(gpu_);  // the old pool's memory is freed when its last tensor is
   if (!warned_.exchange(true)) log_warning("CUDA graphs are not used: {}", why);
 }
 

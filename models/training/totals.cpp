@@ -16,12 +16,12 @@
 namespace lockstep {
 namespace {
 
-/// Processors set it at will, and texts show it.
+/// Removes the sign of a NaN, which depends on the processor and would show in texts.
 double without_sign_of_nan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
-/// The sum over the batch of loss(y_true, y_pred) * weight, a scalar; an undefined weight stands for ones.
+/// The sum of loss(y_true, y_pred) * weight over the batch, a scalar. An undefined weight means ones.
 Tensor weighted_loss(const Loss& loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) {
   const Tensor losses = loss(y_true, y_pred);
   require(losses.shape() == Shape{y_pred.dim(0)}, "{} must give one value for each of {} examples, it gave {}",

@@ -12,7 +12,7 @@
 namespace lockstep::zoo {
 namespace {
 
-/// The three modules of figure 3 in the appendix of the paper.
+/// The three modules in figure 3 of the paper's appendix.
 class Modules {
  public:
   explicit Modules(double batch_norm_momentum) : momentum_(batch_norm_momentum) {}

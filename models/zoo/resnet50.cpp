@@ -12,7 +12,7 @@
 #include <lockstep/models/layers/pooling.h>
 #include <lockstep/models/layers/reshape.h>
 
-// As in keras/src/applications/resnet.py, layer by layer.
+// Follows keras/src/applications/resnet.py layer by layer.
 
 namespace lockstep::zoo {
 namespace {
@@ -33,9 +33,9 @@ Symbol zero_padding(const Symbol& x, std::int64_t border, const std::string& nam
 
 struct Stack {
   std::string name;
-  std::int64_t filters;  ///< of the narrow convolutions; the stack gives four times as many
+  std::int64_t filters;  ///< filters of the narrow convolutions; the stack's output has four times as many channels
   int blocks;
-  Size2d strides;  ///< of the first block, whose shortcut is a convolution
+  Size2d strides;  ///< strides of the first block, whose shortcut is a convolution
 };
 
 Symbol residual_block(const Symbol& x, const Stack& stack, int number) {

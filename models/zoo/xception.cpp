@@ -11,8 +11,8 @@
 #include <lockstep/models/layers/merge.h>
 #include <lockstep/models/layers/pooling.h>
 
-// As in keras/src/applications/xception.py, layer by layer. The layers around the shortcuts have no names of their own
-// there either: they are counted, conv2d, conv2d_1, ..., in the order in which they are made.
+// Follows keras/src/applications/xception.py layer by layer. As there, the layers of the shortcuts have no explicit
+// names but are numbered in the order of their creation: conv2d, conv2d_1, ...
 
 namespace lockstep::zoo {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::int64_t smallest_side = 71;
 
 Symbol relu(const Symbol& x, const std::string& name) { return ActivationLayer(Activation::relu, name)(x); }
 
-/// The first layers: an unpadded convolution of 3 x 3, normalized, and ReLU.
+/// A convolution of the first layers: 3 x 3, without padding, normalized, with ReLU.
 Symbol conv(const Symbol& x, const std::string& name, std::int64_t filters, Size2d strides) {
   Symbol y =
       Conv2D({.filters = filters, .kernel_size = {3, 3}, .strides = strides, .use_bias = false, .name = name})(x);
@@ -38,11 +38,11 @@ Symbol separable_conv(const Symbol& x, const std::string& name, std::int64_t fil
 struct ReducingBlock {
   int number;
   std::int64_t first_filters;
-  std::int64_t filters;  ///< of the result
+  std::int64_t filters;  ///< channels of the output
   bool begins_with_relu = true;
 };
 
-/// Two separable convolutions and a pool that halves the image, beside a convolution that does the same.
+/// Two separable convolutions and a pooling that halves the image, in parallel with a convolution that halves it.
 Symbol reducing_block(const Symbol& x, const ReducingBlock& block) {
   const std::string name = fmt::format("block{}", block.number);
   Symbol residual = Conv2D({.filters = block.filters,
@@ -58,7 +58,7 @@ Symbol reducing_block(const Symbol& x, const ReducingBlock& block) {
   return Add()({y, residual});
 }
 
-/// Three separable convolutions beside the identity.
+/// Three separable convolutions, in parallel with the identity.
 Symbol middle_block(const Symbol& x, int number) {
   Symbol y = x;
   for (int layer = 1; layer <= 3; ++layer) {

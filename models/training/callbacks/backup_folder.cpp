@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// JSON has no numbers that are not finite: they are written as text.
+// JSON has no numbers that are not finite: they are stored as text.
 
 Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
 double to_number(const Json& json) {
@@ -38,14 +38,14 @@ std::vector<double> to_numbers(const Json& list) {
   return values;
 }
 
-/// Tensors by name, with the name of each as it is read or written.
+/// Names of the tensors in a backup's file.
 std::string weight_name(std::size_t variable, std::size_t copy) { return fmt::format("weights/{}/{}", variable, copy); }
 std::string slot_name(std::size_t slot, std::size_t variable) { return fmt::format("optimizer/{}/{}", slot, variable); }
 std::string callback_name(std::size_t callback, std::size_t i) { return fmt::format("callbacks/{}/{}", callback, i); }
 
 constexpr const char* backup_place = "the backup of a training run";
 
-/// The copies of a variable that a backup holds: one of those that are equal, or those of all workers.
+/// The copies of a variable that a backup stores: one copy if all are equal, or the copies of all workers.
 std::vector<Tensor> kept_copies(const Strategy& strategy, const Variable& variable) {
   const std::vector<Tensor>& copies = variable.state().copies();
   if (variable.synchronization() != Synchronization::on_read) return {copies.front()};
@@ -62,19 +62,19 @@ std::vector<Tensor> kept_copies(const Strategy& strategy, const Variable& variab
   return all;
 }
 
-/// How much each of them counts.
+/// The weights with which the stored copies of a variable count in their mean.
 std::vector<double> kept_copy_weights(const Strategy& strategy, const Variable& variable) {
   if (variable.synchronization() != Synchronization::on_read) return {};
   return concatenate(strategy.state()->cluster(), backup_place, variable.state().copy_weights());
 }
 
-/// How often the replicas of this process have drawn random numbers in a layer; empty if it draws none.
+/// For each replica of this process, how often it has drawn random numbers in the layer; empty if the layer draws none.
 std::vector<std::uint64_t> counts_of(const Layer& layer) {
   const RandomDraws* const draws = layer.impl().random_draws();
   return draws != nullptr ? draws->counts() : std::vector<std::uint64_t>();
 }
 
-/// How often the replicas of all workers have drawn random numbers in a layer.
+/// For each replica of all workers, how often it has drawn random numbers in the layer.
 std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& layer) {
   const std::vector<std::uint64_t> own = counts_of(layer);
   const std::vector<double> all =
@@ -82,8 +82,8 @@ std::vector<std::uint64_t> kept_draws(const Strategy& strategy, const Layer& lay
   return {all.begin(), all.end()};
 }
 
-/// What a backup of any number of replicas holds for the replicas of this process: each one's own or, where it was made
-/// by another number of them, what `of_others` makes of all.
+/// The stored values for the replicas of this process: each replica's own value or, if the backup is from another
+/// number of replicas, of_others(all values) for each.
 template <class T, class Join>
 std::vector<T> for_local_replicas(const Strategy& strategy, const std::vector<T>& kept, const Join& of_others) {
   const auto local = static_cast<std::size_t>(strategy.num_local_replicas());
@@ -146,7 +146,7 @@ Json metadata_of(const Model& model, const TrainingProgress& progress, const Opt
           {"callbacks", callbacks}};
 }
 
-/// What a backup holds, read and checked, to be set at once.
+/// The checked contents of a backup. Everything is read before anything is set.
 class Contents {
  public:
   Contents(const Json& json, const hdf5::Reader& file, const Model& model, const TrainingProgress& progress)
@@ -190,7 +190,7 @@ class Contents {
                         own);
   }
 
-  /// With others a run would not reach the same bits.
+  /// With other policies a resumed run would not compute the same bits.
   void check_policies(const Json& json, const Model& model) const {
     const auto policies = json.at("dtype_policies").get<std::vector<std::string>>();
     const std::vector<Layer>& layers = model.network().layers();
@@ -217,7 +217,7 @@ class Contents {
       const bool on_read = variables[i].synchronization() == Synchronization::on_read;
       const std::vector<double> counts = to_numbers(json.at(i));
       if (on_read) check_count(counts.size(), copies, "copies of '" + variables[i].name() + "'");
-      // Other replicas continue from what the old ones stood for together.
+      // If the number of replicas has changed, they continue from the mean of the stored copies.
       const auto mean = [&](const std::vector<Tensor>& of) { return weighted_mean(nullptr, backup_place, of, counts); };
       if (on_read && variables[i].state().serves_all_replicas())
         weights_.push_back({mean(kept)});
@@ -285,8 +285,8 @@ class Contents {
 
   const hdf5::Reader& file_;
   const std::vector<Callback*> callbacks_;
-  std::vector<std::vector<Tensor>> weights_;       ///< by variable and copy
-  std::vector<std::vector<double>> copy_weights_;  ///< of those on_read
+  std::vector<std::vector<Tensor>> weights_;       ///< by variable, then by copy
+  std::vector<std::vector<double>> copy_weights_;  ///< for variables with Synchronization::on_read
   std::vector<std::vector<std::uint64_t>> draws_;
   OptimizerState optimizer_;
   std::vector<CallbackState> states_;
@@ -316,7 +316,7 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   const std::string name = fmt::format("state-{}-{}.h5", progress.epoch, progress.steps);
   Json json = metadata_of(model, progress, optimizer);
   json["state"] = name;
-  if (!model.strategy().is_chief()) return;  // all have helped to read the variables
+  if (!model.strategy().is_chief()) return;  // all workers are needed to read the variables
 
   std::error_code error;
   std::filesystem::create_directories(path_, error);
@@ -328,7 +328,7 @@ void BackupFolder::write(const Model& model, const TrainingProgress& progress) c
   try {
     write_file_atomically(metadata().string(), std::as_bytes(std::span(text)));
   } catch (const InputError&) {
-    if (is_new) std::filesystem::remove(path_ / name, error);  // nothing names it
+    if (is_new) std::filesystem::remove(path_ / name, error);  // no metadata refers to it
     throw;
   }
   remove_states(name);
@@ -360,7 +360,7 @@ void BackupFolder::remove() const {
   remove_leftovers();
   std::filesystem::remove(metadata(), ignored);
   remove_states("");
-  std::filesystem::remove(path_, ignored);  // refused while something is in it
+  std::filesystem::remove(path_, ignored);  // fails if the folder is not empty
 }
 
 void BackupFolder::remove_leftovers() const {

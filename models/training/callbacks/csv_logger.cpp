@@ -11,7 +11,7 @@
 namespace lockstep {
 void CSVLogger::on_train_begin(Model&) {
   begun_ = false;
-  open(std::ios::app);  // whether the run resumes, and the file is kept, is not known yet
+  open(std::ios::app);  // append: whether the run resumes and the file is kept is not known yet
 }
 
 void CSVLogger::open(std::ios::openmode mode) {
@@ -35,12 +35,12 @@ void CSVLogger::on_epoch_begin(Model&, const EpochPlan& plan) {
 
 void CSVLogger::read_header() {
   columns_.clear();
-  if (!std::filesystem::is_regular_file(filename_)) return;  // a device may never end
+  if (!std::filesystem::is_regular_file(filename_)) return;  // reading a device might never end
   std::string header;
   std::ifstream file(filename_);
   std::getline(file, header);
   columns_ = csv_fields(header, options_.separator);
-  columns_.erase(columns_.begin());  // "epoch"
+  columns_.erase(columns_.begin());  // the column "epoch"
 }
 
 void CSVLogger::write_header(const Logs& logs) {

@@ -48,7 +48,7 @@ CallbackState EarlyStopping::state() const {
 
 void EarlyStopping::load_state(const CallbackState& state) {
   wait_ = static_cast<int>(state.values.at("wait"));
-  const auto stopped_epoch = state.values.find("stopped_epoch");  // not in older backups
+  const auto stopped_epoch = state.values.find("stopped_epoch");  // missing in older backups
   stopped_epoch_ = stopped_epoch == state.values.end() ? 0 : static_cast<int>(stopped_epoch->second);
   const auto best = state.values.find("best");
   best_ = best == state.values.end() ? std::nullopt : std::optional(best->second);

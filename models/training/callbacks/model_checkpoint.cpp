@@ -69,7 +69,7 @@ std::string ModelCheckpoint::path(const Logs& logs, std::optional<std::int64_t> 
 bool ModelCheckpoint::should_save(const Logs& logs) {
   if (!options_.save_best_only) return true;
   const std::optional<double> current = monitor_.value_in(logs);
-  if (!current) return !best_;  // rather a file than none, and none over a best one
+  if (!current) return !best_;  // without a value, saves the first file but does not overwrite a best one
   if (!monitor_.is_improvement(*current, best_)) return false;
   best_ = current;
   return true;

@@ -19,7 +19,7 @@ Direction direction_of(const Model& model, std::string_view name) {
   return Direction::unknown;
 }
 
-/// What the logs of an epoch can have.
+/// The names of all values that an epoch's logs can have.
 std::vector<std::string> names_of(const Model& model) {
   std::vector<std::string> names{"loss"};
   for (const CompiledOutput& output : compile_outputs(model.network(), model.compiled_outputs()))

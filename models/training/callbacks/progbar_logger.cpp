@@ -24,7 +24,7 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-/// "loss: 0.4123 - accuracy: 0.8512", the validation's after the training's.
+/// A text like "loss: 0.4123 - accuracy: 0.8512"; the validation's values come last.
 std::string metrics_text(const Logs& logs) {
   std::string text;
   const auto append = [&](bool validation) {
@@ -62,11 +62,11 @@ std::string ProgbarLogger::stop_text(const Epoch& epoch, std::int64_t steps) {
   return fmt::format("{} - stopped after step {}\n", epoch.text(), steps);
 }
 
-/// A way of showing.
+/// A way to display the progress.
 class ProgbarLogger::Display {
  public:
   virtual ~Display() = default;
-  /// Least seconds between two steps that are shown.
+  /// The least number of seconds between two steps that are displayed.
   virtual double interval() const = 0;
   virtual void begin(const Epoch& epoch) const = 0;
   virtual void show_step(const Epoch& epoch, const StepReport& report) const = 0;
@@ -99,7 +99,7 @@ class ProgbarLogger::Bar final : public Display {
     overwrite(line + text);
   }
 
-  // The validation's values make the line longer than some terminals are wide: it may wrap, nothing is cut.
+  // With the validation's values the line may be wider than the terminal. It is not truncated but may wrap.
   void end(const Epoch& epoch, const Logs& logs) const override {
     const std::string steps = epoch.plan.steps > 0 ? fmt::format("{0}/{0} - ", epoch.plan.steps) : "";
     overwrite(steps + epoch_end_text(epoch.elapsed(), logs) + "\n");
@@ -108,7 +108,7 @@ class ProgbarLogger::Bar final : public Display {
   void stop(const Epoch& epoch, std::int64_t steps) const override { overwrite(stop_text(epoch, steps)); }
 
  private:
-  /// A bar of up to 25 columns, as many as there are.
+  /// A bar of up to 25 columns, and no more than `columns`.
   static std::string bar(double share, std::size_t columns) {
     const std::size_t cells = std::min<std::size_t>(25, columns);
     const auto filled = static_cast<std::size_t>(share * static_cast<double>(cells));
@@ -133,7 +133,7 @@ class ProgbarLogger::Lines final : public Display {
   double interval() const override { return 15; }
   void begin(const Epoch&) const override {}
   void show_step(const Epoch& epoch, const StepReport& report) const override {
-    if (report.step_in_epoch + 1 == epoch.plan.steps) return;  // the epoch's own line follows
+    if (report.step_in_epoch + 1 == epoch.plan.steps) return;  // the epoch's last line follows
     fmt::print(stderr, "{} step {} - {:.0f} examples/s - {}\n", epoch.text(), report.step_in_epoch + 1,
                epoch.examples_per_second(), metrics_text(report.running));
   }
