@@ -21,7 +21,7 @@ class GpuStandIn {
   /// Enqueues `work` on the calling thread's GPU, or adds it to the graph that the thread captures. `work` holds
   /// addresses of memory that it does not own. Throws BrokenInvariant for operands outside the GPU's memory.
   virtual void run(const char* kernel, std::span<const Operand> operands, std::function<void()> work) = 0;
-  /// As run(), and waits until `work` has run.
+  /// Like run(), but waits until `work` has run.
   virtual void run_now(const char* kernel, std::span<const Operand> operands, const std::function<void()>& work) = 0;
   /// Records that a kernel in `work` found an index out of range at position `place`. The next wait for the GPU throws.
   virtual void report_out_of_range(const char* kernel, std::int64_t place) = 0;

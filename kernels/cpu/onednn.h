@@ -26,7 +26,7 @@ typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attribut
   return {engine(), parts..., attributes};
 #endif
 }
-/// The same for a gradient, whose descriptor also needs that of the forward primitive.
+/// Describes the primitive of a gradient, whose descriptor also needs that of the forward primitive.
 template <class Primitive, class Forward, class... Parts>
 typename Primitive::primitive_desc describe_gradient(const Forward& forward, const dnnl::primitive_attr& attributes,
                                                      const Parts&... parts) {
@@ -65,8 +65,8 @@ void execute(const char* what, const dnnl::primitive& primitive, const Arguments
 struct Plan {
   dnnl::primitive primitive;
   dnnl::memory::desc scratchpad;
-  dnnl::memory::desc weights;  ///< of the kernel, or for a kernel gradient of the result
-  dnnl::reorder reorder;       ///< between the plain layout and `weights`; empty when they are the same
+  dnnl::memory::desc weights;  ///< layout of the kernel, or of a kernel gradient
+  dnnl::reorder reorder;       ///< converts between the plain layout and `weights`; empty if they are the same
 };
 
 /// A plan for a primitive that reads a kernel whose layout is `plain`.

@@ -23,7 +23,7 @@ enum class ConvolutionPass {
 /// filters, channels of a group, rows, columns.
 struct Layout {
   ///@{
-  /// By axis; the strides define the order in memory.
+  /// Indexed by axis; the strides define the order in memory.
   std::array<std::int64_t, 4> sizes;
   std::array<std::int64_t, 4> strides;
   ///@}
@@ -38,18 +38,18 @@ using Pair = std::array<std::int64_t, 2>;
 
 /// Everything except the GPU that the plan of a convolution depends on; the key of plans.
 struct Convolution {
-  /// From the shapes of kernels::Conv2d: x and y NHWC and of `dtype`, the kernel HWIO.
+  /// Takes the shapes of kernels::Conv2d: x and y NHWC, the kernel HWIO. `dtype`: of all operands.
   Convolution(ConvolutionPass pass, DType dtype, const Shape& x, const Shape& kernel, const Shape& y,
               const Window2d& window);
 
   ConvolutionPass pass;  ///< which tensor is computed
-  /// Of all operands and the result: f32 or bf16; accumulation is in f32. cuDNN 9 has no algorithm for bf16 operands
-  /// with an f32 result or bias.
+  /// Type of all operands and the result: f32 or bf16; accumulation is in f32. cuDNN 9 has no algorithm for bf16
+  /// operands with an f32 result or bias.
   DType dtype;
   std::int64_t n;         ///< images
-  std::int64_t channels;  ///< of x
+  std::int64_t channels;  ///< channels of x
   std::int64_t filters;   ///< channels of y
-  std::int64_t groups;    ///< of channels and filters, convolved separately
+  std::int64_t groups;    ///< groups of channels and filters, convolved separately
   ///@{
   /// Rows and columns of the tensors, and of the window's steps.
   Pair x_size, kernel_size, y_size;

@@ -20,7 +20,7 @@ struct Functions {
   explicit Functions(const DynamicLibrary& library);
 
   ///@{
-  /// As cublasLt.h declares them.
+  /// Functions as declared in cublasLt.h.
   decltype(&cublasLtGetStatusString) status_string;
   decltype(&cublasLtCreate) create;
   decltype(&cublasLtDestroy) destroy;

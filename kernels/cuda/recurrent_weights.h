@@ -16,7 +16,8 @@ struct LinearLayer {
   std::int64_t matrix;  ///< (units, inputs), row-major
   std::int64_t bias;    ///< (units)
 };
-/// By cuDNN's number: first the layers that multiply the input, one per gate, then those that multiply the state.
+/// All linear layers in cuDNN's order: first those that multiply the input, one per gate, then those that multiply the
+/// state.
 using LinearLayers = std::vector<LinearLayer>;
 
 /// Index, in Keras' order of gates in a kernel, of the gate that cuDNN's linear layer `number` computes.

@@ -12,7 +12,7 @@ inline bool is_rows(const Tensor& x) {
   const int last = x.rank() - 1;
   if (x.is_dense() || last < 0) return true;
   if (x.shape()[last] != 1 && x.strides()[last] != 1) return false;
-  std::int64_t expected = -1;  // from the innermost axis whose size is not 1
+  std::int64_t expected = -1;  // -1 up to the innermost axis whose size is not 1
   for (int axis = last - 1; axis >= 0; --axis) {
     if (x.shape()[axis] == 1) continue;
     if (expected >= 0 && x.strides()[axis] != expected) return false;

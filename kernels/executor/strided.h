@@ -17,7 +17,7 @@ struct StridedIndex {
   }
 
   struct Offsets {
-    Index of[N];  ///< from each tensor's first element
+    Index of[N];  ///< offset from each tensor's first element
   };
   LOCKSTEP_HOST_DEVICE Offsets operator()(Index i) const {
     Offsets offsets{};

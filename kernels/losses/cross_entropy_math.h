@@ -11,7 +11,7 @@ namespace lockstep {
 /// The values of a whole row that the softmax of its elements depends on.
 struct RowSoftmax {
   float largest = 0;
-  double sum = 0;  ///< of exp(x - largest)
+  double sum = 0;  ///< sum of exp(x - largest)
 
   LOCKSTEP_HOST_DEVICE float exponential(float x) const { return exp_f32(x - largest); }
   /// The factor that turns the exponentials into probabilities.

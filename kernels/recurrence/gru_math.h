@@ -13,7 +13,8 @@ struct GruUnit {
   float h;                         ///< the unit's new state
 };
 
-/// From the input's (x) and the state's (s) parts of the gates' sums, and the previous state.
+/// A unit's gates and new state, from the input's (x) and the state's (s) parts of the gates' sums and the previous
+/// state.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnit gru_unit(float x_z, float x_r, float x_h, float s_z,
                                                                     float s_r, float s_h, float h_before) {
   GruUnit unit{};
@@ -30,7 +31,7 @@ struct GruUnitGradient {
   float sum_z, sum_r, x_h, s_h, h_before;
 };
 
-/// From the gradient dh of the new state; `unit.h` is not read.
+/// A unit's gradients, from the gradient dh of the new state. `unit.h` is not read.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline GruUnitGradient gru_unit_gradient(const GruUnit& unit, float s_h,
                                                                                      float h_before, float dh) {
   GruUnitGradient gradient{};

@@ -15,7 +15,7 @@ struct LstmUnit {
   float c, h;                              ///< the unit's new state and output
 };
 
-/// From the gates' sums and the previous state.
+/// A unit's gates, new state and output, from the gates' sums and the previous state.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnit lstm_unit(float sum_i, float sum_f, float sum_c,
                                                                       float sum_o, float c_before) {
   LstmUnit unit{};
@@ -33,7 +33,7 @@ struct LstmUnitGradient {
   float sum_i, sum_f, sum_c, sum_o, c_before;
 };
 
-/// From the gradient dh of h and the gradient dc of c that comes from later steps; `unit.h` is not read.
+/// A unit's gradients, from the gradient dh of h and the gradient dc of c from later steps. `unit.h` is not read.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline LstmUnitGradient lstm_unit_gradient(const LstmUnit& unit,
                                                                                        float c_before, float dh,
                                                                                        float dc) {

@@ -16,8 +16,8 @@ Shape around_axis(const Shape& shape, int axis);
 
 /// A shape as alternating kept and summed axes: neighboring axes of one kind are merged, axes of size 1 left out.
 struct AxisGroups {
-  Shape sizes;     ///< of the groups
-  AxisSet summed;  ///< which of the groups are summed
+  Shape sizes;     ///< sizes of the groups
+  AxisSet summed;  ///< the groups that are summed
 
   /// Groups the axes of a shape whose `axes` are summed.
   AxisGroups(const Shape& shape, AxisSet axes);

@@ -108,7 +108,7 @@ struct Largest {
       index = at;
     }
   }
-  /// In any order of indices.
+  /// Accepts candidates in any order of indices.
   LOCKSTEP_HOST_DEVICE void offer(const Largest& candidate) {
     if (candidate.value > value || (candidate.value == value && candidate.index < index)) *this = candidate;
   }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-struct inflate_state;  // of ISA-L
+struct inflate_state;  // declared by ISA-L
 
 namespace lockstep {
 

@@ -15,9 +15,9 @@ namespace lockstep {
 
 /// The ops of a recurrent layer; arguments are x, kernel, recurrent kernel and bias.
 struct RecurrentOps {
-  /// For Keras' default options; the last argument is return_sequences.
+  /// Used for Keras' default options; the last argument is return_sequences.
   Tensor (*usual)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool);
-  /// For any options.
+  /// Used for all other options.
   Tensor (*composed)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
 };
 

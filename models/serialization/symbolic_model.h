@@ -18,17 +18,17 @@ struct SavedLayer {
 
 /// A model from a Keras file: its layers have been called on symbols but are not built.
 struct SymbolicModel {
-  std::string name;                ///< the model's
+  std::string name;                ///< name of the model
   std::vector<Symbol> inputs;      ///< in the model's order
   std::vector<Symbol> outputs;     ///< in the model's order
   std::vector<SavedLayer> layers;  ///< in the file's order
 };
 
-/// From the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of Keras 2 or 3.
-/// Nested models are flattened: their layers become layers of the network, under their own names or, if these are
-/// taken, "model_layer". A model made by the old multi_gpu_model, which runs one model on slices of the batch, becomes
-/// that model. Throws InputError naming the layer and what would be right for unsupported layers, options and calls,
-/// and for an inconsistent graph.
+/// Builds the model from the configuration of a Functional (in Keras 2 also Model) or Sequential model, in the form of
+/// Keras 2 or 3. Nested models are flattened: their layers become layers of the network, under their own names or, if
+/// these are taken, "model_layer". A model made by the old multi_gpu_model, which runs one model on slices of the
+/// batch, becomes that model. Throws InputError naming the layer and what would be right for unsupported layers,
+/// options and calls, and for an inconsistent graph.
 SymbolicModel model_from_config(const nlohmann::ordered_json& model);
 
 }  // namespace lockstep

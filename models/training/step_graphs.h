@@ -23,11 +23,11 @@ std::string why_not_captured(const StepCompute& compute, const std::vector<Logic
 /// any thread.
 class StepGraphs {
  public:
-  /// For a replica on `gpu`; `warned`, which all replicas share, is set by the first one that gives up and says why.
+  /// Makes the graphs of a replica on `gpu`. All replicas share `warned`: only the first one that gives up logs why.
   StepGraphs(const StepCompute& compute, const LogicalDevice& gpu, std::atomic<bool>& warned)
       : compute_(compute), gpu_(gpu), warned_(warned), pool_(gpu) {}
 
-  /// As StepCompute::run, with bit-identical results. The result is valid until the replica's next step.
+  /// Like StepCompute::run, with bit-identical results. The result is valid until the replica's next step.
   Forward run(const Batch& local, std::int64_t global_size);
 
  private:
