@@ -16,7 +16,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// {"gpus": a name for each physical one, "driver": its version}; nothing when no replica is on a GPU.
+/// {"gpus": model name of each physical GPU, "driver": driver version}; empty when no replica runs on a GPU.
 nlohmann::ordered_json gpu_json(const std::vector<LogicalDevice>& replicas) {
   std::set<int> used;
   for (const LogicalDevice& device : replicas)

@@ -20,7 +20,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// An option's number must be a whole one of at least `lowest`.
+/// Validates that an option is an integer of at least `lowest`.
 CLI::Validator whole_number_from(std::int64_t lowest) {
   return CLI::Validator(
       [lowest](std::string& text) {
@@ -33,7 +33,6 @@ CLI::Validator whole_number_from(std::int64_t lowest) {
       "");
 }
 
-/// An option's text must be one of `names`.
 CLI::Validator one_of(std::vector<std::string> names) {
   return CLI::Validator(
       [names = std::move(names)](std::string& text) {
@@ -43,9 +42,9 @@ CLI::Validator one_of(std::vector<std::string> names) {
       "");
 }
 
-// What several commands have in common.
+// Options that several commands share.
 
-/// `by_default` says, for people, what there are when neither option is given.
+/// `by_default` describes the devices used when neither option is given, for the help text.
 void add_options(CLI::App& command, DeviceOptions& options, const std::string& by_default) {
   command.option_defaults()->group("Devices and replicas");
   auto* const count =
@@ -97,7 +96,7 @@ void add_batch_size(CLI::App& command, std::int64_t& batch_size) {
       ->check(whole_number_from(1));
 }
 
-/// Those that only training has are not among them.
+/// Adds the data options that training shares with the other commands.
 void add_options(CLI::App& command, DataOptions& options) {
   command.option_defaults()->group("Data");
   command.add_option("--data", options.source, data_names());
@@ -131,7 +130,7 @@ void add_options(CLI::App& command, CompileOptions& options) {
       ->type_name("NAME...");
 }
 
-/// --precision, for the models that have a name: those of a file say themselves what each layer computes in.
+/// Adds --precision for models known by name; a saved model stores the dtype policy of each layer itself.
 void add_precision_option(CLI::App& command, std::optional<DTypePolicy>& policy) {
   command
       .add_option_function<std::string>(
@@ -160,7 +159,7 @@ void add_options(CLI::App& command, TrainedModelOptions& options) {
   add_options(command, options.replicas);
 }
 
-// The commands, in the order of --help.
+// Options of each command, in the order of --help.
 
 void add_options(CLI::App& command, DevicesOptions& options) {
   command.add_flag("--json", options.json, "one JSON object on standard output");
@@ -334,7 +333,7 @@ void add_options(CLI::App& command, PredictOptions& options) {
       "    --output predictions.csv");
 }
 
-/// What bench and scaling measure.
+/// Adds the model options that bench and scaling share.
 void add_measured_model(CLI::App& command, std::string& model, std::optional<DTypePolicy>& policy) {
   command.option_defaults()->group("Model");
   command.add_option("--model", model, model_names());
@@ -412,7 +411,7 @@ void add_options(CLI::App& command, ConvertOptions& options) {
       "  lockstep convert --model minigooglenet trained.weights.h5 trained.safetensors");
 }
 
-/// Where the command is given, `chosen` becomes its options.
+/// Adds a command; when the user gives it, its options are stored in `chosen`.
 template <class Options>
 void add_command(CLI::App& program, const char* name, const char* description, Command& chosen) {
   const auto options = std::make_shared<Options>();
@@ -445,7 +444,7 @@ Command parse_command_line(const std::vector<std::string>& arguments, const std:
   CLI::App program("Synchronous data-parallel training on several devices.", "lockstep");
   program.require_subcommand(1);
   program.set_version_flag("--version", version);
-  // A script's options come before those that it passes on.
+  // An option given twice takes its last value: a script puts its own options before those its caller passes.
   program.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->always_capture_default();
   program.formatter(std::make_shared<HelpFormatter>());
   program.footer(

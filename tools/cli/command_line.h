@@ -16,17 +16,17 @@
 
 namespace lockstep::cli {
 
-/// What --help and --version give.
+/// The text that --help or --version prints.
 struct Help {
   std::string text;
 };
 
-/// What the program is to do, by its options.
+/// The options of the command to run.
 using Command = std::variant<Help, DevicesOptions, DoctorOptions, TrainOptions, EvaluateOptions, PredictOptions,
                              BenchOptions, ScalingOptions, SummaryOptions, ConvertOptions>;
 
-/// Reads the arguments that follow the program's name; `version` is what --version gives. Throws InvalidArgument for
-/// arguments that are no command with its options.
+/// Parses the arguments after the program's name; --version prints `version`. Throws InvalidArgument when the arguments
+/// are not a command with valid options.
 Command parse_command_line(const std::vector<std::string>& arguments, const std::string& version);
 
 }  // namespace lockstep::cli

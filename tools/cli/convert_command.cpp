@@ -14,7 +14,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// Before anything is read or written.
+/// Checks the options before any file is read or written.
 void check(const ConvertOptions& options) {
   require_model_ending(options.in, "IN");
   require_model_ending(options.out, "OUT");
@@ -30,12 +30,12 @@ void check(const ConvertOptions& options) {
           "OUT {}: is the same file as IN; give it another name", options.out);
 }
 
-/// With how it was compiled, or if that is not known here, without.
+/// Loads a whole model; compiled if its loss, optimizer and metrics are known to this library, else uncompiled.
 Model read_whole_model(const std::string& file) {
   try {
     return load_model(file);
   } catch (const InputError& error) {
-    Model model = load_model(file, {.compile = false});  // throws for what is wrong with the model itself
+    Model model = load_model(file, {.compile = false});  // throws if the model itself is invalid
     log_warning("{}; OUT does not say how the model was compiled", error.what());
     return model;
   }

@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::int64_t synthetic_default = 1024;
 constexpr std::int64_t batches_ahead = 2;
-constexpr double largest_shift = 0.1;  ///< of --augment: a share of the width, and of the height
+constexpr double largest_shift = 0.1;  ///< of --augment, as a fraction of the width and of the height
 const ExampleForm small_images{{32, 32, 3}, 10};
 
-/// The order of the stages of training: mixing and changing examples before they are batched, preparing whole batches.
+/// Builds the input pipeline for training: shuffles and augments examples, then batches, then prepares whole batches.
 Dataset training_batches(Dataset data, const std::optional<RowTransform>& prepare, const DataOptions& options) {
   if (options.shuffle) data = data.shuffle({.seed = options.seed});
   if (options.augment)
@@ -44,7 +44,7 @@ Dataset test_batches(const Dataset& data, const RowTransform& prepare, const Dat
   return data.batch(options.batch_size).map(prepare).prefetch(batches_ahead);
 }
 
-/// Images of bytes in memory, prepared batch by batch.
+/// Images stored as bytes in memory; each batch is prepared when it is read.
 TrainingData image_data(std::string name, const Example& train, const Example& test, const RowTransform& prepare,
                         const DataOptions& options, std::vector<std::string> class_names) {
   return {std::move(name),
@@ -59,10 +59,10 @@ TrainingData image_data(std::string name, const Example& train, const Example& t
 
 struct Parts {
   Example train, test;
-  Tensor mean;  ///< of all training images, whatever the limit: every command prepares images alike
+  Tensor mean;  ///< of all training images, whatever the limit, so that every command prepares images the same way
 };
 
-/// Both parts of a data set, read at the same time.
+/// Loads the training and the test part of a data set concurrently.
 template <class Load>
 Parts load_parts(const Load& load, const DataOptions& options) {
   auto test = std::async(std::launch::async, [&] { return load(Split::test, options.limit_test); });
@@ -123,7 +123,7 @@ Dataset limited(const Dataset& data, const std::optional<std::int64_t>& limit) {
 
 std::int64_t count_of(const Dataset& data) { return data.size().value_or(0); }
 
-/// What --rescaling can be.
+/// A choice of --rescaling.
 struct Rescaling {
   const char* name;
   const char* formula;
@@ -137,7 +137,7 @@ const Rescaling& rescaling_named(const std::string& name) {
   return *std::ranges::find_if(rescalings, [&](const Rescaling& each) { return each.name == name; });
 }
 
-/// Bytes become f32 in any case; numbers of other types stay as they are unless they are to be rescaled.
+/// Converts bytes to f32; other dtypes are kept unless they are rescaled.
 RowTransform preparation_of(const Rescaling& chosen, DType dtype) {
   const bool changes = dtype == DType::u8 || chosen.options.scale != 1;
   return changes ? rescaling(chosen.options) : RowTransform([](const Example& rows) { return rows; });
@@ -151,7 +151,7 @@ std::int64_t largest_of(const Tensor& labels) {
   return static_cast<std::int64_t>(*std::max_element(values.begin(), values.end()));
 }
 
-/// The number of classes of the whole-numbered labels `y` of a file.
+/// The number of classes of the integer labels `y` in a file.
 std::int64_t classes_of(const std::string& file, const std::string& y) {
   require<InputError>(!y.empty(),
                       "--data hdf5:{}: has no labels, which give the number of classes; give --model a file", file);
@@ -166,9 +166,9 @@ std::int64_t classes_of(const std::string& file, const std::string& y) {
   return most + 1;
 }
 
-/// One of the parts of a file.
+/// The training or the test part of an HDF5 file.
 struct Hdf5Part {
-  std::string x, y;  ///< names; empty for what is not there
+  std::string x, y;  ///< names of the HDF5 datasets; empty when the file lacks one
   std::optional<Dataset> examples{};
 };
 
@@ -216,7 +216,7 @@ TrainingData load_hdf5(const std::string& file, const DataOptions& options, cons
   return data;
 }
 
-/// The folders in one, sorted.
+/// Names of the subfolders of `directory`, sorted.
 std::vector<std::string> folders_in(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -226,13 +226,13 @@ std::vector<std::string> folders_in(const std::filesystem::path& directory) {
   return names;
 }
 
-/// Where a folder's examples to train and to test with are.
+/// Folders with the training and the test examples.
 struct FolderParts {
   std::filesystem::path train;
   std::optional<std::filesystem::path> test{};
 };
 
-/// "train" is a part when it holds folders, of classes, and else a class itself.
+/// A subfolder named "train" is the training part if it contains folders (one for each class); otherwise it is a class.
 FolderParts parts_of(const std::filesystem::path& root) {
   constexpr std::array test_names{"test", "val", "valid", "validation"};
   const std::filesystem::path train = root / "train";
@@ -243,12 +243,12 @@ FolderParts parts_of(const std::filesystem::path& root) {
     require<InputError>(to_test || name == "train",
                         "--data images:{}: 'train' has folders of classes, and '{}' beside it is none of {}",
                         root.string(), name, fmt::join(test_names, ", "));
-    if (to_test && !parts.test) parts.test = root / name;  // "test" sorts first
+    if (to_test && !parts.test) parts.test = root / name;  // folders are sorted: "test" comes first
   }
   return parts;
 }
 
-/// A folder for each class; or such folders in "train", and in one to test with.
+/// Loads a folder that has one subfolder for each class, or "train" and a test folder that do.
 TrainingData load_folder(const std::string& directory, const DataOptions& options, const ModelInput& model) {
   require(!directory.empty(), "--data images:DIR needs the folder, with one of images in it for each class");
   const Shape& shape = model.form.shape;
@@ -263,7 +263,7 @@ TrainingData load_folder(const std::string& directory, const DataOptions& option
   const ImageDirectory train = image_dataset_from_directory(parts.train, files);
   const Rescaling& chosen = rescaling_named(options.rescaling);
   const RowTransform prepare = preparation_of(chosen, DType::f32);
-  DataOptions read_in_order = options;  // the files come in another order already
+  DataOptions read_in_order = options;  // the files are shuffled already
   read_in_order.shuffle = false;
   TrainingData data{.name = root.filename().string(),
                     .preparation = text_of(chosen),

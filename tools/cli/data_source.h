@@ -13,7 +13,7 @@
 namespace lockstep::cli {
 
 struct DataOptions {
-  bool for_training = true;              ///< else data to test with are enough, and labels may be missing
+  bool for_training = true;              ///< false: test data are enough, and labels may be missing
   std::string source = "fashion-mnist";  ///< see data_names()
   std::optional<std::int64_t> limit{};
   std::optional<std::int64_t> limit_test{};
@@ -25,28 +25,28 @@ struct DataOptions {
   std::string rescaling = "none";  ///< of the values of HDF5 files and image folders
 };
 
-/// What a source can be, for people.
+/// The choices of --data, for the help text.
 std::string data_names();
-/// What --rescaling can be.
+/// The choices of --rescaling.
 std::vector<std::string> rescaling_names();
 
-/// What a model is trained and tested on, in batches.
+/// Batches to train and test a model on.
 struct TrainingData {
-  std::string name;  ///< for people
-  /// What is done to values before the model reads them, for people; empty for synthetic ones.
+  std::string name;  ///< for messages
+  /// How values are prepared before the model reads them, for messages; empty for synthetic examples.
   std::string preparation;
-  ExampleForm form;  ///< of the examples as the model reads them
+  ExampleForm form;  ///< of the examples after preparation
   Dataset train;
   std::optional<Dataset> test;
   std::int64_t train_examples = 0;
   std::int64_t test_examples = 0;
-  std::vector<std::string> class_names{};  ///< by label; empty where the source has none
-  /// By example in the order of the files' names; empty where an example is not a file.
+  std::vector<std::string> class_names{};  ///< indexed by label; empty when the source does not name classes
+  /// The file of each example, sorted by name; empty when examples are not files.
   std::vector<std::filesystem::path> train_files{}, test_files{};
 };
 
-/// Throws InputError for data that is missing or damaged, InvalidArgument for a source that is not known or does not
-/// suit the model.
+/// Throws InputError for missing or damaged data, InvalidArgument for an unknown source or one that does not suit the
+/// model.
 TrainingData load_data(const DataOptions& options, const ModelInput& model);
 
 }  // namespace lockstep::cli

@@ -36,7 +36,7 @@ void print_json() {
   fmt::print("{}\n", result.dump());
 }
 
-/// A row and a column for each GPU: whether one can address the other's memory.
+/// Prints a matrix of GPUs: whether the row's GPU can address the memory of the column's.
 void print_links(const std::vector<Device>& devices) {
   std::vector<Device> gpus;
   std::copy_if(devices.begin(), devices.end(), std::back_inserter(gpus),
@@ -54,7 +54,7 @@ void print_links(const std::vector<Device>& devices) {
   fmt::print("\n");
 }
 
-/// " (2 cores)".
+/// E.g. " (2 cores)".
 std::string cores_text(int cores) { return fmt::format(" ({} core{})", cores, cores == 1 ? "" : "s"); }
 
 void print_table() {

@@ -9,7 +9,7 @@ struct DoctorOptions {
   bool json = false;
 };
 
-/// Returns 1 where anything is broken.
+/// Prints the findings; returns 1 if anything is broken.
 int run(const DoctorOptions& options);
 
 }  // namespace lockstep::cli

@@ -19,7 +19,7 @@ std::optional<std::uint64_t> locked_memory_limit() {
   return limit.rlim_cur;
 }
 
-/// "max 100000" or "200000 100000" of cpu.max: quota and period, in microseconds.
+/// The CPU limit in cores, from cpu.max: "max 100000" or "200000 100000", i.e. quota and period in microseconds.
 double cpu_quota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   double quota = 0;

@@ -10,10 +10,10 @@
 
 namespace lockstep::cli {
 
-/// A version as NVIDIA's libraries count them: CUDA 13000 is 13.0, cuDNN 91900 is 9.19, NCCL 22809 is 2.28.9.
+/// Version numbers encoded as in NVIDIA's libraries: CUDA 13000 is 13.0, cuDNN 91900 is 9.19, NCCL 22809 is 2.28.9.
 struct LibraryVersion {
-  int built = 0;   ///< of the headers that this build was compiled with
-  int loaded = 0;  ///< of what runs
+  int built = 0;   ///< of the headers at compile time
+  int loaded = 0;  ///< of the library at run time
 };
 
 /// Versions of the GPU's software; all 0 in a build without CUDA.
@@ -23,35 +23,35 @@ struct GpuSoftware {
   LibraryVersion cudnn{};
   LibraryVersion nccl{};
 };
-/// Asks the libraries. Implemented in doctor_cuda.cpp or, in a build without CUDA, in doctor_no_cuda.cpp.
+/// Queries the libraries. Implemented in doctor_cuda.cpp or, in a build without CUDA, in doctor_no_cuda.cpp.
 GpuSoftware gpu_software();
 
-/// What starts processes that train together; texts as the programs write them.
+/// The MPI library and its launchers; strings as the programs print them.
 struct MpiFacts {
-  std::string linked{};          ///< what this program is linked with; empty in a build without MPI
-  std::string mpirun{};          ///< its place in PATH; empty when there is none
-  std::string mpirun_version{};  ///< `mpirun --version`
-  bool may_run_as_root = true;   ///< root is not the user, or Open MPI's variables allow it
-  bool in_slurm_job = false;     ///< srun would start processes
-  std::string srun_plugins{};    ///< `srun --mpi=list`; empty outside of a job
+  std::string linked{};  ///< version text of the library that this program is linked with; empty in a build without MPI
+  std::string mpirun{};  ///< path of mpirun found in PATH; empty when there is none
+  std::string mpirun_version{};  ///< output of `mpirun --version`
+  bool may_run_as_root = true;   ///< the user is not root, or Open MPI's variables allow root
+  bool in_slurm_job = false;     ///< then srun starts the processes
+  std::string srun_plugins{};    ///< output of `srun --mpi=list`; empty outside a job
 };
-/// Reads them from PATH and the environment.
+/// Collects MpiFacts from PATH and the environment.
 MpiFacts mpi_facts();
 
-/// What decides whether training on several devices of this machine will work.
+/// Facts about the machine that decide whether training on several of its devices will work.
 struct MachineFacts {
   GpuReport gpus{};
   GpuSoftware software{};
-  bool has_nvidia_device_files = false;                ///< /dev/nvidiactl: the kernel's part of a driver
-  NcclHost host{};                                     ///< what NCCL connects several GPUs with
-  std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes that may be locked; nothing when unlimited
-  int cores = 1;                                       ///< that this process may use
-  double cpu_quota = 0;                                ///< cores' worth of time of the control group; 0: no limit
-  int replicas = 1;                                    ///< that a strategy makes when nobody says
-  MpiFacts mpi{};                                      ///< of training in several processes
-  std::map<std::string, std::string> environment{};    ///< variables of CUDA and NCCL that are set
+  bool has_nvidia_device_files = false;                ///< /dev/nvidiactl exists: the driver's kernel module is loaded
+  NcclHost host{};                                     ///< what NCCL uses to connect GPUs
+  std::optional<std::uint64_t> locked_memory_limit{};  ///< bytes; nothing when unlimited
+  int cores = 1;                                       ///< cores that this process may use
+  double cpu_quota = 0;                                ///< CPU time limit of the control group, in cores; 0: no limit
+  int replicas = 1;                                    ///< number of replicas that a strategy creates by default
+  MpiFacts mpi{};                                      ///< for training in several processes
+  std::map<std::string, std::string> environment{};    ///< CUDA's and NCCL's environment variables that are set
 };
-/// Reads them from the machine.
+/// Collects the facts from this machine.
 MachineFacts gather_facts();
 
 }  // namespace lockstep::cli

@@ -14,11 +14,11 @@ using Level = Finding::Level;
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 constexpr std::uint64_t locked_memory_wanted = 64 * mib;
 
-/// "13.0" of 13000.
+/// 13000 becomes "13.0".
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
-/// "9.19" of 91900.
+/// 91900 becomes "9.19".
 std::string cudnn_version(int version) { return fmt::format("{}.{}", version / 10000, version % 10000 / 100); }
-/// "2.28.9" of 22809.
+/// 22809 becomes "2.28.9".
 std::string nccl_version(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -47,14 +47,13 @@ Finding driver(const MachineFacts& facts) {
   const GpuSoftware& software = facts.software;
   const std::string text = fmt::format("runs CUDA up to {}, this program was built with {}",
                                        cuda_version(software.driver_supports), cuda_version(software.cuda.built));
-  // Versions of one major number run on any driver of that number.
+  // CUDA runs on any driver of the same or a later major version.
   if (software.driver_supports / 1000 >= software.cuda.built / 1000) return {Level::fine, "driver", text, ""};
   return {Level::broken, "driver", text,
           fmt::format("install a driver for CUDA {} or newer", cuda_version(software.cuda.built / 1000 * 1000))};
 }
 
-/// A library that was built against and one that was loaded have to be of one major number, and the loaded one not the
-/// older one.
+/// The loaded library must have the major version of the headers and must not be older than they are.
 Finding library(const std::string& subject, const LibraryVersion& version, std::string (*text_of)(int)) {
   const std::string text = fmt::format("{}, built with {}", version.loaded == 0 ? "not found" : text_of(version.loaded),
                                        text_of(version.built));
@@ -77,7 +76,7 @@ Finding peer_access(const MachineFacts& facts) {
           "their copies go through the host's memory: use GPUs of one PCIe switch or with NVLink, if there are any"};
 }
 
-/// What NCCL connects the GPUs with, each of which is either fine or an obstacle.
+/// Adds a finding for each way in which NCCL can connect the GPUs: fine, or an obstacle.
 void add_nccl_host(const MachineFacts& facts, std::vector<Finding>& findings) {
   const std::uint64_t free = facts.host.shared_memory_free.value_or(0);
   findings.push_back({Level::fine, "IOMMU", "off", ""});
@@ -106,9 +105,9 @@ Finding cores(const MachineFacts& facts) {
                                   : "use fewer replicas, or a wider taskset: each has a host thread of its own"};
 }
 
-/// An MPI by what its library or its mpirun says of itself.
+/// An MPI implementation, recognized from the version text of its library or its mpirun.
 struct MpiKind {
-  std::string name{};  ///< empty: of an unknown one
+  std::string name{};  ///< empty: unknown implementation
   int major = 0;
 
   explicit MpiKind(const std::string& text) {
@@ -122,7 +121,7 @@ struct MpiKind {
   std::string text() const { return name.empty() ? "an unknown MPI" : fmt::format("{} {}", name, major); }
 };
 
-/// Where srun starts what belongs together, mpirun is not needed.
+/// Inside a Slurm job srun starts the processes, and mpirun is not needed.
 Finding srun(const MpiFacts& facts) {
   if (facts.srun_plugins.find("pmix") != std::string::npos)
     return {Level::fine, "srun", "has a PMIx plugin: srun --mpi=pmix starts processes that train together", ""};
@@ -153,7 +152,7 @@ Finding mpirun(const MpiFacts& facts) {
   return {Level::fine, "mpirun", text, ""};
 }
 
-/// What would start several processes.
+/// Findings about the launchers of several processes.
 std::vector<Finding> launchers(const MpiFacts& facts) {
   if (facts.linked.empty())
     return {{Level::fine, "MPI", "not in this build, which trains in one process; LOCKSTEP_MPI=ON builds it in", ""}};
@@ -164,7 +163,7 @@ std::vector<Finding> launchers(const MpiFacts& facts) {
   return findings;
 }
 
-/// Settings that make NCCL hang or crawl.
+/// Findings about environment variables that make NCCL hang or slow down.
 std::vector<Finding> environment(const MachineFacts& facts) {
   const auto value = [&](const char* variable) {
     const auto found = facts.environment.find(variable);

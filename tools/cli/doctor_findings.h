@@ -8,19 +8,19 @@
 
 namespace lockstep::cli {
 
-/// One line of what `lockstep doctor` says.
+/// One line of the output of `lockstep doctor`.
 struct Finding {
   enum class Level { fine, slow, broken };
   Level level = Level::fine;
-  std::string subject{};  ///< "driver"
+  std::string subject{};  ///< e.g. "driver"
   std::string text{};     ///< what was found
-  std::string remedy{};   ///< what to do; empty where nothing is wrong
+  std::string remedy{};   ///< what to do; empty when nothing is wrong
 };
 
 /// "ok", "slow" or "BROKEN".
 std::string_view name(Finding::Level level);
 
-/// What the facts mean for training on several devices, in the order in which to mend it.
+/// Judges the facts: what they mean for training on several devices, in the order in which to fix problems.
 std::vector<Finding> judge(const MachineFacts& facts);
 
 }  // namespace lockstep::cli

@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Where the shell would find a program; empty when nowhere.
+/// Searches PATH for a program; empty when it is not there.
 std::string place_of(const std::string& program) {
   std::istringstream folders(variable("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -32,7 +32,7 @@ std::string place_of(const std::string& program) {
   return {};
 }
 
-/// What a command, which asks nothing, writes.
+/// Standard output and error of a shell command, run with an empty standard input.
 std::string output_of(const std::string& command) {
   FILE* const pipe = popen((command + " 2>&1 < /dev/null").c_str(), "r");
   if (pipe == nullptr) return {};

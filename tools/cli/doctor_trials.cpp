@@ -13,7 +13,7 @@ using Level = Finding::Level;
 
 constexpr std::int64_t elements = (std::int64_t{1} << 20) + 3;
 
-/// Numbers of which no two neighbors are alike.
+/// Pseudorandom numbers: neighbors differ.
 Tensor pattern() {
   std::vector<std::int32_t> values(static_cast<std::size_t>(elements));
   std::uint32_t state = 2463534242U;  // Marsaglia's xorshift
@@ -26,7 +26,7 @@ Tensor pattern() {
   return Tensor::from(values, {elements});
 }
 
-/// Empty when what arrives is what was sent.
+/// Copies between devices; returns the problem, empty when the copy has the same bits.
 std::string trouble_of_copy(const Tensor& sent, const LogicalDevice& from, const LogicalDevice& to) {
   try {
     const Tensor arrived = to_device(to_device(sent, from), to).on_host();

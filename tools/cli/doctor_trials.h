@@ -7,10 +7,10 @@
 
 namespace lockstep::cli {
 
-/// A copy from each of the GPUs to each other one, compared bit by bit. Nothing for fewer than two.
+/// Copies a tensor from each GPU to every other and compares it bit by bit. Returns nothing for fewer than two GPUs.
 std::vector<Finding> try_copies(const std::vector<LogicalDevice>& gpus);
 
-/// An all-reduce over replicas on these devices, checked and under a time limit.
+/// Runs an all-reduce over replicas on these devices with a time limit, and checks the result.
 Finding try_all_reduce(const std::vector<LogicalDevice>& devices, std::chrono::milliseconds limit);
 
 }  // namespace lockstep::cli

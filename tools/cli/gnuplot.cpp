@@ -18,7 +18,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// gnuplot does not notice that a disk is full.
+/// Checks the end of the file: gnuplot does not report a full disk.
 bool is_whole_png(const std::string& path) {
   constexpr std::string_view end = "IEND\xae\x42\x60\x82";
   std::ifstream file(path, std::ios::binary);

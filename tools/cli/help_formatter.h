@@ -6,11 +6,11 @@
 
 namespace lockstep::cli {
 
-/// Help in two columns, as wide as the terminal. Each option has its default behind its description, unless that
-/// says it itself.
+/// Prints help in two columns, as wide as the terminal. Appends each option's default to its description, unless the
+/// description states it.
 class HelpFormatter final : public CLI::Formatter {
  public:
-  /// With the project's words for the types of values.
+  /// Sets the project's names for the types of values.
   HelpFormatter();
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;

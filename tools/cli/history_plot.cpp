@@ -12,7 +12,7 @@ namespace {
 constexpr const char* training_color = "#1f6feb";
 constexpr const char* validation_color = "#d1495b";
 
-/// Fractional epoch and loss of each step.
+/// Data block with the fractional epoch and the loss of each step.
 std::string step_block(const RunRecord& record) {
   std::string block = "$steps << END\n";
   std::size_t begin = 0;
@@ -40,7 +40,7 @@ std::string curve(const std::string& name, const char* color, const std::string&
   return fmt::format("${} with linespoints lw 2.5 pt 7 ps 1.1 lc rgb '{}' title '{}'", name, color, title);
 }
 
-/// One panel with the training's and, if there is one, the validation's curve of `value`.
+/// Script of a panel with the training curve and, if recorded, the validation curve of `value`.
 std::string panel(const std::string& value, const std::string& label, const std::string& key, const std::string& behind,
                   const History& history) {
   std::string script = fmt::format("set ylabel '{}'\nset key {}\nplot {}{}", label, key, behind,
@@ -56,7 +56,7 @@ void plot_history(const std::string& path, const std::string& title, const Histo
   for (const char* name : {"loss", "val_loss", "accuracy", "val_accuracy"}) script += series_block(name, history);
   script += page_script(title, 2);
   const std::size_t epochs = history.epoch.size();
-  const std::size_t end = std::max<std::size_t>(2, epochs);  // the only epoch's points would lie behind the key
+  const std::size_t end = std::max<std::size_t>(2, epochs);  // with one epoch, the key would hide its points
   script += fmt::format("set xlabel 'epoch'\nset xrange [0:{}]\nset xtics {}\n", static_cast<double>(end) + 0.1,
                         std::max<std::size_t>(1, epochs / 10));
   script += "set yrange [0:*]\n";

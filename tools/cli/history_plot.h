@@ -8,8 +8,8 @@
 
 namespace lockstep::cli {
 
-/// Draws loss and accuracy of training and validation by epoch, with each step's loss behind them, as PNG.
-/// Throws as draw_png.
+/// Draws loss and accuracy of training and validation by epoch, and the loss of each step, as PNG. Throws like
+/// draw_png.
 void plot_history(const std::string& path, const std::string& title, const History& history, const RunRecord& record);
 
 }  // namespace lockstep::cli

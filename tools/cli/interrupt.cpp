@@ -24,7 +24,8 @@ InterruptCallback::InterruptCallback() {
 }
 
 InterruptCallback::~InterruptCallback() {
-  // When a worker fails, mpirun ends the others, who have yet to say what they know of it.
+  // When one worker fails, mpirun sends SIGTERM to the others, which must still report what they know about the
+  // failure.
   if (std::uncaught_exceptions() > 0) return;
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);

@@ -4,15 +4,15 @@
 
 namespace lockstep::cli {
 
-/// Ends training after the step in hand when the user presses Ctrl-C, or who started the process wants it to end. While
-/// it lives, SIGINT and SIGTERM only set a flag; a second Ctrl-C ends the program at once.
+/// Ends training after the current step on Ctrl-C (SIGINT) or SIGTERM. During its lifetime the signals only set a flag;
+/// a second Ctrl-C ends the program at once.
 class InterruptCallback final : public Callback {
  public:
   InterruptCallback();
   ~InterruptCallback() override;
   void on_step_end(Model& model, const StepReport& report) override;
   static bool interrupted() { return exit_code() != 0; }
-  /// What a program says that a signal has ended: 128 and the signal's number. 0 where none came.
+  /// Exit code of a program ended by the signal received: 128 + its number; 0 if none was received.
   static int exit_code();
 };
 

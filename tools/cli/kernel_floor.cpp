@@ -25,7 +25,8 @@ Tensor filled_batch(std::int64_t rows, const Shape& shape, DType dtype) {
   return Tensor::full(batch, 0.5, dtype);
 }
 
-/// Forward and the gradients of weights and, unless the layer reads the network's input, of its own input.
+/// Best time of a forward pass with the gradients of the weights and, unless the layer reads the network's input, of
+/// the layer's input.
 double best_ms(LayerImpl& layer, const Tensor& x, bool needs_input_gradient) {
   std::vector<Tensor> sources;
   for (const Variable& variable : layer.variables()) sources.push_back(variable.value());

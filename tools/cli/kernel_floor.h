@@ -6,9 +6,9 @@
 
 namespace lockstep::cli {
 
-/// Milliseconds that the convolutions and matrix products of one training step take when each is run alone, forward and
-/// gradients as the step needs them, in what each computes in, at `rows` examples per replica, on all replicas at once:
-/// what a step that did nothing else would take. The best of several rounds for each layer.
+/// Lower bound of a training step in ms: the time of its convolutions and matrix products alone. Runs forward and
+/// gradients of each such layer, in its compute dtype, with `rows` examples per replica, on all replicas concurrently.
+/// Sums the best of several rounds of each layer.
 double kernel_floor_ms(const Network& network, std::int64_t rows);
 
 }  // namespace lockstep::cli

@@ -20,7 +20,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// Which examples suit a model whose layers a file says.
+/// The examples that suit a model read from a file.
 ModelInput input_of(const std::string& file, const Network& network) {
   for (const NetworkInput& input : network.inputs())
     require<InputError>(input.shape == network.input_shape(),
@@ -52,7 +52,7 @@ LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, c
     } catch (const InputError& error) {
       if (needed == Compiled::for_training) optimizer_problem = error.what();
       options.optimizer = SGD();
-      options.on_unknown_metric = [](const std::string&) {};  // they have been named
+      options.on_unknown_metric = [](const std::string&) {};  // already reported by the first attempt
       return load_model(file, options);
     }
   };
@@ -67,7 +67,8 @@ LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, c
   return loaded;
 }
 
-/// Begins what the first matrix product of CPUs takes 25 ms longer for: the code that oneDNN generates for all of them.
+/// Runs a small matrix product in the background: the first one on a CPU takes 25 ms longer, while oneDNN generates
+/// code.
 std::future<void> first_product(const Strategy& strategy) {
   if (strategy.devices().front().kind != DeviceKind::cpu) return {};
   return std::async(std::launch::async, [] {

@@ -12,43 +12,43 @@
 
 namespace lockstep::cli {
 
-/// What --model can be where it may be a file, for people.
+/// The choices of --model where it may be a file, for the help text.
 std::string model_or_file_names();
-/// Whether --model names a file: a whole model.
+/// Whether --model names a file with a whole model.
 bool is_model_file(const std::string& model);
-/// Throws InvalidArgument for a model that is neither known nor a whole model's file, InputError for a file that is not
-/// there.
+/// Throws InvalidArgument unless `model` is a known name or has the extension of a whole model, InputError for a file
+/// that does not exist.
 void check_model(const std::string& model, const ReplicaOptions& replicas);
 
 struct ModelAndData {
   Model model;
   TrainingData data;
-  std::string optimizer_problem{};  ///< why a file's optimizer cannot be used, if that is so
+  std::string optimizer_problem{};  ///< why the optimizer in the file cannot be used; empty if it can
 };
 
-/// What a command needs of how a file's model was compiled. Metrics that are unknown are left out, with a warning.
+/// Which part of a saved model's compile configuration a command needs. Unknown metrics are left out, with a warning.
 enum class Compiled { not_needed, for_evaluation, for_training };
 
-/// What a model is to reach and how it is measured, in place of what a file or the zoo says of it.
+/// Loss and metrics given by options; they replace those of a saved model or of the zoo.
 struct CompileOptions {
-  std::string loss{};  ///< Keras' name; empty: not given
+  std::string loss{};  ///< name as in Keras; empty: not given
   bool from_logits = false;
   std::vector<std::string> metrics{};
 
-  /// Throws InputError for a name that is unknown, and for a loss that has no logits.
+  /// Throws InputError for an unknown name, and for `from_logits` with a loss that does not have that option.
   std::optional<Loss> make_loss() const;
-  /// Throws InputError for a name that is unknown.
+  /// Throws InputError for an unknown name.
   std::optional<std::vector<Metric>> make_metrics() const;
-  /// Compiles a model of the zoo.
+  /// Compiles a zoo model with these, or with the defaults of its kind.
   void compile(Model& model, ModelKind kind, const Optimizer& optimizer) const;
 };
 
-/// Throws InvalidArgument where a precision was given for a model of a file.
+/// Throws InvalidArgument if a precision is given for a model from a file.
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy);
 
-/// The model over the replicas, and data that suit it. One of a file is compiled, as the file says, if that is needed;
-/// one of the zoo is not. Throws InputError for a file that does not say a loss that is needed and not given,
-/// InvalidArgument for data that do not suit it.
+/// Makes the model over the replicas, and data that suit it. A model from a file is compiled as the file says, as far
+/// as `needed`; a zoo model is not compiled. Throws InputError if a loss is needed and neither the file nor the options
+/// have one, InvalidArgument for data that do not suit the model.
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
                                  const ReplicaOptions& replicas, const Strategy& strategy, Compiled needed,
                                  const CompileOptions& given);

@@ -9,7 +9,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// How many letters are to be put in, left out or exchanged to make one word of the other.
+/// Levenshtein distance: the number of letters to insert, delete or replace.
 std::size_t edits_between(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -24,7 +24,7 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-/// "lr" of "learning-rate".
+/// The first letters of the words: "learning-rate" becomes "lr".
 std::string initials_of(const std::string& name) {
   std::string initials;
   for (std::size_t i = 0; i < name.size(); ++i)

@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// "; did you mean adam?": the one of `names` that `given` abbreviates or differs from in few letters, with `prefix`
-/// before it; empty when none comes near.
+/// Suggests a name, e.g. "; did you mean adam?": the one in `names` that `given` abbreviates or differs from in few
+/// letters, preceded by `prefix`. Empty when no name is close.
 std::string suggestion(const std::string& given, const std::vector<std::string>& names, const std::string& prefix = "");
 
 }  // namespace lockstep::cli

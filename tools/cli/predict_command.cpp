@@ -18,7 +18,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// Whether the network's only output is one of probabilities, and not of logits.
+/// Whether the network's output is probabilities rather than logits, for a network with one output.
 bool gives_probabilities(const Network& network) {
   const GraphCall& last = network.calls()[static_cast<std::size_t>(network.outputs().front())];
   const Layer& layer = network.layers()[static_cast<std::size_t>(last.layer)];
@@ -27,13 +27,14 @@ bool gives_probabilities(const Network& network) {
   return activation == "softmax" || activation == "sigmoid";
 }
 
-/// The class that an example most likely has.
+/// The most probable class of an example.
 struct Prediction {
   std::size_t label;
   float probability;
 };
 
-/// Of an example's values, in whose order its probabilities are. Of two classes there may be one, that of the second.
+/// Picks the class of the largest of an example's `values`, which are ordered like its `probabilities`. A binary model
+/// may have one value, for the second class.
 Prediction predicted(std::span<const float> values, std::span<const float> probabilities) {
   if (const float second = probabilities.front(); probabilities.size() == 1)
     return second > 0.5F ? Prediction{1, second} : Prediction{0, 1 - second};
@@ -41,7 +42,7 @@ Prediction predicted(std::span<const float> values, std::span<const float> proba
   return {label, probabilities[label]};
 }
 
-/// Whether the model predicts the classes that have names.
+/// Whether the model has an output for each of the data's named classes.
 bool predicts_named_classes(const TrainedModel& trained) {
   const Network& network = trained.model.network();
   const auto classes = static_cast<std::int64_t>(trained.class_names.size());
@@ -49,7 +50,8 @@ bool predicts_named_classes(const TrainedModel& trained) {
   return classes > 0 && network.outputs().size() == 1 && (units == classes || (units == 1 && classes == 2));
 }
 
-/// What stands before each example's numbers, and before their names: file and predicted class where they have names.
+/// The columns before the model's outputs, as CSV text: the header, then a row for each example. File and predicted
+/// class with its probability, if the data have files and named classes.
 std::vector<std::string> leading_columns(const TrainedModel& trained, const Tensor& output) {
   std::vector<std::string> rows(static_cast<std::size_t>(output.dim(0)) + 1);
   if (!trained.files.empty()) {
@@ -73,7 +75,8 @@ std::vector<std::string> leading_columns(const TrainedModel& trained, const Tens
   return rows;
 }
 
-/// The leading columns, then one for each unit of each output, named after the output's layer; a row for each example.
+/// CSV with a row for each example: the leading columns, then one for each unit of each output, named after the
+/// output's layer.
 std::string as_csv(const std::vector<Tensor>& outputs, const TrainedModel& trained) {
   const std::vector<std::string> leading = leading_columns(trained, outputs.front());
   const std::vector<std::string> names = trained.model.network().output_names();

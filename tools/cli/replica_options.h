@@ -9,19 +9,19 @@
 
 namespace lockstep::cli {
 
-/// Which devices the replicas run on.
+/// The devices on which the replicas run.
 struct DeviceOptions {
   int replicas = 0;  ///< 0: not given
   std::vector<std::string> devices{};
 
-  /// Those of this process. Throws as parse_devices and default_devices.
+  /// The devices of this process. Throws like parse_devices and default_devices.
   std::vector<LogicalDevice> chosen() const;
 };
 
-/// "CPU:0 (1 core), CPU:1 (1 core)".
+/// E.g. "CPU:0 (1 core), CPU:1 (1 core)".
 std::string device_text(const std::vector<LogicalDevice>& devices);
 
-/// What train and bench have in common: which devices the replicas run on, and how.
+/// Options that the commands with replicas share: devices, strategy, collectives.
 struct ReplicaOptions {
   static constexpr const char* mirrored = "mirrored";
   static constexpr const char* one_device = "one-device";
@@ -38,22 +38,23 @@ struct ReplicaOptions {
   std::int64_t timeout_s = 600;
   bool deterministic = false;
 
-  /// Whether there are other processes, started together with this one, that train with it.
+  /// Whether training runs in several processes (workers) that were started together.
   bool has_workers() const { return strategy == multi_worker; }
   bool is_multi_gpu_model() const { return strategy == multi_gpu; }
-  /// How many replicas this process will have.
+  /// The number of replicas of this process.
   int count() const { return static_cast<int>(devices_of_process().size()); }
-  /// Enables op determinism if asked to. Throws InvalidArgument for devices that cannot be used and for options that do
-  /// not go together, Unsupported for cross-device ops that the devices do not have. multi_gpu_model has the default
-  /// strategy.
+  /// Enables op determinism if requested. Throws InvalidArgument for devices that cannot be used and for options that
+  /// contradict each other, Unsupported for cross-device ops that the devices do not support. multi_gpu_model uses the
+  /// default strategy.
   Strategy make_strategy() const;
-  /// How many replicas a step has, over all processes.
+  /// The number of replicas in all processes.
   int replicas_of(const Strategy& made) const;
-  /// The model that `make` gives, over the replicas: made in the strategy's scope, or by multi_gpu_model.
+  /// Distributes the model that `make` returns over the replicas: makes it in the strategy's scope, or passes it to
+  /// multi_gpu_model.
   Model make_model(const Strategy& made, const std::function<Model()>& make) const;
 
  private:
-  /// Throws as parse_devices and default_devices.
+  /// Throws like parse_devices and default_devices.
   std::vector<LogicalDevice> devices_of_process() const;
 };
 

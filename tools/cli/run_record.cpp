@@ -46,7 +46,8 @@ double process_age_s() {
   std::ifstream stat("/proc/self/stat");
   std::string text;
   std::getline(stat, text);
-  // Field 22, counted after the parenthesized name, which may hold spaces: start in ticks since boot.
+  // Field 22 is the start time in ticks since boot. Count after the program's name, whose parentheses may contain
+  // spaces.
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22; ++field) at = text.find(' ', at + 1);
   const double started = std::stod(text.substr(at)) / static_cast<double>(sysconf(_SC_CLK_TCK));

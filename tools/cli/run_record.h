@@ -7,34 +7,34 @@
 
 namespace lockstep::cli {
 
-/// Keeps what the reports after training need, also of the run that this one resumes.
+/// Records what the reports after training need; a resumed run includes the records of the run before.
 class RunRecord final : public Callback {
  public:
-  /// Of a run of this --seed.
+  /// `seed` is the run's --seed.
   explicit RunRecord(std::uint64_t seed) : seed_(seed) {}
   void on_epoch_begin(Model& model, const EpochPlan& plan) override;
   void on_step_end(Model& model, const StepReport& report) override;
   void on_epoch_end(Model& model, int epoch, const Logs& logs) override;
   void on_stop(Model& model, const TrainingProgress& progress) override;
   CallbackState state() const override;
-  /// Throws InvalidArgument where the run to resume has another seed: its data would be in another order.
+  /// Throws InvalidArgument if the run to resume has another seed, because its data would be in another order.
   void load_state(const CallbackState& state) override;
 
-  /// Of this process.
+  /// The steps of this process only.
   const std::vector<StepReport>& steps() const { return steps_; }
-  /// Of each step.
+  /// The loss of each step, of the run before too.
   const std::vector<float>& losses() const { return losses_; }
-  /// Number of steps done by the end of each epoch.
+  /// Number of steps completed by the end of each epoch.
   const std::vector<float>& epoch_ends() const { return epoch_ends_; }
-  /// From the start of the process to the end of its first training step; 0 when it had none.
+  /// From the start of the process to the end of its first training step; 0 if it did not train.
   double time_to_first_step_s() const { return time_to_first_step_s_; }
-  /// Whether this process has done a step.
+  /// Whether this process has completed a step.
   bool trained() const { return !steps_.empty(); }
-  /// Whether training has resumed from an earlier run's backup.
+  /// Whether training resumed from an earlier run's backup.
   bool resumed() const { return resumed_; }
 
  private:
-  /// Once, also for an epoch that is stopped first.
+  /// Records the end of an epoch once, even if the epoch is interrupted.
   void end_epoch();
 
   std::uint64_t seed_;
@@ -45,9 +45,9 @@ class RunRecord final : public Callback {
   bool resumed_ = false;
 };
 
-/// Seconds since this process was started.
+/// Seconds since this process started.
 double process_age_s();
-/// Largest resident memory of this process so far, in MiB.
+/// Peak resident memory of this process in MiB.
 double peak_memory_mb();
 
 }  // namespace lockstep::cli

@@ -19,7 +19,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// One thing to be measured, and what its rounds gave.
+/// A configuration to measure, and the speeds of its rounds.
 using Run = std::tuple<ScalingMethod, int, std::int64_t>;  // replicas, global batch
 using Speeds = std::map<Run, std::vector<double>>;
 
@@ -50,18 +50,18 @@ Model make_replicated(const ScalingPlan& plan, ScalingMethod method, int replica
   return MirroredStrategy(devices, {.cross_device_ops = ops}).scope([&] { return make_model(plan.kind, settings); });
 }
 
-/// The loss of the untrained model, which says whether the replicas compute what one replica does.
+/// The loss of the untrained model; if the replicas compute correctly, it is that of one replica.
 double first_loss(const ScalingPlan& plan, Model& model, std::int64_t global_batch) {
   const Example examples = synthetic_examples(usual_form(plan.kind), global_batch, plan.run.seed);
   return model.evaluate(Dataset::from_tensors(examples).batch(global_batch)).at("loss");
 }
 
-/// Measures runs and checks them against each other.
+/// Measures runs and checks that their losses agree.
 class Measurement {
  public:
   explicit Measurement(const ScalingPlan& plan) : plan_(plan) {}
 
-  /// Once more.
+  /// Measures the run once more.
   void measure(const Run& run) {
     const auto& [method, replicas, global_batch] = run;
     Model model = make_replicated(plan_, method, replicas);
@@ -83,7 +83,7 @@ class Measurement {
   void check(const Run& run, double loss) {
     const auto& [method, replicas, global_batch] = run;
     const double expected = losses_.try_emplace(global_batch, loss).first->second;
-    // Batches of another size are computed in another order: in bf16 roundings differ by 1 part in 256.
+    // Another batch size computes in another order; bf16 roundings then differ by 1 part in 256.
     const double tolerance = plan_.dtype_policy == DTypePolicy::mixed_bfloat16 ? 1e-2 : 1e-4;
     require<Error>(std::abs(loss - expected) <= tolerance * std::max(1.0, std::abs(expected)),
                    "{} with {} replicas gives the loss {} on {} examples where another run gives {}", name(method),
@@ -92,7 +92,7 @@ class Measurement {
 
   const ScalingPlan& plan_;
   Speeds speeds_;
-  std::map<std::int64_t, double> losses_;  ///< by global batch
+  std::map<std::int64_t, double> losses_;  ///< keyed by global batch
 };
 
 std::int64_t batch_of(const ScalingPlan& plan, int replicas, bool weak) {

@@ -23,7 +23,7 @@ std::vector<LogicalDevice> chosen(const DeviceOptions& devices) {
   return logical_cpus(std::min(available_cores(), max_logical_cpus));
 }
 
-/// Every number of replicas while they are few, then powers of two, and all.
+/// Numbers of replicas to measure: every number if there are few devices, otherwise powers of two and all devices.
 std::vector<int> replica_counts(int devices) {
   constexpr int few = 4;
   std::vector<int> counts;

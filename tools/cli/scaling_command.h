@@ -11,7 +11,7 @@ namespace lockstep::cli {
 struct ScalingOptions {
   std::string model = "minigooglenet";
   DeviceOptions devices{};
-  std::vector<std::string> methods{};  ///< none: all
+  std::vector<std::string> methods{};  ///< empty: all
   ScalingPlan plan{.run = {.warmup = 3, .steps = 10}};
   std::string plot;
   bool json = false;

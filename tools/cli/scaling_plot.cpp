@@ -19,12 +19,12 @@ const char* color_of(ScalingMethod method) {
   return "#000000";
 }
 
-/// Name of a data block: "$weak0".
+/// Name of a gnuplot data block, e.g. "$weak0".
 std::string block_name(const std::string& panel, ScalingMethod method) {
   return fmt::format("${}{}", panel, static_cast<int>(method));
 }
 
-/// The rows of one method, after that of one replica, from which all start.
+/// The rows of one method, preceded by the row of one replica, where every curve starts.
 std::vector<ScalingRow> curve_of(const std::vector<ScalingRow>& rows, ScalingMethod method) {
   std::vector<ScalingRow> curve;
   for (const ScalingRow& row : rows)

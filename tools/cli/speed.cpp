@@ -35,7 +35,7 @@ MeasuredSteps train_at_speed(Model& model, ModelKind kind, const SpeedRun& run) 
   const auto record = std::make_shared<RunRecord>(run.seed);
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   require(run.warmup <= most && run.steps <= most - run.warmup, "--warmup and --steps: at most {} together", most);
-  // Epochs of one step: a pass over what stays on the devices.
+  // Each epoch has one step and passes over the same batch, which stays on the devices.
   model.fit(batches, {.epochs = static_cast<int>(run.warmup + run.steps),
                       .callbacks = {record, std::make_shared<InterruptCallback>()},
                       .distribute = {.cache_on_devices = true},

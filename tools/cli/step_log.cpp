@@ -8,7 +8,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// That a line is of; -1 where it names none.
+/// The step that a line of the log belongs to; -1 if it has none.
 std::int64_t step_of(std::string_view line) {
   const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   return object.is_object() ? object.value("step", std::int64_t{-1}) : -1;

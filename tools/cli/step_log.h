@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Writes one JSON object per training step, as it happens: the file is of use during training and after a
-/// crash. A run that resumes keeps the lines of the steps before.
+/// Writes one JSON object per training step as soon as the step ends, so that the file is usable during training and
+/// after a crash. A resumed run keeps the lines of the steps before.
 class StepLog final : public Callback {
  public:
   /// Throws InputError when the file cannot be written.
@@ -22,7 +22,7 @@ class StepLog final : public Callback {
 
   std::string path_;
   std::ofstream file_;
-  bool begun_ = false;  ///< the first epoch
+  bool begun_ = false;  ///< the first epoch has begun
 };
 
 }  // namespace lockstep::cli

@@ -8,7 +8,7 @@ namespace lockstep::cli {
 
 StepMemory measure_step_memory(Model& model, ModelKind kind, std::int64_t examples) {
   model.compile(make_usual_optimizer(kind), make_loss(kind));
-  // The first step makes what later ones find made.
+  // The first step allocates what later steps reuse.
   train_at_speed(model, kind, {.global_batch = examples, .warmup = 1, .steps = 1});
   const AllocatorStats stats = allocator(model.strategy().devices().front()).stats();
   const auto mb = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };

@@ -15,8 +15,8 @@
 namespace lockstep::cli {
 namespace {
 
-/// Adds the events of a trace in a file; those of none where it holds no trace. Returns the first process that has
-/// none.
+/// Adds the events of the trace in a file; no events if it is not a trace. Returns the lowest process id that the trace
+/// does not use.
 int add_events_in(const std::string& path, ChromeTrace& trace) {
   std::ifstream file(path);
   const nlohmann::ordered_json old = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);

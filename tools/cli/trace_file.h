@@ -9,20 +9,20 @@
 
 namespace lockstep::cli {
 
-/// A run's trace: what its replicas' threads do and, where CUPTI is there, what its GPUs do, on one clock. Records
-/// while it lives.
+/// Trace of a run on one clock: the work of the replicas' threads and, if CUPTI is available, of the GPUs. Records from
+/// construction on.
 class RunTrace {
  public:
-  /// With a warning that says why where GPUs are used and cannot be recorded.
+  /// Logs a warning with the reason if GPUs are used but cannot be recorded.
   explicit RunTrace(bool uses_gpus);
-  /// Ends the recording of GPUs, and writes a file for chrome://tracing and Perfetto: a row for each replica, and one
-  /// for each stream of a GPU. Where the run `resumed`, it is added to the file's trace as other processes, whose time
-  /// begins at 0 again. Throws InputError naming path and reason.
+  /// Stops recording GPUs and writes a file for chrome://tracing and Perfetto, with a row for each replica and each GPU
+  /// stream. If the run was `resumed`, appends it to the trace in the file as new processes, whose time starts at 0
+  /// again. Throws InputError naming path and reason.
   void write(const std::string& path, bool resumed);
 
  private:
   TraceRecording host_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  ///< host_'s times count from here
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  ///< zero of the times in host_
   std::optional<GpuRecording> gpus_;
 };
 

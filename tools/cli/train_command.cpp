@@ -35,10 +35,10 @@ nlohmann::ordered_json history_json(const History& history, const RunRecord& rec
   return result;
 }
 
-/// The value that is lowest in the best epoch.
+/// The value to minimize: its lowest value marks the best epoch.
 const char* monitored(const TrainingData& data) { return data.test ? "val_loss" : "loss"; }
 
-/// The best and the last weights, and the backup that --resume continues from, also for more epochs.
+/// Keeps the best and the last weights, and a backup for --resume, which may also add epochs to a complete run.
 void add_checkpoints(const TrainOptions& options, const TrainingData& data, FitOptions& fit) {
   if (options.checkpoint.empty()) return;
   fit.callbacks.push_back(
@@ -83,13 +83,14 @@ void write_results(const TrainOptions& options, const Model& model, const Histor
   if (options.json) fmt::print("{}\n", result.dump());
 }
 
-/// Without the option it never stops, so that a run may be resumed with it or without it.
+/// Without --early-stopping the callback never stops training, but still keeps the state that a resumed run with the
+/// option needs.
 std::shared_ptr<EarlyStopping> make_early_stopping(const TrainOptions& options, const TrainingData& data) {
   const int patience = options.early_stopping > 0 ? options.early_stopping : std::numeric_limits<int>::max();
   return std::make_shared<EarlyStopping>(EarlyStoppingOptions{.monitor = monitored(data), .patience = patience});
 }
 
-/// Why the run has ended, where it is not for its last epoch.
+/// Prints why the run ended, unless it ended after its last epoch.
 void print_end(const TrainOptions& options, const TrainingData& data, const EarlyStopping& early_stopping, bool trained,
                std::size_t epochs) {
   const int stopped_epoch = early_stopping.stopped_epoch();
@@ -104,7 +105,7 @@ void print_end(const TrainOptions& options, const TrainingData& data, const Earl
                options.checkpoint, epochs);
 }
 
-/// A line for each output.
+/// Prints a line for each output file.
 void print_written(const TrainOptions& options) {
   const std::pair<std::string, const char*> outputs[] = {
       {options.save, is_model_file(options.save) ? "the trained model" : "the trained weights"},
@@ -121,7 +122,7 @@ void print_written(const TrainOptions& options) {
     fmt::print(stderr, "the trained weights are not kept; --save FILE writes them\n");
 }
 
-/// A model of a file is trained as it was, but for what is given.
+/// Compiles the model; one from a file keeps its loss, metrics and optimizer where no option replaces them.
 Optimizer compile(const TrainOptions& options, Model& model, const std::string& optimizer_problem) {
   const bool of_file = is_model_file(options.model);
   require<InputError>(options.update.optimizer || optimizer_problem.empty(),

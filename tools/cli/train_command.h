@@ -4,7 +4,7 @@
 
 namespace lockstep::cli {
 
-/// Returns what the program exits with: 0, or what a signal asks for.
+/// Trains a model; returns the program's exit code: 0, or that of the signal that interrupted it.
 int run(TrainOptions options);
 
 }  // namespace lockstep::cli

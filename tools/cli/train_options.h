@@ -31,16 +31,16 @@ struct TrainOptions {
   std::int64_t verify_every = 0;
   bool check_numerics = false;
   bool cuda_graphs = false;
-  std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal ones
+  std::string batch_shares{};  ///< "2,1" or "auto"; empty: equal shares
   bool json = false;
 
-  /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
+  /// Throws InvalidArgument or InputError for options that can be seen to be wrong before any work.
   void check() const;
-  /// Where --checkpoint keeps what --resume continues from.
+  /// The folder with the backup that --resume continues from.
   std::string backup_folder() const { return checkpoint + "/backup"; }
-  /// Whether there is something in it.
+  /// Whether the folder has a backup.
   bool has_backup() const;
-  /// What --batch-shares says. Throws InvalidArgument for what is neither numbers nor auto.
+  /// Parses --batch-shares. Throws InvalidArgument unless it is "auto" or numbers.
   DistributeOptions distribute_options() const;
 };
 

@@ -6,31 +6,31 @@
 
 namespace lockstep::cli {
 
-/// What evaluate and predict have in common: a trained model, and data that it has not been trained on.
+/// Options that evaluate and predict share: a trained model and data to run it on.
 struct TrainedModelOptions {
   std::string model = "minigooglenet";
   std::string weights{};
   DataOptions data{.for_training = false, .shuffle = false};
   ReplicaOptions replicas{};
-  CompileOptions compiled{};  ///< of evaluate alone
+  CompileOptions compiled{};  ///< used by evaluate only
   std::optional<DTypePolicy> dtype_policy{};
 
-  /// Throws InvalidArgument or InputError, before any work, for what can be seen to be wrong.
+  /// Throws InvalidArgument or InputError for options that can be seen to be wrong before any work.
   void check() const;
 };
 
-/// A model over its replicas and the examples: those to test, or all where there are none.
+/// A model over its replicas, and the test examples or, if there are none, all examples.
 struct TrainedModel {
   Model model;
-  std::string data;         ///< for people
+  std::string data;         ///< name of the data, for messages
   std::string preparation;  ///< as in TrainingData
   Dataset examples;
   std::int64_t count;
   std::vector<std::string> class_names;      ///< as in TrainingData
-  std::vector<std::filesystem::path> files;  ///< by example, as in TrainingData
+  std::vector<std::filesystem::path> files;  ///< of each example, as in TrainingData
 };
 
-/// Throws as make_model_and_data, and InputError for weights that do not fit.
+/// Throws like make_model_and_data, and InputError for weights that do not fit the model.
 TrainedModel make_trained_model(const TrainedModelOptions& options, Compiled needed);
 
 }  // namespace lockstep::cli

@@ -11,7 +11,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& program) {
   return program.get_subcommands([](const CLI::App*) { return true; });
 }
 
-/// nullptr where there is none of this name.
+/// nullptr when no command has this name.
 const CLI::App* find_command(const CLI::App& program, const std::string& name) {
   for (const CLI::App* command : commands_of(program))
     if (command->get_name() == name) return command;

@@ -7,10 +7,10 @@
 
 namespace lockstep::cli {
 
-/// What is wrong where the first argument should name a command and does not; empty where it does.
+/// Error message if the first argument should name a command and does not; otherwise empty.
 std::string unknown_command(const CLI::App& program, const std::vector<std::string>& arguments);
 
-/// Which of the arguments is not an option of its command, and which one may have been meant; empty when all are.
+/// Error message for an argument that is not an option of its command, with a suggestion; empty if there is none.
 std::string unknown_option(const CLI::App& program, const std::vector<std::string>& arguments);
 
 }  // namespace lockstep::cli

@@ -18,7 +18,7 @@
 namespace lockstep::cli {
 namespace {
 
-/// The optimizer's own options with the learning rate that was given.
+/// The optimizer's default options, with the given learning rate if there is one.
 template <class Options>
 Options with_rate(Options options, const std::optional<double>& rate) {
   if (rate) options.learning_rate = *rate;
@@ -31,7 +31,7 @@ EpochSchedule cosine_decay(double initial, int epochs) {
       [initial, epochs](int epoch, double) { return initial / 2 * (1 + std::cos(std::numbers::pi * epoch / epochs)); };
 }
 
-/// A tenth after half of the epochs, a hundredth after three quarters: what residual networks were trained with.
+/// A tenth after half of the epochs, a hundredth after three quarters, as used to train residual networks.
 EpochSchedule step_decay(double initial, int epochs) {
   return [initial, epochs](int epoch, double) {
     return initial * (4 * epoch >= 3 * epochs ? 0.01 : 2 * epoch >= epochs ? 0.1 : 1.0);
@@ -99,7 +99,7 @@ std::shared_ptr<Callback> UpdateOptions::make_schedule(double initial_rate, int 
                              : schedule == "cosine" ? cosine_decay(initial_rate, epochs)
                              : schedule == "step"   ? step_decay(initial_rate, epochs)
                                                     : [=](int, double) { return initial_rate; };
-  // No LearningRateScheduler, which leaves the rest of an epoch that is resumed to the rate of before.
+  // LearningRateScheduler does not fit: it would finish a resumed epoch with the old learning rate.
   return std::make_shared<LambdaCallback>(
       LambdaCallbackOptions{.on_epoch_begin = [rate](Model& model, const EpochPlan& plan) {
         model.optimizer().set_learning_rate(rate(plan.epoch, model.optimizer().learning_rate()));

@@ -14,15 +14,16 @@ struct UpdateOptions {
   std::optional<double> learning_rate{};   ///< default: the optimizer's, as in Keras
   std::optional<double> momentum{};
   std::optional<double> weight_decay{};
-  std::optional<double> clip_norm{};  ///< of all gradients together; 0: none
+  std::optional<double> clip_norm{};  ///< largest norm of all gradients together; 0: no clipping
   std::string schedule = "constant";
 
-  /// Throws InvalidArgument for values that the optimizer does not take.
+  /// Throws InvalidArgument for values that the optimizer does not accept.
   Optimizer make_optimizer() const;
-  /// A saved model's optimizer in its state, with what is given changed and all else as saved; a new one where an
-  /// optimizer is given. Throws as make_optimizer, and where the state does not fit the change.
+  /// A saved model's optimizer with its state, changed by the options that are given; a new one if `optimizer` is
+  /// given. Throws like make_optimizer, and when the state does not fit the change.
   Optimizer changed(const Optimizer& saved) const;
-  /// What sets the learning rate of each epoch, also of those of a run that is resumed; nullptr where none is given.
+  /// Callback that sets the learning rate of each epoch, also in a resumed run; nullptr if neither schedule nor rate is
+  /// given.
   std::shared_ptr<Callback> make_schedule(double initial_rate, int epochs) const;
 };
 

@@ -21,12 +21,12 @@
 namespace lockstep::cli {
 namespace {
 
-/// By kind.
+/// Indexed by ModelKind.
 constexpr std::array<const char*, 6> names{"minigooglenet", "mlp", "resnet50", "siamese-lstm", "small-cnn", "xception"};
 
 const char* name_of(ModelKind kind) { return names[static_cast<std::size_t>(kind)]; }
 
-/// A float in [0, 1) from the upper bits, the same on every platform.
+/// A float in [0, 1) from the upper 24 bits, identical on every platform.
 float unit_float(std::mt19937& random) { return static_cast<float>(random() >> 8) * 0x1p-24F; }
 
 }  // namespace

@@ -8,32 +8,33 @@
 
 namespace lockstep::cli {
 
-/// The models of the zoo that the program trains, each with the loss and the examples that suit it.
+/// The zoo models that the program trains, each with a loss and suitable examples.
 enum class ModelKind { mini_googlenet, mlp, resnet50, siamese_lstm, small_cnn, xception };
 
 /// Throws InvalidArgument listing the known names.
 ModelKind parse_model(const std::string& name);
-/// The known names, for people.
+/// The known names, for messages.
 std::string model_names();
 
-/// What a model is given: examples of one shape, each of one of `classes` (0 and 1 where there is one probability).
+/// Form of a model's examples: all have one shape, and a label below `classes` (0 or 1 if the output is one
+/// probability).
 struct ExampleForm {
   Shape shape;  ///< of each input
   std::int64_t classes;
   int inputs = 1;
 };
 
-/// That of synthetic examples: what the model's origin takes.
+/// The form of synthetic examples: that of the data for which the model was published.
 ExampleForm usual_form(ModelKind kind);
-/// Whether the model tells classes of images apart, which may be of other sizes than the usual.
+/// Whether the model classifies images, so that images of other sizes may suit it.
 bool takes_images(ModelKind kind);
 
-/// Which examples suit a model.
+/// The examples that suit a model.
 struct ModelInput {
-  ExampleForm form;              ///< the usual one
-  bool images = false;           ///< classes of images
-  bool any_size = false;         ///< images of other sizes than the usual, and another number of classes, suit it too
-  std::int64_t smallest_side{};  ///< of them
+  ExampleForm form;              ///< the usual form
+  bool images = false;           ///< the model classifies images
+  bool any_size = false;         ///< other image sizes and numbers of classes also suit the model
+  std::int64_t smallest_side{};  ///< of the images
 };
 
 ModelInput input_of(ModelKind kind);
@@ -42,16 +43,16 @@ struct ModelSettings {
   std::uint64_t seed = 0;
   std::optional<double> dropout{};            ///< overrides the model's own rate
   std::optional<ExampleForm> images{};        ///< instead of the usual form, for models that take images
-  std::optional<DTypePolicy> dtype_policy{};  ///< of the layers; if not said, float32
+  std::optional<DTypePolicy> dtype_policy{};  ///< of the layers; default: float32
 };
 
-/// Builds the model in the open scope.
+/// Builds the model in the current strategy scope.
 Model make_model(ModelKind kind, const ModelSettings& settings);
 Loss make_loss(ModelKind kind);
-/// That of the model's tutorial or paper.
+/// The optimizer of the tutorial or paper that the model comes from.
 Optimizer make_usual_optimizer(ModelKind kind);
 
-/// `count` random examples, the same for the same seed.
+/// `count` random examples, determined by `seed`.
 Example synthetic_examples(const ExampleForm& form, std::int64_t count, std::uint64_t seed);
 
 }  // namespace lockstep::cli

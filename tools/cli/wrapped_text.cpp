@@ -10,7 +10,7 @@
 namespace lockstep::cli {
 
 std::size_t output_columns() {
-  constexpr std::size_t least = 40;  // of narrower ones only some words fit
+  constexpr std::size_t least = 40;  // narrower lines have room for few words only
   const char* const given = std::getenv("COLUMNS");
   const long columns = given ? std::strtol(given, nullptr, 10) : 0;
   if (columns > 0) return std::max(least, static_cast<std::size_t>(columns));

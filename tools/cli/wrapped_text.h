@@ -5,11 +5,11 @@
 
 namespace lockstep::cli {
 
-/// What $COLUMNS says, else the width of the terminal that standard output goes to, else 80.
+/// Columns to print to: $COLUMNS, else the width of the terminal at standard output, else 80.
 std::size_t output_columns();
 
-/// `text` with line breaks between words, so that lines whose first column is `indent` fit output_columns(). All lines
-/// but the first begin with `indent` spaces. Line breaks in `text` are kept.
+/// Breaks `text` between words so that it fits output_columns(), where the first line starts at column `indent`. All
+/// other lines begin with `indent` spaces. Line breaks in `text` are kept.
 std::string wrapped(const std::string& text, std::size_t indent);
 
 }  // namespace lockstep::cli

@@ -1,6 +1,6 @@
-// A Dense(32) model on three devices: with multi_gpu_model, which a tutorial gave even numbers only, and with a
-// strategy. Then what that tutorial warns of: a parallel model that is saved and loaded again and again.
-//   any_number_of_devices [EXAMPLES]
+// Trains a Dense(32) model on three devices: with multi_gpu_model, which a tutorial used with even numbers only, and
+// with a strategy. Then saves and loads a parallel model repeatedly, a case that the tutorial warns of.
+// //   any_number_of_devices [EXAMPLES]
 
 #include <filesystem>
 #include <random>
@@ -23,7 +23,7 @@ Dataset random_examples(std::int64_t count) {
   std::mt19937 generator(0);
   const Tensor x = Tensor::empty({count, 32});
   for (float& value : x.span<float>()) value = static_cast<float>(generator()) / 4294967296.0F;
-  return Dataset::from_tensors(x, x);  // to be reproduced
+  return Dataset::from_tensors(x, x);  // the model learns to reproduce its input
 }
 
 Loss squared_error() {
@@ -54,7 +54,7 @@ int main(int argc, char** argv) try {
   const auto size = std::filesystem::file_size(path);
   for (int time = 0; time < 10; ++time) {
     Model loaded = mirrored;
-    loaded.load_weights(path);  // by the model on three replicas, of what one with a template has saved
+    loaded.load_weights(path);  // the model on three replicas loads weights saved by multi_gpu_model
     loaded.save_weights(path);
   }
   const auto size_now = std::filesystem::file_size(path);

@@ -1,6 +1,6 @@
-// A training loop of one's own over three replicas, as TensorFlow's guide to custom training with MirroredStrategy has
-// it: the loss of the global batch, metrics over all replicas, a test pass, a checkpoint of the best weights.
-//   custom_loop [EPOCHS]
+// A custom training loop over three replicas, as in TensorFlow's guide to custom training with MirroredStrategy: the
+// loss of the global batch, metrics over all replicas, a test pass, a checkpoint of the best weights.
+// //   custom_loop [EPOCHS]
 
 #include <cmath>
 #include <filesystem>
@@ -17,7 +17,7 @@ using namespace lockstep;
 
 namespace {
 
-/// Points of two spirals that wind around each other; the label says which.
+/// Points of two spirals that wind around each other; the label is the spiral.
 Dataset spirals(std::int64_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<float> x;
@@ -52,7 +52,7 @@ int main(int argc, char** argv) try {
   MetricTracker train_accuracy{Accuracy()};
   MetricTracker test_accuracy{Accuracy()};
 
-  // 1000 is no multiple of 128, nor are the last batch's 104 rows of 3: every example counts once all the same.
+  // 1000 is not a multiple of 128, nor are the last batch's 104 rows one of 3: every example still has the same weight.
   const DistributedDataset train = strategy.distribute(spirals(1000, 1).shuffle().batch(128).prefetch());
   const DistributedDataset test = strategy.distribute(spirals(500, 2).batch(128));
 

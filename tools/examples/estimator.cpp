@@ -1,6 +1,7 @@
-// A compiled Keras model as an Estimator on four devices: model_to_estimator, RunConfig(train_distribute=...), train,
-// evaluate. New programs make the model in the strategy's scope and call fit, as this one does at its end.
-//   estimator [STEPS]
+// Trains a compiled Keras model as an Estimator on four devices: model_to_estimator, RunConfig(train_distribute=...),
+// train, evaluate. New programs should make the model in the strategy's scope and call fit, as the end of this one
+// does.
+// //   estimator [STEPS]
 
 #include <random>
 #include <string>
@@ -34,7 +35,7 @@ Dataset examples(unsigned seed) {
   return Dataset::from_tensors(x, y);
 }
 
-// What an Estimator is given: batches for one replica, of which a step takes one for each.
+// The input function of an Estimator: batches for one replica; a step takes one for each replica.
 Dataset train_input_fn() { return examples(1).shuffle().batch(16).repeat(); }
 Dataset eval_input_fn() { return examples(2).batch(16); }
 
@@ -50,7 +51,7 @@ int main(int argc, char** argv) try {
   const Logs logs = estimator.evaluate(eval_input_fn);
   fmt::print("after {} steps: loss {:.4f}\n", logs.at("global_step"), logs.at("loss"));
 
-  // The same without an Estimator: batches for all replicas.
+  // Without an Estimator the batches are global ones.
   const auto scope = distribute.scope();
   Model model = compiled_model();
   model.fit(examples(1).shuffle().batch(64).repeat(), {.steps_per_epoch = steps});

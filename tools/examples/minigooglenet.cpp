@@ -1,7 +1,7 @@
-// "How-To: Multi-GPU training": MiniGoogLeNet on CIFAR-10 for 70 epochs, a batch of 64 for each device, images shifted
-// and flipped at random, a learning rate that decays in a straight line, and a plot of loss and accuracy.
-//   minigooglenet --data DIR --output PLOT.png [--gpus N] [--epochs N] [--limit IMAGES]
-// DIR has CIFAR-10's binary version.
+// "How-To: Multi-GPU training": MiniGoogLeNet on CIFAR-10 for 70 epochs, with a batch of 64 for each device, randomly
+// shifted and flipped images, a learning rate that decays linearly, and a plot of loss and accuracy.
+// //   minigooglenet --data DIR --output PLOT.png [--gpus N] [--epochs N] [--limit IMAGES]
+// // DIR contains CIFAR-10's binary version.
 
 #include <cstdio>
 #include <map>
@@ -25,7 +25,7 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
-/// The columns of the table that CSVLogger wrote.
+/// Plots the columns of a table written by CSVLogger.
 void plot(const std::string& table, const std::string& image) {
   FILE* const gnuplot = popen("gnuplot", "w");
   if (gnuplot == nullptr) throw std::runtime_error("gnuplot cannot be started");

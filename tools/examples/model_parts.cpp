@@ -1,6 +1,6 @@
-// One large model over several devices, where multi_gpu_model would only have made copies of it: three parts of four
-// layers, each part on a device that has no memory for more. On one such device alone training fails.
-//   model_parts [WIDTH [STEPS]]
+// Splits one large model over several devices, where multi_gpu_model would only copy it: three parts of four layers,
+// each on a device that has memory for no more. Training on one such device fails.
+// //   model_parts [WIDTH [STEPS]]
 
 #include <random>
 #include <string>
@@ -14,7 +14,7 @@ using namespace lockstep;
 
 namespace {
 
-/// The first part on the first of these devices, and so on.
+/// Puts the first part on the first of the devices, and so on.
 Model in_parts(std::int64_t width, const std::vector<std::string>& devices) {
   const Symbol input = Input({width});
   Symbol x = input;
@@ -25,7 +25,7 @@ Model in_parts(std::int64_t width, const std::vector<std::string>& devices) {
   return {input, with_device(devices.back(), [&] { return Dense({.units = 1})(x); }), {.seed = 1}};
 }
 
-/// To predict the sign of the first of random numbers.
+/// Trains on random numbers; the label is the sign of each row's first one. Returns the last loss.
 double train(Model model, std::int64_t width, int steps) {
   std::mt19937 generator(0);
   const Tensor x = Tensor::empty({64, width});
@@ -41,7 +41,7 @@ double train(Model model, std::int64_t width, int steps) {
 int main(int argc, char** argv) try {
   const std::int64_t width = argc > 1 ? std::stoll(argv[1]) : 512;
   const int steps = argc > 2 ? std::stoi(argv[2]) : 5;
-  const std::int64_t part = 4 * width * width * 4;  // bytes of its kernels
+  const std::int64_t part = 4 * width * width * 4;  // bytes of the kernels of one part
   const auto device = [&](int i) { return fmt::format("CPU:{}@{}", i, 5 * part); };
 
   const Model model = in_parts(width, {device(0), device(1), device(2)});

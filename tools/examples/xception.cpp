@@ -1,6 +1,6 @@
-// The page of Keras' R package on multi_gpu_model: Xception without pre-trained weights on random images, a batch of
-// 256 split over 8 devices, rmsprop; the weights are saved through the model that was replicated.
-//   xception WEIGHTS [EXAMPLES [SIZE [CLASSES [BATCH [EPOCHS]]]]]     writes WEIGHTS, a .weights.h5 file
+// The example of multi_gpu_model in Keras' R documentation: Xception without pre-trained weights on random images, a
+// batch of 256 split over 8 devices, rmsprop; the weights are saved through the template model.
+// //   xception WEIGHTS [EXAMPLES [SIZE [CLASSES [BATCH [EPOCHS]]]]]     writes WEIGHTS, a .weights.h5 file
 
 #include <random>
 #include <string>

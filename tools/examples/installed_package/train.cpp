@@ -1,5 +1,5 @@
-// Trains on two replicas, saves the model in Keras' format, and predicts with what it loads again.
-//   train MODEL.keras
+// Trains on two replicas, saves the model in Keras' format, loads it again and predicts.
+// //   train MODEL.keras
 
 #include <iostream>
 #include <vector>
@@ -36,7 +36,7 @@ void train_and_save(const char* path) {
 int main(int argc, char** argv) try {
   require(argc == 2, "usage: train MODEL.keras");
   train_and_save(argv[1]);
-  const Model model = load_model(argv[1]);  // on the calling thread alone
+  const Model model = load_model(argv[1]);  // without replicas, on the calling thread
   const float y = model(Tensor::from(std::vector<float>{0.5, 0.25}, {1, 2})).item<float>();
   std::cout << "3 * 0.5 - 2 * 0.25 + 1 = " << y << '\n';
 } catch (const std::exception& error) {
