@@ -1,10 +1,10 @@
-# CUDA: all of its parts or none. Sets LOCKSTEP_HAVE_CUDA.
+# CUDA support: requires all of its parts. Sets LOCKSTEP_HAVE_CUDA.
 set(LOCKSTEP_HAVE_CUDA OFF)
 if(NOT LOCKSTEP_CUDA STREQUAL "OFF")
   find_package(CUDAToolkit QUIET)
   find_package(CUDNN QUIET)
   find_package(NCCL QUIET)
-  # Headers alone, through which graphs of cuDNN are built.
+  # Header-only; used to build cuDNN graphs.
   find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS ${PROJECT_SOURCE_DIR}/build/cudnn-frontend/include)
   mark_as_advanced(CUDNN_FRONTEND_INCLUDE_DIR)
   set(missing)
@@ -26,7 +26,7 @@ if(NOT LOCKSTEP_CUDA STREQUAL "OFF")
 endif()
 message(STATUS "CUDA: ${LOCKSTEP_HAVE_CUDA} (LOCKSTEP_CUDA=${LOCKSTEP_CUDA})")
 
-# CUPTI, which records what GPUs do; the toolkit may be without it.
+# CUPTI records the work of GPUs; a toolkit may lack it.
 set(LOCKSTEP_HAVE_CUPTI OFF)
 if(LOCKSTEP_HAVE_CUDA AND TARGET CUDA::cupti)
   find_path(CUPTI_INCLUDE_DIR cupti_activity.h
@@ -45,13 +45,14 @@ if(LOCKSTEP_HAVE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
   endif()
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # one for all of a process, as nvcc's default would not be for a shared object
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # nvcc's static default would give each shared object its own
   enable_language(CUDA)
-  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc supports C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   endif()
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-  # nvcc names its temporary files after its process, and symbols after them: without those two builds have the same bytes.
+  # nvcc derives temporary file names from its process id, and symbols from these: without these symbols, builds are
+  # reproducible.
   list(APPEND CMAKE_CUDA_COMPILE_OBJECT "${CMAKE_OBJCOPY} --wildcard --strip-symbol=*tmpxft_* <OBJECT>")
 endif()

@@ -1,4 +1,4 @@
-# Everything the project takes from others; tools/setup installs it.
+# All external dependencies; tools/setup installs them.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -11,7 +11,7 @@ find_package(Protobuf REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # Debian's CMake files of it also want its programs
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)  # Debian's CMake files of libzip also require its programs
 pkg_check_modules(libisal REQUIRED IMPORTED_TARGET libisal)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)

@@ -1,4 +1,4 @@
-# Target gpu_kit builds what tools/gpu-kit packs besides scripts; gpu_kit.json in the build folder says where it is.
+# Target gpu_kit builds the programs that tools/gpu-kit packs; gpu_kit.json in the build folder has their paths.
 if(NOT LOCKSTEP_HAVE_CUDA OR NOT TARGET tests_gpu OR NOT LOCKSTEP_BENCH)
   return()
 endif()

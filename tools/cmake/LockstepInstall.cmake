@@ -1,7 +1,7 @@
 # cmake --install: the CMake package `lockstep` (libraries, headers, lockstepConfig.cmake).
 include(CMakePackageConfigHelpers)
 
-# The one target for users.
+# The only target that users need.
 add_library(lockstep INTERFACE)
 add_library(lockstep::lockstep ALIAS lockstep)
 
@@ -11,7 +11,7 @@ foreach(folder ${LOCKSTEP_FOLDERS})
 endforeach()
 install(TARGETS lockstep EXPORT lockstepTargets)
 
-# One by one: installing whole folders would make empty ones where no header is.
+# One by one: installing whole folders would also create those without headers.
 foreach(header ${LOCKSTEP_HEADERS})
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${folder})
@@ -22,7 +22,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lockstep)
 install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/lockstepConfig.cmake.in ${PROJECT_BINARY_DIR}/lockstepConfig.cmake
   INSTALL_DESTINATION ${package_dir})
-# Until 1.0 a minor version may change the interface.
+# Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/lockstepConfig.cmake ${PROJECT_BINARY_DIR}/lockstepConfigVersion.cmake
   DESTINATION ${package_dir})

@@ -1,4 +1,4 @@
-# Targets check-format and check-tidy: the project's own code as .clang-format and .clang-tidy want it.
+# Targets check-format and check-tidy: check the project's code with clang-format and clang-tidy.
 add_custom_target(check-format VERBATIM USES_TERMINAL
   COMMAND python3 -B ${PROJECT_SOURCE_DIR}/tools/lint/check_format.py ${PROJECT_SOURCE_DIR})
 

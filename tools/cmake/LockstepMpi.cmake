@@ -1,4 +1,4 @@
-# MPI, through which several processes train together. Sets LOCKSTEP_HAVE_MPI.
+# MPI, for training in several processes. Sets LOCKSTEP_HAVE_MPI.
 set(LOCKSTEP_HAVE_MPI OFF)
 if(NOT LOCKSTEP_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)

@@ -1,4 +1,4 @@
-# What a user may choose when configuring.
+# Options that a user may set when configuring.
 set(LOCKSTEP_CUDA AUTO CACHE STRING "Build the CUDA parts: AUTO (when a toolkit is found), ON, OFF")
 set_property(CACHE LOCKSTEP_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(LOCKSTEP_MPI AUTO CACHE STRING "Build for training in several processes: AUTO (when there is an MPI), ON, OFF")

@@ -1,12 +1,12 @@
-# lockstep_library(NAME SOURCES ... LINKS ... PRIVATE_LINKS ... PRECOMPILED ...): one folder's library, with the project's
-# warnings and include path; an archive, or with BUILD_SHARED_LIBS a shared object.
+# lockstep_library(NAME SOURCES ... LINKS ... PRIVATE_LINKS ... PRECOMPILED ...): the library of one folder, with the
+# project's warnings and include path. An archive, or with BUILD_SHARED_LIBS a shared object.
 
 # The folders of the library, from left to right.
 set(LOCKSTEP_FOLDERS runtime kernels strategy models)
 list(TRANSFORM LOCKSTEP_FOLDERS APPEND "/*.h" OUTPUT_VARIABLE patterns)
 file(GLOB_RECURSE LOCKSTEP_HEADERS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${patterns})
 
-# Sources include <lockstep/runtime/tensor/tensor.h> in the build tree and after installation alike.
+# Sources include <lockstep/runtime/tensor/tensor.h>, both in the build tree and after installation.
 set(LOCKSTEP_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${LOCKSTEP_INCLUDE_DIR}/lockstep)
 foreach(folder ${LOCKSTEP_FOLDERS})
@@ -22,22 +22,22 @@ add_library(lockstep_build_flags INTERFACE)
 target_compile_options(lockstep_build_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_WERROR}>>:-Werror>
-  # Keeps a*b+c as written by the source on every optimization level: results do not move between builds.
+  # Disables FMA contraction of a*b+c, so that results do not differ between builds.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_NATIVE}>>:-march=native>
-  # Places in messages are relative to the project, and the folder that it is built in changes no byte.
+  # Paths in messages are relative to the project, and the build folder does not change the object code.
   $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=;-fmacro-prefix-map=${LOCKSTEP_INCLUDE_DIR}/lockstep/=>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=,-fmacro-prefix-map=${LOCKSTEP_INCLUDE_DIR}/lockstep/=>
-  # The same on GPUs. Without the macro fmt 9 checks no format strings under nvcc, and refuses them.
+  # The same for CUDA. Without the macro, fmt 9 under nvcc does not check format strings and rejects them.
   $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;-Xcompiler=-Wall,-Wextra;-DFMT_USE_CONSTEXPR=1;--fmad=false>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${LOCKSTEP_WERROR}>>:SHELL:-Werror all-warnings>)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_build_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined
-    # Checks that take a third of the compiler's time: what the first three find the address sanitizer does, too, and
-    # what the last one finds the processors allow.
+    # These checks take a third of the compile time. The address sanitizer finds what the first three find; the
+    # processors allow unaligned access.
     -fno-sanitize=null,object-size,vptr,alignment
-    # GoogleTest's assertions take twice as long to compile with it, and what it would watch is the test's own code.
+    # GoogleTest's assertions take twice as long to compile with it, and only the tests' own code would be checked.
     $<$<BOOL:$<TARGET_PROPERTY:LOCKSTEP_TEST>>:-fno-sanitize=undefined>)
   target_link_options(lockstep_build_flags INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
 endif()
@@ -46,12 +46,12 @@ function(lockstep_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS;PRECOMPILED" ${ARGN})
   add_library(lockstep_${name} ${ARG_SOURCES})
   add_library(lockstep::${name} ALIAS lockstep_${name})
-  # One and the same object code for archives and shared objects.
+  # The same object code for archives and shared objects.
   set_target_properties(lockstep_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON DEFINE_SYMBOL "")
   target_compile_features(lockstep_${name} PUBLIC cxx_std_20)
   target_include_directories(lockstep_${name} PUBLIC
     $<BUILD_INTERFACE:${LOCKSTEP_INCLUDE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  # What libFuzzer goes by, where input is read: kernels would be slowed down for nothing.
+  # libFuzzer's coverage, only in the libraries that read input: it would slow down the kernels to no purpose.
   if(LOCKSTEP_FUZZ AND name MATCHES "^(runtime|models)$")
     target_compile_options(lockstep_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
@@ -61,19 +61,19 @@ function(lockstep_library name)
   target_link_libraries(lockstep_${name} PUBLIC ${ARG_LINKS} PRIVATE $<BUILD_INTERFACE:lockstep_build_flags> ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# How code of tests is compiled. Most of it runs once, and optimizing it takes longer than running it.
+# Compiler options for test code. Most of it runs once, and optimizing it takes longer than running it.
 function(lockstep_test_code target)
   set_target_properties(${target} PROPERTIES LOCKSTEP_TEST ON)
   if(CMAKE_BUILD_TYPE STREQUAL RelWithDebInfo)
     target_compile_options(${target} PRIVATE -O0)
   else()
-    # At this level g++ 12 finds faults in its own strings (its bugs 105329, 105651).
+    # At -O1, g++ 12 gives false warnings about its own strings (its bugs 105329, 105651).
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict>)
   endif()
 endfunction()
 
-# Target tests_gpu builds the program, too.
+# Makes the target tests_gpu build the program, too.
 function(lockstep_build_with_gpu_tests name)
   if(NOT TARGET tests_gpu)
     add_custom_target(tests_gpu)
@@ -81,14 +81,13 @@ function(lockstep_build_with_gpu_tests name)
   add_dependencies(tests_gpu ${name})
 endfunction()
 
-# The environment in which a program has the pretended CUDA in the place of the toolkit's; in builds without that it is
-# linked with it.
+# Environment in which a program loads the pretended CUDA instead of the toolkit's. Builds without CUDA link it instead.
 set(LOCKSTEP_WITH_PRETENDED_CUDA)
 if(LOCKSTEP_HAVE_CUDA)
   set(LOCKSTEP_WITH_PRETENDED_CUDA "LD_PRELOAD=$<TARGET_FILE:lockstep_pretend_cuda>")
 endif()
 
-# Links a test program, which links the libraries LINKS, with what it needs for GPUs, real and pretended ones.
+# Adds to a test program, which links the libraries LINKS, what it needs for real and pretended GPUs.
 function(lockstep_on_devices name links)
   target_link_libraries(${name} PRIVATE lockstep_test_devices)
   add_dependencies(${name} lockstep_pretend_cuda)
@@ -97,14 +96,17 @@ function(lockstep_on_devices name links)
   endif()
 endfunction()
 
-# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, which is one ctest test: starting it takes
-# longer than most of its cases. Target tests_LABEL builds all programs of a label. With DEVICES, whose tests take their
-# replicas' devices from support/devices.h, the whole program is two more tests: gpu.NAME, on GPUs, skipped without one,
-# and pretend_cuda.NAME, on GPUs over the pretended CUDA. These leave out the tests that match NOT_ON_GPUS, patterns of
-# GoogleTest's, and on pretended GPUs those that match NOT_PRETENDED, too much for kernels that run element by element:
-# with *, all. With ON_DEVICE, tests also run in the context of the first device, where what they call makes tensors and
-# computes. Their label is gpu, or pretended. DATA: a folder beside the sources that the tests find beside their program,
-# also where that was carried to another machine.
+# lockstep_test(NAME SOURCES ... LINKS ... LABELS ...): one GoogleTest program, which is one ctest test, because
+# starting it takes longer than most of its cases. Target tests_LABEL builds all programs of a label.
+# DEVICES: the tests take their replicas' devices from support/devices.h. The program is then two more ctest tests:
+# gpu.NAME (label gpu) on GPUs, skipped without one, and pretend_cuda.NAME (label pretended) on GPUs of the pretended
+# CUDA.
+# NOT_ON_GPUS: GoogleTest patterns of tests that both leave out. NOT_PRETENDED: patterns of tests that are too slow on
+# pretended GPUs, whose kernels run element by element; * leaves out all of them.
+# ON_DEVICE: like DEVICES, and each test runs in the context of the first device, so that its ops make tensors and
+# compute there.
+# DATA: a folder beside the sources that the tests find beside their program, also when it is carried to another
+# machine.
 function(lockstep_test name)
   cmake_parse_arguments(ARG "DEVICES;ON_DEVICE" "TIMEOUT;DATA" "SOURCES;LINKS;LABELS;NOT_ON_GPUS;NOT_PRETENDED" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -122,7 +124,7 @@ function(lockstep_test name)
     endif()
     add_dependencies(tests_${label} ${name})
   endforeach()
-  # Before ctest kills a test without a word, its own watchdog says what hangs (tests/support/main.cpp).
+  # The program's own watchdog ends it before ctest does, and reports what hangs (tests/support/main.cpp).
   math(EXPR limit_s "${ARG_TIMEOUT} * 9 / 10")
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800 ENVIRONMENT LOCKSTEP_TEST_LIMIT_S=${limit_s})
@@ -158,8 +160,9 @@ function(lockstep_test name)
   endif()
 endfunction()
 
-# A GoogleTest program for GPUs alone: one test, pretend_cuda.NAME, on GPUS of them (3, or 8); with GPU also gpu.NAME, on
-# GPUs, skipped without one, of all tests but those that match NOT_ON_GPUS.
+# lockstep_pretend_cuda_test(NAME SOURCES ... LINKS ... LABELS ...): a GoogleTest program for GPUs only. It is one ctest
+# test, pretend_cuda.NAME, with GPUS (3, or 8) pretended GPUs. GPU: also gpu.NAME, on real GPUs, skipped without one,
+# without the tests that match NOT_ON_GPUS.
 function(lockstep_pretend_cuda_test name)
   cmake_parse_arguments(ARG "GPU" "GPUS" "SOURCES;LINKS;LABELS;NOT_ON_GPUS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

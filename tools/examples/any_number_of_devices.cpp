@@ -1,6 +1,6 @@
 // Trains a Dense(32) model on three devices: with multi_gpu_model, which a tutorial used with even numbers only, and
 // with a strategy. Then saves and loads a parallel model repeatedly, a case that the tutorial warns of.
-// //   any_number_of_devices [EXAMPLES]
+//   any_number_of_devices [EXAMPLES]
 
 #include <filesystem>
 #include <random>

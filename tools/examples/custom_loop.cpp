@@ -1,6 +1,6 @@
 // A custom training loop over three replicas, as in TensorFlow's guide to custom training with MirroredStrategy: the
 // loss of the global batch, metrics over all replicas, a test pass, a checkpoint of the best weights.
-// //   custom_loop [EPOCHS]
+//   custom_loop [EPOCHS]
 
 #include <cmath>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Trains a compiled Keras model as an Estimator on four devices: model_to_estimator, RunConfig(train_distribute=...),
 // train, evaluate. New programs should make the model in the strategy's scope and call fit, as the end of this one
 // does.
-// //   estimator [STEPS]
+//   estimator [STEPS]
 
 #include <random>
 #include <string>

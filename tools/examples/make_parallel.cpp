@@ -1,6 +1,6 @@
 // "Transparent multi-GPU training": an MLP with 41,157,101 parameters on random data, with make_parallel as in the
 // tutorial, then with a strategy, which needs no wrapper around the model.
-// //   make_parallel [EXAMPLES [INPUTS]]
+//   make_parallel [EXAMPLES [INPUTS]]
 
 #include <random>
 #include <string>

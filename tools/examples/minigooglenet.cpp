@@ -1,7 +1,7 @@
 // "How-To: Multi-GPU training": MiniGoogLeNet on CIFAR-10 for 70 epochs, with a batch of 64 for each device, randomly
 // shifted and flipped images, a learning rate that decays linearly, and a plot of loss and accuracy.
-// //   minigooglenet --data DIR --output PLOT.png [--gpus N] [--epochs N] [--limit IMAGES]
-// // DIR contains CIFAR-10's binary version.
+//   minigooglenet --data DIR --output PLOT.png [--gpus N] [--epochs N] [--limit IMAGES]
+// DIR contains CIFAR-10's binary version.
 
 #include <cstdio>
 #include <map>

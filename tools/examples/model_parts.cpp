@@ -1,6 +1,6 @@
 // Splits one large model over several devices, where multi_gpu_model would only copy it: three parts of four layers,
 // each on a device that has memory for no more. Training on one such device fails.
-// //   model_parts [WIDTH [STEPS]]
+//   model_parts [WIDTH [STEPS]]
 
 #include <random>
 #include <string>

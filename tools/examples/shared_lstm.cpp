@@ -1,6 +1,6 @@
 // Model parallelism as in Keras' FAQ: one LSTM encodes two sequences of 140 x 256, each on its own device; the
 // encodings are concatenated on the CPU, and one output classifies whether the sequences are alike.
-// //   shared_lstm [EXAMPLES [STEPS]]
+//   shared_lstm [EXAMPLES [STEPS]]
 
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // The example of multi_gpu_model in Keras' R documentation: Xception without pre-trained weights on random images, a
 // batch of 256 split over 8 devices, rmsprop; the weights are saved through the template model.
-// //   xception WEIGHTS [EXAMPLES [SIZE [CLASSES [BATCH [EPOCHS]]]]]     writes WEIGHTS, a .weights.h5 file
+//   xception WEIGHTS [EXAMPLES [SIZE [CLASSES [BATCH [EPOCHS]]]]]     writes WEIGHTS, a .weights.h5 file
 
 #include <random>
 #include <string>

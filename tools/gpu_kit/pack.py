@@ -1,4 +1,4 @@
-"""Makes the kit's archive from a build folder."""
+"""Packs the kit's archive from a build folder."""
 
 import json
 import pathlib
@@ -9,9 +9,9 @@ import tarfile
 import tempfile
 
 NAME = "lockstep-gpu-kit"
-LARGEST = 50 * 10**6  # bytes of the archive
+LARGEST = 50 * 10**6  # bytes
 HERE = pathlib.Path(__file__).resolve().parent
-# What the machine brings: glibc, the driver, and CUDA's libraries, whose licenses keep them out of others' archives besides.
+# Libraries that the target machine provides: glibc, the driver, and CUDA's, whose licenses also forbid redistribution.
 THE_MACHINES = re.compile(r"(linux-vdso|ld-linux|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl)\.so|lib(cuda|cudart|cublas|cublasLt"
                           r"|cudnn\w*|nccl|nvrtc|cupti|nvJitLink|nvidia-\w+)\.so)")
 LIBRARY = re.compile(r"\s*(\S+) => (not found|\S+)")
@@ -26,7 +26,7 @@ def output_of(*command, **options):
 
 
 def tests_of(build, pattern):
-    """The tests labelled gpu, as ctest knows them, and their programs."""
+    """The tests labelled gpu, as listed by ctest, and their programs."""
     listed = json.loads(output_of("ctest", "--test-dir", build, "-L", "^gpu$", "-R", pattern or ".", "--show-only=json-v1"))
     tests, programs = [], []
     for test in listed["tests"]:
@@ -46,7 +46,7 @@ def tests_of(build, pattern):
 
 
 def libraries_of(files):
-    """By name, the shared libraries that the files load and the machine does not bring."""
+    """The shared libraries that the files load and the target machine does not provide, by name."""
     found = {}
     for name, path in LIBRARY.findall(output_of("ldd", *files)):
         if THE_MACHINES.match(name):
@@ -68,7 +68,8 @@ def copy_stripped(sources, folder):
 
 
 def forget_places(kit, build, root):
-    """Takes the folders where this machine has libraries out of the programs, and sees that they name no folder of the build."""
+    """Removes from the programs' run paths this machine's library folders, and checks that they name no folder of
+    the build."""
     files = [path for folder in ("bin", "lib") for path in sorted((kit / folder).iterdir()) if path.is_file()]
     with tempfile.NamedTemporaryFile("w", suffix=".cmake") as script:
         script.writelines(f'file(RPATH_REMOVE FILE "{path}")\n' for path in files)
@@ -114,8 +115,8 @@ def gather(kit, root, build, pattern):
 
 
 def pack(root, build, output, pattern, compression):
-    """Writes the archive; says what is in it. One solid xz stream: Python unpacks it without further programs, and the programs
-    share most of their bytes."""
+    """Writes the archive and prints its content. It is one solid xz stream: Python unpacks it without further
+    programs, and the programs share most of their bytes."""
     with tempfile.TemporaryDirectory() as scratch:
         kit = pathlib.Path(scratch) / NAME
         kit.mkdir()

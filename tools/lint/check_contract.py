@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The tables of tests/README.md name exactly the tests whose comments quote a row's number.
+"""The tables of tests/README.md must name exactly the tests whose comments quote a row's number.
 
-A comment before a test, or in it, quotes rows of the contract as "semantics 2.5, 12.12: ...; 3.6: ...", TensorFlow's test cases
-as "TF case 31" and the probes beside them as "Probe P4". A table row begins with the number and ends with the tests, as
-"`strategy/core/run_test` Name, Name; `kernels/reduce_test` Name", or with the reason why there is none. A static_assert counts
-as a test named static_assert.
+A comment before or in a test quotes rows of the contract as "semantics 2.5, 12.12: ...; 3.6: ...", TensorFlow's test
+cases as "TF case 31" and the additional probes as "Probe P4". A table row begins with the number and ends with the
+tests, as "`strategy/core/run_test` Name, Name; `kernels/reduce_test` Name", or with the reason why there is none. A
+static_assert counts as a test named static_assert.
 """
 
 import re
@@ -17,7 +17,7 @@ QUOTES = (
     re.compile(r"TF case (\d+)"),
     re.compile(r"\bProbe (P\d+)", re.IGNORECASE),
 )
-MORE_ROWS = re.compile(rf";\s({RUN})(?::|\n|$)")  # after the first ones of a comment
+MORE_ROWS = re.compile(rf";\s({RUN})(?::|\n|$)")  # further rows in the same comment
 TEST = re.compile(r"TEST(?:_F|_P)?\(\w+, (\w+)\)|(static_assert)\b")
 ROW = re.compile(r"\| (\d+\.\d+|\d+|P\d+) \|.*\| (.+) \|")
 TESTS_OF_FILE = re.compile(r"`([\w/]+)` ([\w, ]+)")
@@ -31,7 +31,8 @@ def numbers_in(comment):
 
 
 def quotes(path):
-    """Each (number, test) of a file: a comment in the first column is about the next test, others about the one around them."""
+    """Yields (number, test) for each quote in a file. A comment in the first column belongs to the next test, any
+    other to the test that contains it."""
     lines = path.read_text().splitlines()
     around = None
     at = 0
@@ -53,7 +54,7 @@ def quotes(path):
 
 
 def quoted_in(tests):
-    """The (file, test) of each number."""
+    """Maps each number to the set of (file, test) that quote it."""
     quoted = {}
     for path in tree.files(tests, (".",), tree.SOURCES):
         for number, test in quotes(path):
@@ -63,7 +64,7 @@ def quoted_in(tests):
 
 
 def tables(readme):
-    """The (file, test) that each row names."""
+    """Maps each number to the set of (file, test) that its table row names."""
     rows = {}
     for number, cell in ROW.findall(readme):
         named = {(name, test) for name, tests in TESTS_OF_FILE.findall(cell) for test in tests.strip(" ,").split(", ")}

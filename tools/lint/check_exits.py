@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The library ends no process: its folders call neither exit nor abort nor their kin, but throw."""
+"""The library must not end the process: it throws, and never calls exit, abort or similar functions."""
 
 import re
 
@@ -7,15 +7,15 @@ import tree
 
 # String and character literals, and comments.
 NOT_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
-# Members of the same names (rendezvous.abort(reason), void abort(const std::string&)) are something else: the
-# process's abort and terminate take no argument, and its exits are no members.
+# Members may have these names (rendezvous.abort(reason), void abort(const std::string&)): the C library's abort and
+# terminate take no argument, and its exit functions are not members.
 CALL = re.compile(
     r"(?<![\w.>:])(?:std\s*::\s*|::\s*)?(?:(?P<exit>exit|_exit|_Exit|quick_exit)\s*\(|(?P<abort>abort|terminate)\s*\(\s*\))"
 )
 
 
 def without_comments(text):
-    """The text with literals and comments blanked, its lines kept."""
+    """Blanks literals and comments in the text; keeps its lines."""
     return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All of the project's C++ and CUDA files are as clang-format leaves them."""
+"""The project's C++ and CUDA files must be formatted with clang-format."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ def check(root):
         return
     run = subprocess.run([program, "--style=file", "--dry-run", "-Werror", *paths], capture_output=True, text=True)
     if run.returncode != 0:
-        # One line for each place; the source lines that clang-format quotes say little more.
+        # Keep one line for each place; the source lines that clang-format quotes add little.
         yield from sorted({line for line in run.stderr.splitlines() if ": error:" in line} or {run.stderr.strip()})
         yield "mend with: clang-format -i FILE..."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Includes go only leftward: runtime <- kernels <- strategy <- models <- tools, bench. Tests may include all.
+"""Includes must go only leftward: runtime <- kernels <- strategy <- models <- tools, bench. Tests may include all.
 
-The library's files name each other as <lockstep/folder/...>; a program (tools, bench, tests) names its own headers, which lie
-beside its sources, as "header.h". A source of the library that has a header of its own includes it first, and in quotes, which
-keep it there when includes are sorted: so every build shows that the header needs nothing before it.
+The library's files include each other as <lockstep/folder/...>; a program (tools, bench, tests) includes its own
+headers, which lie beside its sources, as "header.h". A library source includes the header of the same name first and in
+quotes, so that sorting keeps it first: every build then shows that the header compiles alone.
 
-The folders within a library folder have an order, too: none includes from one that includes from it, by whatever way.
+The subfolders of a library folder are ordered, too: includes between them must not form a cycle.
 """
 
 import re
@@ -13,7 +13,7 @@ import re
 import tree
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-UMBRELLA = "lockstep/lockstep.h"  # stands at the right end of the library
+UMBRELLA = "lockstep/lockstep.h"  # to the right of every library folder
 
 
 def visible_from(folder):
@@ -24,7 +24,7 @@ def visible_from(folder):
 
 
 def subfolder(name):
-    """The first two folders of a file's name, or None for a file of the first one."""
+    """The first two folders of a file's path; None for a file directly in a top-level folder."""
     parts = name.split("/")
     return "/".join(parts[:2]) if len(parts) > 2 else None
 
@@ -40,7 +40,7 @@ def reachable(included_by, start):
 
 
 def circles(includes):
-    """`includes`: pairs of a file's name and what it includes, both from the root or from lockstep/."""
+    """`includes`: pairs of a file and a file that it includes; both paths start at the root or at lockstep/."""
     included_by = {}
     for file, included in includes:
         ends = subfolder(file), subfolder(included)
@@ -52,7 +52,7 @@ def circles(includes):
 
 
 def own_header(path, relative):
-    """As the library's source includes it; None if it has none."""
+    """The name by which the library's sources include the file's own header; None if it has none."""
     if relative.parts[0] not in tree.LIBRARY_FOLDERS or path.suffix != ".cpp" or not path.with_suffix(".h").is_file():
         return None
     return "lockstep/" + relative.with_suffix(".h").as_posix()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the README names is there: its two commands, every other script of tools/ in its examples, its relative links."""
+"""Everything the README names must exist: its two commands, every other script of tools/ in its examples, relative
+links."""
 
 import os
 import re

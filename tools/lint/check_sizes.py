@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A file is one subject: headers stay within 250 lines, sources within 500."""
+"""A file has one subject: headers have at most 250 lines, sources at most 500."""
 
 import tree
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The top level holds exactly the project's folders and the few files that tools look for there."""
+"""The top-level folder must contain exactly the project's folders and the few files that tools look for there."""
 
 import tree
 
@@ -7,7 +7,7 @@ REQUIRED = {
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
     "bench", "kernels", "models", "runtime", "strategy", "tests", "tools",
 }
-# What building leaves behind, and a developer's own settings: never under version control.
+# Build outputs and a developer's own settings: never under version control.
 IGNORED = {"build", "compile_commands.json", "CMakeUserPresets.json"}
 
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""No name, comment, message or page has a word that has been replaced by the field's word or by plain English.
+"""No name, comment, message or page may use a word that a term of the field or plain English has replaced.
 
-A word ends where letters end: parts of a snake_case name are words, those of a CamelCase name are not, but for types.
+Words end where letters end: the parts of a snake_case name are words, those of a CamelCase name are not, except in
+types.
 """
 
 import re
 
 import tree
 
-# What is not to be written, and what is written instead.
+# Patterns that are forbidden, and their replacements.
 TYPES = {
     "GpuQueue": "Stream",
     "GpuMark|WatchedMark|CudaMark": "Event",
@@ -39,11 +40,11 @@ WORDS = {
     "told|tells?(?! [^.;]* apart)": "gets, receives, reports, says",
 }
 FILES = (*tree.HEADERS, *tree.SOURCES, ".py", ".md", ".txt", ".cmake", ".in", ".supp", "")
-# The lists of the words themselves, and bytes for fuzzers.
+# Exempt: files that list the words themselves, and byte corpora for fuzzers.
 SKIPPED = ("tools/lint/check_words.py", "tests/repo/checkers_test.py", "tests/fuzz/corpus/")
 
 
-# Between words, also in snake_case names and where a line of a comment ends.
+# Separators between words, also in snake_case names and at the line breaks of a comment.
 SPACE = r"[\s_/#*]+"
 RULES = [
     (re.compile(rf"(?<![A-Za-z])(?:{word.replace(' ', SPACE)})(?![A-Za-z])", flags), instead)

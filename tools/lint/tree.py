@@ -1,9 +1,9 @@
-"""What the checkers share: which files are the project's own, and how problems are reported."""
+"""Code that the checkers share: which files belong to the project, and how problems are reported."""
 
 import pathlib
 import sys
 
-# A folder includes only from itself and the folders to its left; tools and bench stand side by side at the right end.
+# A folder includes only from itself and the folders to its left; tools and bench share the right end.
 LIBRARY_FOLDERS = ("runtime", "kernels", "strategy", "models")
 CODE_FOLDERS = (*LIBRARY_FOLDERS, "tools", "bench", "tests")
 HEADERS = (".h", ".cuh")
@@ -17,7 +17,8 @@ def files(root, folders, suffixes):
 
 
 def main(check):
-    """Runs check(root), which yields one line for each problem, on the root directory named by the command line."""
+    """Runs check(root), which yields a line for each problem, on the root directory that the command line
+    names."""
     if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
         sys.exit(f"usage: {sys.argv[0]} ROOT")
     problems = list(check(pathlib.Path(sys.argv[1])))

@@ -1,5 +1,5 @@
 // Trains on two replicas, saves the model in Keras' format, loads it again and predicts.
-// //   train MODEL.keras
+//   train MODEL.keras
 
 #include <iostream>
 #include <vector>

@@ -1,4 +1,4 @@
-"""What the items of a course share: the kit, this machine, the budget, and where results go."""
+"""State that the items of a course share: the kit, this machine, the budget, and where results go."""
 
 import dataclasses
 import functools
@@ -13,7 +13,7 @@ import processes
 
 
 class Budget:
-    """Of a whole run, in seconds: what is not begun in it is not begun."""
+    """Time limit of the whole run in seconds; no item begins after it is spent."""
 
     def __init__(self, seconds):
         self.began = time.monotonic()
@@ -30,8 +30,8 @@ class Budget:
 class Item:
     group: str
     name: str
-    run: object  # called with the item and the course; says its verdicts to course.results
-    selected: object = None  # cases of it that are wanted; None: all
+    run: object  # called with the item and the course; adds its verdicts to course.results
+    selected: object = None  # cases to run; None: all
 
 
 class Course:
@@ -45,14 +45,14 @@ class Course:
         self.budget = Budget(args.budget)
         self.env = libraries.environment()
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-gpu-kit-"))
-        self.traces = {}  # files, by the program's name
+        self.traces = {}  # trace files, by the program's name
 
     def program(self, name):
         return self.root / "bin" / name
 
     @functools.cached_property
     def devices(self):
-        """As the program `lockstep` lists them; None if it does not start."""
+        """This machine's devices, as `lockstep devices` lists them; None if the program does not start."""
         ended = self.follow([self.program("lockstep"), "devices", "--json"], "devices", 60)
         report = report_of(ended)
         return None if report is None else report["physical"]
@@ -62,26 +62,27 @@ class Course:
         return sum(device["name"].startswith("GPU") for device in self.devices or [])
 
     def folder(self, name):
-        """An empty one, for what an item writes."""
+        """Makes an empty folder for an item's files."""
         return pathlib.Path(tempfile.mkdtemp(prefix=name.replace("/", "_") + "-", dir=self.scratch))
 
     def log(self, name):
         return self.results.logs / (name.replace("/", "_") + ".log")
 
     def follow(self, command, name, limit_s, env=None, on_line=lambda line: False):
-        """A program under a limit, which what is left of the budget may make shorter. It finds the kit's libraries, unless it
-        is given another environment."""
+        """Runs a program for at most `limit_s` and what is left of the budget. It finds the kit's libraries, unless
+        `env` replaces its environment."""
         end = min(time.monotonic() + limit_s, self.budget.end)
         return processes.follow(command, env or self.env, self.folder(name), self.log(name), lambda: end, on_line)
 
     def add(self, item, verdict, case=None, seconds=0.0, detail="", figures=None):
-        """On a machine with a GPU nothing has a reason to be skipped."""
+        """Adds a verdict; skipping counts as failing on a machine with a GPU, where nothing has a reason to
+        skip."""
         if verdict == "skipped" and self.gpus:
             verdict, detail = "failed", f"skipped on a machine with a GPU: {detail}"
         self.results.add(item.group, item.name, verdict, case, seconds, detail, figures)
 
     def add_ended(self, item, ended, figures=None, detail=""):
-        """The verdict of a program that has ended by itself, or with `detail` that of a result that is wrong."""
+        """Adds the verdict of a program that has ended; `detail` says that its result is wrong."""
         verdict = "failed" if detail and ended.verdict() == "passed" else ended.verdict()
         if verdict != "passed":
             detail = f"{detail or ended.why()}\n{ended.tail()}"
@@ -89,7 +90,7 @@ class Course:
 
 
 def report_of(ended):
-    """The last line of its output that is a JSON object or array; None if there is none."""
+    """The last output line that is a JSON object or array; None if there is none."""
     for line in reversed(ended.lines):
         if line.startswith(("{", "[")):
             try:
@@ -104,7 +105,7 @@ def missing(course, item, what):
 
 
 def on_path(name, env):
-    """A program of this machine's, e.g. of a CUDA toolkit that is not in PATH; None if it is not there."""
+    """Path of a program of this machine, also of a CUDA toolkit that is not in PATH; None if there is none."""
     folders = [*env.get("PATH", "").split(":"), "/usr/local/cuda/bin", "/opt/nvidia/nsight-compute"]
     for folder in folders:
         if os.access(os.path.join(folder, name), os.X_OK):

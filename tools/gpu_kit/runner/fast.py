@@ -1,4 +1,5 @@
-"""Items that ask how fast it is and where the time goes, each alone on the machine: benches, peers, timelines, profilers."""
+"""Items that measure speed and where time goes, each alone on the machine: benchmarks, peers, timelines,
+profilers."""
 
 import json
 import os
@@ -8,7 +9,8 @@ import results
 from course import Item, missing, on_path, report_of
 
 PEERS = ("pytorch", "pytorch-compile", "pytorch-reduce-overhead")
-# Kernels of batch normalization, by their functions in kernels/normalization/batch_norm_grid.h and moments.h.
+# Batch normalization's kernels, by the names of their functors in kernels/normalization/batch_norm_grid.h and
+# moments.h.
 BATCH_NORM = "regex:Normalize|GradientX|ChannelMoments|GradientSums"
 SANITIZER_LIMIT_S = 240
 WORK = [("resnet50", 256, "mixed_bfloat16"), ("resnet50", 256, "float32"),
@@ -63,7 +65,8 @@ def peers(model, batch, precision):
 
 
 def timeline(name, command):
-    """Runs `command(course)` with the injector, where PyTorch finds its own libraries; None from it: it is not there."""
+    """Runs the program of `command(course)` with the injected recorder, in an environment where PyTorch finds its
+    own libraries. `command` returns None if PyTorch is missing."""
     def run(item, course):
         made = command(course)
         if made is None:
@@ -90,7 +93,8 @@ def pytorch_timeline(course):
 
 
 def profiled(item, course):
-    """Batch normalization's kernels, one step long: how near they are to memory's speed, and what holds them up."""
+    """Profiles batch normalization's kernels in one step: how close they are to the memory bandwidth, and what
+    stalls them."""
     ncu = on_path("ncu", course.env)
     if ncu is None:
         return missing(course, item, "no ncu on this machine")

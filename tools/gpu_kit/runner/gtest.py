@@ -1,8 +1,8 @@
-"""A GoogleTest program, run so that every case gets a verdict of its own.
+"""Runs a GoogleTest program so that every case gets its own verdict.
 
-It is run whole. After a crash, a hang or an error that CUDA returns to everyone from then on, a new process runs the cases
-behind the one that it happened in. A case that such an error fails while others ran before it in the process is run again:
-one of those may have caused it."""
+All cases run in one process. After a crash, a hang, or a CUDA error that makes all later calls fail, a new process runs
+the cases after the one where it happened. If that case failed with such an error and others ran before it in the
+process, it is run again: one of them may have caused the error."""
 
 import os
 import re
@@ -25,7 +25,7 @@ class Program:
     def __init__(self, command, env, cwd, log, case_limit_s, budget, report):
         """`report(case, verdict, seconds, detail)` is called for each case as it ends."""
         self.command = command
-        # A little before the limit here: the program's own watchdog says what hangs.
+        # Below the limit of this runner, so that the program's own watchdog can report what hangs.
         self.env = {**env, "LOCKSTEP_TEST_LIMIT_S": str(max(1, int(0.8 * case_limit_s)))}
         self.cwd = cwd
         self.log = log
@@ -35,7 +35,7 @@ class Program:
 
     def start(self, options, on_line, deadline):
         flags = os.path.join(self.cwd, "flags")
-        with open(flags, "w") as file:  # there may be more cases than a command line takes
+        with open(flags, "w") as file:  # a command line may be too short for all cases
             file.write("\n".join(options))
         return processes.follow([self.command, f"--gtest_flagfile={flags}"], self.env, self.cwd, self.log, deadline, on_line)
 
@@ -64,15 +64,15 @@ class Program:
 
 
 class Pass:
-    """One process, and what it says of the cases that it was given."""
+    """One process, and its output about the cases to run in it."""
 
     def __init__(self, program, cases):
         self.program = program
         self.cases = cases
         self.ended = set()
         self.running = None
-        self.said = []  # since the case began
-        self.again = False  # the case that ended last has to be run again
+        self.said = []  # output since the case began
+        self.again = False  # run the case that ended last again
         self.no_gpu = False
         self.since = time.monotonic()
 
@@ -91,7 +91,7 @@ class Pass:
         return False
 
     def end_case(self, verdict, seconds):
-        """Whether the process is of no more use."""
+        """Records a verdict. Returns whether the process can no longer be used."""
         case, said = self.running, "\n".join(self.said)
         self.running, self.since = None, time.monotonic()
         sticky = verdict == "failed" and STICKY.search(said) is not None
@@ -105,7 +105,7 @@ class Pass:
         self.program.report(case, verdict, seconds, detail)
 
     def run(self):
-        """The cases that are left for another process."""
+        """Runs the process. Returns the cases that are left for another process."""
         ended = self.program.start([f"--gtest_filter={':'.join(self.cases)}"], self.on_line, self.deadline)
         said = "\n".join(self.said[-60:])
         if self.running:
@@ -115,7 +115,7 @@ class Pass:
         elif self.no_gpu and not self.ended:
             for case in self.cases:
                 self.settle(case, "skipped", 0, NO_GPU)
-        elif not self.ended and not self.again and not self.program.budget.spent():  # it would not come further the next time
+        elif not self.ended and not self.again and not self.program.budget.spent():  # a new one would fail too
             for case in self.cases:
                 self.settle(case, "timed out" if ended.timed_out else "crashed", 0,
                             f"no case began: the process {ended.why()}\n{said}")

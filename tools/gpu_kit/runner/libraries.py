@@ -1,4 +1,5 @@
-"""Where this machine has NVIDIA's libraries: a toolkit, the system's folders, or the packages that PyTorch brings."""
+"""Finds NVIDIA's libraries on this machine: in a toolkit, the system's folders, or the packages that PyTorch
+installs."""
 
 import functools
 import glob
@@ -16,7 +17,7 @@ PACKAGES = "import site, sysconfig; print(*{sysconfig.get_paths()['purelib'], *s
 
 @functools.lru_cache(maxsize=None)
 def python_with_torch():
-    """The interpreter that has PyTorch: this one, or the first of PATH; None if none has."""
+    """The interpreter that has PyTorch: this one, or the first in PATH that has it; None if there is none."""
     names = [sys.executable, *filter(None, map(shutil.which, ("python3", "python"))), "/opt/conda/bin/python"]
     for python in dict.fromkeys(names):
         found = subprocess.run([python, "-c", "import importlib.util as u; raise SystemExit(u.find_spec('torch') is None)"],
@@ -27,7 +28,7 @@ def python_with_torch():
 
 
 def package_folders():
-    """Where Python's packages lie: of this interpreter and of the one that has PyTorch."""
+    """Folders of Python packages: those of this interpreter and of the one that has PyTorch."""
     folders = [*site.getsitepackages(), site.getusersitepackages()]
     python = python_with_torch()
     if python and python != sys.executable:
@@ -36,7 +37,7 @@ def package_folders():
 
 
 def nvidia_folders():
-    """A toolkit's come first: cuDNN and NCCL may be in the packages alone."""
+    """Folders with NVIDIA's libraries. A toolkit's come first; cuDNN and NCCL may be in the packages only."""
     toolkits = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda", *sorted(glob.glob("/usr/local/cuda-*"))]
     found = [os.path.join(root, lib) for root in toolkits if root for lib in ("lib64", "lib", "extras/CUPTI/lib64")]
     for folder in package_folders():
@@ -45,6 +46,6 @@ def nvidia_folders():
 
 
 def environment():
-    """This process's, in which the kit's programs find their libraries."""
+    """This process's environment, extended so that the kit's programs find their libraries."""
     folders = [str(KIT / "lib"), *nvidia_folders(), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(folders)}

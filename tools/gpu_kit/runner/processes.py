@@ -1,4 +1,4 @@
-"""Programs, each in a process group of its own, followed line by line and ended at a deadline."""
+"""Runs programs, each in its own process group, reads their output line by line and kills them at a deadline."""
 
 import dataclasses
 import os
@@ -12,9 +12,9 @@ MOST_KEPT = 8 << 20  # bytes of a program's output
 
 @dataclasses.dataclass
 class Ended:
-    code: int = 0  # negative: the signal that ended it
+    code: int = 0  # negative: number of the signal that killed it
     timed_out: bool = False
-    stopped: bool = False  # by `on_line`
+    stopped: bool = False  # `on_line` returned true
     seconds: float = 0.0
     lines: list = dataclasses.field(default_factory=list)
 
@@ -35,7 +35,7 @@ class Ended:
 
 
 def end_group(process):
-    """With its children, whatever they wait for."""
+    """Kills the process and its children; returns its exit code."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -44,8 +44,8 @@ def end_group(process):
 
 
 def follow(command, env, cwd, log, deadline, on_line=lambda line: False):
-    """Runs it; its output, errors included, is added to the file `log`. `deadline()` is asked again and again: when
-    time.monotonic() has reached it, the program is ended. So it is when `on_line` returns true for a line."""
+    """Runs a command and appends its output and errors to the file `log`. Kills it when time.monotonic() reaches
+    `deadline()`, which is called repeatedly, or when `on_line` returns true for a line."""
     result = Ended()
     began = time.monotonic()
     try:
@@ -83,7 +83,7 @@ def lines_of(process, output, kept, deadline, result):
             result.timed_out = True
             return
         if not select.select([output], [], [], min(left, 0.5))[0]:
-            if process.poll() is not None:  # what it has started may hold its output open
+            if process.poll() is not None:  # a child process may keep the output open
                 break
             continue
         data = os.read(output.fileno(), 65536)

@@ -1,4 +1,4 @@
-"""What a run of the kit finds out: on disk, line by line, before the next item begins."""
+"""Writes the results of a run of the kit to disk, line by line, before the next item begins."""
 
 import collections
 import datetime
@@ -9,7 +9,7 @@ import tarfile
 import threading
 
 VERDICTS = ("passed", "failed", "crashed", "timed out", "skipped", "not begun", "not there")
-# What a run without fault has.
+# The verdicts of a run without failures.
 GOOD = {"passed", "not there"}
 LARGEST = 16 << 20  # bytes of a file
 MOST_OF_A_LOG = 256 << 10
@@ -18,14 +18,14 @@ BY_GROUP = collections.defaultdict(lambda: "tests.jsonl", bench="bench.jsonl", s
 
 
 def earlier(out):
-    """The verdicts of the summary in that folder, by (group, item, case)."""
+    """The verdicts in the summary in folder `out`, by (group, item, case)."""
     summary = json.loads((out / SUMMARY).read_text())
     return {tuple(entry["of"]): entry["verdict"] for entry in summary["verdicts"]}
 
 
 class Results:
     def __init__(self, out, kit, known=None):
-        """`known`: verdicts of an earlier run, which hold until this one has others."""
+        """`known`: verdicts of an earlier run, which stay valid until this run replaces them."""
         self.out = out
         self.kit = kit
         self.verdicts = dict(known or {})
@@ -42,7 +42,7 @@ class Results:
         line.update({"detail": detail[-4000:]} if detail else {})
         line.update({"figures": figures} if figures is not None else {})
         with self.lock:
-            if case is not None:  # what was said of the whole item holds no more
+            if case is not None:  # a verdict on the whole item is obsolete
                 self.verdicts.pop((group, item, None), None)
             self.verdicts[group, item, case] = verdict
             with open(self.out / BY_GROUP[group], "a") as file:
@@ -52,7 +52,7 @@ class Results:
                       flush=True)
 
     def forget(self, group, item):
-        """What an earlier run had against it: this one is about to ask again."""
+        """Drops an item's bad verdicts of an earlier run, before the item runs again."""
         for of in [of for of, verdict in self.verdicts.items() if of[:2] == (group, item) and verdict not in GOOD]:
             del self.verdicts[of]
 
@@ -60,7 +60,7 @@ class Results:
         return {verdict: sum(v == verdict for v in self.verdicts.values()) for verdict in VERDICTS}
 
     def finish(self, machine, seconds):
-        """Writes the summary and packs the logs; says how it went, and whether without fault."""
+        """Writes the summary, packs the logs and prints the counts; returns whether all verdicts are good."""
         write_logs(self.logs, self.out / "logs.tar.xz")
         for path in self.out.glob("*.jsonl"):
             cut(path)
@@ -80,7 +80,7 @@ def first_line(text):
 
 
 def write_logs(folder, archive):
-    """As one archive below the limit: of each log its end."""
+    """Packs the logs into one archive; a long log keeps only its end."""
     with tarfile.open(archive, "w:xz") as packed:
         for path in sorted(folder.iterdir()):
             data = path.read_bytes()
@@ -92,7 +92,8 @@ def write_logs(folder, archive):
 
 
 def write_traces(traces, path):
-    """Of several programs, by name, as one Chrome trace, the longest events if it would be too large."""
+    """Writes the traces of several programs, by name, as one Chrome trace; drops short events if it would be too
+    large."""
     events = []
     for pid, (name, file) in enumerate(traces.items()):
         content = json.loads(pathlib.Path(file).read_text())
@@ -108,7 +109,7 @@ def write_traces(traces, path):
 
 
 def cut(path):
-    """To the limit of a file; what is left out is said in it."""
+    """Truncates a file to the size limit and marks the cut."""
     if path.exists() and path.stat().st_size >= LARGEST:
         data = path.read_bytes()[:LARGEST - 100]
         path.write_bytes(data + b"\n... cut off here\n")

@@ -1,4 +1,4 @@
-"""Items that ask whether what is computed is right: libraries, smoke, tests, doctor, trainings."""
+"""Items that check correctness: libraries, smoke, tests, doctor, trainings."""
 
 import json
 import math
@@ -8,12 +8,12 @@ import gtest
 from course import Item, report_of
 
 SMOKE_LIMIT_S = 60
-# Of a step's loss to the CPU's: other orders of summing, some steps long.
+# Relative tolerance of a step's loss against the CPU's: sums are computed in another order, over some steps.
 TOLERANCE = 2e-3
 
 
 def libraries(item, course):
-    """Every library that a program of the kit needs is found."""
+    """Checks that every library that the kit's programs need is found."""
     files = [path for folder in ("bin", "lib") for path in sorted((course.root / folder).iterdir()) if path.is_file()]
     unresolved = {}
     user = ""
@@ -29,7 +29,8 @@ def libraries(item, course):
 
 
 def smoke(item, course):
-    """A line for each call that the library depends on. Behind one that ends the program the rest are run one by one."""
+    """Runs gpu_smoke, which prints a line for each check of a library call. After a check that ends the program, the
+    remaining ones run one by one."""
     program = course.program("gpu_smoke")
     names = [line.split()[0].rstrip(":") for line in course.follow([program, "--list"], "smoke", 30).lines if line.strip()]
     known = set()
@@ -40,7 +41,7 @@ def smoke(item, course):
         if name in names and word in VERDICT_OF_SMOKE:
             known.add(name)
             verdict = VERDICT_OF_SMOKE[word]
-            # What this kind of GPU, or a single one, does not have.
+            # skipped: this kind of GPU, or a single GPU, does not support it
             course.add(item, "not there" if verdict == "skipped" and course.gpus else verdict, name, detail=detail)
         return False
 
@@ -87,7 +88,7 @@ def doctor(item, course):
 
 
 def losses_of(course, name, options):
-    """Of each step of a training; with the program's end."""
+    """The loss of each training step (None after a failure), and how the program ended."""
     log = course.folder("losses") / "steps.jsonl"
     work = ["--model", "minigooglenet", "--epochs", 1, "--seed", 0, "--optimizer", "sgd", "--dropout", 0, "--timeout", 60]
     size = ["--data", "synthetic:12", "--batch-size", 6] if course.small else ["--data", "synthetic:512", "--batch-size", 64]
@@ -98,7 +99,7 @@ def losses_of(course, name, options):
 
 
 def same_curve(options, cpus):
-    """Trains with `options`, and as many replicas on CPUs: the same losses, by the tolerance."""
+    """Trains with `options`, and with as many replicas on CPUs; the losses must agree within the tolerance."""
     def run(item, course):
         losses, ended = losses_of(course, item.name, options)
         if losses is None:

@@ -1,4 +1,4 @@
-"""Items for machines with two GPUs or more."""
+"""Items for machines with two or more GPUs."""
 
 import gtest
 import right
@@ -23,7 +23,7 @@ def scaling(item, course):
 
 
 def nccl_tests(item, course):
-    """NCCL's own figures of the same collective, for scale."""
+    """Measures the same collective with nccl-tests, for comparison."""
     program = on_path("all_reduce_perf", course.env)
     if program is None:
         return missing(course, item, "no all_reduce_perf of nccl-tests in PATH: NCCL's own bandwidth was not measured")
@@ -33,7 +33,7 @@ def nccl_tests(item, course):
 
 
 def disturbed(item, course):
-    """A replica that fails, one that never arrives: on GPUs of their own the others are released."""
+    """Runs the tests of failing and stalled replicas with a GPU each: the other replicas must be released."""
     entries = [entry for entry in course.manifest["tests"] if "strategy" in entry["name"]]
     for entry in entries:
         program = gtest.Program(course.root / entry["program"], {**course.env, **entry["environment"]},
@@ -43,7 +43,8 @@ def disturbed(item, course):
 
 
 def bfloat16_wire(item, course):
-    """Half the bytes: it trains, and copies stay equal; the losses are rounded ones."""
+    """Trains with gradients exchanged as bfloat16 and compares the copies of the variables after every step. The
+    losses differ from those of float32 and are only recorded."""
     options = ["--devices", gpu_list(course.gpus), "--wire-dtype", "bfloat16", "--verify-every", 1]
     losses, ended = right.losses_of(course, item.name, options)
     course.add_ended(item, ended, {"losses": losses})

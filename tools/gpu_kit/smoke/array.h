@@ -15,11 +15,11 @@
 
 namespace lockstep::smoke {
 
-/// Memory of the GPU, by the plainest of CUDA's calls.
+/// GPU memory, allocated and copied with CUDA's simplest calls.
 template <class T>
 class Array {
  public:
-  /// A copy of these.
+  /// Copies `values` to the GPU.
   explicit Array(const std::vector<T>& values) : size_(values.size()) {
     check_cuda(cudaMalloc(&memory_, size_ * sizeof(T)), "cudaMalloc");
     check_cuda(cudaMemcpy(memory_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
@@ -31,7 +31,7 @@ class Array {
 
   T* get() const { return static_cast<T*>(memory_); }
   std::size_t bytes() const { return size_ * sizeof(T); }
-  /// Waits for all work of the GPU.
+  /// Copies to the host after all work of the GPU is done.
   std::vector<T> values() const {
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<T> result(size_);
@@ -44,7 +44,7 @@ class Array {
   void* memory_ = nullptr;
 };
 
-/// A stream that does not wait for CUDA's default one, as all of the library's.
+/// A non-blocking stream (it does not synchronize with CUDA's default stream), as all streams of the library.
 class Stream {
  public:
   Stream() {
@@ -60,8 +60,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// Eighths between -1 and 1: exact in bfloat16 and TensorFloat-32, as are sums of their products in f32, so that
-/// results in f32 have one right value in any order of addition.
+/// Multiples of 1/8 between -1 and 1: exact in bfloat16 and TensorFloat-32, as are sums of their products in f32, so
+/// that f32 results do not depend on the order of addition.
 template <class T>
 std::vector<T> eighths(std::int64_t size, std::uint32_t seed) {
   std::vector<T> values;
@@ -72,7 +72,7 @@ std::vector<T> eighths(std::int64_t size, std::uint32_t seed) {
   return values;
 }
 
-/// Between -1 and 1, with all 24 bits of f32.
+/// Values between -1 and 1 that use all 24 bits of f32.
 inline std::vector<float> fine_values(std::int64_t size, std::uint32_t seed) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < size; ++i) {
@@ -89,12 +89,11 @@ std::vector<double> as_double(const std::vector<T>& values) {
   return result;
 }
 
-/// "96 values, exact". Throws DeviceError for a value that is further than `tolerance`, relative to the larger of it
-/// and 1, from the expected one; NaN is expected where that is NaN.
+/// Returns a text like "96 values, exact". Throws DeviceError if a value differs from the expected one by more than
+/// `tolerance` * max(1, |expected|), or only one of them is NaN.
 std::string compared(const std::vector<double>& found, const std::vector<double>& expected, double tolerance);
 
-/// What a result of type T may differ by from the exact one: half a unit of the last place, and as much again for a
-/// library that rounds twice.
+/// Tolerance for a result of type T: half a unit in the last place, and as much again for a library that rounds twice.
 template <class T>
 constexpr double rounding = std::is_same_v<T, bfloat16> ? 1.0 / 128 : 1.0 / (1 << 23);
 

@@ -6,21 +6,21 @@
 
 namespace lockstep::smoke {
 
-/// One assumption of the library about CUDA or one of NVIDIA's libraries.
+/// Checks one assumption of the library about CUDA or an NVIDIA library.
 struct Check {
-  std::string name;  ///< of letters, digits and _
-  /// Returns what was seen. Throws Skipped, and any other exception where the assumption is wrong.
+  std::string name;  ///< letters, digits and _ only
+  /// Returns a description of the result. Throws Skipped, or any other exception if the assumption is wrong.
   std::function<std::string()> run;
-  bool alone = false;  ///< nothing else may use the GPU meanwhile: it times something
+  bool alone = false;  ///< the check measures time: nothing else may use the GPU meanwhile
 };
 
-/// A check that this GPU or build cannot make.
+/// Thrown by a check that this GPU or build cannot run.
 struct Skipped {
   std::string why;
 };
 
 ///@{
-/// By subject. Making them calls none of NVIDIA's libraries.
+/// The checks of each subject. These functions call no NVIDIA library.
 Check device_check();
 std::vector<Check> cuda_checks();
 std::vector<Check> graph_checks();

@@ -1,4 +1,4 @@
-// Convolutions as the library has cuDNN compute them.
+// Checks convolutions, called in cuDNN as the library calls them.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ using cudnn::Convolution;
 using cudnn::ConvolutionPass;
 using cudnn::ConvolutionPlan;
 
-/// Of kernels (rows, columns, channels, filters).
+/// A convolution; the kernel's dimensions are (rows, columns, channels, filters).
 struct Case {
   Shape x, kernel, y;
   Window2d window;
@@ -52,7 +52,7 @@ std::size_t at(const cudnn::Layout& layout, std::int64_t a, std::int64_t b, std:
                                   column * layout.strides[3]);
 }
 
-/// Calls visit(place in x, in the kernel, in y) for every product of a convolution without groups.
+/// Calls visit(index in x, index in the kernel, index in y) for every product of a convolution without groups.
 template <class Visit>
 void for_each_product(const Convolution& c, const Visit& visit) {
   const cudnn::Layout x = c.x();
@@ -72,7 +72,7 @@ void for_each_product(const Convolution& c, const Visit& visit) {
             }
 }
 
-/// What the pass writes, by the definition.
+/// Computes the result of a pass by the definition of convolution.
 std::vector<double>& result_of(const Convolution& c, Values& values) {
   if (c.pass == ConvolutionPass::forward) return values.y;
   return c.pass == ConvolutionPass::gradient_x ? values.x : values.kernel;
@@ -92,7 +92,7 @@ void compute(const Convolution& c, Values& values) {
   }
 }
 
-/// A handle of cuDNN's with a stream, as each of the library's threads has.
+/// A cuDNN handle with its own stream, as in each thread of the library.
 cudnnHandle_t handle() {
   static const Stream stream;
   static cudnnHandle_t made = nullptr;
@@ -102,7 +102,7 @@ cudnnHandle_t handle() {
   return made;
 }
 
-/// Runs a plan on these operands, and compares its result with the definition's.
+/// Runs a plan on these operands and compares the result with that of the definition.
 template <class T>
 std::string run(const Convolution& c, const ConvolutionPlan& plan, std::array<std::vector<T>, 4> operands,
                 double tolerance) {
@@ -129,7 +129,7 @@ std::array<std::vector<T>, 4> operands_of(const Convolution& c) {
 
 enum class Then { nothing, bias, bias_and_relu };
 
-/// All cases; with `nan`, one value of x is NaN.
+/// Runs all cases; with `nan`, one value of x is NaN.
 template <class T>
 std::string pass(ConvolutionPass which, Then then, bool nan = false) {
   if (then == Then::bias_and_relu && !cudnn::takes_relu(dtype_of<T>))
@@ -147,7 +147,7 @@ std::string pass(ConvolutionPass which, Then then, bool nan = false) {
   return seen;
 }
 
-/// TensorFloat-32 would keep 11 of the 24 bits.
+/// Checks that f32 keeps its 24 bits: TensorFloat-32 would keep 11.
 std::string f32_is_not_rounded(ConvolutionPass which) {
   const Case each = cases().front();
   const Convolution c(which, DType::f32, each.x, each.kernel, each.y, each.window);
@@ -167,7 +167,7 @@ std::string restored_plan() {
   return fmt::format("{} bytes, {}", bytes.size(), run(c, *plan, operands_of<bfloat16>(c), rounding<bfloat16>));
 }
 
-/// As LOCKSTEP_CUDNN_AUTOTUNE=1 chooses plans, for a layer of ResNet-50.
+/// Chooses plans by measured time, as with LOCKSTEP_CUDNN_AUTOTUNE=1, for a layer of ResNet-50.
 std::string timed_plans() {
   const Window2d same{.pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1};
   const Convolution c(ConvolutionPass::forward, DType::bf16, {64, 28, 28, 128}, {3, 3, 128, 128}, {64, 28, 28, 128},

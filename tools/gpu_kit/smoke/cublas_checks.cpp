@@ -1,4 +1,4 @@
-// Matrix products as the library has cuBLASLt compute them.
+// Checks matrix products, called in cuBLASLt as the library calls them.
 
 #include <limits>
 
@@ -26,7 +26,7 @@ cublasLtHandle_t handle() {
 bool has_relu(Epilogue epilogue) { return epilogue == Epilogue::relu || epilogue == Epilogue::relu_bias; }
 bool has_bias(Epilogue epilogue) { return epilogue == Epilogue::bias || epilogue == Epilogue::relu_bias; }
 
-/// What a product starts from and gives, column by column as BLAS has it.
+/// Operands and results of a product, in BLAS' column-major order.
 struct Values {
   std::vector<double> a, b, d, vector;
 };
@@ -35,7 +35,7 @@ std::size_t index(std::int64_t row, std::int64_t column, std::int64_t stride, bo
   return static_cast<std::size_t>(transpose ? row * stride + column : column * stride + row);
 }
 
-/// By the definition; sets d and, of bgrada, the vector.
+/// Computes the product by its definition: sets d and, for bgrada, the vector.
 void compute(const MatrixProduct& p, float beta, bool relu_drops_nan, Values& values) {
   for (std::int64_t row = 0; row < p.m; ++row) {
     double row_sum = 0;
@@ -53,7 +53,7 @@ void compute(const MatrixProduct& p, float beta, bool relu_drops_nan, Values& va
   }
 }
 
-/// T: the operands'; R: the result's and the vector's.
+/// T: type of the operands; R: type of the result and of the vector.
 template <class T, class R>
 struct Product {
   MatrixProduct product;
@@ -65,7 +65,7 @@ struct Product {
   std::vector<R> d = eighths<R>(product.d_elements(), 3);
   std::vector<R> vector = eighths<R>(product.m, 4);
 
-  /// As the host and as the library compute it.
+  /// Computes the product on the host and with the library, and compares them.
   std::string run() const {
     ProductPlan plan(product);
     if (product.epilogue == Epilogue::none)
@@ -107,7 +107,7 @@ std::string gradient_kernel(Epilogue epilogue) {
   return Product<T, float>{cublas::dense_gradient_kernel_product(128, 48, 40, epilogue, dtype_of<T>)}.run();
 }
 
-/// NaN in one row of x; the library finds out what the relu makes of it, too.
+/// With NaN in one row of x; also detects how the library's ReLU treats NaN.
 template <class T>
 std::string relu_of_nan(Epilogue epilogue) {
   Product<T, T> product{cublas::dense_product(32, 64, 96, epilogue, dtype_of<T>)};
@@ -120,7 +120,7 @@ std::string relu_of_nan(Epilogue epilogue) {
   }
 }
 
-/// TensorFloat-32 would keep 11 of the 24 bits.
+/// Checks that f32 keeps its 24 bits: TensorFloat-32 would keep 11.
 std::string f32_is_not_rounded() {
   Product<float, float> product{cublas::dense_product(64, 256, 96, Epilogue::none, DType::f32)};
   product.a = fine_values(product.product.a_elements(), 1);
@@ -142,7 +142,8 @@ void add_checks(const std::string& type, std::vector<Check>& checks) {
   add("relu_of_nan", [] { return relu_of_nan<T>(Epilogue::relu); });
   add("relu_bias_of_nan", [] { return relu_of_nan<T>(Epilogue::relu_bias); });
   add("bias_of_one_unit", [] { return dense<T>(64, 256, 1, Epilogue::bias); });
-  add("bias_of_long_sums", [] { return dense<T>(16, 16384, 64, Epilogue::bias); });  // cut into parts (split-K)
+  add("bias_of_long_sums",
+      [] { return dense<T>(16, 16384, 64, Epilogue::bias); });  // long sums are split into parts (split-K)
   add("gradient_x", [] { return gradient_x<T>(0); });
   add("gradient_x_added", [] { return gradient_x<T>(1); });
   add("gradient_kernel", [] { return gradient_kernel<T>(Epilogue::none); });

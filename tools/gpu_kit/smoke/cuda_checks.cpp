@@ -1,4 +1,4 @@
-// CUDA's devices, memory, copies, streams and events.
+// Checks CUDA's devices, memory, copies, streams and events.
 
 #include <algorithm>
 #include <cstring>
@@ -63,7 +63,7 @@ std::string see_stream_priorities() {
   return fmt::format("from {} to {}", lowest, highest);
 }
 
-/// The pool that the library allocates from, set up as it does.
+/// The memory pool, set up as the library sets up the one it allocates from.
 cudaMemPool_t pool() {
   cudaMemPool_t found = nullptr;
   check_cuda(cudaDeviceGetDefaultMemPool(&found, 0), "cudaDeviceGetDefaultMemPool");
@@ -129,8 +129,8 @@ std::string see_peer_access() {
   return fmt::format("the pool of GPU:0 is open to{}", reached.empty() ? " none" : reached);
 }
 
-/// As the library copies from the host: the memory may change when the call has returned, which it does before the
-/// copy.
+/// Copies from pageable host memory as the library does: the source may change once the call has returned, even if the
+/// copy has not yet run.
 std::string see_copies_from_pageable_memory() {
   const Stream stream;
   std::string seen;
@@ -184,7 +184,7 @@ std::string see_events() {
   check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
              "cudaEventCreateWithFlags");
   const Array<float> values(std::vector<float>(1000, 1));
-  for (int turn = 0; turn < 3; ++turn) {  // an event is recorded again while it is waited for
+  for (int turn = 0; turn < 3; ++turn) {  // record the event again while it is waited for
     launch_delay(5'000'000, first.get());
     launch_add(values.get(), 1000, 1, first.get());
     check_cuda(cudaEventRecord(event, first.get()), "cudaEventRecord");
@@ -197,7 +197,7 @@ std::string see_events() {
   require<DeviceError>(pending == cudaErrorNotReady, "cudaEventQuery gives {}", cudaGetErrorName(pending));
   check_cuda(cudaEventSynchronize(event), "cudaEventSynchronize");
   check_cuda(cudaEventDestroy(event), "cudaEventDestroy");
-  // What cudaEventQuery gave must not be an error of the launches that come after.
+  // A result of cudaEventQuery must not become an error of later launches.
   launch_add(values.get(), 1000, 1, first.get());
   return compared(as_double(values.values()), std::vector<double>(1000, 8), 0);
 }

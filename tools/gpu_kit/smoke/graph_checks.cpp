@@ -1,4 +1,4 @@
-// Capture and replay, as the library makes graphs: of what one thread enqueues in a stream, by thread-local captures.
+// Checks capture and replay of CUDA graphs as the library uses them: thread-local captures of one thread's stream.
 
 #include <thread>
 
@@ -9,7 +9,7 @@
 namespace lockstep::smoke {
 namespace {
 
-/// What a stream captures.
+/// Captures the work enqueued in a stream as a graph.
 class Graph {
  public:
   explicit Graph(const Stream& stream) : stream_(stream) {
@@ -50,7 +50,7 @@ std::string see_replay() {
   return compared(as_double(copies.values()), expected, 0);
 }
 
-/// What the library's other threads do while one captures: uploads, allocations, waits.
+/// Does what the library's other threads may do during a capture: uploads, allocations, waits.
 void work_beside() {
   const Stream stream;
   void* pinned = nullptr;
@@ -88,7 +88,7 @@ std::string see_capture_beside_uploads() {
   return compared(as_double(values.values()), std::vector<double>(1000, 3), 0);
 }
 
-/// A step of graphs with work of the host's between them, each behind the other.
+/// Replays graphs one after the other with host work between them, as a training step does.
 std::string see_graphs_one_behind_the_other() {
   const Stream capturing;
   const Stream stream;

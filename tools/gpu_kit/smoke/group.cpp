@@ -51,7 +51,7 @@ Group::~Group() { kill_process(); }
 void Group::start() {
   std::array<int, 2> ends{};
   require<DeviceError>(pipe2(ends.data(), O_CLOEXEC) == 0, "no pipe can be made for a check");
-  std::fflush(nullptr);  // what is not written yet would be written by both
+  std::fflush(nullptr);  // otherwise both processes would write what is buffered
   process_ = fork();
   if (process_ == 0) run_and_exit(ends[1]);
   close(ends[1]);
@@ -73,7 +73,7 @@ void Group::run_and_exit(int pipe) const {
     const auto written = write(pipe, record.data(), record.size());
     if (kind == Kind::failed || written < 0) _exit(EXIT_SUCCESS);
   }
-  std::exit(EXIT_SUCCESS);  // as any program ends, with its destructors
+  std::exit(EXIT_SUCCESS);  // unlike _exit: also runs the destructors of static objects
 }
 
 bool Group::advance() {
@@ -85,7 +85,7 @@ bool Group::advance() {
     handle_end(status);
   } else if (Clock::now() - since_ >= limit_) {
     kill_process();
-    next_ = std::min(next_, checks_.size() - 1);  // that of the last check, where the end hangs
+    next_ = std::min(next_, checks_.size() - 1);  // if the process hangs after all checks, the last one fails
     report(Kind::failed, fmt::format("did not end within {} s", limit_.count()));
   }
   if (process_ > 0) return true;

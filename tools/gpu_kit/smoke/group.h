@@ -11,28 +11,28 @@
 
 namespace lockstep::smoke {
 
-/// How a check ended.
+/// The result of a check.
 struct Outcome {
   enum class Kind { ok, failed, skipped };
   Kind kind = Kind::failed;
   std::string text{};
 };
 
-/// Checks that run one behind the other in a process of their own, which saves the time of CUDA's start for each. After
-/// one that fails, crashes or hangs, the rest get a new process: an error that sticks to a CUDA context is one check's.
-/// CUDA does not survive a fork, so that the parent process must never call it.
+/// Runs checks one after the other in a child process, which initializes CUDA only once. After a check that fails,
+/// crashes or hangs, a new process runs the rest, so that an error that sticks to a CUDA context fails one check only.
+/// CUDA does not survive a fork: the parent process must never call it.
 class Group {
  public:
-  /// Called for each check, in order.
+  /// Called with the outcome of each check, in order.
   using Report = std::function<void(const std::string& check, const Outcome& outcome)>;
-  /// Begins. A check that takes longer than `limit` is ended.
+  /// Starts the process. A check that takes longer than `limit` is killed and fails.
   Group(std::vector<Check> checks, std::chrono::seconds limit, Report report);
-  /// Ends what runs.
+  /// Kills the process.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// Reports what has ended since the last call. Whether there is more to come.
+  /// Reports the checks that have ended since the last call. Returns whether more are to come.
   bool advance();
 
  private:
@@ -41,14 +41,14 @@ class Group {
   void read_records();
   void report(Outcome::Kind kind, const std::string& text);
   void kill_process();
-  /// Of a process that has ended.
+  /// Reports a check that ended with its process, whose wait status is `status`.
   void handle_end(int status);
 
   std::vector<Check> checks_;
   std::chrono::seconds limit_;
   Report report_;
-  std::size_t next_ = 0;  ///< the check whose outcome comes next
-  bool stopped_ = false;  ///< by the process itself, after a check that failed
+  std::size_t next_ = 0;  ///< the check that is reported next
+  bool stopped_ = false;  ///< the process ended itself after a failed check
   std::chrono::steady_clock::time_point since_{};
   pid_t process_ = -1;
   int pipe_ = -1;

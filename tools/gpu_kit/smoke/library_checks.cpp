@@ -1,4 +1,4 @@
-// What takes the library itself: its own fallbacks, and the order in which a program's end takes its parts down.
+// Checks of the library itself: its fallback kernels, and the order of destruction at the program's end.
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/matmul/matmul_kernels.h>
@@ -16,7 +16,7 @@
 namespace lockstep::smoke {
 namespace {
 
-/// y of a dense layer of x (32, in) on the current device.
+/// Output of a dense layer on the current device; x has the shape (32, in).
 template <class T>
 std::vector<double> dense(std::int64_t in, std::int64_t units, Activation activation) {
   const Tensor x = Tensor::from(eighths<T>(32 * in, 1), {32, in});
@@ -27,7 +27,7 @@ std::vector<double> dense(std::int64_t in, std::int64_t units, Activation activa
   return y.to_vector<double>();
 }
 
-/// The GPU's against the CPU's, both exact but for the last rounding.
+/// Compares the GPU's dense layer with the CPU's; both are exact but for the last rounding.
 template <class T>
 std::string see_dense(std::int64_t in, std::int64_t units, Activation activation) {
   const std::vector<double> found = dense<T>(in, units, activation);
@@ -41,7 +41,7 @@ std::string see_dense_of_each_kind() {
                      see_dense<T>(256, 96, Activation::relu), see_dense<T>(16384, 64, Activation::linear));
 }
 
-/// The process fails where its destructors do.
+/// Leaves a strategy to static destruction; if a destructor fails, so does the process.
 std::string see_strategy_in_static_storage() {
   static const MirroredStrategy strategy(logical_gpus(1), {.cross_device_ops = CrossDeviceOps::nccl});
   static Tensor kept;

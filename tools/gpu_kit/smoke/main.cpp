@@ -1,5 +1,5 @@
-// gpu_smoke: what the library assumes of CUDA, cuBLASLt, cuDNN and NCCL, each call once, by itself, its results
-// compared with the host's.
+// gpu_smoke: checks the library's assumptions about CUDA, cuBLASLt, cuDNN and NCCL one call at a time, and compares
+// results with those computed on the host.
 
 #include <algorithm>
 #include <chrono>
@@ -23,13 +23,13 @@ namespace {
 
 constexpr int no_gpu_status = 2;
 
-/// By subject.
+/// All checks, grouped by subject.
 std::vector<std::vector<Check>> all_checks() {
   return {cuda_checks(),       graph_checks(),        cublas_checks(), convolution_checks(),
           recurrence_checks(), tensor_float_checks(), nccl_checks(),   library_checks()};
 }
 
-/// Those that time something, each by itself, come last.
+/// Splits checks into groups that may run concurrently, followed by the checks that measure time, which run alone.
 std::vector<std::vector<Check>> in_groups(const std::vector<std::vector<Check>>& subjects,
                                           const std::vector<std::string>& only) {
   std::vector<std::vector<Check>> groups;
@@ -60,7 +60,7 @@ void advance(std::list<Group>& running) {
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-/// Whether one has failed.
+/// Runs the groups, `jobs` at a time. Returns whether a check failed.
 bool run(const std::vector<std::vector<Check>>& groups, std::size_t jobs, std::chrono::seconds limit) {
   bool failed = false;
   const auto report = [&](const std::string& name, const Outcome& outcome) {
@@ -76,7 +76,7 @@ bool run(const std::vector<std::vector<Check>>& groups, std::size_t jobs, std::c
   return failed;
 }
 
-/// Says what the first GPU is, or that there is none. Gives a status other than 0 where there is nothing to check.
+/// Prints the name of the first GPU, or that there is none. Returns a nonzero status if there is nothing to check.
 int show_device(std::chrono::seconds limit) {
   int status = 0;
   std::list<Group> running;

@@ -1,4 +1,4 @@
-// NCCL of one rank, asked as the library asks: communicators that do not block, in groups, with polls for their state.
+// Checks NCCL with one rank, called as the library calls it: non-blocking communicators, grouped calls, polling.
 
 #include <algorithm>
 #include <chrono>
@@ -53,7 +53,7 @@ class Communicator {
       std::this_thread::yield();
     }
   }
-  /// Calls `enqueue` in a group of its own.
+  /// Calls `enqueue` in an NCCL group.
   template <class Enqueue>
   void group(const Enqueue& enqueue) const {
     check_nccl(ncclGroupStart(), "ncclGroupStart");
@@ -66,7 +66,7 @@ class Communicator {
                   cudaStream_t stream) const {
     group([&] { check_nccl(ncclAllReduce(from, to, size, type, op, communicator_, stream), "ncclAllReduce"); });
   }
-  /// Once, at the end.
+  /// Must be called once, at the end.
   void finalize() const {
     check_nccl(ncclCommFinalize(communicator_), "ncclCommFinalize");
     settle("the end");
@@ -126,7 +126,7 @@ std::string see_all_gather() {
   return seen;
 }
 
-/// Several parts in one group, as a replica's values go.
+/// All-reduces several parts in one group, as the library does for a replica's values.
 std::string see_group_of_several() {
   const Communicator communicator;
   const Stream stream;
@@ -146,7 +146,7 @@ std::string see_group_of_several() {
   return seen;
 }
 
-/// What another replica's thread enqueues while this one captures.
+/// Enqueues a collective, as another replica's thread would, while this one captures.
 std::string see_capture_beside() {
   const Communicator communicator;
   const Stream capturing;
@@ -174,7 +174,7 @@ std::string see_capture_beside() {
   return seen;
 }
 
-/// The library captures none. Shows whether NCCL would allow it.
+/// Tests whether NCCL supports captured collectives; the library does not capture them.
 std::string see_captured_all_reduce() {
   const Communicator communicator;
   const Stream stream;
@@ -212,7 +212,7 @@ std::string see_abort() {
   return fmt::format("in {:.1f} ms, after an all-reduce; then: {}", took, see_init_and_finalize());
 }
 
-/// Asks for the end of what is under way, and waits for it, as the library's watchdog does. In ms.
+/// Revokes the communicator and waits until it is done, as the library's watchdog does. Returns ms.
 double revoke(const Communicator& communicator) {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
   const auto begin = Clock::now();
@@ -232,7 +232,7 @@ std::string see_revoke() {
   return fmt::format("in {:.1f} ms", took);
 }
 
-/// The watchdog's way out where what is before a collective does not end.
+/// Aborts a collective behind a kernel that does not end, the watchdog's last resort.
 std::string see_abort_behind_a_kernel_that_does_not_end() {
   const Communicator communicator;
   const Stream stream;
@@ -266,7 +266,7 @@ std::string see_abort_behind_a_kernel_that_does_not_end() {
   return fmt::format("{}; {} the kernel's end", text, took < 1900 ? "before" : "after");
 }
 
-/// In us, with `blocking` as ncclConfig_t has it.
+/// Time of one grouped all-reduce in us; `blocking` as in ncclConfig_t.
 double group_cost(int blocking) {
   const Communicator communicator(blocking);
   const Stream stream;
@@ -289,8 +289,8 @@ std::string see_group_cost() {
   return fmt::format("{:.1f} us a group that does not block, {:.1f} us one that blocks", group_cost(0), group_cost(1));
 }
 
-/// In ms: the shortest of some steps of 2 ms of computing, beside whose second half gradients are exchanged for so
-/// long; 0: not at all.
+/// Shortest time in ms of several steps with 2 ms of computing. During the second half, gradients are exchanged for
+/// `exchange_us`; 0: no exchange.
 double step(const Communicator& communicator, std::int64_t exchange_us) {
   const Stream compute;
   const Stream communication;

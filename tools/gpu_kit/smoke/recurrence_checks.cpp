@@ -1,5 +1,5 @@
-// Recurrent layers as the library has cuDNN compute them: where their weights lie, and that Keras' formulas are
-// cuDNN's.
+// Checks recurrent layers, called in cuDNN as the library calls them: the positions of their weights, and that cuDNN's
+// formulas are Keras'.
 
 #include <algorithm>
 #include <cmath>
@@ -17,12 +17,12 @@ using cudnn::RecurrencePlan;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// The layer by the definition, in f64, with the weights where the plan says that they lie.
+/// Computes the layer by its definition in f64, with the weights at the positions that the plan reports.
 class Reference {
  public:
   Reference(const RecurrentLayer& layer, const cudnn::LinearLayers& places) : layer_(layer), places_(places) {}
 
-  /// y (n, time, units) of x (n, time, features).
+  /// Computes y (n, time, units) from x (n, time, features).
   std::vector<double> forward(const std::vector<double>& x, const std::vector<double>& weights) const {
     std::vector<double> y(static_cast<std::size_t>(layer_.n * layer_.time * layer_.units));
     for (std::int64_t row = 0; row < layer_.n; ++row) {
@@ -39,7 +39,7 @@ class Reference {
   }
 
  private:
-  /// What linear layer `number`, by cuDNN's number, gives for one unit.
+  /// Output for one unit of linear layer `number`, in cuDNN's numbering.
   double linear(std::int64_t number, std::int64_t unit, const double* input, const std::vector<double>& weights) const {
     const cudnn::LinearLayer& place = places_.at(static_cast<std::size_t>(number));
     const std::int64_t inputs = cudnn::inputs_of(layer_, number);
@@ -48,7 +48,7 @@ class Reference {
     for (std::int64_t i = 0; i < inputs; ++i) sum += row[i] * input[i];
     return sum;
   }
-  /// cuDNN's gates are i, f, c, o.
+  /// cuDNN's order of the gates: i, f, c, o.
   std::vector<double> lstm_step(const double* x, const std::vector<double>& weights, const std::vector<double>& h,
                                 std::vector<double>& c) const {
     std::vector<double> next(h.size());
@@ -62,7 +62,7 @@ class Reference {
     }
     return next;
   }
-  /// cuDNN's gates are r, z, h.
+  /// cuDNN's order of the gates: r, z, h.
   std::vector<double> gru_step(const double* x, const std::vector<double>& weights,
                                const std::vector<double>& h) const {
     std::vector<double> next(h.size());
@@ -81,7 +81,7 @@ class Reference {
   const cudnn::LinearLayers& places_;
 };
 
-/// The gradient of sum(dy * f(values)) by central differences.
+/// The gradient of sum(dy * f(values)), by central differences.
 template <class F>
 std::vector<double> gradient(std::vector<double> values, const std::vector<double>& dy, const F& f) {
   constexpr double step = 1e-5;

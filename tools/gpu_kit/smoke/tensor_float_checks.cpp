@@ -1,5 +1,5 @@
-// Products and convolutions of f32 in TensorFloat-32, which the library leaves out: what they are exact for, and how
-// far they are from f32.
+// Checks f32 products and convolutions in TensorFloat-32, which the library does not use: for which values they are
+// exact, and how far they differ from f32.
 
 #include <lockstep/kernels/cuda/cublas.h>
 #include <lockstep/kernels/cuda/cudnn_objects.h>
@@ -14,11 +14,11 @@ using cudnn::TensorDescriptor;
 using FilterDescriptor = cudnn::Owner<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
 using ConvolutionDescriptor = cudnn::Owner<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 
-constexpr int rows = 64;     ///< of x; images, of one pixel each
-constexpr int inner = 256;   ///< products in each sum; channels
-constexpr int columns = 96;  ///< filters
+constexpr int rows = 64;     ///< of x; for convolutions, number of images of one pixel each
+constexpr int inner = 256;   ///< products in each sum; for convolutions, channels
+constexpr int columns = 96;  ///< for convolutions, filters
 
-/// x (rows, inner) by a kernel (columns, inner).
+/// x (rows, inner) and a kernel (columns, inner), which is multiplied with it.
 struct Operands {
   std::vector<float> x, kernel;
 };
@@ -36,7 +36,7 @@ std::vector<double> expected(const Operands& operands) {
   return y;
 }
 
-/// Both ways compute `y` (rows, columns).
+/// Computes `y` (rows, columns) in one of the two ways.
 using Compute = std::function<void(const Array<float>& x, const Array<float>& kernel, const Array<float>& y)>;
 
 std::string see(const Compute& compute) {
@@ -52,7 +52,7 @@ std::string see(const Compute& compute) {
                      run({fine_values(rows * inner, 1), fine_values(columns * inner, 2)}, 2e-2));
 }
 
-/// Column by column: y^T = kernel x^T.
+/// In column-major order: y^T = kernel x^T.
 void multiply(const Array<float>& x, const Array<float>& kernel, const Array<float>& y) {
   const cublas::Functions& lt = cublas::functions();
   cublasLtHandle_t handle = nullptr;
@@ -81,7 +81,7 @@ void multiply(const Array<float>& x, const Array<float>& kernel, const Array<flo
   cublas::check(lt.destroy(handle), "cublasLtDestroy");
 }
 
-/// With windows of one pixel, by cuDNN's classic functions.
+/// As a convolution with a window of one pixel, with cuDNN's classic functions.
 void convolve(const Array<float>& x, const Array<float>& kernel, const Array<float>& y) {
   cudnnHandle_t handle = nullptr;
   cudnn::check(cudnnCreate(&handle), "cudnnCreate");

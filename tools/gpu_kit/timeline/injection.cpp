@@ -1,7 +1,7 @@
 // Records the kernels, copies and memsets of any program that uses CUDA, and writes them when it ends:
 //   CUDA_INJECTION64_PATH=.../liblockstep_timeline.so LOCKSTEP_TIMELINE=out.json PROGRAM
-// The file is for chrome://tracing and Perfetto. A line on stderr has the number of kernels, how long at least one of
-// them ran, and how long none did in between. See tools/gpu_kit/timeline/README.md.
+// The file is for chrome://tracing and Perfetto. A line on stderr states the number of kernels, for how long at
+// least one of them ran, and for how long none did in between. See tools/gpu_kit/timeline/README.md.
 
 #include <charconv>
 #include <cstdio>
@@ -20,11 +20,11 @@
 namespace lockstep {
 namespace {
 
-GpuRecording* recording = nullptr;  // until the program ends
+GpuRecording* recording = nullptr;  // lives until the program ends
 
 void say(const std::string& line) { fmt::print(stderr, "lockstep timeline: {}\n", line); }
 
-/// With the process's number in the place of %p: programs start others.
+/// Replaces %p by the process id, since a program may start others.
 std::string path() {
   std::string text = std::getenv("LOCKSTEP_TIMELINE");
   if (const std::size_t at = text.find("%p"); at != std::string::npos) text.replace(at, 2, std::to_string(getpid()));
@@ -52,7 +52,7 @@ void write() {
           "the first {} kernels, copies and memsets are recorded, {} are left out; LOCKSTEP_TIMELINE_LIMIT=N "
           "sets how many are kept",
           timeline.size(), timeline.left_out()));
-    if (timeline.size() == 0) return;  // a process that only starts others must not replace their file
+    if (timeline.size() == 0) return;  // a process that only starts others must not overwrite their file
     ChromeTrace trace;
     timeline.add_to(trace, timeline.first_ns());
     const std::string text = trace.text();
@@ -77,7 +77,7 @@ void begin() {
 }  // namespace
 }  // namespace lockstep
 
-/// What CUDA calls when the program first uses it. The program continues in any case.
+/// Called by CUDA when the program first uses it. The program continues even if recording fails.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   lockstep::begin();
   return 1;
