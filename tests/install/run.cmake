@@ -1,5 +1,6 @@
 # Installs BUILD_DIR into a fresh prefix under WORK_DIR, then configures, builds and runs the programs beside this file
-# against it. cmake -D BUILD_DIR=... -D WORK_DIR=... -D README=... -D EXAMPLE=... -D CONFIG=... -D CXX=... -P run.cmake
+# against it.
+# cmake -D BUILD_DIR=... -D WORK_DIR=... -D README=... -D EXAMPLE=... -D CONFIG=... -D CXX=... -P run.cmake
 set(prefix ${WORK_DIR}/prefix)
 set(outside ${WORK_DIR}/build)
 file(REMOVE_RECURSE ${WORK_DIR})

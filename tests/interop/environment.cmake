@@ -1,11 +1,12 @@
-# cmake -DENVIRONMENT=... -DREQUIREMENTS=... -P environment.cmake: makes the Python environment ENVIRONMENT with the packages
-# of the file REQUIREMENTS, unless it is there with the same ones. Build folders share it: one makes it, the others wait.
+# cmake -DENVIRONMENT=... -DREQUIREMENTS=... -P environment.cmake: creates the Python environment ENVIRONMENT with the
+# packages in the file REQUIREMENTS, unless it already has them. Build folders share it: one creates it, the others
+# wait.
 cmake_path(GET ENVIRONMENT PARENT_PATH folder)
 file(MAKE_DIRECTORY ${folder})
 file(LOCK ${ENVIRONMENT}.lock TIMEOUT 1200)
 
 file(SHA256 ${REQUIREMENTS} wanted)
-set(stamp ${ENVIRONMENT}/requirements.sha256)  # written last: an environment without it is not complete
+set(stamp ${ENVIRONMENT}/requirements.sha256)  # written last: an environment without it is incomplete
 if(EXISTS ${stamp})
   file(READ ${stamp} made_from)
   execute_process(COMMAND ${ENVIRONMENT}/bin/python --version RESULT_VARIABLE broken OUTPUT_QUIET ERROR_QUIET)
