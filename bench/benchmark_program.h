@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What a benchmark's main returns: parses `program`'s options and does `work`. An error is one line that begins with
-/// the program's name, and status 1; help and errors in options are printed as CLI11 does, with its status.
+/// Parses `program`'s options, runs `work` and returns the exit status of main. An error prints one line that begins
+/// with the program's name, and gives status 1. Help and invalid options are printed by CLI11, with its status.
 template <class Work>
 int run_benchmark_program(CLI::App& program, int argc, char** argv, const Work& work) {
   try {

@@ -1,5 +1,5 @@
-// Google Benchmark of the all-reduce between a MirroredStrategy's replicas: on CPUs by each of the ways that combine
-// their values, on GPUs by the one that is chosen for them; and of a copy by one thread for scale.
+// Google Benchmark of the all-reduce between a MirroredStrategy's replicas: on CPUs with each kind of cross-device ops,
+// on GPUs with the kind chosen automatically. For comparison, a copy by one thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,13 +34,13 @@ struct Size {
 
 constexpr Size sizes[] = {
     {"4KiB", 4 * kibi}, {"256KiB", 256 * kibi}, {"6MiB", 6 * mebi}, {"25MiB", 25 * mebi}, {"100MiB", 100 * mebi}};
-constexpr int warmup_steps = 3;  ///< after which memory has settled: it becomes huge pages meanwhile
+constexpr int warmup_steps = 3;  ///< while memory settles: it becomes huge pages
 constexpr int replica_counts[] = {1, 2, 4};
 const LogicalDevice host;
 constexpr CrossDeviceOps ways_on_cpus[] = {CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy,
                                            CrossDeviceOps::reduction_to_one_device};
 
-/// What replica `replica` brings: whole numbers below 256, whose sums are exact in every order.
+/// Element of the tensor that replica `replica` contributes: integers below 256, whose sums are exact in every order.
 float brought(int replica, std::int64_t element) { return static_cast<float>((element + 1) * (2 * replica + 3) % 251); }
 
 Tensor values_of(int replica, std::int64_t elements) {
@@ -64,7 +64,7 @@ void report_rate(benchmark::State& state, const char* counter, double bytes) {
                                                benchmark::Counter::kIsRate, benchmark::Counter::kIs1000);
 }
 
-/// Several calls in one step where a call is short, so that the step's own cost does not show.
+/// Short calls are repeated in one step, so that the step's own cost does not show.
 void all_reduce(benchmark::State& state, CrossDeviceOps way, std::int64_t bytes,
                 const std::vector<LogicalDevice>& devices) {
   const MirroredStrategy strategy(devices, {.cross_device_ops = way});
@@ -90,7 +90,7 @@ void all_reduce(benchmark::State& state, CrossDeviceOps way, std::int64_t bytes,
   for (int i = 0; i < warmup_steps; ++i) run();
   while (state.KeepRunningBatch(calls)) run();
   report_rate(state, "bytes_per_s", static_cast<double>(bytes));
-  // Of NCCL's tests: what has to pass each replica's link in a ring, whatever really passes.
+  // Bus bandwidth as in nccl-tests: the bytes that a ring sends over each link, whatever the algorithm used.
   report_rate(state, "bus_bytes_per_s", 2.0 * (replicas - 1) / replicas * static_cast<double>(bytes));
 }
 
@@ -119,7 +119,7 @@ void add_all() {
             ->UseRealTime();
 }
 
-/// One GPU for each replica where there are as many, and so NCCL; else they share.
+/// With a GPU for each replica (then NCCL reduces), or sharing GPUs if there are more replicas.
 void add_on_gpus() {
   std::set<int> counts(std::begin(replica_counts), std::end(replica_counts));
   counts.insert(static_cast<int>(default_devices().size()));

@@ -15,7 +15,7 @@ import torch.multiprocessing as mp
 
 
 def brought(rank, elements):
-    """Whole numbers below 251, whose sums are exact in every order."""
+    """Integers below 251, whose sums are exact in every order."""
     return ((torch.arange(elements) + 1) * (2 * rank + 3) % 251).float()
 
 
@@ -35,8 +35,8 @@ def seconds_of(calls, values):
 
 
 def mean_s(elements, min_time):
-    """The mean of calls that take about `min_time` together, as Google Benchmark takes it."""
-    values = torch.ones(elements).zero_()  # whose sums stay what they are, however many
+    """Mean time of a call, over calls that take about `min_time` together, as in Google Benchmark."""
+    values = torch.ones(elements).zero_()  # sums stay 0, however many
     seconds_of(2, values)
     calls = torch.tensor(max(1, int(min_time / seconds_of(1, values))))
     dist.broadcast(calls, 0)
@@ -70,9 +70,9 @@ def parse_args():
 
 def main():
     args = parse_args()
-    # Else Gloo would resolve the host name, which need not work.
+    # Otherwise Gloo resolves the host name, which may fail.
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    # Port 0 lets the system pick a free one, with no race to bind it again.
+    # With port 0 the system picks a free one, without a race to bind it again.
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     results = mp.get_context("spawn").SimpleQueue()
     mp.spawn(measure, args=(args, store.port, results), nprocs=args.processes)

@@ -1,5 +1,5 @@
-// Images per second from a folder of JPEG or PNG files to batches for training: decoded, resized, shifted, flipped and
-// stacked. bench/peers/run_image_folder compares it with PyTorch's DataLoader.
+// Images per second of reading a folder of JPEG or PNG files into training batches: decoding, resizing, shifting,
+// flipping, stacking. bench/peers/run_image_folder compares it with PyTorch's DataLoader.
 
 #include <chrono>
 #include <string>
@@ -22,7 +22,7 @@ struct Options {
   int epochs = 3;  ///< after one that is not measured
 };
 
-/// Images in a pass.
+/// Reads one epoch; returns the number of images.
 std::int64_t read_epoch(const lockstep::Dataset& batches, int epoch) {
   std::int64_t images = 0;
   for (const lockstep::Batch& batch : batches.epoch(static_cast<std::uint64_t>(epoch))) images += batch.size();

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// A convolution's tensors; verified by <dy, y> = <dx, x> = <dkernel, kernel>, and y by one element's plain sum.
+/// A convolution's tensors. Verifies <dy, y> = <dx, x> = <dkernel, kernel>, and one element of y with a plain sum.
 struct Convolution {
   Tensor x, kernel, y, dy, dx, dkernel;
   Window2d window;
@@ -35,7 +35,7 @@ struct Convolution {
   void gradient_kernel() const { kernels::run_on_cpu(kernels::Conv2dGradientKernel{x, dy, window, dkernel, {}}); }
 
  private:
-  /// The second result of the second row of the first image: its window has no padding on the left and top.
+  /// Checks the element in row 1, column 1 of the first image's result: its window has no padding on the left and top.
   void verify_window() const {
     const std::int64_t first = window.stride_h - window.pad_top;
     double sum = 0;

@@ -13,17 +13,18 @@ struct Layer {
 };
 
 constexpr Layer layers[] = {
-    // zoo::mlp, with half of a global batch of 1024
+    // zoo::mlp, half of a global batch of 1024
     {512, 8000, 4000, Activation::tanh},
     {512, 4000, 2000, Activation::relu},
     {512, 2000, 500, Activation::relu},
     {512, 500, 300, Activation::relu},
-    // zoo::siamese_lstm, with half of a global batch of 128: of all steps' inputs, and of one step's state
+    // zoo::siamese_lstm, half of a global batch of 128: the inputs of all steps together, then the state of one step
     {8960, 256, 256, Activation::linear},
     {64, 64, 256, Activation::linear},
 };
 
-/// A layer's tensors; verified by <dy, y> = <dx, x> = <dkernel, kernel> of the product alone, and y by one element.
+/// A layer's tensors. Verifies <dy, y> = <dx, x> = <dkernel, kernel> of the product without activation, and one element
+/// of y.
 struct Dense {
   Tensor x, kernel, bias, y, dy, dx, dkernel, dbias;
   Activation activation;

@@ -41,7 +41,7 @@ void dropout(benchmark::State& state) {
   time_bytes(state, bytes_of({x, y}), run);
 }
 
-/// Module 1b of MiniGoogLeNet: 32 and 48 channels side by side.
+/// Module 1b of MiniGoogLeNet: concatenates 32 and 48 channels.
 void concat(benchmark::State& state) {
   const Tensor left = uniform({batch, 32, 32, 32}, 1);
   const Tensor right = uniform({batch, 32, 32, 48}, 2);

@@ -1,4 +1,4 @@
-// Google Benchmark of the CPU backend's heavy kernels on one thread, against what the machine can do at most.
+// Google Benchmark of the CPU backend's expensive kernels on one thread, relative to the machine's limits.
 
 #include "kernels_bench.h"
 
@@ -28,7 +28,7 @@ constexpr ConvLayer layers[] = {
     {"3b_3x3", 7, 336, 3, 1, 160},
 };
 
-/// Processor time of the fastest of 20 runs, after one that is not measured.
+/// Processor time of the fastest of 20 runs, after a run that is not measured.
 template <class Run>
 double fastest_s(const Run& run) {
   run();
@@ -41,7 +41,7 @@ double fastest_s(const Run& run) {
   return fastest;
 }
 
-/// Of a product of n x inner and inner x m.
+/// Measures oneDNN's product of an (n, inner) and an (inner, m) matrix.
 double product_flops_per_s(std::int64_t n, std::int64_t inner, std::int64_t m) {
   using dnnl::memory;
   const auto any = [](std::int64_t rows, std::int64_t columns) {
@@ -49,7 +49,7 @@ double product_flops_per_s(std::int64_t n, std::int64_t inner, std::int64_t m) {
   };
   const auto description =
       onednn::describe<dnnl::matmul>(onednn::attributes(), any(n, inner), any(inner, m), any(n, m));
-  // The layouts are oneDNN's own, so that what stands where does not matter.
+  // oneDNN chooses the layouts; all elements are equal, so their positions do not matter.
   const auto filled = [](const memory::desc& desc) {
     const Tensor values = onednn::allocate(desc);
     std::fill_n(static_cast<float*>(values.raw_data()), desc.get_size() / sizeof(float), 0.5F);

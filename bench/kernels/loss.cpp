@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// Softmax and cross entropy in one; verified by the loss and the gradient of one row in double precision.
+/// Fused softmax and cross entropy. Verifies the loss and the gradient of one row in double precision.
 struct CrossEntropy {
   Tensor logits, labels, loss, probabilities, dloss, dx;
 

@@ -5,7 +5,7 @@
 namespace lockstep {
 namespace {
 
-/// Batch normalization with ReLU of a convolution's result, as the layer's rows of channels.
+/// Batch normalization with ReLU of a convolution's result, as rows of channels.
 struct BatchNorm {
   Tensor x, y, dy, gamma, beta, mean, variance, dgamma, dbeta;
   double touch;  ///< bytes of x

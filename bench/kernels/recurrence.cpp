@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// One time step of an LSTM without its matrix products; verified by one unit in double precision.
+/// One time step of an LSTM without its matrix products. Verifies one unit in double precision.
 struct LstmStep {
   Tensor sums, gates, recurrent, c_before, c, h, dh, dc, dsums;
 
@@ -27,7 +27,7 @@ struct LstmStep {
     verify_last_unit(dc_after);
   }
 
-  /// From what `gates` holds, sums or, in later calls, gates: the work is the same.
+  /// Overwrites `gates`: the first call reads pre-activations there, later calls gates. The work is the same.
   void forward() const { kernels::run_on_cpu(kernels::LstmStep{gates, recurrent, c_before, c, h}); }
   void gradient() const { kernels::run_on_cpu(kernels::LstmStepGradient{gates, c_before, c, dh, dc, dsums}); }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t parameters = 41'157'101;  // of zoo::mlp
 constexpr std::size_t replicas = 2;
 
-/// The flat memory of all replicas; verified by the first step of some elements, and that the copies stay equal.
+/// The flat memory of all replicas. Verifies the first step of some elements, and that the copies stay equal.
 struct Update {
   OptimizerStep step;
   std::vector<Tensor> memory;
@@ -26,12 +26,12 @@ struct Update {
   }
 
   void run() const { kernels::run_on_cpu(kernels::Update{step, {gradients, copies, state, parameters}}); }
-  /// After the first step, in which each parameter moves by `distance` against its gradient.
+  /// Checks the first step, which moves each parameter by `distance` against its gradient.
   void verify_step(double distance) const {
     for (const std::int64_t i : {std::int64_t{0}, parameters / 3, parameters - 1})
       for (const float* const copy : copies) verify_element("update", copy[i], 1 - distance);
   }
-  /// Gradients and the first copy are read, state read and written, copies written.
+  /// Bytes moved: gradients and the first copy are read, optimizer state is read and written, copies are written.
   double bytes() const {
     const std::size_t touches = gradients.size() + 1 + copies.size() + 2 * state.size();
     return static_cast<double>(touches * sizeof(float)) * static_cast<double>(parameters);
@@ -41,7 +41,7 @@ struct Update {
   float* allocate(float value) { return memory.emplace_back(Tensor::full({parameters}, value)).data<float>(); }
 };
 
-/// `distance`: as in verify_step, from the sum of the gradients, 0.75.
+/// `distance`: as in verify_step; the gradients' sum is 0.75.
 void add_update(const char* name, const OptimizerStep& step, double distance) {
   benchmark::RegisterBenchmark((std::string("update/") + name + "/41M").c_str(), [=](benchmark::State& state) {
     const Update update(step);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains MiniGoogLeNet on Fashion-MNIST with Keras' fit for one step and reports when that step was done.
 
-The peer of `lockstep train --steps-per-epoch 1`, as a Keras user would write it: images in memory as bytes, made 32x32x3 in
-the model. People's text goes to stderr; with --json the last line of stdout is one JSON object.
+The peer of `lockstep train --steps-per-epoch 1`, written as a Keras user would: images in memory as bytes, resized to
+32x32x3 in the model. Messages go to stderr; with --json the last line of stdout is one JSON object.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from tensorflow_models import mini_googlenet
 
 
 def idx(path, header):
-    """The bytes of an IDX file behind its header."""
+    """The bytes of an IDX file after its header."""
     with gzip.open(path) as file:
         return np.frombuffer(file.read(), np.uint8, offset=header)
 

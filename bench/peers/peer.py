@@ -1,4 +1,4 @@
-"""What the peers have in common: options, speed and memory, and the report in the form of `lockstep bench --json`."""
+"""Code that the peers share: options, speed and memory, and the report in the form of `lockstep bench --json`."""
 
 import argparse
 import json
@@ -19,8 +19,9 @@ def percentile(values, fraction):
 
 
 def process_start_s():
-    """When this process began, on the clock of now_s."""
-    # Field 22, counted after the parenthesized name, which may hold spaces: start in ticks since boot.
+    """When this process started, on the clock of now_s."""
+    # Field 22 is the start time in ticks since boot. Count after the program's name, whose parentheses may contain
+    # spaces.
     fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     return int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
@@ -30,7 +31,7 @@ def now_s():
 
 
 def peak_memory_mb():
-    """Not getrusage's: that one counts what the process was before it became this program, too."""
+    """Peak memory. getrusage would include the process's memory before it executed this program."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
@@ -54,7 +55,7 @@ def make_parser(text, models):
 
 
 def check(parser, args, replicas):
-    """`replicas` is the name of the option for their number."""
+    """`replicas` is the name of the option for the number of replicas."""
     count = getattr(args, replicas)
     if count < 1 or args.steps < 1 or args.warmup < 0:
         parser.error(f"--{replicas} and --steps must be at least 1, --warmup at least 0")
@@ -65,14 +66,14 @@ def check(parser, args, replicas):
 
 
 def require_gpus(parser, needed, found, framework):
-    """Ends the program with status 2 and one line unless the framework finds enough GPUs."""
+    """Exits with status 2 and a one-line message unless the framework finds enough GPUs."""
     if found < needed:
         there = f"{found} GPU{'' if found == 1 else 's'}" if found else "no GPU"
         parser.exit(2, f"{parser.prog}: --device cuda: {needed} needed, and {framework} finds {there}\n")
 
 
 def train(step, args, start_s):
-    """Calls `step`, which gives its loss, as often as the options say; returns what that took."""
+    """Calls `step`, which returns its loss, as often as the options say; returns the measurements."""
     losses = []
     times = []
     begin = time.perf_counter()

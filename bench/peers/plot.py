@@ -1,4 +1,4 @@
-"""Draws a comparison's speeds with gnuplot: a group of bars for each model, of which its fastest peer is 1."""
+"""Draws a comparison's speeds with gnuplot: a group of bars for each model, relative to its fastest peer."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ def quoted(text):
 
 
 def bars(comparisons, sides):
-    """Data blocks of x, height, lowest, highest and label, and what draws them."""
+    """gnuplot data blocks (x, height, lowest, highest, label) and the plot elements that draw them."""
     width = 0.8 / len(sides)
     blocks, drawn = [], []
     for number, side in enumerate(sides):

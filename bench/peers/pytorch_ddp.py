@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains a model with PyTorch, with DistributedDataParallel over several replicas, and reports its speed.
 
-The peer of `lockstep bench`: the same network, optimizer, loss and batch split, with PyTorch's own means. It starts
-its processes on this machine; with --rank it is one of those that somebody else starts, on several machines say.
-With --device cuda each process has a GPU of its own, where its data lie from the start.
-People's text goes to stderr; with --json the last line of stdout is one JSON object.
+The peer of `lockstep bench`: the same network, optimizer, loss and batch split, as a PyTorch user would write them.
+Starts its processes on this machine; with --rank it is one of several processes that were started otherwise, for
+example on several machines. With --device cuda each process has its own GPU, where its data are from the start.
+Messages go to stderr; with --json the last line of stdout is one JSON object.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pytorch_models import WORKLOADS, count_params
 
 
 class StepTimes:
-    """What steps take on the host, up to where it begins to wait for their loss, and on the GPU, by CUDA's events."""
+    """Times of the steps: on the host until it waits for the loss, and on the GPU between CUDA events."""
 
     def __init__(self, device):
         self.cuda = device.type == "cuda"
@@ -52,7 +52,7 @@ class StepTimes:
 
 
 def set_up_gpu(device, args):
-    """What float32 is computed in, and cuDNN's algorithms by their measured speed, as lockstep chooses them."""
+    """Sets whether float32 may use TF32, and lets cuDNN choose algorithms by measured speed, as lockstep does."""
     torch.cuda.set_device(device)
     torch.backends.cuda.matmul.allow_tf32 = args.tf32
     torch.backends.cudnn.allow_tf32 = args.tf32
@@ -60,9 +60,9 @@ def set_up_gpu(device, args):
 
 
 def measure(rank, device, args, start_s):
-    """Trains this replica with the others of the group."""
+    """Trains this replica together with the others of the group."""
     workload = WORKLOADS[args.model]
-    # The same seed everywhere: the replicas start equal, and the global batch does not depend on their number.
+    # The same seed in all replicas: their weights start equal, and the global batch does not depend on their number.
     torch.manual_seed(peer.SEED)
     memory_format = torch.channels_last if args.channels_last else torch.contiguous_format
     model = workload.make_model().to(device, memory_format=memory_format)
@@ -72,14 +72,14 @@ def measure(rank, device, args, start_s):
     *inputs, labels = (part[rank * shard:(rank + 1) * shard].clone().to(device)
                        for part in workload.examples(args.batch_size))
     inputs = [part.contiguous(memory_format=memory_format) if part.dim() == 4 else part for part in inputs]
-    # From here on the replicas must differ, or all would drop the same units.
+    # From here on the seeds must differ, or all replicas would drop the same units.
     torch.manual_seed(peer.SEED + 1 + rank)
 
     if args.compile:
         model.compile(mode=args.compile)
     replica = model
     if args.processes > 1:
-        # Moving statistics stay local to a replica, as under MirroredStrategy, so nothing is broadcast per step.
+        # Moving statistics stay local to a replica, as with MirroredStrategy, so no step broadcasts them.
         replica = DistributedDataParallel(
             model, forward_sync_buffers=False, gradient_as_bucket_view=True, static_graph=True
         )
@@ -113,7 +113,7 @@ def about_gpu(device):
 
 
 def run_replica(rank, args, threads, master, start_s, results):
-    """Finds the other replicas at the store `master`; replica 0 puts the report into `results`."""
+    """Joins the other replicas through the store `master`; replica 0 puts the report into `results`."""
     torch.set_num_threads(threads)
     device = torch.device("cpu")
     if args.device == "cuda":
@@ -129,7 +129,8 @@ def run_replica(rank, args, threads, master, start_s, results):
                         device=device)
     if group:
         dist.all_reduce(sums)
-        # Frees DDP's references, so that the group's threads end here. Those that free a tensor while Python ends abort.
+        # Frees DDP's references, so that the group's threads end here: threads that free a tensor while Python exits
+        # abort.
         gc.collect()
         dist.destroy_process_group()
     loss_first, loss_last, memory = sums.tolist()
@@ -181,7 +182,7 @@ def main():
     args = parse_args()
     alone = args.rank is not None
     threads = max(1, len(os.sched_getaffinity(0)) // (1 if alone else args.processes))
-    # Else Gloo would resolve the host name, which need not work.
+    # Otherwise Gloo resolves the host name, which may fail.
     os.environ.setdefault("GLOO_SOCKET_IFNAME", args.interface)
     if args.compile_cache:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(args.compile_cache.resolve())
@@ -191,7 +192,7 @@ def main():
     host, _, port = args.master.rpartition(":")
     store = None
     if not args.rank:
-        # Port 0 lets the system pick a free one, with no race to bind it again.
+        # With port 0 the system picks a free one, without a race to bind it again.
         store = dist.TCPStore(host, int(port), is_master=True, wait_for_workers=False)
     results = mp.get_context("spawn").SimpleQueue()
     if alone:

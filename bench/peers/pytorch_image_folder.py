@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Reads a folder of images with torchvision's ImageFolder (PIL) and PyTorch's DataLoader and reports images per second.
 
-The peer of bench/data/image_directory_bench.cpp: the same files, image size, shifts, flips, batches and number of workers,
-with PyTorch's own means. PIL's resize averages over the pixels that an output pixel covers; lockstep's, as Keras',
-takes the four nearest.
-With --make it first fills the folder with JPEG files, the same ones each time.
+The peer of bench/data/image_directory_bench.cpp: the same files, image size, shifts, flips, batches and number of
+workers, as a PyTorch user would write it. PIL's resize averages the pixels that an output pixel covers; lockstep's,
+like Keras', interpolates between the four nearest.
+With --make it only fills the folder with JPEG files, the same ones each time.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from PIL import Image
 from torchvision import datasets, transforms
 
 CLASSES = 4
-HEIGHT, WIDTH = 375, 500  # as most photographs of ImageNet
+HEIGHT, WIDTH = 375, 500  # like most photographs of ImageNet
 
 
 def make_images(directory, count):
-    """Smooth colors with some noise, which compress about as photographs do."""
+    """Smooth colors with some noise, which compress about as well as photographs."""
     random = numpy.random.default_rng(1)
     for number in range(count):
         folder = directory / f"class-{number % CLASSES}"
@@ -34,7 +34,7 @@ def make_images(directory, count):
 
 
 def images_per_s(options):
-    torch.set_num_threads(1)  # the workers have the cores
+    torch.set_num_threads(1)  # the workers use the cores
     size = options.image_size
     steps = [
         transforms.Resize((size, size)),

@@ -1,11 +1,11 @@
-"""lockstep's models in PyTorch, with its optimizers and losses."""
+"""lockstep's models in PyTorch, with their optimizers and losses."""
 
 import torch
 from torch import nn
 
 
 class ConvModule(nn.Sequential):
-    """Convolution with bias, BatchNorm, ReLU. BatchNorm takes Keras' epsilon and decay, not PyTorch's."""
+    """Convolution with bias, BatchNorm, ReLU. BatchNorm uses Keras' epsilon and decay, not PyTorch's."""
 
     def __init__(self, inputs, filters, kernel, stride=1, padding=0):
         super().__init__(
@@ -68,7 +68,8 @@ class MiniGoogLeNet(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """As in Keras' ResNet-50: the stride is in the first convolution, and all of them have biases."""
+    """Residual block as in Keras' ResNet-50: the stride is in the first convolution, and all convolutions have
+    biases."""
 
     def __init__(self, inputs, filters, stride, projects):
         super().__init__()
@@ -105,7 +106,7 @@ class ResNet50(nn.Sequential):
 
 
 class Mlp(nn.Sequential):
-    """Dense layers for two classes; gives logits, as PyTorch's loss wants them."""
+    """Dense layers for two classes; returns logits, as PyTorch's loss expects."""
 
     def __init__(self):
         layers = [nn.Linear(8000, 4000), nn.Tanh()]
@@ -116,12 +117,13 @@ class Mlp(nn.Sequential):
 
 
 class SiameseLstm(nn.Module):
-    """Whether two sequences belong together, from the Keras guide to the functional API: one LSTM for both."""
+    """Classifies whether two sequences belong together, from the Keras guide to the functional API: one LSTM for
+    both."""
 
     def __init__(self):
         super().__init__()
         self.lstm = nn.LSTM(256, 64, batch_first=True)
-        # Keras' has one bias, of which the part of the forget gate starts at 1.
+        # Keras' LSTM has one bias, whose part for the forget gate starts at 1.
         nn.init.xavier_uniform_(self.lstm.weight_ih_l0)
         nn.init.orthogonal_(self.lstm.weight_hh_l0)
         nn.init.zeros_(self.lstm.bias_ih_l0)
@@ -149,14 +151,14 @@ def separable_conv(inputs, filters):
 
 
 class ReducingBlock(nn.Module):
-    """Two separable convolutions and a pool that halves the image, beside a convolution that does the same."""
+    """Two separable convolutions and a pool that halves the image, with a strided convolution as the shortcut."""
 
     def __init__(self, size, inputs, first_filters, filters, begins_with_relu=True):
         super().__init__()
         self.deep = nn.Sequential(
             *([nn.ReLU()] if begins_with_relu else []), *separable_conv(inputs, first_filters),
             nn.ReLU(inplace=True), *separable_conv(first_filters, filters),
-            # Keras' "same": what is missing is padded at both ends of an odd size, at the far end of an even one.
+            # Keras' "same" padding: at both ends of an odd size, at the far end of an even one.
             nn.MaxPool2d(3, stride=2, padding=size % 2, ceil_mode=True),
         )
         self.shortcut = nn.Sequential(*plain_conv(inputs, filters, 1, 2))
@@ -166,7 +168,7 @@ class ReducingBlock(nn.Module):
 
 
 class MiddleBlock(nn.Sequential):
-    """Three separable convolutions beside the identity."""
+    """Three separable convolutions with an identity shortcut."""
 
     def __init__(self):
         super().__init__(*(nn.Sequential(nn.ReLU(inplace=layer > 0), *separable_conv(728, 728)) for layer in range(3)))
@@ -194,7 +196,7 @@ class Xception(nn.Sequential):
 
 
 def initialize(model):
-    """Keras' default, so that both sides start from losses of the same size."""
+    """Keras' default initialization, so that both sides start with losses of the same size."""
     for module in model.modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             nn.init.xavier_uniform_(module.weight)
@@ -203,14 +205,14 @@ def initialize(model):
 
 
 class Workload:
-    """A model with what `lockstep bench` takes for it. `params` as Keras counts them: see count_params."""
+    """A model with its settings in `lockstep bench`. `params` as Keras counts them: see count_params."""
 
     def __init__(self, make_model, params, shape, classes, make_optimizer, inputs=1):
         self.make_model, self.params, self.shape, self.classes = make_model, params, shape, classes
         self.make_optimizer, self.inputs = make_optimizer, inputs
 
     def examples(self, count):
-        """The inputs, then the labels."""
+        """Returns the inputs, then the labels."""
         labels = torch.randint(self.classes, (count,))
         inputs = (torch.randn(count, *self.shape) for _ in range(self.inputs))
         return *inputs, labels.float() if self.classes == 2 else labels
@@ -228,7 +230,7 @@ def adam(parameters):
 
 
 def rmsprop(parameters):
-    """With Keras' defaults. PyTorch has no fused one."""
+    """Uses Keras' defaults. PyTorch has no fused implementation of it."""
     return torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.9, eps=1e-7)
 
 
@@ -242,6 +244,6 @@ WORKLOADS = {
 
 
 def count_params(model):
-    """Counts as Keras does: parameters that are trained and BatchNorm's moving statistics, not its batch counters."""
+    """Counts as Keras does: trained parameters and BatchNorm's moving statistics, not its batch counters."""
     buffers = (buffer for name, buffer in model.named_buffers() if not name.endswith("num_batches_tracked"))
     return sum(p.numel() for p in model.parameters() if p.requires_grad) + sum(b.numel() for b in buffers)

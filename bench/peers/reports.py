@@ -1,4 +1,4 @@
-"""What comparisons with peers are made of: what a run reports, and the file that says where it was measured."""
+"""Code shared by comparisons with peers: running programs, parsing their reports, writing the file with the results."""
 
 import json
 import math
@@ -10,12 +10,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LOCKSTEP = ROOT / "build" / "release" / "tools" / "lockstep"
-# Those that the speed of a CPU's kernels depends on: the model's name often does not say.
+# Instruction sets that the speed of CPU kernels depends on: the CPU's model name often does not show them.
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 
 def environment(framework):
-    """The Python that the framework's peers run in; makes it unless it is there."""
+    """The Python of the framework's environment, which is created if it does not exist."""
     maker = pathlib.Path(__file__).resolve().parent / "make_environment"
     made = subprocess.run([maker, framework], stdout=subprocess.PIPE, text=True)
     if made.returncode:
@@ -24,7 +24,7 @@ def environment(framework):
 
 
 def given_python(parser, python, module):
-    """`python`, an interpreter's path or name; refused unless it runs and has the module."""
+    """Checks `python`, an interpreter's path or name: it must run and have the module."""
     try:
         asked = subprocess.run([python, "-c", f"import importlib.util as u; print(u.find_spec({module!r}) is not None)"],
                                capture_output=True, text=True)
@@ -37,7 +37,7 @@ def given_python(parser, python, module):
 
 
 def require_gpu(parser, program):
-    """Ends this program with status 2 and one line where lockstep finds no GPU, or was built without CUDA."""
+    """Exits with status 2 and a one-line message if lockstep finds no GPU or was built without CUDA."""
     why = report_of(output_of([program, "devices", "--json"], 60))["why_no_gpu"]
     if why:
         parser.exit(2, f"{parser.prog}: --device cuda: {why}\n")
@@ -54,14 +54,14 @@ def require_program(parser, program):
 
 
 def require_folders(parser, files):
-    """Of `files` to write, by option; None where none is wanted."""
+    """Checks that the folders of the output files exist. `files`: paths by option; None if not requested."""
     for option, path in files.items():
         if path and not path.resolve().parent.is_dir():
             parser.error(f"no folder for {option} {path}")
 
 
 def output_of(command, limit_s):
-    """What the program printed; a failure, or no end within the limit, ends this one with a line that names it."""
+    """Runs the program and returns its output; exits with a message that names it if it fails or exceeds the limit."""
     command = [str(part) for part in command]
     name = pathlib.Path(sys.argv[0]).name
     try:
@@ -94,14 +94,14 @@ def speed_report_of(output):
 
 
 def require_one_model(reports):
-    """`reports` by side: all have the same parameters, or they are not of one model."""
+    """`reports` by side: all must have the same number of parameters, or they are of different models."""
     if len({report["params"] for report in reports.values()}) != 1:
         counts = ", ".join(f"{side} {report['params']}" for side, report in reports.items())
         sys.exit(f"not the same model, by the number of parameters: {counts}")
 
 
 def gpus():
-    """Names of this machine's GPUs and their driver's version, as the driver's own program gives them."""
+    """Names of this machine's GPUs and their driver's version, from nvidia-smi; empty without GPUs."""
     try:
         asked = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
                                capture_output=True, text=True)
@@ -122,7 +122,7 @@ def machine():
 
 
 def git(*args):
-    """Returns git's output, or None where there is no git, no repository or no commit yet."""
+    """git's output; None without git, a repository or a commit."""
     try:
         return subprocess.run(("git", "-C", ROOT, *args), check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -138,7 +138,7 @@ def write(path, versions, comparisons):
         "uncommitted_changes": None if changes is None else bool(changes),
         "comparisons": comparisons,
     }
-    # Moved into place whole, so that a failure leaves no half-written report.
+    # Renamed when complete, so that a failure leaves no half-written report.
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(report, indent=2) + "\n")
     partial.replace(path)

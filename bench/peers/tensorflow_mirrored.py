@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains a Keras model under TensorFlow's MirroredStrategy and reports its speed.
 
-The peer of `lockstep bench`: the same network, optimizer, loss and batch split, with TensorFlow's own means: a custom
-loop whose step is a tf.function. Replicas are on logical CPUs or, with --device cuda, on GPUs.
-People's text goes to stderr; with --json the last line of stdout is one JSON object.
+The peer of `lockstep bench`: the same network, optimizer, loss and batch split, as a TensorFlow user would write them:
+a custom loop whose step is a tf.function. Replicas are on logical CPUs or, with --device cuda, on GPUs. Messages go to
+stderr; with --json the last line of stdout is one JSON object.
 """
 
 import os
@@ -20,7 +20,8 @@ from tensorflow_models import WORKLOADS
 
 
 def make_devices(args):
-    """Their names. Logical CPUs share their threads: each has its part of the cores when all of them compute."""
+    """Creates the logical devices and returns their names. Logical CPUs share TensorFlow's threads: when all compute,
+    each has its part of the cores."""
     cores = len(os.sched_getaffinity(0))
     tf.config.threading.set_intra_op_parallelism_threads(max(1, cores // args.replicas))
     tf.config.threading.set_inter_op_parallelism_threads(args.replicas)

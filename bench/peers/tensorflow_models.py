@@ -1,4 +1,4 @@
-"""lockstep's models in Keras, with its optimizers and losses."""
+"""lockstep's models in Keras, with their optimizers and losses."""
 
 import keras
 from keras import layers
@@ -48,7 +48,8 @@ def mlp():
 
 
 def siamese_lstm():
-    """Whether two sequences belong together, from the Keras guide to the functional API: one LSTM for both."""
+    """Classifies whether two sequences belong together, from the Keras guide to the functional API: one LSTM for
+    both."""
     sequences = [keras.Input((140, 256)), keras.Input((140, 256))]
     shared = layers.LSTM(64)
     merged = layers.concatenate([shared(sequence) for sequence in sequences])
@@ -60,20 +61,20 @@ def application(make):
 
 
 class Workload:
-    """A model, which gives logits, with what `lockstep bench` takes for it. `params` as Keras counts them."""
+    """A model, which returns logits, with its settings in `lockstep bench`. `params` as Keras counts them."""
 
     def __init__(self, make_model, params, shape, classes, make_optimizer, inputs=1):
         self.make_model, self.params, self.shape, self.classes = make_model, params, shape, classes
         self.make_optimizer, self.inputs = make_optimizer, inputs
 
     def examples(self, count):
-        """(inputs, labels), the same ones each time."""
+        """Returns (inputs, labels), the same each time."""
         seeds = keras.random.SeedGenerator(1)
         inputs = tuple(keras.random.normal((count, *self.shape), seed=seeds) for _ in range(self.inputs))
         return inputs, keras.random.randint((count, 1), 0, self.classes, seed=seeds)
 
     def losses(self, labels, logits):
-        """One for each example."""
+        """Returns a loss for each example."""
         if self.classes == 2:
             return keras.losses.binary_crossentropy(labels, logits, from_logits=True)
         return keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)

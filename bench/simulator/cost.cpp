@@ -32,14 +32,14 @@ Layout layout_of(const Machine& machine, int devices) {
   return {devices / machine.devices_per_node, machine.devices_per_node};
 }
 
-/// Reduce-scatter and all-gather of `bytes` on a ring of `members`.
+/// Reduce-scatter and all-gather of `bytes` in a ring of `members`.
 Cost ring(int members, double bytes, const Link& link) {
   if (members == 1) return {};
   return {2.0 * (members - 1) * link.latency_s, 2.0 * (members - 1) / members * bytes / link.bytes_per_s};
 }
 
-/// 2(p-k) hops inside nodes and 2(k-1) between. One flow enters and one leaves each node, so the slower kind of link
-/// sets the pace.
+/// 2(p-k) hops inside nodes and 2(k-1) between them. Each node has one incoming and one outgoing flow, so the slower
+/// kind of link determines the bandwidth.
 Cost flat_ring(const Machine& machine, Layout layout, double bytes) {
   if (layout.nodes == 1) return ring(layout.per_node, bytes, machine.inside);
   if (layout.per_node == 1) return ring(layout.nodes, bytes, machine.network);
@@ -50,9 +50,9 @@ Cost flat_ring(const Machine& machine, Layout layout, double bytes) {
   return {inside + between, 2.0 * (devices - 1) / devices * bytes / pace};
 }
 
-/// Half of the bytes take each of the two trees, up and down, in a pipeline whose filling is not counted. A node has up
-/// to three neighbors in the tree where it is an inner one and one in the other, and sends n/2 to each: 2n from four
-/// nodes on. A device inside a chain also sends n each way.
+/// Half of the bytes go up and down each of the two trees, in a pipeline; the time to fill it is not counted. A node
+/// has up to three neighbors in the tree where it is an inner node and one in the other, and sends n/2 to each: 2n from
+/// four nodes on. A device inside a chain also sends n each way.
 Cost double_tree(const Machine& machine, Layout layout, double bytes) {
   Cost cost;
   if (layout.per_node > 1) {
@@ -68,8 +68,8 @@ Cost double_tree(const Machine& machine, Layout layout, double bytes) {
   return cost;
 }
 
-/// Every node sends each other one its part of the reduce-scatter, then of the all-gather: the bytes of a ring, but two
-/// latencies in all. Each message takes its sender's processor, too.
+/// Every node sends its part directly to each other node, for the reduce-scatter and again for the all-gather: as many
+/// bytes as a ring, but only two latencies. Each message also takes its sender's processor time.
 Cost direct(int nodes, double bytes, const Machine& machine) {
   if (nodes == 1) return {};
   Cost cost = ring(nodes, bytes, machine.network);
@@ -77,8 +77,8 @@ Cost direct(int nodes, double bytes, const Machine& machine) {
   return cost;
 }
 
-/// The d devices of a node each sum their part, n/d, with those of other nodes at the same time: n through the node's
-/// link.
+/// Each of a node's d devices sums its part, n/d, with those of other nodes, all at the same time: n bytes pass through
+/// the node's link.
 Cost in_two_levels(const Machine& machine, Layout layout, double bytes, bool directly) {
   const Cost inside = ring(layout.per_node, bytes, machine.inside);
   const Cost between = directly ? direct(layout.nodes, bytes, machine) : ring(layout.nodes, bytes, machine.network);

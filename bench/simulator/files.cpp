@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int most_devices = 1 << 20;  // of a node
+constexpr int most_devices = 1 << 20;  // in a node
 
-/// The fields of an object of a file; each is asked for once, and none may be left over.
+/// The fields of a JSON object; records which were read, to refuse unknown ones.
 class Fields {
  public:
   Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -64,7 +64,7 @@ Json parse(const std::filesystem::path& file) {
   }
 }
 
-/// Checks what was read; a value that cannot be is the file's fault.
+/// Validates the result of `read`; an invalid value is an InputError about the file.
 template <class Read>
 Read validated(Read read, const std::filesystem::path& file) {
   try {

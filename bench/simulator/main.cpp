@@ -33,7 +33,7 @@ int complain(const std::string& message, int exit_code) {
   return exit_code;
 }
 
-/// 8 to 16,384, doubling.
+/// Powers of two from 8 to 16,384.
 std::vector<int> usual_devices() {
   std::vector<int> devices;
   for (int count = 8; count <= 16384; count *= 2) devices.push_back(count);

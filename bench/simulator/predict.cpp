@@ -22,7 +22,7 @@ double backward_s(const MeasuredStep& step) {
   return seconds;
 }
 
-/// In the unit of the reducer's plan, f32 elements; rounded up for gradients of other types.
+/// In f32 elements, the unit of the reducer's plan; rounded up for gradients of other types.
 std::vector<std::int64_t> sizes_of(const MeasuredStep& step) {
   constexpr auto element = static_cast<std::int64_t>(sizeof(float));
   std::vector<std::int64_t> sizes;
@@ -30,7 +30,8 @@ std::vector<std::int64_t> sizes_of(const MeasuredStep& step) {
   return sizes;
 }
 
-/// When work of `seconds` that starts `now` ends, if until `busy` only 1 - `slowdown` of the speed is there.
+/// The end of work that takes `seconds` at full speed and starts at `now`, when the speed is 1 - `slowdown` until
+/// `busy`.
 double end_of(double now, double seconds, double busy, double slowdown) {
   const double slow = std::max(0.0, busy - now);
   const double done = slow * (1 - slowdown);
@@ -38,7 +39,7 @@ double end_of(double now, double seconds, double busy, double slowdown) {
 }
 
 struct Overlap {
-  double end_s = 0;  ///< of backward and communication, from the start of backward
+  double end_s = 0;  ///< end of backward and communication, from the start of backward
   Cost communication;
 };
 
@@ -46,7 +47,7 @@ Overlap overlap(const MeasuredStep& step, const Machine& machine, int devices, A
                 std::span<const Bucket> buckets) {
   Cost sum;
   double now = 0;
-  double busy = 0;  // until when the buckets that are ready keep the links busy
+  double busy = 0;  // end of the communication of all buckets that are ready so far
   auto next = buckets.begin();
   for (std::size_t layer = 0; layer < step.backward.size(); ++layer) {
     now = end_of(now, step.backward[layer].seconds, busy, machine.slowdown);

@@ -8,13 +8,14 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// What the strategy itself costs: a step that does nothing, a barrier, an all_reduce of one number. With more replicas
-// than cores the figures are the operating system's switching of threads.
+// The cost of the strategy itself: an empty step, a barrier, an all_reduce of one number. With more replicas than cores
+// it includes the operating system's thread switching.
 
 namespace lockstep {
 namespace {
 
-/// Replicas, wall time, and the smallest of the repetitions, which what else runs on the machine disturbs least.
+/// Sets the replica counts, wall time, and the minimum over repetitions, which other load on the machine disturbs
+/// least.
 void measure(benchmark::internal::Benchmark* benchmark, std::initializer_list<int> replicas) {
   for (const int number : replicas) benchmark->Arg(number);
   benchmark->UseRealTime()->ComputeStatistics(
@@ -27,7 +28,7 @@ void run_an_empty_step(benchmark::State& state) {
 }
 BENCHMARK(run_an_empty_step)->Apply([](auto* benchmark) { measure(benchmark, {1, 2, 4, 8}); });
 
-/// `times` calls in one step, so that the step's own cost does not show.
+/// Makes `times` calls in one step, so that the step's own cost does not show.
 template <class Call>
 void repeat_in_a_step(benchmark::State& state, const Call& call) {
   constexpr int times = 100;

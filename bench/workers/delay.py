@@ -1,4 +1,4 @@
-"""A link of two network interfaces that takes its time: a relay between two TAP devices."""
+"""A network link with a latency: relays frames between two TAP devices."""
 
 import collections
 import contextlib
@@ -9,13 +9,13 @@ import struct
 import threading
 import time
 
-TUNSETIFF = 0x400454CA  # of Linux' if_tun.h, like the flags
+TUNSETIFF = 0x400454CA  # from Linux' if_tun.h, like the flags
 IFF_TAP, IFF_NO_PI = 0x0002, 0x1000
-FRAME = 64 << 10  # bytes that are read at once, more than a frame has
+FRAME = 64 << 10  # bytes read at once, more than a frame has
 
 
 def make_tap(name):
-    """A file whose other end is a network interface of that name, which goes when the file is closed."""
+    """Creates a network interface and returns the file with its other end. Closing the file removes the interface."""
     tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     try:
         fcntl.ioctl(tap, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
@@ -26,29 +26,29 @@ def make_tap(name):
 
 
 def write(tap, frame):
-    """As on a wire, a frame for an interface that is down is lost."""
+    """Writes a frame. One for an interface that is down is lost, as on a wire."""
     with contextlib.suppress(OSError):
         os.write(tap, frame)
 
 
 def relay(source, target, delay_s, end):
-    """Hands over frames, each `delay_s` after it came, until there is something to read from `end`."""
-    waiting = collections.deque()  # (when, frame)
+    """Relays each frame `delay_s` after it arrived, until `end` becomes readable."""
+    waiting = collections.deque()  # (time, frame)
     while True:
         patience = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
         ready = select.select([source, end], [], [], patience)[0]
         if end in ready:
             return
         if source in ready:
-            with contextlib.suppress(OSError):  # an interface that is down
+            with contextlib.suppress(OSError):  # the interface may be down
                 waiting.append((time.monotonic() + delay_s, os.read(source, FRAME)))
         while waiting and waiting[0][0] <= time.monotonic():
             write(target, waiting.popleft()[1])
 
 
 class Delay(contextlib.AbstractContextManager):
-    """Interfaces `slow` and `fast`: what `slow` sends reaches `fast` after `delay_s`, the other direction is at once.
-    They may be moved to other namespaces and renamed. Throws OSError where there are no TAP devices."""
+    """Interfaces `slow` and `fast`: frames sent by `slow` reach `fast` after `delay_s`; the other direction has no
+    delay. They may be moved to other namespaces and renamed. Raises OSError if TAP devices are not available."""
 
     def __init__(self, slow, fast, delay_s):
         with contextlib.ExitStack() as made:
@@ -62,7 +62,7 @@ class Delay(contextlib.AbstractContextManager):
                 thread = threading.Thread(target=relay, args=(source, target, seconds, end), daemon=True)
                 thread.start()
                 made.callback(thread.join)
-            made.callback(os.close, self._end)  # first of all: ends the threads
+            made.callback(os.close, self._end)  # called first: it ends the threads
             self._made = made.pop_all()
 
     def __exit__(self, *_):

@@ -15,7 +15,8 @@
 #include <lockstep/strategy/comm/cluster/over_workers.h>
 #include <lockstep/strategy/reduce/bucket_plan.h>
 
-// The exchange of a step's gradients between workers, with nothing beside it. mpirun starts it, as `lockstep bench`.
+// Measures the exchange of a step's gradients between workers, without computing. Started by mpirun, like `lockstep
+// bench`.
 
 namespace {
 
@@ -26,7 +27,7 @@ struct Options {
   int times = 10;
 };
 
-/// Seconds of one exchange: bucket after bucket, as beside backward.
+/// Seconds of one exchange, bucket after bucket, as during backward.
 double exchange_s(Cluster& cluster, float* gradients, const std::vector<FlatRange>& buckets, Tensor& scratch) {
   cluster.all_gather("the start of an exchange", "");
   const auto begin = std::chrono::steady_clock::now();
@@ -44,7 +45,7 @@ void run(const Options& options) {
   const std::vector<FlatRange> buckets = plan_buckets(options.elements);
   const Tensor gradients = Tensor::full({buckets.back().end}, 0);
   Tensor scratch;
-  exchange_s(*cluster, gradients.data<float>(), buckets, scratch);  // connects the workers
+  exchange_s(*cluster, gradients.data<float>(), buckets, scratch);  // the first exchange connects the workers
   std::vector<double> seconds;
   for (int i = 0; i < options.times; ++i)
     seconds.push_back(exchange_s(*cluster, gradients.data<float>(), buckets, scratch));

@@ -1,10 +1,11 @@
-"""Hosts on one machine: network namespaces on a bridge, for tests and benchmarks of programs that mpirun starts.
+"""Simulated hosts on one machine: network namespaces on a bridge, for tests and benchmarks of programs that mpirun
+starts.
 
     with Hosts(2, rate_mbit=1000) as hosts:
         subprocess.run(["mpirun", *hosts.mpirun_options(slots=2), "-np", "4", "hostname"])
 
-Each host has a name, an address and a network of its own, and shares all else with the machine: files, processors,
-memory. Needs root. Rates and latencies are set by tc; where the kernel lacks tc's latency (netem) by a relay (delay.py).
+Each host has its own name, address and network, and shares everything else with the machine: files, processors, memory.
+Needs root. tc sets rates and latencies; if the kernel lacks tc's latency (netem), a relay adds it (delay.py).
 """
 
 import contextlib
@@ -19,14 +20,14 @@ import tempfile
 from delay import Delay
 
 PROGRAMS = ("ip", "tc", "unshare", "hostname")
-NETWORKS = 4096  # of 16 addresses, in 10.77.0.0/16
-MOST_HOSTS = 13  # beside the network's own address, the bridge's and the broadcast's
-# tc's token bucket filter lets so much through at once. It fills the bucket when a timer ends, which takes its time.
+NETWORKS = 4096  # with 16 addresses each, in 10.77.0.0/16
+MOST_HOSTS = 13  # the network's own, the bridge's and the broadcast address are taken
+# Burst of tc's token bucket filter. The bucket is refilled when a timer fires, which is not immediate.
 BURST_S = 0.5e-3
-LEAST_BURST = 128 << 10  # more than the largest segment that TCP hands over
-LARGEST_FRAME = 32 << 10  # on links with a latency: the relay's work is by frame
-QUEUE = 4 << 20  # bytes that wait for the link before it drops some, as in a switch
-MOST_DELAYED = 10000  # packets that are on their way at once
+LEAST_BURST = 128 << 10  # more than the largest segment that TCP passes on
+LARGEST_FRAME = 32 << 10  # on links with a latency: the relay's work depends on the number of frames
+QUEUE = 4 << 20  # bytes that may wait for a link before packets are dropped, as in a switch
+MOST_DELAYED = 10000  # packets in flight at once
 
 AGENT = """#!/bin/sh
 # Stands in for ssh: HOST COMMAND...
@@ -40,7 +41,7 @@ exec ip netns exec "$space" unshare --uts /bin/sh -c 'hostname "$0" && eval "$1"
 
 
 class NotAllowed(RuntimeError):
-    """Hosts cannot be made here; says why."""
+    """Hosts cannot be created here; the message is the reason."""
 
 
 def run(*command):
@@ -54,13 +55,12 @@ def run(*command):
 
 
 class Hosts(contextlib.AbstractContextManager):
-    """Makes `count` hosts when entered and removes them, and what still runs in them, at the end of the block: also
-    after an exception and SIGTERM. `rate_mbit` is what each host can send, and can receive at the same time;
-    `latency_ms` is added to the way of each packet from one host to another; `congestion_control` is TCP's by Linux'
-    name ("reno" is on every machine), the machine's own if None. Throws NotAllowed when entered where this cannot be
-    done."""
+    """Creates `count` hosts on entry, and removes them and their processes at the end of the block, also after an
+    exception or SIGTERM. `rate_mbit` limits what each host can send, and what it can receive at the same time;
+    `latency_ms` delays each packet between hosts; `congestion_control` is TCP's algorithm by its Linux name ("reno" is
+    always available); None keeps the machine's default. Entering raises NotAllowed where hosts cannot be created."""
 
-    interface = "eth0"  # of each host
+    interface = "eth0"  # in each host
 
     def __init__(self, count, rate_mbit=None, latency_ms=None, congestion_control=None):
         if not 1 <= count <= MOST_HOSTS:
@@ -76,7 +76,7 @@ class Hosts(contextlib.AbstractContextManager):
 
     def __enter__(self):
         with contextlib.ExitStack() as made:
-            # Set first, so that it is in force until all is removed.
+            # Set first, so that it stays in force until all is removed.
             before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
             made.callback(signal.signal, signal.SIGTERM, before)
             self._claim_network(made)
@@ -90,7 +90,7 @@ class Hosts(contextlib.AbstractContextManager):
         self._made.close()
 
     def _claim_network(self, made):
-        """The bridge's name can be taken once: the process that makes it has its network to itself."""
+        """Claims a network by creating a bridge, whose name can be taken only once."""
         for attempt in range(NETWORKS):
             number = (os.getpid() + attempt) % NETWORKS
             bridge = f"lockstep{number}"
@@ -135,7 +135,7 @@ class Hosts(contextlib.AbstractContextManager):
         self._shape(number)
 
     def _shape(self, number):
-        """Sets the rate of both directions, and the latency of what the host sends."""
+        """Sets the rate in both directions, and the latency of packets that the host sends."""
         on_link = ("tc", "qdisc", "add", "dev", self._link(number))
         in_host = ("tc", "-n", self.namespace(number), "qdisc", "add", "dev", self.interface)
         if self._has_netem:
@@ -168,7 +168,7 @@ class Hosts(contextlib.AbstractContextManager):
         self.agent.chmod(0o700)
 
     def namespace(self, number):
-        """As `ip netns` knows the host."""
+        """The name of the host's namespace for `ip netns`."""
         return f"lockstep{self._number}-host{number}"
 
     def command_in(self, number, command):
@@ -176,11 +176,12 @@ class Hosts(contextlib.AbstractContextManager):
         return ["ip", "netns", "exec", self.namespace(number), *map(str, command)]
 
     def set_network(self, number, up):
-        """Takes a host's network away, or gives it back."""
+        """Disconnects a host's network, or reconnects it."""
         run("ip", "link", "set", self._link(number), "up" if up else "down")
 
     def mpirun_options(self, slots=1):
-        """What mpirun, started outside, needs to run `slots` processes on each host, with TCP between and inside."""
+        """The options with which mpirun, started outside, runs `slots` processes on each host, with TCP between and
+        inside hosts."""
         options = {"plm_rsh_agent": self.agent, "plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": self.network,
                    "btl": "tcp,self", "btl_tcp_if_include": self.network}
         listed = [part for name, value in options.items() for part in ("--mca", name, str(value))]
@@ -188,7 +189,7 @@ class Hosts(contextlib.AbstractContextManager):
 
 
 def has_netem(interface):
-    """Whether tc can delay what is sent; tries it on an interface, which has no queue of its own after that."""
+    """Whether tc supports delays (netem). Tries it on an interface, whose queue discipline is removed afterwards."""
     try:
         run("tc", "qdisc", "add", "dev", interface, "root", "netem", "delay", "1ms")
     except NotAllowed as error:
@@ -200,13 +201,13 @@ def has_netem(interface):
 
 
 def remove(*command):
-    """What is gone already, or cannot be removed, must not keep the rest."""
+    """Runs a command that removes something. Ignores failures, so that the rest is removed, too."""
     with contextlib.suppress(NotAllowed):
         run(*command)
 
 
 def end_all_in(space):
-    """Kills what still runs in a namespace."""
+    """Kills the processes in a namespace."""
     with contextlib.suppress(NotAllowed):
         for process in run("ip", "netns", "pids", space).split():
             with contextlib.suppress(ProcessLookupError):
@@ -214,7 +215,7 @@ def end_all_in(space):
 
 
 def allowed():
-    """(whether hosts can be made here, why not): makes one."""
+    """(whether hosts can be created here, reason why not). Tries to create one."""
     if os.geteuid() != 0:
         return False, "network namespaces need root"
     missing = [program for program in PROGRAMS if shutil.which(program) is None]

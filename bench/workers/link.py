@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures TCP between two processes: bytes per second in each direction while both are in use, and half a round trip.
 
-    link.py listen ADDRESS                 prints the port, then waits for the other one
+    link.py listen ADDRESS                 prints the port, then waits for the other process
     link.py connect ADDRESS PORT MEGABYTES prints one JSON object
 """
 

@@ -1,4 +1,5 @@
-"""Runs lockstep, its peer and what both depend on, over several processes, and returns their reports."""
+"""Runs lockstep, its peer and microbenchmarks of links and processors in several processes, and returns their
+reports."""
 
 import os
 import pathlib
@@ -13,24 +14,24 @@ from reports import report_of, speed_report_of  # noqa: E402
 
 PEER = PEERS / "pytorch_ddp.py"
 LINK = HERE / "link.py"
-LIMIT_S = 1800  # of any one run
-LINK_S = 2  # about how long a link is measured
+LIMIT_S = 1800  # of any single run
+LINK_S = 2  # approximate duration of measuring a link
 
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Containers forbid a process to read another one's memory: messages are copied twice.
+    # In containers a process must not read another one's memory: MPI has to copy messages twice.
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    # A waiting process leaves the core to the one it waits for.
+    # A waiting process yields its core to the process that it waits for.
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
-# Gives each process that mpirun starts its cores: the worker's part of a list like 0,1:2,3.
+# Pins each process that mpirun starts to its worker's cores, from a list like 0,1:2,3.
 PIN = 'cores=$(echo "$1" | cut -d : -f $((OMPI_COMM_WORLD_RANK + 1))); shift; exec taskset -c "$cores" "$@"'
 
 
 class ThisMachine:
-    """Stands where Hosts does when the processes talk through this machine's memory and loopback."""
+    """Replaces Hosts when processes communicate through this machine's memory and loopback."""
 
     rate_mbit = None
     interface = "lo"
@@ -52,14 +53,14 @@ class ThisMachine:
 
 
 def cores_of(processes):
-    """For taskset, one by one: equal parts of this machine's cores, or one that others have, too."""
+    """A core list for each process, for taskset: equal parts of this machine's cores, shared if there are too few."""
     cores = sorted(os.sched_getaffinity(0))
     each = max(1, len(cores) // processes)
     return [",".join(str(cores[(rank * each + i) % len(cores)]) for i in range(each)) for rank in range(processes)]
 
 
 def run_together(commands):
-    """Starts all of them, waits for all and returns what they print; one that fails ends the others."""
+    """Runs the commands concurrently and returns their outputs; exits if one fails."""
     environment = {**ENVIRONMENT, **os.environ}
     started = [subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.PIPE, text=True)
                for command in commands]
@@ -107,19 +108,20 @@ def pytorch(hosts, options, model, batch):
 
 
 def exchange_alone(hosts, options, blocks):
-    """The gradients of the blocks, in the order of backward, summed over the processes with nothing beside it."""
+    """Exchanges the gradients of the blocks, in the order of backward, between the processes without computing."""
     elements = ",".join(str(params) for _, _, params in reversed(blocks) if params)
     return mpirun(hosts, [options.exchange, "--elements", elements, "--times", options.steps])
 
 
 def waiting_step(hosts, options, step, replicas):
-    """The step of a step file, with that many replicas on each host."""
+    """Runs the step of a step file, with `replicas` on each host."""
     return mpirun(hosts, [options.waiting_step, "--step", step, "--replicas", replicas, "--steps", options.steps,
                           "--warmup", options.warmup])
 
 
 def step_alone(options, model, batch, count):
-    """The slowest of `count` processes that do at the same time what each does in a group, and talk to none."""
+    """Runs `count` independent processes concurrently, each with the work of one group member; returns the slowest
+    report."""
     command = [options.lockstep, "bench", "--replicas", "1", "--model", model, "--batch-size", batch // count,
                *steps_options(options)]
     outputs = run_together([["taskset", "-c", cores, *command] for cores in cores_of(count)])
@@ -127,7 +129,7 @@ def step_alone(options, model, batch, count):
 
 
 def link(hosts):
-    """Between the first two hosts, by TCP."""
+    """Measures TCP between the first two hosts."""
     megabytes = max(16, int((hosts.rate_mbit or 8000) / 8 * LINK_S))
     with subprocess.Popen(hosts.command_in(0, [sys.executable, LINK, "listen", hosts.addresses[0]]),
                           stdout=subprocess.PIPE, text=True) as listener:

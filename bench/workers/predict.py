@@ -1,4 +1,4 @@
-"""What bench/simulator predicts for a step over several processes, from one without the others."""
+"""Predicts a step over several processes with bench/simulator, from a step measured on one process."""
 
 import json
 import pathlib
@@ -8,10 +8,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "simulator" / "steps"))
 from derive import Net, resnet  # noqa: E402
 
-TCP_SHARE = 0.94  # of a link's rate: the rest are headers
-MESSAGE_US = 5  # of a processor's time for a message: assumed, as in bench/simulator/machines/ethernet-1gbit.json
-BUCKET_MB = 25  # lockstep's
-SHARED_MEMORY = {"latency_us": 10, "gigabytes_per_s": 5}  # assumed: as nothing beside networks of 1 Gbit/s and less
+TCP_SHARE = 0.94  # of a link's rate; headers take the rest
+MESSAGE_US = 5  # processor time for a message; assumed, as in bench/simulator/machines/ethernet-1gbit.json
+BUCKET_MB = 25  # lockstep's default
+SHARED_MEMORY = {"latency_us": 10, "gigabytes_per_s": 5}  # assumed; negligible beside networks of 1 Gbit/s or less
 
 
 def mlp():
@@ -22,16 +22,16 @@ def mlp():
     return net.blocks
 
 
-# (name, multiply-adds, parameters) in the order of forward. Those of ResNet-50 are version 1.5's, without the biases of
-# lockstep's convolutions (0.1 % of the parameters).
+# (name, multiply-adds, parameters) in the order of forward. ResNet-50 is version 1.5, without the biases of lockstep's
+# convolutions (0.1 % of the parameters).
 BLOCKS = {"resnet50": resnet((3, 4, 6, 3)), "mlp": mlp()}
 
 
 def step_of(model, report):
-    """A step file's content. Time goes to the blocks by their multiply-adds, as derive.py does it."""
+    """The content of a step file. Time is distributed over the blocks by their multiply-adds, as in derive.py."""
     blocks = BLOCKS[model]
     work = [2 * macs for _, macs, _ in blocks]
-    work[0] //= 2  # no gradient of the model's input
+    work[0] //= 2  # the first layer needs no gradient of its input
     compute, update = report["split_ms"]["compute"], report["split_ms"]["update"]
     ms = compute / (sum(work) + sum(macs for _, macs, _ in blocks))
     return {
@@ -46,19 +46,19 @@ def step_of(model, report):
 
 
 def rate_bytes_per_s(rate_mbit):
-    """What TCP reaches on a link of that rate."""
+    """TCP's throughput on a link of that rate."""
     return TCP_SHARE * rate_mbit * 1e6 / 8
 
 
 def machine_of(name, bytes_per_s, latency_us, replicas=1):
-    """Hosts of that many replicas each, which sum in shared memory."""
+    """A machine of hosts with `replicas` each, which sum in shared memory."""
     inside = {"inside": SHARED_MEMORY} if replicas > 1 else {}
     return {"name": name, "source": "bench/workers", "devices_per_node": replicas, **inside,
             "network": {"latency_us": latency_us, "gigabytes_per_s": bytes_per_s / 1e9}, "message_us": MESSAGE_US}
 
 
 def predict(simulator, folder, step, machine, processes):
-    """One of the simulator's predictions."""
+    """Runs the simulator and returns its prediction."""
     files = {"step": step, "machine": machine}
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -69,7 +69,7 @@ def predict(simulator, folder, step, machine, processes):
 
 
 def predict_links(simulator, folder, model, alone, link, rate_mbit, processes):
-    """By the link that the rate gives and by the one that was measured."""
+    """Predictions with the link computed from the rate and with the measured link."""
     step = step_of(model, alone)
     latency = link["half_round_trip_us"]
     links = {"rate": rate_bytes_per_s(rate_mbit), "measured": link["bytes_per_s"]}

@@ -18,8 +18,8 @@
 #include <lockstep/runtime/core/error.h>
 #include <lockstep/strategy/strategies/multi_worker_mirrored_strategy.h>
 
-// A step file's step, as training takes it on a device that computes by itself: where a layer would compute, the
-// replica's thread waits, as it waits for a GPU. All else is real: tape, buckets, the exchange beside backward, update.
+// Trains the step of a step file on simulated devices: where a layer would compute, the replica's thread sleeps, as it
+// waits for a GPU. Everything else is real: tape, buckets, exchange concurrent with backward, update.
 
 namespace {
 
@@ -39,7 +39,8 @@ std::chrono::nanoseconds duration_of(double seconds) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds));
 }
 
-/// A layer that passes `x` on; each replica's gradient of its weights is 1, and final when its time is over.
+/// A layer that returns `x` and takes `seconds` of time; each replica's gradient of its weights is 1, and final at the
+/// end of that time.
 Tensor layer_that_waits(const Tensor& x, const Variable& weights, double seconds) {
   const Tensor y = Tensor::full(x.shape(), 0);
   record("layer that waits", {x, weights.value()}, y, [seconds, shape = weights.shape()](BackwardContext& c) {
@@ -51,7 +52,7 @@ Tensor layer_that_waits(const Tensor& x, const Variable& weights, double seconds
   return y;
 }
 
-/// In the order of forward.
+/// Weights of the layers, in the order of forward.
 std::vector<Variable> weights_of(const MeasuredStep& step, const Strategy& strategy) {
   constexpr auto element = static_cast<std::int64_t>(sizeof(float));
   const auto inside = strategy.scope();
@@ -75,7 +76,7 @@ void train_step(const MeasuredStep& step, const std::vector<Variable>& weights, 
   std::this_thread::sleep_for(duration_of(step.update_s));
 }
 
-/// Whether every step took the sum of all replicas' gradients from every weight.
+/// Checks that every step subtracted the sum of all replicas' gradients from every weight.
 void check_sums(const std::vector<Variable>& weights, int replicas, int steps) {
   const auto expected = static_cast<float>(-replicas * steps);
   for (const Variable& variable : weights)

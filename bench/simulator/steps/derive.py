@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes the step files of published figures: `derive.py FOLDER`, or `derive.py --check FOLDER` to compare.
 
-Published: examples per second on one device, and the batch. Derived from these and from the layers of the model:
-- the step lasts batch / rate; the update is part of it, for no publication tells it apart;
+Published are the examples per second on one device, and the batch. The rest is derived from them and from the model's
+layers:
+- the step takes batch / rate, including the update, which no publication reports separately;
 - backward is twice as much work as forward (a product for the gradient of the input, one for that of the weights; the
-  first layer needs only the latter), and layers take time in proportion to their multiply-adds;
-- gradients are 4 bytes a parameter, or 2 where the publication's framework exchanges half precision.
-Layers are listed by blocks, in the order of backward.
+first layer needs only the latter), and a layer's time is proportional to its multiply-adds;
+- gradients have 4 bytes per parameter, or 2 if the publication's framework exchanges half precision.
+Layers are grouped into blocks, in the order of backward.
 """
 
 import json
@@ -15,7 +16,7 @@ import sys
 
 
 class Net:
-    """Blocks in the order of forward: (name, multiply-adds of an example, parameters)."""
+    """A network's blocks in the order of forward: (name, multiply-adds of an example, parameters)."""
 
     def __init__(self, size, channels=3):
         self.size, self.channels, self.blocks = size, channels, []
@@ -28,7 +29,8 @@ class Net:
         self.blocks[-1][2] += params
 
     def conv(self, out, kernel, stride=1, channels=None, size=None, valid=False, bias=False):
-        """Convolution (height x width kernel), with batch normalization unless `bias`. Gives channels and size."""
+        """Adds a convolution (height x width kernel), with batch normalization unless `bias`. Returns channels and
+        size."""
         high, wide = kernel if isinstance(kernel, tuple) else (kernel, kernel)
         channels, size = channels or self.channels, size or self.size
         after = (size - high) // stride + 1 if valid else -(-size // stride)
@@ -53,7 +55,7 @@ def resnet(depths):
             channels, size = net.channels, net.size
             stride = 2 if stage > 0 and block == 0 else 1
             net.conv(width, 1)
-            net.conv(width, 3, stride)  # v1.5: the stride is here
+            net.conv(width, 3, stride)  # v1.5 has the stride here
             after = net.conv(4 * width, 1)
             if block == 0:
                 net.conv(4 * width, 1, stride, channels, size)
@@ -89,7 +91,8 @@ def inception3():
     net.size = (net.size - 3) // 2 + 1
 
     def mixed(name, branches, reduces=False):
-        """Branches of (channels, kernel), each after the one before it; those of a list of kernels side by side."""
+        """Adds branches: each is a list of (channels, kernel), applied in sequence; a list of kernels is applied in
+        parallel."""
         net.begin(name)
         channels, size, width = net.channels, net.size, 0
         for branch in branches:
@@ -101,7 +104,7 @@ def inception3():
                     net.conv(out, each, 2 if ends else 1, at, size, valid=ends)
                 at, last = out, out * len(side)
             width += last
-        net.channels = width + (channels if reduces else 0)  # the pooling branch of a reduction has no convolution
+        net.channels = width + (channels if reduces else 0)  # a reduction's pooling branch has no convolution
         net.size = (size - 3) // 2 + 1 if reduces else size
 
     for index, pool in enumerate((32, 64, 64)):
@@ -121,7 +124,8 @@ def inception3():
 
 
 def bert_base(length=128, predicted=20):
-    """Pretraining; the word embedding is the decoder's matrix, too, so its gradient is final at the end of backward."""
+    """Pretraining. The decoder shares the word embedding's matrix, so that its gradient is final at the end of
+    backward."""
     hidden, words = 768, 30522
     net = Net(0)
     net.begin("embeddings")
@@ -146,14 +150,14 @@ RESNET101 = ("interpolated by multiply-adds between ResNet-50 (219 img/s) and Re
 
 
 def between(blocks, fewer, more):
-    """Examples per second by linear interpolation of the time of an example in its multiply-adds."""
+    """Examples per second, interpolating the time of an example linearly in its multiply-adds."""
     macs = [sum(block[1] for block in net) for net in (fewer[0], blocks, more[0])]
     share = (macs[1] - macs[0]) / (macs[2] - macs[0])
     return 1 / ((1 - share) / fewer[1] + share / more[1])
 
 
 def steps():
-    """(file, title, source, blocks, batch, examples per second, bytes of a gradient's element)."""
+    """Yields (file, title, source, blocks, batch, examples per second, bytes of a gradient's element)."""
     amp, tf32 = PYTORCH.format("AMP", 2470), PYTORCH.format("TF32", 938)
     resnet50, resnet101, resnet152 = resnet((3, 4, 6, 3)), resnet((3, 4, 23, 3)), resnet((3, 8, 36, 3))
     rate101 = between(resnet101, (resnet50, 219), (resnet152, 91.8))
@@ -177,7 +181,7 @@ def steps():
 def text(title, source, blocks, batch, rate, element):
     step_ms = 1e3 * batch / rate
     work = [2 * macs for _, macs, _ in blocks]
-    work[0] //= 2  # no gradient of the model's input
+    work[0] //= 2  # the first layer needs no gradient of its input
     backward_ms = step_ms * sum(work) / (sum(work) + sum(macs for _, macs, _ in blocks))
     layers = [{"name": name, "ms": round(backward_ms * part / sum(work), 6), "gradient_bytes": element * params}
               for (name, _, params), part in zip(reversed(blocks), reversed(work))]
