@@ -59,9 +59,11 @@ def measure(rank, args, port, results):
 
 def parse_args():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", type=int, default=2, help="of one thread each (default 2)")
+    parser.add_argument("--processes", type=int, default=2,
+                        help="number of processes, each with one thread (default 2)")
     parser.add_argument("--bytes", type=int, nargs="+", required=True, help="sizes, each a multiple of 4")
-    parser.add_argument("--min-time", type=float, default=0.5, help="about how long a size is timed (default 0.5 s)")
+    parser.add_argument("--min-time", type=float, default=0.5,
+                        help="approximate time to measure each size (default 0.5 s)")
     args = parser.parse_args()
     if args.processes < 2 or args.min_time <= 0 or any(size < 4 or size % 4 for size in args.bytes):
         parser.error("--processes must be at least 2, --min-time positive, --bytes positive multiples of 4")

@@ -51,11 +51,11 @@ double images_per_s(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Reads a folder of images over and over; prints one JSON object", "image_directory_bench");
-  app.add_option("directory", options.directory, "a folder for each class in it")->required();
+  app.add_option("directory", options.directory, "folder with a subfolder for each class")->required();
   app.add_option("--workers", options.workers, "threads")->check(CLI::PositiveNumber);
   app.add_option("--image-size", options.image_size, "height and width after resizing")->check(CLI::PositiveNumber);
   app.add_option("--batch-size", options.batch_size)->check(CLI::PositiveNumber);
-  app.add_option("--epochs", options.epochs, "measured passes")->check(CLI::PositiveNumber);
+  app.add_option("--epochs", options.epochs, "measured epochs")->check(CLI::PositiveNumber);
   return lockstep::run_benchmark_program(app, argc, argv,
                                          [&] { fmt::print("{{\"images_per_s\": {:.1f}}}\n", images_per_s(options)); });
 }

@@ -59,8 +59,8 @@ def measure(folder, batch_size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path, help="of the data set's four files")
-    parser.add_argument("--batch-size", type=int, default=128, help="default 128")
+    parser.add_argument("folder", type=pathlib.Path, help="folder with the data set's four files")
+    parser.add_argument("--batch-size", type=int, default=128, help="batch size (default 128)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")
     args = parser.parse_args()
     report = measure(args.folder, args.batch_size)

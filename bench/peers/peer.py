@@ -40,14 +40,14 @@ def peak_memory_mb():
 
 def make_parser(text, models):
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", choices=models, default="minigooglenet", help="default minigooglenet")
+    parser.add_argument("--model", choices=models, default="minigooglenet", help="model (default minigooglenet)")
     parser.add_argument("--batch-size", type=int, default=128, help="global batch, split evenly (default 128)")
     parser.add_argument("--steps", type=int, default=30, help="measured steps (default 30)")
     parser.add_argument("--warmup", type=int, default=5, help="steps before measuring (default 5)")
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32",
                         help="bfloat16 means mixed precision: variables stay float32 (default float32)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
-                        help="what the replicas compute on; cuda: a GPU each (default cpu)")
+                        help="device of the replicas; cuda: one GPU each (default cpu)")
     parser.add_argument("--tf32", action=argparse.BooleanOptionalAction, default=False,
                         help="let products and convolutions of float32 round their operands to TF32, on GPUs")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")

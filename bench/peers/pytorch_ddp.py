@@ -153,19 +153,19 @@ def run_replica(rank, args, threads, master, start_s, results):
 def parse_args():
     parser = peer.make_parser(__doc__, WORKLOADS)
     parser.add_argument("--processes", type=int, default=2, help="replicas, one process each (default 2)")
-    parser.add_argument("--rank", type=int, help="be this one of the processes, with all cores of this process, and "
-                                                 "start no others")
+    parser.add_argument("--rank", type=int, help="run as this one of the processes, with all cores of this process, "
+                                                 "and start no others")
     parser.add_argument("--master", default="127.0.0.1:0", metavar="ADDRESS:PORT",
-                        help="where process 0 is to be found, with --rank")
-    parser.add_argument("--interface", default="lo", help="of the network, for Gloo (default lo)")
+                        help="address of process 0, with --rank")
+    parser.add_argument("--interface", default="lo", help="network interface for Gloo (default lo)")
     parser.add_argument("--channels-last", action=argparse.BooleanOptionalAction, default=True,
                         help="NHWC storage of images and weights")
     parser.add_argument("--compile", choices=("default", "reduce-overhead"), nargs="?", const="default", metavar="MODE",
                         help="torch.compile the model, by default or with reduce-overhead, which captures CUDA graphs; "
                              "needs a C++ compiler")
     parser.add_argument("--compile-cache", type=pathlib.Path, metavar="DIR",
-                        help="keep there what torch.compile makes, for later runs (default TORCHINDUCTOR_CACHE_DIR, or "
-                             "a temporary folder of the user's)")
+                        help="where torch.compile caches compiled code for later runs (default "
+                             "TORCHINDUCTOR_CACHE_DIR, or a temporary folder of the user's)")
     args = parser.parse_args()
     peer.check(parser, args, "processes")
     if args.compile == "reduce-overhead" and args.device != "cuda":

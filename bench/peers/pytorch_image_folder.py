@@ -58,12 +58,12 @@ def images_per_s(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directory", type=Path, help="a folder for each class in it")
+    parser.add_argument("directory", type=Path, help="folder with a subfolder for each class")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--image-size", type=int, default=224)
     parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--epochs", type=int, default=3, help="measured passes, after one that is not")
-    parser.add_argument("--make", type=int, metavar="COUNT", help="only make this many images")
+    parser.add_argument("--epochs", type=int, default=3, help="measured epochs, after a warm-up epoch")
+    parser.add_argument("--make", type=int, metavar="COUNT", help="only create this many images")
     options = parser.parse_args()
     if options.make:
         make_images(options.directory, options.make)

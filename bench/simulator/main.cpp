@@ -124,7 +124,8 @@ void add_options(CLI::App& program, Options& options) {
   program.add_option("--devices", options.devices, "numbers of devices, as 8,16 (default 8 to 16384, doubling)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 30).description(""));
-  program.add_option("--bucket-mb", options.bucket_mb, "bytes that close a bucket, in MiB (default the best size)")
+  program
+      .add_option("--bucket-mb", options.bucket_mb, "size at which a bucket is closed, in MiB (default the best size)")
       ->check(CLI::Range(1e-3, 1e6).description(""));
   program.add_flag("--json", options.json, "the result as one JSON object on standard output");
   program.footer(

@@ -60,7 +60,9 @@ void run(const Options& options) {
 int run(int argc, char** argv) {
   CLI::App program("The exchange of gradients between workers, with nothing beside it.", "exchange_bench");
   Options options;
-  program.add_option("--elements", options.elements, "of each layer's gradients, in the order of backward, as 10,20")
+  program
+      .add_option("--elements", options.elements,
+                  "number of each layer's gradient elements, in the order of backward, e.g. 10,20")
       ->delimiter(',')
       ->required()
       ->check(CLI::PositiveNumber);

@@ -109,9 +109,9 @@ int run(int argc, char** argv) {
   CLI::App program("Steps of data-parallel training whose layers wait instead of computing.", "step_bench");
   Options options;
   program.add_option("--step", options.step, "a step file of bench/simulator")->required();
-  program.add_option("--replicas", options.replicas, "of each process (default 1)")->check(CLI::Range(1, 64));
+  program.add_option("--replicas", options.replicas, "replicas of each process (default 1)")->check(CLI::Range(1, 64));
   program.add_option("--steps", options.steps, "measured steps (default 5)")->check(CLI::Range(1, 1000000));
-  program.add_option("--warmup", options.warmup, "steps before them (default 1)")->check(CLI::Range(0, 1000000));
+  program.add_option("--warmup", options.warmup, "warm-up steps (default 1)")->check(CLI::Range(0, 1000000));
   return run_benchmark_program(program, argc, argv, [&] { run(options); });
 }
 

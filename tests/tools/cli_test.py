@@ -564,7 +564,7 @@ class Checkpoint(Case):
         for seed in [], ["--seed", "4"]:
             done = run("train", *TINY, "--checkpoint", run_folder, "--resume", "--epochs", "3", *seed)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(f"--seed {seed[-1] if seed else 0}: the run to resume has the seed 3; give that one", done.stderr)
+            self.assertIn(f"--seed {seed[-1] if seed else 0}: the run to resume has the seed 3; use that one", done.stderr)
 
     def test_resume_needs_a_checkpoint(self):
         self.refuse("train", *TINY, "--resume", says="--checkpoint")
@@ -704,7 +704,7 @@ class Data(Case):
             done = self.succeed("train", "--data", f"images:{self.path / name}", "--batch-size", "4")
             self.assertIn("12 examples, 12 to test", done.stderr)
         self.write_classes(self.path / "val" / "more")
-        self.refuse("train", "--data", f"images:{self.path / 'val'}", says=["'train' has folders", "'more'", "none of test, val"])
+        self.refuse("train", "--data", f"images:{self.path / 'val'}", says=["'train' has folders", "'more'", "one of test, val"])
         for index, name in enumerate(["plane", "ship", "train"]):
             for number in range(4):
                 self.write_png(self.path / "classes" / name / f"{number}.png", 100 * index)
@@ -826,7 +826,7 @@ class Convert(Case):
         weights.write_bytes(b"not HDF5")
         whole.write_bytes(b"no zip archive")
         out = self.path / "out.safetensors"
-        self.refuse("convert", weights, out, says=[str(weights), "say with --model", "siamese-lstm"])
+        self.refuse("convert", weights, out, says=[str(weights), "--model must name", "siamese-lstm"])
         self.refuse("convert", *self.SMALL, whole, out, says=["--model siamese-lstm", "is a whole model"])
         self.refuse("convert", "--model", "vgg", weights, out, says="vgg")
         self.refuse("convert", self.path / "m.onnx", out, says=["IN", "m.onnx", ".safetensors, .keras or .h5"])
@@ -940,7 +940,7 @@ class TrainedModel(Case):
         self.assertEqual(self.evaluate("--model", model)["loss"], self.evaluate(*weights, *precision)["loss"])
         self.assertNotEqual(self.predict("--model", model), self.predict(*weights))
         for command in ["train"], ["evaluate"], ["summary"]:
-            self.refuse(*command, "--model", model, *precision, says=["--precision is for the models that have a name", "m.keras"])
+            self.refuse(*command, "--model", model, *precision, says=["--precision is for models given by name", "m.keras"])
 
     def test_summary_of_a_file(self):
         named, of_file = (json.loads(self.succeed("summary", "--model", model, "--json").stdout)
@@ -953,7 +953,7 @@ class TrainedModel(Case):
         self.succeed("convert", model, weights)
         out = ["--output", self.path / "out.csv"]
         self.refuse("evaluate", *self.SMALL, *self.DATA, says=["--weights", "siamese-lstm has no trained weights"])
-        self.refuse("evaluate", "--model", weights, says=[str(weights), "give it to --weights"])
+        self.refuse("evaluate", "--model", weights, says=[str(weights), "use --weights for it"])
         self.refuse("evaluate", "--model", self.path / "none.h5", says=["none.h5", "there is no such file"])
         self.refuse("evaluate", "--model", model, says=["fashion-mnist", "(140, 256)"])
         self.refuse("evaluate", *self.SMALL, "--weights", self.path / "none.h5", says=["none.h5", "cannot be read"])
@@ -971,7 +971,7 @@ class TrainedModel(Case):
         bare = ["--model", self.path / "bare.keras"]
         self.succeed("convert", *self.SMALL, weights, bare[1])
         for command in "evaluate", "train":
-            self.refuse(command, *bare, *self.DATA, says=["bare.keras", "says no loss", "give it one with --loss"])
+            self.refuse(command, *bare, *self.DATA, says=["bare.keras", "has no loss", "give it one with --loss"])
             self.refuse(command, *bare, *self.DATA, "--loss", "crossentropy",
                         says=["--loss: the loss 'crossentropy'", "binarycrossentropy"])
             self.refuse(command, *bare, *self.DATA, "--loss", "mse", "--metrics", "mae", "good",
@@ -1122,7 +1122,7 @@ class Scaling(Case):
 
     def test_refuses_what_cannot_scale(self):
         self.refuse("scaling", "--replicas", "1", says="one device cannot scale")
-        self.refuse("scaling", "--methods", "mirrored,horovod", says="'horovod' is no method; choose from mirrored, ")
+        self.refuse("scaling", "--methods", "mirrored,horovod", says="'horovod' is not a method; choose from mirrored, ")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ TEST_F(DoctorOfMpi, FindsTheMpirunOfAnotherMpi) {
   install("mpirun", "HYDRA build details:\n    Version:                                 4.0.2");
   EXPECT_THAT(findings(), ElementsAre(finding(broken, "mpirun",
                                               "of MPICH 4; the program has Open MPI 4: it would start "
-                                              "trainings of one process each",
+                                              "independent trainings of one process each",
                                               "Open MPI's mpirun first in PATH")));
   install("mpirun", "Intel(R) MPI Library for Linux* OS, Version 2021.8 Build 20221129");
   EXPECT_THAT(findings(), ElementsAre(finding(broken, "mpirun", "of Intel MPI 2021;", "first in PATH")));

@@ -45,7 +45,7 @@ TEST_F(DoctorsTrials, FindCopiesThatGoAstray) {
   const std::vector<Finding> findings = try_copies(gpus_);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].level, Level::broken);
-  EXPECT_EQ(findings[0].text, "GPU:0 to GPU:1: other bits arrive than were sent");
+  EXPECT_EQ(findings[0].text, "GPU:0 to GPU:1: the copy differs from the original");
   EXPECT_THAT(findings[0].remedy, HasSubstr("switch the IOMMU and PCIe's ACS off"));
 }
 

@@ -49,14 +49,15 @@ void add_options(CLI::App& command, DeviceOptions& options, const std::string& b
   command.option_defaults()->group("Devices and replicas");
   auto* const count =
       command
-          .add_option("--replicas", options.replicas,
-                      fmt::format("logical GPUs, or, where there is no GPU, logical CPUs that share the cores "
-                                  "(default: {})",
-                                  by_default))
+          .add_option(
+              "--replicas", options.replicas,
+              fmt::format("number of replicas: on logical GPUs, or without GPUs on logical CPUs that share the cores "
+                          "(default: {})",
+                          by_default))
           ->check(whole_number_from(1));
   command
       .add_option("--devices", options.devices,
-                  "devices by name, e.g. GPU:0,GPU:1 or CPU:0,CPU:1 (default as --replicas)")
+                  "devices of the replicas, e.g. GPU:0,GPU:1 or CPU:0,CPU:1 (default: as for --replicas)")
       ->type_name("NAME,...")
       ->delimiter(',')
       ->excludes(count);
@@ -64,7 +65,7 @@ void add_options(CLI::App& command, DeviceOptions& options, const std::string& b
 
 void add_options(CLI::App& command, ReplicaOptions& options) {
   using Options = ReplicaOptions;
-  add_options(command, options.devices, "every GPU, or 2; of each worker: its share of the GPUs, or 1 CPU");
+  add_options(command, options.devices, "every GPU, or 2 CPUs; for each worker its share of the GPUs, or 1 CPU");
   command
       .add_option(
           "--strategy", options.strategy,
@@ -81,13 +82,15 @@ void add_options(CLI::App& command, ReplicaOptions& options) {
       ->check(one_of(ways));
   command
       .add_option("--wire-dtype", options.wire_dtype,
-                  "what gradients are exchanged as between GPUs: float32 (default), or bfloat16, half the bytes")
+                  "type in which GPUs exchange gradients: float32 (default), or bfloat16, which halves the bytes")
       ->check(one_of({Options::float32, Options::bfloat16}));
   command.add_option("--timeout", options.timeout_s, "longest wait for a replica or a worker")
       ->type_name("SECONDS")
       ->check(whole_number_from(1));
-  command.add_flag("--deterministic", options.deterministic,
-                   "the same bits run after run, whatever libraries of GPUs would choose; on CPUs that is always so");
+  command.add_flag(
+      "--deterministic", options.deterministic,
+      "bitwise identical results in every run, also on GPUs, whose libraries may choose other algorithms; CPUs "
+      "always are deterministic");
 }
 
 void add_batch_size(CLI::App& command, std::int64_t& batch_size) {
@@ -102,31 +105,31 @@ void add_options(CLI::App& command, DataOptions& options) {
   command.add_option("--data", options.source, data_names());
   command
       .add_option("--limit", options.limit,
-                  "only the first N examples; of a folder of images N of all classes (default all)")
+                  "use only the first N examples; from a folder of images N of all classes (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
-  command.add_option("--limit-test", options.limit_test, "the same of the test examples (default all)")
+  command.add_option("--limit-test", options.limit_test, "use only the first N test examples (default all)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
   command
-      .add_option(
-          "--rescaling", options.rescaling,
-          "of the values of hdf5 and the pixels of images: none, which leaves 0 to 255 as they are, as Keras does; "
-          "zero-to-one: / 255; minus-one-to-one: / 127.5 - 1")
+      .add_option("--rescaling", options.rescaling,
+                  "scales the values of hdf5 and the pixels of images: none, which keeps 0 to 255, as Keras does; "
+                  "zero-to-one: / 255; minus-one-to-one: / 127.5 - 1")
       ->check(one_of(rescaling_names()));
   add_batch_size(command, options.batch_size);
 }
 
 void add_options(CLI::App& command, CompileOptions& options) {
   command.option_defaults()->group("Loss and metrics");
-  CLI::Option* const named =
-      command.add_option("--loss", options.loss,
-                         "Keras' name of a loss, such as sparse_categorical_crossentropy, for a saved model without "
-                         "one or in place of the model's (default the model's)");
-  command.add_flag("--from-logits", options.from_logits, "the model gives logits, which --loss takes then")
+  CLI::Option* const named = command.add_option(
+      "--loss", options.loss,
+      "loss by its name in Keras, such as sparse_categorical_crossentropy; replaces the model's, and is "
+      "needed for a saved model without one (default the model's)");
+  command.add_flag("--from-logits", options.from_logits, "the model outputs logits, which --loss then expects")
       ->needs(named);
   command
-      .add_option("--metrics", options.metrics, "Keras' names, such as accuracy mae, in place of the model's (default)")
+      .add_option("--metrics", options.metrics,
+                  "metrics by their names in Keras, such as accuracy mae (default the model's)")
       ->type_name("NAME...");
 }
 
@@ -152,7 +155,8 @@ void add_options(CLI::App& command, TrainedModelOptions& options) {
   command.add_option("--model", options.model, model_or_file_names());
   command
       .add_option("--weights", options.weights,
-                  fmt::format("of a model that is no file ({}; default: those in the file)", weights_extensions()))
+                  fmt::format("file with the weights of a model given by name ({}; default: those in the model's file)",
+                              weights_extensions()))
       ->type_name("FILE");
   add_precision_option(command, options.dtype_policy);
   add_options(command, options.data);
@@ -167,22 +171,22 @@ void add_options(CLI::App& command, DevicesOptions& options) {
 }
 
 void add_options(CLI::App& command, DoctorOptions& options) {
-  command.add_option("--timeout", options.timeout_s, "longest time of the all-reduce")
+  command.add_option("--timeout", options.timeout_s, "time limit of the all-reduce")
       ->type_name("SECONDS")
       ->check(whole_number_from(1));
   command.add_flag("--json", options.json, "one JSON array on standard output");
   command.footer(
-      "Of each finding: ok, slow or BROKEN, what was found, and what to do.\n"
+      "Each finding has a level (ok, slow or BROKEN), what was found, and what to do.\n"
       "Exit status 1 if anything is broken.\n\nExample:\n  lockstep doctor");
 }
 
 void add_training_data_options(CLI::App& command, DataOptions& options) {
   add_options(command, options);
-  command.add_option("--seed", options.seed, "of weights, dropout and the order of examples")
+  command.add_option("--seed", options.seed, "seed of weights, dropout and the order of examples")
       ->check(whole_number_from(0));
   command.add_flag("!--no-shuffle", options.shuffle, "keep the order of the examples");
   command.add_flag("--augment", options.augment,
-                   "training images are shifted by up to a tenth and flipped left to right");
+                   "randomly shift training images by up to a tenth and flip them left to right");
   command.add_flag("--drop-remainder", options.drop_remainder, "leave the last, smaller batch out");
 }
 
@@ -193,16 +197,16 @@ void add_options(CLI::App& command, UpdateOptions& options) {
                   "sgd, adam, adamw, rmsprop, adagrad or lamb (default sgd, or a saved model's own in its state)")
       ->check(one_of({"sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"}));
   command.add_option("--learning-rate", options.learning_rate,
-                     "size of a step (default: Keras', 0.01 for sgd and 0.001 for the others)");
-  command.add_option("--momentum", options.momentum, "of sgd and rmsprop (default 0)");
+                     "learning rate (default as in Keras: 0.01 for sgd and 0.001 for the others)");
+  command.add_option("--momentum", options.momentum, "momentum of sgd and rmsprop (default 0)");
   command.add_option(
       "--weight-decay", options.weight_decay,
-      "share of each weight that a step takes off, times the learning rate (default 0; 0.004 for adamw)");
+      "fraction of each weight that a step subtracts, times the learning rate (default 0; 0.004 for adamw)");
   command.add_option("--clip-norm", options.clip_norm,
-                     "the largest norm that all gradients together may have (default none)");
+                     "largest norm of all gradients together; larger ones are scaled down (default none)");
   command
       .add_option("--schedule", options.schedule,
-                  "of the learning rate by epoch: constant; poly: linearly to 0; cosine: half a wave to 0; step: a "
+                  "learning rate by epoch: constant; poly: linearly to 0; cosine: half a wave to 0; step: a "
                   "tenth after half of the epochs, a hundredth after three quarters")
       ->check(one_of({"constant", "poly", "cosine", "step"}));
 }
@@ -223,9 +227,9 @@ void add_output_options(CLI::App& command, TrainOptions& options) {
   command
       .add_flag(
           "--resume", options.resume,
-          "continue the run that wrote --checkpoint, if there is one: one that was stopped, or a complete one for "
-          "more --epochs; its outputs are added to, a --learning-rate or --schedule that is given holds, and --seed "
-          "has to be its own")
+          "continue the run that wrote --checkpoint, if there is one: an interrupted one, or a complete one with "
+          "more --epochs. Appends to its outputs; uses a --learning-rate or --schedule that is given; --seed must be "
+          "the same")
       ->needs("--checkpoint");
   add_path("--history", options.history, "write the history by epoch (.json)", "FILE");
   add_path("--step-log", options.step_log, "write one object per step, times in ms (.jsonl)", "FILE");
@@ -249,7 +253,7 @@ void add_checks(CLI::App& command, TrainOptions& options) {
       ->type_name("STEPS")
       ->check(whole_number_from(1));
   command.add_flag("--check-numerics", options.check_numerics,
-                   "end at the first NaN in a gradient, naming step, replica and layer");
+                   "stop at the first NaN in a gradient and report step, replica and layer");
 }
 
 void add_model_options(CLI::App& command, TrainOptions& options) {
@@ -262,8 +266,7 @@ void add_model_options(CLI::App& command, TrainOptions& options) {
           fmt::format("start from these weights ({}; default: random ones, or a saved model's)", weights_extensions()))
       ->type_name("FILE");
   add_precision_option(command, options.dtype_policy);
-  command.add_option("--dropout", options.dropout,
-                     "rate of dropout, from 0, which switches it off, to below 1 (default the model's)");
+  command.add_option("--dropout", options.dropout, "dropout rate, at least 0 (off) and below 1 (default the model's)");
 }
 
 void add_options(CLI::App& command, TrainOptions& options) {
@@ -284,9 +287,10 @@ void add_options(CLI::App& command, TrainOptions& options) {
   add_options(command, options.compiled);
   add_options(command, options.replicas);
   command
-      .add_option("--batch-shares", options.batch_shares,
-                  "of a global batch, by replica, for replicas of unequal speed, e.g. 2,1; or auto: measured over the "
-                  "first steps (default equal)")
+      .add_option(
+          "--batch-shares", options.batch_shares,
+          "each replica's share of the global batch, for replicas of unequal speed, e.g. 2,1; or auto: measured "
+          "in the first steps (default equal)")
       ->type_name("X,...");
   add_graphs_option(command, options.cuda_graphs);
   add_checks(command, options);
@@ -323,8 +327,8 @@ void add_options(CLI::App& command, PredictOptions& options) {
   command
       .add_option(
           "--output", options.output,
-          "the file to write (.csv): a line for each example with its file, its most likely class and that one's "
-          "probability, where the data have them, and the model's numbers")
+          "the file to write (.csv): a line for each example with the model's outputs, preceded, if the data have "
+          "files and class names, by the example's file and its most likely class with the probability")
       ->type_name("FILE")
       ->required();
   command.footer(
@@ -342,8 +346,8 @@ void add_measured_model(CLI::App& command, std::string& model, std::optional<DTy
 
 void add_steps(CLI::App& command, std::int64_t& steps, std::int64_t& warmup, std::uint64_t& seed) {
   command.add_option("--steps", steps, "measured steps")->check(whole_number_from(1));
-  command.add_option("--warmup", warmup, "steps before them")->check(whole_number_from(0));
-  command.add_option("--seed", seed, "of weights and data")->check(whole_number_from(0));
+  command.add_option("--warmup", warmup, "warm-up steps before the measured ones")->check(whole_number_from(0));
+  command.add_option("--seed", seed, "seed of weights and data")->check(whole_number_from(0));
 }
 
 void add_options(CLI::App& command, BenchOptions& options) {
@@ -370,10 +374,11 @@ void add_options(CLI::App& command, ScalingOptions& options) {
       ->delimiter(',');
   command
       .add_option("--batch-per-replica", plan.batch_per_replica,
-                  "of weak scaling; strong scaling has the batch of all replicas")
+                  "batch per replica for weak scaling; strong scaling always uses the global batch of all replicas")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
-  command.add_option("--rounds", plan.rounds, "how often all is measured, in turn")->check(whole_number_from(1));
+  command.add_option("--rounds", plan.rounds, "how often everything is measured, alternating")
+      ->check(whole_number_from(1));
   add_steps(command, plan.run.steps, plan.run.warmup, plan.run.seed);
   command.option_defaults()->group("Output");
   command.add_option("--plot", options.plot, "draw the speed-up by replicas (.png; default: none)")->type_name("FILE");
@@ -385,12 +390,13 @@ void add_options(CLI::App& command, SummaryOptions& options) {
   command.add_option("--model", options.model, model_or_file_names())->required();
   add_precision_option(command, options.dtype_policy);
   command
-      .add_option("--batch-size", options.batch_size,
-                  "also the memory in MB that training takes, measured by steps of that many examples on one replica "
-                  "(default: not measured)")
+      .add_option(
+          "--batch-size", options.batch_size,
+          "also print the memory in MB that training needs, measured in steps of that many examples on one replica "
+          "(default: not measured)")
       ->type_name("EXAMPLES")
       ->check(whole_number_from(1));
-  command.add_flag("--json", options.json, "counts as one JSON object on standard output");
+  command.add_flag("--json", options.json, "print the result as one JSON object on standard output");
   command.footer(
       "Examples:\n  lockstep summary --model minigooglenet\n"
       "  lockstep summary --model resnet50 --batch-size 16 --precision mixed_bfloat16");
@@ -401,11 +407,12 @@ void add_options(CLI::App& command, ConvertOptions& options) {
       .add_option("IN", options.in,
                   fmt::format("a whole model ({}) or weights alone ({})", model_extensions(), weights_extensions()))
       ->required();
-  command.add_option("OUT", options.out, "the same; its ending says the format")->required();
-  command.add_option("--model", options.model, "of which IN has the weights: " + model_names() + " (default: none)");
+  command.add_option("OUT", options.out, "the file to write, of either kind; its extension selects the format")
+      ->required();
+  command.add_option("--model", options.model, "the model whose weights IN has: " + model_names() + " (default: none)");
   command.footer(
-      "Weights alone become those of the --model, and can be written as a whole model.\n"
-      "What multi_gpu_model nested in a file comes out flattened: as the model inside.\n\n"
+      "Weights alone need --model, and can then be written as a whole model.\n"
+      "A model that multi_gpu_model wrapped is written as the model inside.\n\n"
       "Examples:\n"
       "  lockstep convert old.h5 new.keras\n"
       "  lockstep convert --model minigooglenet trained.weights.h5 trained.safetensors");
@@ -423,7 +430,7 @@ void add_command(CLI::App& program, const char* name, const char* description, C
 void add_commands(CLI::App& program, Command& chosen) {
   add_command<DevicesOptions>(program, "devices", "physical and logical devices of this machine", chosen);
   add_command<DoctorOptions>(program, "doctor",
-                             "finds what makes training on several devices of this machine hang or crawl", chosen);
+                             "reports anything that would make training on several devices hang or slow down", chosen);
   add_command<TrainOptions>(program, "train", "trains a model on a data set over the replicas", chosen);
   add_command<EvaluateOptions>(program, "evaluate",
                                "loss and metrics of a trained model over the replicas, on test data if any", chosen);
@@ -432,9 +439,9 @@ void add_commands(CLI::App& program, Command& chosen) {
   add_command<BenchOptions>(program, "bench",
                             "steady-state speed of training on synthetic data that stay on the device", chosen);
   add_command<ScalingOptions>(program, "scaling",
-                              "speed over 1 to N replicas, of MirroredStrategy and of the ways it replaces", chosen);
+                              "speed over 1 to N replicas, of MirroredStrategy and of the older methods", chosen);
   add_command<SummaryOptions>(program, "summary", "layers, shapes and parameters of a model", chosen);
-  add_command<ConvertOptions>(program, "convert", "a model's file in another format", chosen);
+  add_command<ConvertOptions>(program, "convert", "writes a model or its weights in another file format", chosen);
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ void check(const ConvertOptions& options) {
   require_model_ending(options.in, "IN");
   require_model_ending(options.out, "OUT");
   const bool weights = holds_weights_alone(options.in);
-  require(!weights || !options.model.empty(), "IN {}: holds weights alone; say with --model whose they are: {}",
+  require(!weights || !options.model.empty(), "IN {}: holds weights alone; --model must name their model: {}",
           options.in, model_names());
-  require(weights || options.model.empty(), "--model {}: IN {} is a whole model, which says itself what it is",
-          options.model, options.in);
+  require(weights || options.model.empty(), "--model {}: leave it out, since IN {} is a whole model", options.model,
+          options.in);
   require<InputError>(std::filesystem::is_regular_file(options.in), "IN {}: there is no such file", options.in);
   require_writable(options.out, "OUT");
   std::error_code out_is_missing;

@@ -241,7 +241,7 @@ FolderParts parts_of(const std::filesystem::path& root) {
   for (const std::string& name : folders_in(root)) {
     const bool to_test = std::ranges::find(test_names, name) != test_names.end();
     require<InputError>(to_test || name == "train",
-                        "--data images:{}: 'train' has folders of classes, and '{}' beside it is none of {}",
+                        "--data images:{}: 'train' has folders of classes; the folder '{}' beside it must be one of {}",
                         root.string(), name, fmt::join(test_names, ", "));
     if (to_test && !parts.test) parts.test = root / name;  // folders are sorted: "test" comes first
   }

@@ -138,10 +138,10 @@ Finding mpirun(const MpiFacts& facts) {
   const MpiKind launcher(facts.mpirun_version);
   const std::string text = fmt::format("{}, of {}; the program has {}", facts.mpirun, launcher.text(), library.text());
   if (launcher.name.empty() || library.name.empty())
-    return {Level::slow, "mpirun", text + ": they may not belong together",
+    return {Level::slow, "mpirun", text + ": they may be of different implementations",
             "if each process trains alone, put the folder of the library's mpirun first in PATH"};
   if (launcher.name != library.name)
-    return {Level::broken, "mpirun", text + ": it would start trainings of one process each",
+    return {Level::broken, "mpirun", text + ": it would start independent trainings of one process each",
             fmt::format("put the folder of {}'s mpirun first in PATH", library.name)};
   if (launcher.major != library.major)
     return {Level::slow, "mpirun", text + ": they may not understand each other",

@@ -32,7 +32,7 @@ std::string trouble_of_copy(const Tensor& sent, const LogicalDevice& from, const
     const Tensor arrived = to_device(to_device(sent, from), to).on_host();
     const auto bytes = static_cast<std::size_t>(elements) * sizeof(std::int32_t);
     if (std::memcmp(sent.raw_data(), arrived.raw_data(), bytes) == 0) return {};
-    return "other bits arrive than were sent";
+    return "the copy differs from the original";
   } catch (const Error& error) {
     return error.what();
   }

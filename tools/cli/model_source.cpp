@@ -61,7 +61,7 @@ LoadedModel load(const std::string& file, std::uint64_t seed, Compiled needed, c
     (void)loaded.model.compiled_outputs();
   } catch (const LogicError&) {
     require<InputError>(options.loss.has_value(),
-                        "--model {}: says no loss, since it was saved before compile; give it one with --loss", file);
+                        "--model {}: has no loss, since it was saved before compile; give it one with --loss", file);
     loaded.model.compile(SGD(), *options.loss, options.metrics.value_or(std::vector<Metric>()));
   }
   return loaded;
@@ -88,15 +88,15 @@ bool is_model_file(const std::string& model) {
 }
 
 void check_model(const std::string& model, const ReplicaOptions& replicas) {
-  require(!holds_weights_alone(model), "--model {}: holds weights alone; give it to --weights, and say whose they are",
-          model);
+  require(!holds_weights_alone(model),
+          "--model {}: holds weights alone; use --weights for it, and --model for the model", model);
   if (!is_model_file(model)) {
     (void)parse_model(model);
     return;
   }
   require<InputError>(std::filesystem::is_regular_file(model), "--model {}: there is no such file", model);
-  require(!replicas.is_multi_gpu_model(),
-          "--strategy multi-gpu-model is for the models that have a name; --model is {}", model);
+  require(!replicas.is_multi_gpu_model(), "--strategy multi-gpu-model needs a model given by name, not the file {}",
+          model);
 }
 
 std::optional<Loss> CompileOptions::make_loss() const try {
@@ -124,7 +124,7 @@ void CompileOptions::compile(Model& model, ModelKind kind, const Optimizer& opti
 }
 
 void require_no_precision(const std::string& model, const std::optional<DTypePolicy>& policy) {
-  require(!policy, "--precision is for the models that have a name; --model is {}, which says itself", model);
+  require(!policy, "--precision is for models given by name; the file {} stores its own", model);
 }
 
 ModelAndData make_model_and_data(const std::string& model, ModelSettings settings, const DataOptions& data,
@@ -132,7 +132,7 @@ ModelAndData make_model_and_data(const std::string& model, ModelSettings setting
                                  const CompileOptions& given) {
   const std::future<void> beside_reading = first_product(strategy);
   if (is_model_file(model)) {
-    require(!settings.dropout, "--dropout is for the models that have a name; --model is {}", model);
+    require(!settings.dropout, "--dropout is for models given by name, not for the file {}", model);
     require_no_precision(model, settings.dtype_policy);
     std::string optimizer_problem;
     Model loaded = replicas.make_model(strategy, [&] {

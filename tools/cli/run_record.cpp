@@ -36,7 +36,7 @@ CallbackState RunRecord::state() const {
 void RunRecord::load_state(const CallbackState& state) {
   if (const auto seed = state.values.find("seed"); seed != state.values.end())
     require(seed->second == static_cast<double>(seed_),
-            "--seed {}: the run to resume has the seed {:.0f}; give that one", seed_, seed->second);
+            "--seed {}: the run to resume has the seed {:.0f}; use that one", seed_, seed->second);
   const std::vector<Tensor>& lists = state.tensors;
   losses_ = lists.empty() ? std::vector<float>() : lists.front().to_vector<float>();
   epoch_ends_ = lists.size() < 2 ? std::vector<float>() : lists.back().to_vector<float>();

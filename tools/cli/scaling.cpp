@@ -151,7 +151,8 @@ ScalingMethod parse_scaling_method(const std::string& text) {
     names.push_back(name(method));
     if (names.back() == text) return method;
   }
-  fail<InvalidArgument>("'{}' is no method; choose from {}{}", text, fmt::join(names, ", "), suggestion(text, names));
+  fail<InvalidArgument>("'{}' is not a method; choose from {}{}", text, fmt::join(names, ", "),
+                        suggestion(text, names));
 }
 
 Scaling measure_scaling(const ScalingPlan& plan, const std::function<void(const std::string&)>& on_run) {

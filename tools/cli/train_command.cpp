@@ -150,7 +150,7 @@ int run(TrainOptions options) {
   auto [model, data, optimizer_problem] = make_model_and_data(
       options.model, {.seed = options.data.seed, .dropout = options.dropout, .dtype_policy = options.dtype_policy},
       options.data, options.replicas, strategy, Compiled::for_training, options.compiled);
-  require(data.train_examples >= replicas, "{} replicas need at least as many examples, {} are there", replicas,
+  require(data.train_examples >= replicas, "{} replicas need at least as many examples, got {}", replicas,
           data.train_examples);
   const Optimizer optimizer = compile(options, model, optimizer_problem);
   const bool resumes = options.resume && options.has_backup();

@@ -83,7 +83,7 @@ Optimizer UpdateOptions::changed(const Optimizer& saved) const {
     require(options.contains("momentum"), "--momentum belongs to sgd and rmsprop, the model's optimizer is {}",
             config.rule.class_name);
     require(state.steps == 0 || (*momentum == 0) == (options["momentum"] == 0),
-            "--momentum {}: does not fit the state of the model's optimizer; with --optimizer it starts anew",
+            "--momentum {}: does not fit the state of the model's optimizer; --optimizer starts with a new state",
             *momentum);
     options["momentum"] = *momentum;
     config.rule.options = ObjectConfig::copy_of(options);
