@@ -1,4 +1,4 @@
-// The table of misuses: each row is a test, and table.md says the same to people.
+// The table of misuses: each row is a test, and table.md is the same table for readers.
 
 #include <algorithm>
 #include <cctype>
@@ -63,7 +63,7 @@ std::string table() {
   return text;
 }
 
-/// One row.
+/// The test of one row.
 class MisuseTest : public testing::Test {
  public:
   explicit MisuseTest(const Misuse& row) : row_(row) {}
@@ -89,7 +89,7 @@ std::string test_name(const Misuse& row) {
   return name;
 }
 
-/// A test for each row, before main: ctest's names are those of the rows.
+/// Registers a test for each row before main, so that ctest's names are those of the rows.
 const bool registered = [] {
   for (const Folder& folder : folders())
     for (const Misuse& row : folder.rows)

@@ -5,7 +5,7 @@
 namespace lockstep::test {
 namespace {
 
-/// 4 -> 3 logits.
+/// A model from 4 features to 3 logits.
 Model uncompiled() {
   const Symbol input = Input({4});
   return {input, Dense({.units = 3})(input)};
@@ -17,7 +17,7 @@ Model compiled() {
   return model;
 }
 
-/// Of two replicas.
+/// A model with two replicas.
 Model mirrored() {
   return MirroredStrategy({"CPU:0", "CPU:1"}).scope([] { return compiled(); });
 }

@@ -12,7 +12,7 @@
 namespace lockstep::test {
 namespace {
 
-/// What is left of a tensor of two elements after a move.
+/// A tensor of two elements after a move from it.
 Tensor moved_from_tensor() { return moved_from(zeros({2})); }
 
 Rows moved_from_op_rows() {
@@ -181,7 +181,7 @@ Rows elementwise_rows() {
   };
 }
 
-/// Of the ops that layers are made of, which programs may call, too.
+/// Ops that layers use and that programs may call, too.
 Rows layer_op_rows() {
   return {
       misuse<InvalidArgument>("dense", "a kernel of other inputs",

@@ -10,13 +10,13 @@
 
 namespace lockstep::test {
 
-/// A public call, used as it must not be, and what comes of it.
+/// A misuse of a public call, and the expected error.
 struct Misuse {
   std::string call;
-  std::string how;                       ///< it is misused
-  std::string error;                     ///< the name of the type that is thrown
-  bool (*is_it)(const std::exception&);  ///< whether an error is of that type
-  std::string message;                   ///< what the error says, in part
+  std::string how;                       ///< how the call is misused
+  std::string error;                     ///< name of the exception's type
+  bool (*is_it)(const std::exception&);  ///< whether an exception has that type
+  std::string message;                   ///< part of the exception's message
   std::function<void()> action;
 };
 using Rows = std::vector<Misuse>;
@@ -37,19 +37,19 @@ Misuse misuse(std::string call, std::string how, std::string message, Action act
 
 inline Tensor zeros(const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(shape, dtype); }
 
-/// What is left of `value` after a move.
+/// `value` after a move from it.
 template <class T>
 T moved_from(T value) {
   const T other = std::move(value);
-  return value;  // NOLINT: on purpose
+  return value;  // NOLINT: use after move is the purpose
 }
 
 Rows joined(const std::vector<Rows>& parts);
 
-/// Runs `action` on a thread of its own. Throws what it throws.
+/// Runs `action` on a new thread; rethrows its exception.
 void on_another_thread(const std::function<void()>& action);
 
-// By folder.
+// Rows by folder.
 
 Rows tensor_rows();
 Rows op_rows();

@@ -3,7 +3,7 @@
 namespace lockstep::test {
 namespace {
 
-/// What is left of a tensor of two elements after a move.
+/// A tensor of two elements after a move from it.
 Tensor moved_from_tensor() { return moved_from(zeros({2})); }
 
 Dataset ten() { return Dataset::from_tensors(zeros({10, 2}), zeros({10}, DType::i64)); }

@@ -15,13 +15,13 @@ VariableSpec spec(const std::string& name = "v") {
   return {.name = name, .shape = {2}, .initializer = [](const Tensor& out) { copy(Tensor::zeros({2}), out); }};
 }
 
-/// In a new strategy of two replicas.
+/// A variable in a new strategy with two replicas.
 Variable variable(VariableSpec of = spec()) {
   const MirroredStrategy strategy = two();
   return strategy.scope([&] { return Variable(of); });
 }
 
-/// Calls f in a replica of a strategy of two.
+/// Calls f in a replica of a strategy with two replicas.
 void in_replica(const std::function<void(const Strategy&)>& f) {
   const MirroredStrategy strategy = two();
   strategy.run([&] { f(strategy); });
@@ -344,7 +344,7 @@ Rows variable_rows() {
       misuse<InvalidArgument>("Variable::assign", "another shape, after the strategy's end",
                               "variable 'v' has shape (2) of f32",
                               [] {
-                                const Variable left = variable();  // whose strategy is gone
+                                const Variable left = variable();  // its strategy has been destroyed
                                 left.assign(1.0);
                                 require<BrokenInvariant>(left.value().to_vector<float>()[1] == 1, "not assigned");
                                 left.assign(zeros({3}));

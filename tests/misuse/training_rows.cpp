@@ -7,7 +7,7 @@ Variable variable(const std::string& name) {
   return Variable({.name = name, .shape = {2}, .initializer = [](const Tensor& out) { copy(zeros({2}), out); }});
 }
 
-/// A step with these gradients of variables of two elements.
+/// Applies these gradients to variables with two elements.
 void apply(const std::vector<Tensor>& gradients, std::size_t variables = 1) {
   std::vector<Variable> all;
   for (std::size_t i = 0; i < variables; ++i) all.push_back(variable("v" + std::to_string(i)));

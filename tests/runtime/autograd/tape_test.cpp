@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::ThrowsMessage;
 
-// The tape knows no op, so these tests bring their own: element-wise, on f32 tensors of one shape.
+// The tape knows no op, so these tests define their own: element-wise, on f32 tensors of one shape.
 
 template <class F>
 Tensor elementwise(const Tensor& a, const Tensor& b, F&& f) {
@@ -37,7 +37,7 @@ Tensor plain_product(const Tensor& a, const Tensor& b) {
   return elementwise(a, b, [](float x, float y) { return x * y; });
 }
 
-/// Adds to input i's gradient, in its destination when the caller of backward has chosen one.
+/// Adds to the gradient of input i, in its destination if the caller of backward has chosen one.
 void contribute(BackwardContext& context, int input, const Tensor& gradient) {
   if (!context.needs(input)) return;
   const Tensor& before = context.contributed(input);
@@ -210,7 +210,7 @@ TEST(Tape, MayEndOnAnotherThread) {
   EXPECT_FALSE(recording({x}));
   std::jthread([&] { first = std::make_unique<GradientTape>(); });
   EXPECT_FALSE(recording({x}));
-  first.reset();  // after the end of the thread that made it
+  first.reset();  // after the thread that made it has ended
 }
 
 TEST(Tape, ServesOnce) {
@@ -269,7 +269,7 @@ TEST(Tape, GradientsInADeviceScopeUseItsCoresWhoeverWasThereBefore) {
   };
   const Tensor y = with_device(two_cores, [&] {
     const Tensor first = probe(x);
-    const ContextScope where_it_lies(context_on(first.device()));  // as ops do that compute where their input is
+    const ContextScope where_it_lies(context_on(first.device()));  // like ops that compute on their input's device
     return probe(first);
   });
   EXPECT_THAT(read(tape.gradient(y, std::vector{x})[0]), ElementsAre(3));

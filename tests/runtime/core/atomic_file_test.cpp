@@ -82,7 +82,7 @@ TEST_F(AtomicFile, NamesWhatCannotBeWritten) {
   EXPECT_THAT(folder_.names(), ElementsAre("weights"));
 }
 
-/// Takes the superuser's rights away for a while, to whom every folder is writable.
+/// Drops the superuser's rights during its lifetime: they would make every folder writable.
 class WithoutRights {
  public:
   WithoutRights() : user_(::geteuid()) {

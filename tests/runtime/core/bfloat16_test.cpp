@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// Rounds as the definition says: the nearer of the two neighbors, the even one when both are as near.
+/// Rounds by the definition: to the nearer of the two neighbors, or to the even one if both are equally near.
 std::uint16_t reference_bits(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);

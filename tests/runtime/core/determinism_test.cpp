@@ -7,7 +7,7 @@
 namespace lockstep::test {
 namespace {
 
-// One test, since there is no way back.
+// A single test, since determinism cannot be disabled again.
 TEST(OpDeterminism, TellsLibrariesAndKeepsWhatTheUserHasSet) {
   EXPECT_FALSE(is_op_determinism_enabled());
   setenv("NCCL_ALGO", "Tree", 1);

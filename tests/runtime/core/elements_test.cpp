@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-/// What follows the protocol and is no Elements.
+/// Follows the protocol of Elements, but is not one.
 struct CountsDown {
   std::optional<int> next() { return left-- > 0 ? std::optional(left) : std::nullopt; }
   int left = 2;

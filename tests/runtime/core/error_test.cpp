@@ -37,7 +37,7 @@ TEST(Error, KeepsItsTypeWhenContextIsAdded) {
     } catch (Error& error) {
       error.add_context("conv2d");
       error.add_context("replica 1");
-      error.add_context("replica 1");  // of an object that is thrown again
+      error.add_context("replica 1");  // to an exception object that is rethrown
       throw;
     }
   };

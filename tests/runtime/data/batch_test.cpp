@@ -181,7 +181,7 @@ TEST(DatasetBatch, CopiesStridedExamples) {
   EXPECT_THAT(read(cropped.batch(2)), ElementsAre(1, 2, 4, 5, 7, 8, 10, 11));
 }
 
-/// Batches of two examples that `second` makes differ.
+/// Batches of two examples, which differ because of `second`.
 Dataset uneven(Example second) {
   return numbers(2)
       .map([second](const Example& example) { return example.x().item<float>() == 1 ? second : example; })

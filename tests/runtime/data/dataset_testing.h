@@ -6,7 +6,7 @@
 
 #include <lockstep/runtime/data/dataset.h>
 
-// Data sets of numbers, which show their order.
+// Data sets of numbers, which make the order of examples visible.
 
 namespace lockstep::test {
 
@@ -19,7 +19,7 @@ inline Dataset numbers(std::int64_t n) {
   return Dataset::from_tensors(Tensor::from(x, {n}), Tensor::from(y, {n}));
 }
 
-/// x of all elements of a pass, one after the other.
+/// Concatenates x of all elements of a pass.
 inline std::vector<float> read(DatasetIterator pass) {
   std::vector<float> values;
   for (const Example& element : pass)

@@ -72,7 +72,7 @@ TEST(DatasetGenerator, IsNotCalledAgainAfterItsEnd) {
   EXPECT_EQ(calls, 1);
 }
 
-/// Throws `error` as its second element.
+/// Throws `error` instead of its second element.
 template <class E>
 Dataset failing(E error) {
   return Dataset::from_generator([error](std::uint64_t) -> DatasetIterator {

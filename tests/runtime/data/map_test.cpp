@@ -26,7 +26,7 @@ class DatasetMap : public testing::TestWithParam<int> {
   ComputeThreadsScope share_{GetParam()};
 };
 
-/// Negates, and throws `E` at one x.
+/// Negates x, and throws `E` for one value of x.
 template <class E>
 std::function<Example(const Example&)> failing_at(float x) {
   return [x](const Example& example) {

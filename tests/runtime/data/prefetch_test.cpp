@@ -22,7 +22,7 @@ using test::numbers;
 using test::read;
 using testing::ThrowsMessage;
 
-/// A set that counts the elements it has made.
+/// A data set that counts the elements it has produced.
 struct Counted {
   std::shared_ptr<std::atomic<int>> made = std::make_shared<std::atomic<int>>(0);
 
@@ -32,7 +32,7 @@ struct Counted {
       return test::negated(example);
     });
   }
-  /// Returns when the producer has made `count` elements; hangs, and so fails, when it never does.
+  /// Returns when the producer has produced `count` elements; hangs, and so fails, if it never does.
   void wait_for(int count) const {
     while (*made < count) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
@@ -57,7 +57,7 @@ TEST(DatasetPrefetch, WorksAheadByItsCountAndTheElementInHand) {
   DatasetIterator pass = counted.set(100).prefetch(3).epoch();
   for (int taken = 0; taken < 20; ++taken) {
     counted.wait_for(taken + 4);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would continue
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // enough time for an unbounded producer to continue
     EXPECT_EQ(*counted.made, taken + 4);
     (void)pass.next();
   }
@@ -93,7 +93,7 @@ TEST(DatasetPrefetch, AReaderThatStopsEarlyStopsTheProducer) {
     (void)pass.next();
     counted.wait_for(4);
   }
-  // Had the thread outlived the iterator, it would continue and hold the counter.
+  // If the thread outlived the iterator, it would continue and hold the counter.
   EXPECT_EQ(*counted.made, 4);
   EXPECT_EQ(counted.made.use_count(), 1);
 }
@@ -129,7 +129,7 @@ TEST(DatasetPrefetch, AsksTheSystemForNothingAfterWarmUp) {
                             return Batch{{Tensor::full(batch.x().shape(), 1)}, batch.targets};
                           })
                           .prefetch(ahead);
-  // The producer gets as far ahead as it can, and the reader keeps `kept` batches.
+  // The producer runs ahead as far as it can, while the reader keeps `kept` batches.
   const auto run = [&](std::uint64_t epoch, std::size_t kept) {
     const int before = *counted.made;
     DatasetIterator pass = set.epoch(epoch);
@@ -140,7 +140,7 @@ TEST(DatasetPrefetch, AsksTheSystemForNothingAfterWarmUp) {
       if (held.size() > kept) held.pop_front();
     }
   };
-  run(0, 5);  // more than the others can need, however their threads are timed
+  run(0, 5);  // more than the other runs can need, whatever the timing of their threads
   const std::uint64_t after_warm_up = allocator({}).stats().system_allocations;
   for (std::uint64_t epoch = 1; epoch < 5; ++epoch) run(epoch, 1);
   EXPECT_EQ(allocator({}).stats().system_allocations, after_warm_up);

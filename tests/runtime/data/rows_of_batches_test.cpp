@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Part `index` of `parts`, the first ones longer; a row also of an empty part, as those who split batches ask for.
+/// Part `index` of `parts`, the first ones longer. An empty part still gets one row, as in code that splits batches.
 RowWindow part(std::int64_t index, std::int64_t parts) {
   return [=](std::int64_t rows) {
     const auto begin_of = [&](std::int64_t i) { return i * (rows / parts) + std::min(i, rows % parts); };
@@ -176,7 +176,7 @@ TEST(DatasetFromRows, ReadsWhatABatchNeedsAtOnceAndNothingThatIsSkipped) {
   Reads reads;
   const auto read_rows = [&](std::int64_t begin, std::int64_t end) {
     reads.emplace_back(begin, end);
-    return Batch{{Tensor::zeros({end - begin, 1 << 18})}};  // of a megabyte
+    return Batch{{Tensor::zeros({end - begin, 1 << 18})}};  // one megabyte
   };
   const Dataset set = Dataset::from_rows(read_rows, 100);
   EXPECT_EQ(set.size(), 100);

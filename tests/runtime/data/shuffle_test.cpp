@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 TEST(ShuffleDraws, AreTheSameOnEveryMachine) {
-  // From the definitions of std::seed_seq and std::mt19937_64 in the standard, computed apart from any library.
+  // Computed from the standard's definitions of std::seed_seq and std::mt19937_64, without a C++ library.
   detail::ShuffleDraws draws(7, 3);
   std::vector<std::int64_t> drawn(6);
   for (std::int64_t& value : drawn) value = draws.below(1000);
@@ -50,7 +50,7 @@ TEST(ShuffleDraws, StayBelowTheBound) {
   }
 }
 
-/// Whole shuffles of tensors, whole shuffles of other sets, and buffers.
+/// Whole shuffles of tensors, whole shuffles of other data sets, and buffered shuffles.
 class DatasetShuffle : public testing::TestWithParam<int> {
  protected:
   static constexpr std::int64_t count = 60;

@@ -9,7 +9,7 @@
 #include <lockstep/runtime/data/stage.h>
 #include <lockstep/runtime/thread/parallel.h>
 
-// What each stage's cursor gives one by one is what it gives in batches, and what is left when elements are skipped.
+// Each stage's cursor must give the same elements one by one, in batches, and after skipping.
 
 namespace lockstep {
 namespace {
@@ -37,7 +37,7 @@ StagePtr generator(std::int64_t n, std::optional<std::int64_t> size) {
   return detail::make_generator(make, size);
 }
 
-/// Of rows of a megabyte, so that a pass reads several blocks.
+/// Rows of a megabyte, so that a pass reads several blocks.
 StagePtr large_rows(std::int64_t n) {
   const auto read = [](std::int64_t begin, std::int64_t end) {
     const Tensor x = Tensor::zeros({end - begin, 1 << 18});
@@ -109,7 +109,7 @@ std::vector<std::vector<float>> elements_of(const StagePtr& stage) {
   return elements;
 }
 
-/// A pass in steps of all kinds, each held against the elements one by one.
+/// A pass with all kinds of steps, each compared with the elements one by one.
 class Walk {
  public:
   Walk(const StagePtr& stage, const std::vector<std::vector<float>>& elements)
@@ -150,7 +150,7 @@ class Walk {
 class EachStage : public testing::TestWithParam<Case> {
  protected:
   const StagePtr stage_ = GetParam().stage;
-  const ComputeThreadsScope threads_{4};  // what maps make ahead
+  const ComputeThreadsScope threads_{4};  // threads of maps that work ahead
 };
 
 TEST_P(EachStage, LeavesTheSameAfterSkippingAndAfterBatches) {
@@ -195,7 +195,7 @@ TEST(StageOfAMap, SkipsWhatItHasNotTransformed) {
   EXPECT_EQ(stage->open(0)->skip(9), 9) << "what is skipped is not transformed";
   const auto begun = stage->open(0);
   const ComputeThreadsScope eight(8);
-  (void)begun->next();  // which transforms the failing one, too
+  (void)begun->next();  // also transforms the failing element
   EXPECT_THROW(begun->skip(8), InputError);
   EXPECT_THROW(detail::make_prefetch(stage, 1)->open(0)->skip(9), InputError);
 }

@@ -33,7 +33,7 @@ class Contracts : public testing::Test {
   void begin() { contracts::begin_block(this, gpu, block_.data(), block_.size()); }
   void end() { contracts::end_block(this, block_.data()); }
 
-  /// Empty when nothing is wrong.
+  /// Returns the error; empty if there is none.
   static std::string check(const MemoryRange& range, StreamKind stream = StreamKind::compute,
                            Owner owner = Owner::own_gpu, const LogicalDevice& of = gpu) {
     try {
@@ -43,7 +43,7 @@ class Contracts : public testing::Test {
       return error.what();
     }
   }
-  /// `later` waits for an event that is recorded in `earlier` now.
+  /// Makes `later` wait for an event recorded in `earlier` now.
   static void order(StreamKind earlier, StreamKind later) {
     contracts::put_after({gpu, later}, contracts::clock_of({gpu, earlier}));
   }
@@ -153,7 +153,7 @@ TEST_F(Contracts, ABlockThatIsGivenBackWhileAStreamUsesItIsNotYetTheNextOnes) {
   EXPECT_THAT(check(first_), IsEmpty());
 }
 
-/// What the runtime itself checks.
+/// Checks that the runtime itself makes.
 class CheckedMemory : public testing::Test {
  protected:
   std::shared_ptr<Buffer> block(std::size_t bytes) const { return allocator_->allocate(bytes); }

@@ -65,7 +65,7 @@ TEST_F(Capture, IsTakenInParts) {
   const CapturedWork first = capture.take();
   move(b_, c_);
   const CapturedWork second = capture.take();
-  std::thread([&] {  // one that does not capture
+  std::thread([&] {  // a thread that does not capture
     const ContextScope there(ExecutionContext{.device = gpu});
     write(b_, 5);
     second.launch();

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-/// A system that has only so much, cannot extend what it gave, as a GPU's, and counts it.
+/// A memory resource with limited memory that cannot extend blocks, like a GPU's, and counts its calls.
 class LimitedMemory final : public MemoryResource {
  public:
   explicit LimitedMemory(std::size_t limit) : limit_(limit) {}
@@ -79,7 +79,7 @@ TEST_F(Allocator, NearbySizesShareBlocksAndWasteLittle) {
     EXPECT_LE(block->bytes(), bytes + std::max<std::size_t>(600, bytes / 8));
   }
   const int calls = system.calls();
-  (void)allocator->allocate(99'000);  // where the 100,000 were
+  (void)allocator->allocate(99'000);  // reuses the place of the 100,000 bytes
   EXPECT_EQ(system.calls(), calls);
 }
 
@@ -210,7 +210,7 @@ TEST(DeviceAllocator, AlignsToMoreThanCacheLines) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second->data()) % 512, 0U);
 }
 
-/// A step's activations come in the order of the layers and go in the opposite one, with others of other sizes between.
+/// A step allocates activations in the order of the layers and frees them in reverse, with other sizes in between.
 TEST(DeviceAllocator, ReservesLittleMoreThanIsInUseAtOnce) {
   CachingAllocator& memory = allocator({DeviceKind::cpu, 21});
   const auto step = [&] {
@@ -239,7 +239,7 @@ TEST(DeviceAllocator, RejectsDevicesThatItHasNoMemoryFor) {
 }
 
 TEST(DeviceAllocator, OutlivesTensorsInStaticStorage) {
-  static Tensor kept;  // destroyed after the allocators' table, which is made later
+  static Tensor kept;  // destroyed after the allocators' table, which is created later
   kept = Tensor::zeros({3});
   EXPECT_TRUE(kept.defined());
 }

@@ -13,7 +13,7 @@ namespace {
 
 using Excess = BlockList::Excess;
 
-/// Addresses of no memory: the list never looks there.
+/// Fake addresses: the list never accesses the memory.
 std::byte* at(std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); }
 
 BlockList list_of(std::size_t bytes) {

@@ -50,7 +50,7 @@ TEST(HostMemory, SaysWhatItLacks) {
   }
 }
 
-/// Of the mapping that begins at `begin`, as the kernel reports it.
+/// Huge-page bytes of the mapping that begins at `begin`, as reported by the kernel.
 std::size_t bytes_in_huge_pages(const void* begin) {
   std::ifstream mappings("/proc/self/smaps");
   const std::string first = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(begin));
@@ -68,13 +68,13 @@ TEST(HostMemory, IsOfHugePagesOnceItSettles) {
   std::getline(file, modes);
   HostMemory memory(64 * megabyte);
   auto* const begin = static_cast<char*>(memory.allocate(10 * megabyte));
-  const auto expect_huge = [&](std::size_t bytes) {  // in other modes the kernel decides by itself
+  const auto expect_huge = [&](std::size_t bytes) {  // in other modes the kernel decides
     if (modes.find("[madvise]") == std::string::npos) return;
     EXPECT_EQ(bytes_in_huge_pages(begin), bytes);
   };
   fill(begin, 10 * megabyte);
   expect_huge(0);
-  memory.settle(begin + megabyte);  // not where it ends
+  memory.settle(begin + megabyte);  // not at the end of the block
   expect_huge(0);
   memory.settle(begin + 10 * megabyte);
   expect_huge(10 * megabyte);

@@ -12,7 +12,7 @@ namespace {
 
 const LogicalDevice gpu{DeviceKind::gpu, 60};
 
-/// Counts what has not been given back.
+/// Counts the bytes that have not been returned.
 class CountedMemory final : public MemoryResource {
  public:
   void* allocate(std::size_t bytes) override {
@@ -26,7 +26,7 @@ class CountedMemory final : public MemoryResource {
   }
   std::size_t given() const { return given_; }
 
-  std::size_t limit = std::size_t{1} << 20;  ///< what can be given
+  std::size_t limit = std::size_t{1} << 20;  ///< bytes that can be allocated
 
  private:
   std::size_t given_ = 0;

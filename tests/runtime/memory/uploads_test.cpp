@@ -16,16 +16,16 @@ const LogicalDevice gpu{DeviceKind::gpu, 0};
 
 class UploadsToAGpu : public testing::Test {
  protected:
-  // Of its input stream.
+  // Progress of the input stream.
   static test::StreamProgress progress() { return test::progress_of({gpu, StreamKind::input}); }
-  /// How often pinned memory has been asked for since the test began.
+  /// Number of requests for pinned memory since the test began.
   std::int64_t pinned_allocations() const { return asked_for_pinned() - asked_before_; }
 
   GpuPlatform& platform_ = gpu_platform();
   const test::DeferredWork deferred_;
   Uploads uploads_{gpu};
 
-  /// Memory of the GPU for some integers.
+  /// GPU memory for `count` integers.
   int* room(std::size_t count) {
     rooms_.push_back(allocator_->allocate(count * sizeof(int)));
     platform_.clear(gpu, rooms_.back()->data(), count * sizeof(int));
@@ -53,7 +53,7 @@ TEST_F(UploadsToAGpu, AreDoneBesideWhatItComputesUntilThatWaits) {
   int* const to = room(3);
   std::vector<int> values{1, 2, 3};
   const auto done = begin(to, values);
-  values = {7, 8, 9};  // the host's memory may change at once
+  values = {7, 8, 9};  // the source may change immediately
   EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{0, 0, 0}));
   Stream{gpu}.wait(*done);
   EXPECT_EQ(on_gpu(to, 3), (std::vector<int>{1, 2, 3}));
@@ -87,7 +87,7 @@ TEST_F(UploadsToAGpu, UseTwoBuffersAndWaitForTheOneTheyFill) {
     places.push_back(room(500));
     const std::size_t done_before = progress().done;
     begin(places.back(), std::vector<int>(500, call));
-    constexpr std::size_t pieces = 2;  // of a call: the wait for what is computed, and the copy
+    constexpr std::size_t pieces = 2;  // pieces of work of a call: waiting for the compute stream, and the copy
     EXPECT_EQ(progress().done - done_before, call < 2 ? 0U : pieces) << "the last call but one was waited for";
   }
   platform_.synchronize(gpu);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// More than any machine has cores for.
+/// More than the number of cores of any machine.
 constexpr int many = 1 << 20;
 
 class FutexOf : public testing::TestWithParam<int> {
@@ -24,7 +24,7 @@ TEST_P(FutexOf, WakesAllWhoSleep) {
     Futex word(threads_);
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_TRUE(word.wait_while(0)); });
-    std::this_thread::sleep_for(round * 10ms);  // long enough for them to fall asleep, or not
+    std::this_thread::sleep_for(round * 10ms);  // they fall asleep in some rounds only
     word.add(1);
   }
 }
@@ -55,7 +55,7 @@ TEST_P(FutexOf, IsExchangedOnlyForWhatIsExpected) {
   EXPECT_EQ(word.load(), 1U);
 }
 
-// Two threads that each wait for the other's number: a wake-up that is lost hangs.
+// Two threads that wait for each other's number: a lost wake-up would hang.
 TEST_P(FutexOf, LosesNoWakeUp) {
   Futex ping(threads_);
   Futex pong(threads_);
@@ -73,7 +73,7 @@ TEST_P(FutexOf, LosesNoWakeUp) {
   EXPECT_EQ(pong.load(), rounds);
 }
 
-// Those who look before they sleep, and those who sleep at once.
+// One spinning before it sleeps, and one sleeping at once.
 INSTANTIATE_TEST_SUITE_P(Threads, FutexOf, testing::Values(1, many));
 
 }  // namespace

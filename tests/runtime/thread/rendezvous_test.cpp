@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::ThrowsMessage;
 
-constexpr auto forever = 60s;  // never reached unless a test fails
+constexpr auto forever = 60s;  // only reached if a test fails
 
 /// Runs body(member) on a thread for each member and waits for all.
 template <class Body>
@@ -121,7 +121,7 @@ TEST(Rendezvous, TellsTheStatesOfAMemberFromItsBeginningToItsEnd) {
 TEST(Rendezvous, StatesCanBeAskedForWhileMembersWait) {
   constexpr int members = 4;
   Rendezvous rendezvous(members);
-  std::latch begun(members);  // of a rendezvous that nobody has begun with there are no states
+  std::latch begun(members);  // before the first member arrives, a rendezvous has no states
   std::atomic<int> arriving = members;
   for_each_member(members + 1, [&](int member) {
     if (member == members) {
@@ -139,7 +139,7 @@ TEST(Rendezvous, StatesCanBeAskedForWhileMembersWait) {
 
 TEST_P(RendezvousOf, AMemberAtAnotherPlaceIsAnErrorForAll) {
   const int members = GetParam();
-  if (members == 1) return;  // there is no other
+  if (members == 1) return;  // no other member
   Rendezvous rendezvous(members);
   std::atomic<int> errors{0};
   for_each_member(members, [&](int member) {
@@ -156,7 +156,7 @@ TEST_P(RendezvousOf, AMemberAtAnotherPlaceIsAnErrorForAll) {
 
 TEST_P(RendezvousOf, AMemberThatHasFinishedIsAnErrorForWhoeverWaitsForIt) {
   const int members = GetParam();
-  for (int repeat = 0; repeat < 50; ++repeat) {  // who is first differs
+  for (int repeat = 0; repeat < 50; ++repeat) {  // which member is first varies
     Rendezvous rendezvous(members);
     std::atomic<int> errors{0};
     for_each_member(members, [&](int member) {
@@ -173,7 +173,7 @@ TEST_P(RendezvousOf, AMemberThatHasFinishedIsAnErrorForWhoeverWaitsForIt) {
   }
 }
 
-/// A round is either missed or completed by all, also when the last one comes as the others give up.
+/// All members complete a round or none does, even when the last one arrives while the others give up.
 TEST(Rendezvous, AMeetingThatTimesOutIsOneForNobody) {
   constexpr int members = 3;
   int met = 0;

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = WaitTimer::Clock;
 
-// How long things take is compared with what the test itself has measured around or within them: no speed is assumed.
+// Times are compared with times that the test measures around or within the waits: no speed is assumed.
 
 TEST(WaitTimer, CountsTheOutermostTimerOnce) {
   const Clock::duration before = WaitTimer::total();

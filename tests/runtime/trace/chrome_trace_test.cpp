@@ -26,7 +26,7 @@ TEST(ChromeTrace, IsJsonWithRowsAndTimes) {
 
 TEST(ChromeTrace, WithoutEventsIsStillJson) { EXPECT_TRUE(json::parse(ChromeTrace().text())["traceEvents"].empty()); }
 
-// Names come from object files.
+// Names come from object files and may not be valid text.
 TEST(ChromeTrace, NamesNeedNotBeText) {
   ChromeTrace trace;
   trace.add("\xff", 0, 0, 0, 0);

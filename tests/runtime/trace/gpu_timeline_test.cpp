@@ -90,7 +90,7 @@ TEST(GpuTimeline, WhatIsBeyondItsCapacityIsCounted) {
   EXPECT_EQ(timeline.left_out(), 13U);
 }
 
-// A record that CUPTI could not complete.
+// CUPTI may leave a record incomplete.
 TEST(GpuTimeline, WhatHasNoEndTakesNoTime) {
   GpuTimeline timeline(2);
   timeline.add(kernel(5000, 0));

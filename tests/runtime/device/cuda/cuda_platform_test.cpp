@@ -11,7 +11,7 @@
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/gpu_platform.h>
 
-// The library's own GPUs, over the pretended CUDA.
+// The library's GPU backend with the pretended CUDA.
 
 namespace lockstep::test {
 namespace {
@@ -30,7 +30,7 @@ class Cuda : public testing::Test {
     rooms_.emplace_back(device, platform_.memory(device).allocate(bytes));
     return static_cast<std::byte*>(rooms_.back().second);
   }
-  /// A piece of memory of the GPU, all of whose bytes are `value` once it has done what it was given.
+  /// GPU memory whose bytes will all be `value` once the enqueued work is done.
   std::byte* filled(const LogicalDevice& device, int value) {
     std::byte* const memory = room(device);
     fill(memory, device, value);
@@ -40,7 +40,7 @@ class Cuda : public testing::Test {
     const std::vector<std::byte> values(bytes, static_cast<std::byte>(value));
     platform_.copy(memory, device, values.data(), {}, bytes);
   }
-  /// Waits; -1 when not all of its bytes are the same.
+  /// Waits for the work; returns the value of all bytes, -1 if they differ.
   int value_of(const void* memory, const LogicalDevice& device) {
     std::vector<std::byte> values(bytes);
     platform_.copy(values.data(), {}, memory, device, bytes);

@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// A record with what those of all kinds have.
+/// A record with the fields that all kinds have.
 template <class Record>
 Record record_of(CUpti_ActivityKind kind) {
   Record record{};
@@ -18,7 +18,7 @@ Record record_of(CUpti_ActivityKind kind) {
   return record;
 }
 
-/// The event that a trace has of it; null when it has none.
+/// The trace event made from the record; null if there is none.
 template <class Record>
 nlohmann::json event_of(const Record& record) {
   GpuTimeline timeline(1);
