@@ -14,7 +14,7 @@ inline Tensor cyclic_labels(std::int64_t rows, std::int64_t classes) {
   return Tensor::from(labels, {rows});
 }
 
-/// Of x (n, features): whether the first feature is larger than the second, as 1 or 0, (n, 1).
+/// Labels (n, 1) for x (n, features): 1 where the first feature is larger than the second, otherwise 0.
 inline Tensor larger_first_feature(const Tensor& x) {
   std::vector<float> labels;
   const std::vector<float> values = x.to_vector<float>();

@@ -1,6 +1,6 @@
-// Strategies x models x optimizers: training on several replicas ends where one device ends that takes the global
-// batches whole, TF case 99 (ctl_correctness) and its like. Models with batch normalization, whose replicas normalize
-// by their own rows, are compared with one device that takes the replicas' rows one after the other.
+// Strategies x models x optimizers: training on several replicas must end with the same weights as training on one
+// device with whole global batches; TF case 99 (ctl_correctness) and similar cases. With batch normalization, replicas
+// normalize by their own rows, so the reference processes the replicas' rows one after the other on one device.
 
 #include <map>
 #include <ostream>
@@ -48,10 +48,10 @@ Tensor classification_loss(const Tensor& y_true, const Tensor& y_pred) {
 
 struct Problem {
   std::string name;
-  Shape example;  ///< the shape of one
+  Shape example;  ///< the shape of one example
   Model (*model)();
-  Tensor (*loss)(const Tensor& y_true, const Tensor& y_pred) = classification_loss;  ///< by example
-  std::int64_t terms = 1;  ///< of the longest sum that a row takes part in, forward or backward
+  Tensor (*loss)(const Tensor& y_true, const Tensor& y_pred) = classification_loss;  ///< one loss for each example
+  std::int64_t terms = 1;  ///< in the longest sum, forward or backward, that depends on a row
   bool normalizes_batches = false;
 
   Dataset batches() const {
@@ -90,7 +90,8 @@ Symbol normalized_conv(const Symbol& x, std::int64_t filters, std::int64_t size)
   return ActivationLayer(Activation::relu)(BatchNormalization()(conv(x, filters, size)));
 }
 
-/// MiniGoogLeNet's parts, once each: a convolution, an inception module, a downsample module, the mean, the classes.
+/// The building blocks of MiniGoogLeNet: a convolution, an inception module, a downsample module, the mean, the
+/// classes.
 Model inception() {
   const Symbol x = Input({8, 8, 2});
   Symbol y = normalized_conv(x, 6, 3);
@@ -120,7 +121,7 @@ const std::vector<Problem>& problems() {
   return all;
 }
 
-/// What GoogleTest prints of a parameter.
+/// Makes GoogleTest print a parameter.
 void PrintTo(const Problem& problem, std::ostream* out) { *out << problem.name; }
 
 struct OptimizerCase {
@@ -134,7 +135,7 @@ const std::vector<OptimizerCase>& optimizers() {
   static const std::vector<OptimizerCase> all{
       {"sgd", []() -> Optimizer { return SGD({.learning_rate = 0.1}); }},
       {"nesterov", []() -> Optimizer { return SGD({.learning_rate = 0.05, .momentum = 0.9, .nesterov = true}); }},
-      // Where a gradient is nothing but rounding errors, Keras' epsilon of 1e-7 would make whole steps of them.
+      // With Keras' epsilon of 1e-7, gradients that consist only of rounding errors would cause whole steps.
       {"adam", []() -> Optimizer { return Adam({.learning_rate = 0.01, .epsilon = 0.01}); }},
   };
   return all;
@@ -178,7 +179,7 @@ class EqualityOf : public testing::TestWithParam<std::tuple<Problem, OptimizerCa
     return values_of(model);
   }
 
-  /// No strategy: the gradients of `parts` parts of each batch, one after the other, are added up here.
+  /// Without a strategy: sums the gradients of each batch's `parts` parts, computed one after the other.
   Values train_on_one_device(int parts) const {
     const Model model = problem_.model();
     const Optimizer optimizer = make_optimizer_();
@@ -202,9 +203,9 @@ class EqualityOf : public testing::TestWithParam<std::tuple<Problem, OptimizerCa
     return values_of(model);
   }
 
-  /// What was added to a variable is a sum over steps, rows and the terms of each, of which only the grouping differs;
-  /// each step also rounds the variable. Terms may cancel, those of a bias before a batch normalization all do: how
-  /// large they are shows in the largest change of any variable.
+  /// Tolerance: the change of a variable is a sum over steps, rows and their terms; only the grouping of the additions
+  /// differs, and each step rounds the variable. Terms may cancel, as all do for a bias before batch normalization: the
+  /// largest change of any variable shows how large they are.
   double allowed(const Values& before, const Values& after) const {
     double change = 0;
     double value = 0;
@@ -224,7 +225,7 @@ class EqualityOf : public testing::TestWithParam<std::tuple<Problem, OptimizerCa
 TEST_P(EqualityOf, ReplicasAndOneDevice) {
   const Model untrained = problem_.model();
   const Values before = values_of(untrained);
-  std::map<int, Values> expected;  // by the number of parts
+  std::map<int, Values> expected;  // keyed by the number of parts
   for (const auto& [name, strategy] : strategies()) {
     const int parts = problem_.normalizes_batches ? strategy.num_replicas_in_sync() : 1;
     if (!expected.contains(parts)) expected[parts] = train_on_one_device(parts);

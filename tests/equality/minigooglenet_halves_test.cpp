@@ -41,7 +41,7 @@ std::vector<std::vector<float>> values_of(const std::vector<Variable>& variables
 }
 
 std::vector<std::vector<float>> train_on_replicas() {
-  // One thread for each, whatever the machine has, as in the plain run.
+  // One thread for each replica, as in the plain run.
   const MirroredStrategy strategy({LogicalDevice{.index = 0, .cores = 1}, LogicalDevice{.index = 1, .cores = 1}});
   const auto scope = strategy.scope();
   const Model model = zoo::mini_googlenet({32, 32, 3}, 10, without_dropout);
@@ -57,7 +57,7 @@ std::vector<std::vector<float>> train_on_replicas() {
   return values_of(model.trainable_variables());
 }
 
-/// No strategy, no optimizer: two backward passes one after the other, and SGD with momentum written out.
+/// Without a strategy or optimizer: two backward passes one after the other, and SGD with momentum written out.
 std::vector<std::vector<float>> train_plainly() {
   const ComputeThreadsScope one_thread(1);
   const Model model = zoo::mini_googlenet({32, 32, 3}, 10, without_dropout);
@@ -95,7 +95,7 @@ TEST(MiniGoogLeNetOnTwoReplicas, EqualsThePlainRunOfItsHalves) {
   for (std::size_t p = 0; p < plain.size(); ++p) {
     const std::string name = initial.trainable_variables()[p].name();
     EXPECT_EQ(replicas[p], plain[p]) << name;
-    // Batch normalization takes away whatever a convolution's bias adds.
+    // Batch normalization cancels a convolution's bias.
     if (name.starts_with("conv2d") && name.ends_with("/bias"))
       EXPECT_EQ(replicas[p], before[p]) << name << " has a gradient";
     else

@@ -1,4 +1,4 @@
-// The seeds' MLP, scaled down: one loss curve on any number of replicas.
+// The MLP of the seed scripts, scaled down: the loss curve must be the same on any number of replicas.
 
 #include <cmath>
 

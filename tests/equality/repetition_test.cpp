@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<std::vector<float>>;
 
-/// Every copy of every variable.
+/// Values of every copy of every variable.
 Values values_of(const Model& model) {
   Values values;
   for (const Variable& variable : model.variables())
@@ -21,7 +21,7 @@ Values values_of(const Model& model) {
   return values;
 }
 
-/// After three steps.
+/// Variables after three steps.
 Values train_mini_googlenet(std::uint64_t seed) {
   const MirroredStrategy strategy = mirrored(2);
   const auto scope = strategy.scope();

@@ -1,4 +1,4 @@
-// Training loops of the user's own, with numbers that were worked out by hand. matrix_test compares whole models.
+// Custom training loops, compared with results computed by hand. matrix_test compares whole models.
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-// Replicas of unequal speed: an MLP over logical CPUs of one and two threads trains alike however its batches are
+// Replicas of unequal speed: an MLP on logical CPUs with one and two threads trains the same however its batches are
 // split.
 
 #include <atomic>
@@ -41,8 +41,8 @@ std::vector<StepReport> train(const std::vector<int>& cores, const DistributeOpt
   return recorder->steps;
 }
 
-// A step's losses are sums over its rows divided by their global number on any replica: only the grouping of
-// the additions differs.
+// On any replica, a step's loss is a sum over rows divided by their global number: only the grouping of the additions
+// differs.
 void expect_same_curve(const std::vector<StepReport>& actual, const std::vector<StepReport>& expected) {
   ASSERT_EQ(actual.size(), static_cast<std::size_t>(steps));
   for (std::size_t step = 0; step < actual.size(); ++step) {
@@ -69,9 +69,9 @@ TEST(UnequalSpeed, GivenSharesTrainAsTheEvenSplit) {
 
 TEST(UnequalSpeed, MeasuredSharesTrainAsTheEvenSplit) {
   const BinaryCrossentropy loss;
-  constexpr int measured_steps = 4;  // the first one, which does not count, and three that do
+  constexpr int measured_steps = 4;  // the first one, which is not counted, and three that are
   std::atomic<int> steps_of_0 = 0;
-  // Replica 0 is made slow, by far more than the other can be on a machine that has other work too.
+  // Slows replica 0 down by far more than other load on the machine could slow the other replica.
   const Loss slow_on_0("slow_on_0", [&](const Tensor& y_true, const Tensor& y_pred) {
     if (this_replica() == 0 && steps_of_0++ < measured_steps)
       std::this_thread::sleep_for(std::chrono::milliseconds(300));

@@ -16,7 +16,7 @@
 #include <lockstep/models/layers/flatten.h>
 #include <lockstep/models/training/callbacks/lambda_callback.h>
 
-// Files that change while fit reads them: an error that names the file, or no harm, but never another model.
+// Files that change while fit reads them: either an error that names the file or no effect, never a different model.
 
 namespace lockstep {
 namespace {
@@ -26,7 +26,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Of rows of this shape, with two classes.
+/// A model for rows of this shape, with two classes.
 Model model_of(const Shape& row) {
   const MirroredStrategy strategy = test::mirrored(2);
   const auto inside = strategy.scope();
@@ -36,7 +36,7 @@ Model model_of(const Shape& row) {
   return model;
 }
 
-/// `harm` is called once, after the first step.
+/// Options with a callback that calls `harm` once, after the first step.
 FitOptions with(const std::function<void()>& harm) {
   const auto first_step = [harm](Model&, const StepReport& report) {
     if (report.step == 0) harm();
@@ -45,7 +45,7 @@ FitOptions with(const std::function<void()>& harm) {
           .callbacks = {std::make_shared<LambdaCallback>(LambdaCallbackOptions{.on_step_end = first_step})}};
 }
 
-/// What may be done to a file.
+/// A way to damage a file.
 struct Harm {
   const char* name;
   void (*to)(const std::string& path);
@@ -54,7 +54,7 @@ struct Harm {
 void cut(const std::string& path) { fs::resize_file(path, fs::file_size(path) / 2); }
 void empty(const std::string& path) { fs::resize_file(path, 0); }
 void remove(const std::string& path) { fs::remove(path); }
-/// The second half, which of HDF5 is nothing but numbers.
+/// Overwrites the second half, which in an HDF5 file contains only numbers.
 void overwrite(const std::string& path) {
   const auto half = static_cast<std::streamoff>(fs::file_size(path) / 2);
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -76,7 +76,7 @@ class ADataFileUnderARunningEpoch : public testing::TestWithParam<Harm> {
 TEST_P(ADataFileUnderARunningEpoch, OfHdf5IsNamed) {
   const std::string path = folder_ / "data.h5";
   constexpr std::int64_t rows = 64;
-  constexpr std::int64_t columns = 1 << 16;  // 16 rows are a block of those that are read at once
+  constexpr std::int64_t columns = 1 << 16;  // 16 rows are a block that is read at once
   {
     hdf5::Writer writer(rows * columns * sizeof(float));
     writer.add_dataset("x", test::random_tensor({rows, columns}, 1).to_vector<float>(), {rows, columns});

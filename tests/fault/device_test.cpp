@@ -19,12 +19,12 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// One replica's device fails at any call of a step: the step ends with one line that names call, replica and op.
+// One replica's device fails at some call of a step: the step must end with one line that names call, replica and op.
 
 namespace lockstep::test {
 namespace {
 
-/// A training by hand over two replicas on devices of this kind.
+/// A custom training loop over two replicas on devices of this kind.
 class Training {
  public:
   explicit Training(const std::vector<LogicalDevice>& devices)
@@ -62,7 +62,8 @@ class Training {
   const Adam optimizer_{{.learning_rate = 0.05}};
 };
 
-/// The op that an error names behind the replica and, of a model's forward, the layer; fails the test without one.
+/// The op that an error names after the replica and, in a model's forward pass, the layer; fails the test if there is
+/// none.
 std::string op_in(const std::string& error, const std::string& replica, const std::string& call) {
   const std::string where = replica + ": ";
   EXPECT_THAT(error, testing::StartsWith(where));
@@ -76,7 +77,7 @@ std::string op_in(const std::string& error, const std::string& replica, const st
 }
 
 TEST(DeviceOfAReplica, ThatFailsALaunchIsNamedWithCallAndOp) {
-  const std::vector<LogicalDevice> gpus = logical_gpus(4);  // of which two share a physical one
+  const std::vector<LogicalDevice> gpus = logical_gpus(4);  // two of them share a physical GPU
   const Training training(gpus);
   training.step();
   std::set<std::string> ops;
@@ -113,7 +114,7 @@ TEST(DeviceOfAReplica, ThatHasNoMemoryIsNamedWithTheOp) {
     }
   }
   second.set_memory_limit(0);
-  EXPECT_THAT(ops, testing::ElementsAre("conv2d"));  // whose scratch memory is the most that a step takes
+  EXPECT_THAT(ops, testing::ElementsAre("conv2d"));  // its scratch memory is the largest of the step
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-"""Disks that are full or read-only: what was there is whole, one line names the file, and nothing is left behind.
+"""Full and read-only disks: old files must stay complete, one line names the file, and no partial files are left.
 
-The disks are small ones in memory, mounted in a mount namespace of the test's own.
+The disks are small tmpfs mounts in the test's own mount namespace.
 """
 
 import os
@@ -30,7 +30,7 @@ class DiskCase(Case):
         subprocess.run(["mount", *arguments], check=True)
 
     def fill(self, but_bytes):
-        """Leaves room for that many bytes."""
+        """Fills the disk up to that many free bytes."""
         self.empty()
         free = os.statvfs(self.disk)
         pages = free.f_bavail * free.f_frsize // PAGE - -(-but_bytes // PAGE)
@@ -79,11 +79,11 @@ class Backups(DiskCase):
 
 
 class Outputs(DiskCase):
-    """All that `lockstep train` writes."""
+    """The options for all outputs of `lockstep train`."""
 
     NAMES = {"--save": "w.weights.h5", "--history": "h.json", "--step-log": "s.jsonl", "--csv": "c.csv",
              "--plot": "p.png", "--tensorboard": "events", "--checkpoint": "run"}
-    LOGS = ["--step-log", "--csv", "--tensorboard"]  # are begun before training, and may end anywhere
+    LOGS = ["--step-log", "--csv", "--tensorboard"]  # opened before training; they may be cut off anywhere
 
     def expect_refused(self, option, path):
         done = subprocess.run(

@@ -7,7 +7,7 @@
 namespace lockstep::test {
 namespace {
 
-std::atomic<std::int64_t> latest = 0;  ///< so that a thread's counts hold for the latest request only
+std::atomic<std::int64_t> latest = 0;  ///< number of the latest request, for which a thread's counts are valid
 std::atomic<bool> has_failed = false;
 thread_local std::int64_t request = -1;
 thread_local std::int64_t until_first = 0;
@@ -38,7 +38,7 @@ bool an_allocation_has_failed() { return has_failed; }
 
 }  // namespace lockstep::test
 
-// All of them, so that none is a sanitizer's own, which would look for another partner.
+// Replaces all forms of new and delete, so that none is the sanitizer's own, which would report a mismatch.
 
 void* operator new(std::size_t bytes) {
   void* const memory = lockstep::test::allocate(bytes);
@@ -56,7 +56,7 @@ void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(m
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
 #ifdef LOCKSTEP_SANITIZED
-/// oneDNN loses what it holds when an allocation of its own fails.
+/// oneDNN leaks memory when one of its own allocations fails.
 extern "C" const char* __lsan_default_suppressions();  // NOLINT: the leak sanitizer's name
 const char* __lsan_default_suppressions() { return "leak:libdnnl\n"; }
 #endif

@@ -1,4 +1,4 @@
-"""kill -9 at random moments, most of them while a backup is written: kill_test.py KILLS."""
+"""Sends SIGKILL at random moments, most of them while a backup is written: kill_test.py KILLS."""
 
 import random
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 
 from trainer import Case, command
 
-BACKUPS = 2  # that a run writes before it is killed, at most
+BACKUPS = 2  # most backups that a run writes before it is killed
 WITHOUT_END = 10**9
 
 kills = 200
@@ -45,7 +45,7 @@ class Kill(Case):
             self.assertGreaterEqual(steps, steps_before, f"kill {kill}: an older backup is back")
             steps_before = steps
         print(f"{kills} kills within {longest_s:.3f} s, {within_writing} while a file was written, {steps_before} steps done")
-        if kills >= 100:  # fewer may all miss
+        if kills >= 100:  # with fewer, all may miss
             self.assertGreater(within_writing, kills / 20, "too few kills met the writer at work")
             self.assertGreater(steps_before, kills / 4, "the run hardly moved")
         self.expect_same_as_without_harm(backup, said["epoch"] + 2)

@@ -16,8 +16,8 @@
 
 #include "failing_new.h"
 
-// One replica has no memory left in the middle of a step: all replicas end the step with that error, and the next one
-// works.
+// One replica runs out of memory in a step: all replicas must end the step with that error, and the next step must
+// work.
 
 namespace lockstep {
 namespace {
@@ -27,10 +27,10 @@ using testing::HasSubstr;
 
 constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
 
-/// A training by hand over three replicas.
+/// A custom training loop over three replicas.
 class Training {
  public:
-  /// One step, in which `before` is called on each replica first.
+  /// Runs one step; each replica calls `before` first.
   template <class Before>
   void step(const Before& before) const {
     strategy_.run(
@@ -47,7 +47,7 @@ class Training {
   void step() const {
     step([] {});
   }
-  /// Throws unless all copies of each weight are equal.
+  /// The weights; throws unless all copies of each are equal.
   std::vector<std::vector<double>> weights() const {
     verify_mirrored(model_.variables());
     return test::weights_of(model_);
@@ -67,7 +67,7 @@ class Training {
       strategy_.distribute(test::SmallProblem(12).dataset().batch(12)).epoch().next().value();
 };
 
-/// Which replica has no memory, and how many of its allocations fail in a row.
+/// The replica that runs out of memory, and how many of its allocations fail in a row.
 struct Shortage {
   int replica;
   std::int64_t failures;
@@ -81,7 +81,7 @@ struct Shortage {
 
 class OutOfMemoryInAStep : public testing::TestWithParam<Shortage> {
  protected:
-  /// False when allocation number `first` is none of the step's, which then is one like any other.
+  /// Runs a step in which allocation `first` fails. Returns false if the step makes fewer allocations.
   bool fails_at(const Training& training, std::int64_t first) const {
     bool thrown = false;
     try {
@@ -118,7 +118,7 @@ TEST_P(OutOfMemoryInAStep, AtAnyAllocationEndsItOnAllReplicasAndNothingHasChange
   EXPECT_EQ(harmed.bytes_in_use(), bytes);
 }
 
-/// What it makes of the variables may be half a step, but is the same on all replicas.
+/// The failed step may update only some variables, but the same on all replicas.
 TEST_P(OutOfMemoryInAStep, AtAnyAllocationOfTheFirstStepLeavesEqualCopiesAndTheNextOneWorks) {
   std::int64_t first = 1;
   for (bool failed = true; failed; first += 3) {
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Fault, OutOfMemoryInAStep,
                          testing::Values(Shortage{0, 1}, Shortage{1, 1}, Shortage{1, all}, Shortage{2, 3}),
                          [](const auto& info) { return info.param.text(); });
 
-/// The memory of a device may be limited, and is then named.
+/// If a device's memory is limited, the error names the device.
 TEST(DeviceMemoryOfAReplica, ThatIsUsedUpEndsTheStepAndTheNextSmallerOneWorks) {
   const MirroredStrategy strategy = test::mirrored(3);
   Model model = test::small_model(strategy);

@@ -9,14 +9,14 @@
 
 namespace lockstep::test {
 
-/// What this process holds now of what a leak would be of.
+/// Resources of this process that a leak would increase.
 struct ProcessState {
   std::int64_t resident_bytes = 0;
   std::ptrdiff_t threads = 0;
   std::ptrdiff_t open_files = 0;
 };
 
-/// Whether resident memory says what is in use. Sanitizers keep what was freed, and find leaks themselves.
+/// Whether resident memory shows leaks. Sanitizers keep freed memory, and find leaks themselves.
 #ifdef LOCKSTEP_SANITIZED
 inline constexpr bool memory_is_meaningful = false;
 #else

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the step in hand ends, what was asked for is written, and the same command resumes."""
+"""SIGINT and SIGTERM: the current step ends, the requested outputs are written, and the same command resumes."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from trainer import Case
 
 TRAIN = [os.environ["LOCKSTEP"], "train", "--data", "synthetic:16", "--batch-size", "4", "--replicas", "2", "--epochs",
          "3"]
-STEPS = 4  # of an epoch
+STEPS = 4  # steps of an epoch
 
 
 class Signals(Case):

@@ -1,9 +1,9 @@
-// Trains for a long time with checkpoints, evaluation and replicas that stall at random, and looks for what goes wrong
-// slowly: memory that grows, copies that drift apart, a loss that stops falling.
+// Trains for a long time with checkpoints, evaluation and randomly stalling replicas, and detects slow failures:
+// growing memory, copies that diverge, a loss that stops falling.
 //
 //   soak SECONDS
 //
-// Prints a line for each check and the figures at the end; exit code 1 names what was not as it should be.
+// Prints a line for each check and the figures at the end; exit code 1 names the failure.
 
 #include <chrono>
 #include <cstdio>
@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Memory over time: the slope of the line that lies closest to all samples.
+/// Growth of memory over time: the slope of the least-squares line through all samples.
 class Slope {
  public:
   void add(double seconds, double value) {
@@ -51,7 +51,7 @@ class Slope {
   double count_ = 0, x_ = 0, y_ = 0, xx_ = 0, xy_ = 0;
 };
 
-/// Sleeps for up to 4 ms on every twentieth call, at random and on each replica at other times.
+/// Sleeps for up to 4 ms on every twentieth call, at times that are random and differ between replicas.
 void stall_at_random() {
   thread_local std::mt19937 random(static_cast<unsigned>(test::this_replica()));
   if (random() % 20 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 4000));
@@ -86,7 +86,7 @@ class Soak {
     return Model(input, Dense({.units = 3})(Dropout({.rate = 0.2})(hidden)), {.seed = seed});
   }
 
-  /// The mean loss.
+  /// Trains one epoch; returns the mean loss.
   double train_epoch(std::uint64_t epoch) {
     double total = 0;
     std::int64_t examples = 0;
@@ -110,7 +110,7 @@ class Soak {
     return total / static_cast<double>(examples);
   }
 
-  /// Copies are bit-equal, and the checkpoint is the model.
+  /// Checks that the copies are bit-equal and the checkpoint has the model's weights.
   void check(std::uint64_t epoch, double loss) {
     verify_mirrored(model_.variables());
     model_.save_weights(checkpoint_);
@@ -129,7 +129,7 @@ class Soak {
   }
 
   void report(double first_loss, double last_loss) const {
-    const double growth = memory_.per_second() * seconds_ * 3 / 4;  // over the time in which it was watched
+    const double growth = memory_.per_second() * seconds_ * 3 / 4;  // over the time in which memory was sampled
     fmt::print(
         "{} steps; loss {:.4f} at first, {:.4f} at last; resident memory {:+.3f} MiB per hour, {:+.3f} MiB in all\n",
         steps_, first_loss, last_loss, memory_.per_second() * 3600, growth);

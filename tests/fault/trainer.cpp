@@ -1,11 +1,11 @@
-// A training to do harm to: two replicas, with something of everything that a backup has to keep, and a backup after
+// A training program for fault tests: two replicas, with all kinds of state that a backup must keep, and a backup after
 // every step.
 //
 //   fault_trainer FOLDER EPOCHS WEIGHTS
 //
-// resumes from the backup in FOLDER, if there is one ("-": keeps none), says "begun" after the first step, trains until
-// EPOCHS are done, writes the weights to WEIGHTS and leaves the backup where it is. Errors are one line on standard
-// error and exit code 1.
+// Resumes from the backup in FOLDER, if there is one ("-": no backup), prints "begun" after the first step, trains
+// until EPOCHS are done, writes the weights to WEIGHTS and keeps the backup. An error prints one line to standard
+// error, with exit code 1.
 
 #include <cstdio>
 #include <string>
@@ -22,7 +22,7 @@
 namespace lockstep {
 namespace {
 
-/// Wide, so that most of the time goes into writing.
+/// Wide layers, so that most of the time is spent writing.
 Model make_model() {
   const Symbol input = Input({8});
   const Symbol hidden = BatchNormalization()(Dense({.units = 4096, .activation = Activation::relu})(input));

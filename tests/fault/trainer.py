@@ -1,4 +1,4 @@
-"""The program of trainer.cpp (its path is in $TRAINER), and a folder for its files."""
+"""Runs the program of trainer.cpp (its path is in $TRAINER), with a folder for its files."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def progress(self, backup):
-        """What the backup says of the run, once it is seen to be whole; None when there is none."""
+        """Checks that the backup is complete and returns the run's progress; None without a backup."""
         text = backup / "training_metadata.json"
         if not text.exists():
             return None
@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
         return said
 
     def expect_same_as_without_harm(self, backup, epochs):
-        """The run resumes from the backup to the bits of an uninterrupted one."""
+        """Checks that the resumed run ends with the bits of an uninterrupted one."""
         self.train(backup, epochs, self.path / "resumed.weights.h5")
         self.train("-", epochs, self.path / "straight.weights.h5")
         self.assertEqual((self.path / "resumed.weights.h5").read_bytes(),

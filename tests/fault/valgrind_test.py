@@ -1,4 +1,4 @@
-"""valgrind over a training of one epoch on two replicas: nothing read before it is written, nothing lost."""
+"""Runs valgrind over a training of one epoch on two replicas: no uninitialized reads, no leaks."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from trainer import SKIPPED, command
 ERRORS = 99
 OPTIONS = [f"--error-exitcode={ERRORS}", "--quiet", "--leak-check=full", "--show-leak-kinds=definite",
            "--errors-for-leak-kinds=definite",
-           "--fair-sched=yes"]  # replicas wait for each other in loops
+           "--fair-sched=yes"]  # replicas spin while they wait for each other
 
 
 def main():

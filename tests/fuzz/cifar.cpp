@@ -2,7 +2,7 @@
 
 #include "fuzz_target.h"
 
-/// Files of as many records as an input can have.
+/// Limits the number of records in the file to those that an input can have.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
   static const fuzz::InputFile cifar10("test_batch.bin");

@@ -8,7 +8,7 @@
 namespace lockstep::fuzz {
 namespace {
 
-/// Those of `lockstep train`, divided by line ends.
+/// Arguments of `lockstep train`, one on each line.
 std::vector<std::string> arguments_of(std::string_view text) {
   std::vector<std::string> arguments{"train"};
   for (std::size_t begin = 0; begin < text.size();) {
@@ -19,12 +19,12 @@ std::vector<std::string> arguments_of(std::string_view text) {
   return arguments;
 }
 
-/// As the program before it opens data.
+/// Parses and checks the options as the program does before it opens data.
 void parse(std::string_view text) {
   const cli::Command command = cli::parse_command_line(arguments_of(text), "");
   const auto* const options = std::get_if<cli::TrainOptions>(&command);
   if (!options) return;                         // --help
-  if (options->plot.empty()) options->check();  // else gnuplot is looked for
+  if (options->plot.empty()) options->check();  // with --plot, it would look for gnuplot
   (void)options->replicas.count();
 }
 

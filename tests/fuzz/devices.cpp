@@ -4,7 +4,7 @@
 
 #include "fuzz_target.h"
 
-/// A list, divided by commas.
+/// The input is a list of devices, separated by commas.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
   const std::string_view text = fuzz::text_of(data, size);

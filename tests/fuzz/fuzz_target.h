@@ -15,7 +15,7 @@
 
 namespace lockstep::fuzz {
 
-/// Ends the process as a failure that libFuzzer keeps the input of.
+/// Ends the process with a failure, so that libFuzzer keeps the input.
 [[noreturn]] inline void complain(std::string_view problem, std::string_view message) {
   fmt::print(stderr, "{}: {}\n", problem, message);
   std::terminate();
@@ -26,8 +26,8 @@ inline void check_message(std::string_view message) {
     complain("the error's message is not one line", message);
 }
 
-/// The rule of every reader, whatever it is given: it returns, or throws one of the library's errors for people, of one
-/// line. What else it throws is a failure, and so are the errors that report mistakes in the library or its use.
+/// Checks the rule for every reader: for any input it returns or throws an error of the library for users, with a
+/// message of one line. Other exceptions are failures, including those that report mistakes in the library or its use.
 template <class Read>
 void result_or_error(const Read& read) {
   try {
@@ -45,8 +45,8 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A file in memory, for readers that take a path; each input replaces the last one. The folder is gone with the
-/// process, unless that crashes.
+/// A file in memory, for readers that take a path; each input replaces the last one. The folder is removed when the
+/// process exits normally.
 class InputFile {
  public:
   explicit InputFile(const char* name) {
@@ -77,5 +77,5 @@ class InputFile {
 
 }  // namespace lockstep::fuzz
 
-/// What libFuzzer calls with each input.
+/// Called by libFuzzer with each input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -24,7 +24,7 @@ Handle open(std::span<const std::byte> image) {
   return {H5Fopen("/dev/null/in memory", H5F_ACC_RDWR, access.id()), H5Fclose};
 }
 
-/// Calls functions of HDF5, any of which may refuse.
+/// Calls functions of HDF5; each may fail, which is ignored.
 class Editor {
  public:
   Editor(const Hdf5Base& base, FuzzedDataProvider& input) : base_(base), input_(input), file_(open(base.image)) {}
@@ -79,7 +79,7 @@ class Editor {
     return type;
   }
 
-  /// Moves what is there out of the way.
+  /// A name that is free, because an object with it is deleted.
   std::string free_name() {
     std::string name = some_name();
     H5Ldelete(file_.id(), name.c_str(), H5P_DEFAULT);

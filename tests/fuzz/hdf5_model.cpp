@@ -11,7 +11,7 @@
 namespace lockstep::fuzz {
 namespace {
 
-/// A compiled model, whose file also has the optimizer's variables.
+/// A saved compiled model; its file also has the optimizer's variables.
 Hdf5Base saved_model(const InputFile& file) {
   const Symbol x = Input({3}, "x");
   Model model(x, Dense({.units = 2, .name = "dense"})(x));

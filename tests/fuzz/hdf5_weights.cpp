@@ -13,14 +13,14 @@
 namespace lockstep::fuzz {
 namespace {
 
-/// Weights alone, as Keras 3 has them.
+/// Weights alone, in Keras 3's layout.
 Hdf5Base own_weights(const Network& network) {
   hdf5::Writer file(0);
   write_weights(file, keras_model(network, ""));
   return Hdf5Base(file.image());
 }
 
-/// Weights alone, as the legacy layout has them.
+/// Weights alone, in Keras' legacy layout.
 Hdf5Base legacy_weights(const Network& network) {
   hdf5::Writer file(0);
   std::vector<std::string> layers;
@@ -37,7 +37,7 @@ Hdf5Base legacy_weights(const Network& network) {
   return Hdf5Base(file.image());
 }
 
-/// Examples.
+/// A file with examples.
 Hdf5Base examples() {
   hdf5::Writer file(0);
   for (const char* name : {"x", "y"}) file.add_dataset(name, std::vector<float>{1, 2, 3, 4}, {2, 2});
@@ -47,7 +47,7 @@ Hdf5Base examples() {
 }  // namespace
 }  // namespace lockstep::fuzz
 
-/// As weights of either of Keras' layouts, and as examples.
+/// Reads the input as weights in either of Keras' layouts, and as examples.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
   static const fuzz::InputFile file("model.weights.h5");

@@ -2,7 +2,7 @@
 
 #include "fuzz_target.h"
 
-/// The first byte says of which rank.
+/// The first byte selects the rank.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const lockstep::fuzz::InputFile file("idx");
   if (size == 0) return 0;

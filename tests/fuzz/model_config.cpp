@@ -6,7 +6,7 @@
 
 #include "fuzz_target.h"
 
-/// The text that files of whole models have of their layers and of how they were compiled.
+/// JSON from whole-model files: the configuration of the layers, and the compile configuration.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
   fuzz::result_or_error([&] {

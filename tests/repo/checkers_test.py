@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every checker of tools/lint passes a good tree and finds what is wrong with a bad one. Usage: checkers_test.py LINT"""
+"""Every checker of tools/lint must accept a good tree and report the problems of a bad one. Usage: checkers_test.py
+LINT"""
 
 import pathlib
 import subprocess
@@ -34,7 +35,7 @@ class Checkers(unittest.TestCase):
         return path
 
     def problems(self, subject):
-        """The checker's lines; checks that its exit status agrees with them."""
+        """The lines that the checker prints; checks that its exit status agrees with them."""
         run = subprocess.run(
             [sys.executable, "-B", LINT / f"check_{subject}.py", self.root], capture_output=True, text=True
         )
@@ -43,7 +44,7 @@ class Checkers(unittest.TestCase):
         return run.stdout.splitlines()
 
     def assert_finds(self, subject, *expected):
-        """One problem for each expected text, in this order."""
+        """Expects one problem for each text, in this order."""
         found = self.problems(subject)
         self.assertEqual(len(found), len(expected), found)
         for line, text in zip(found, expected):

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the first program of each page, each in a folder of its own, and compares its output with the page's. Usage:
-programs_test.py PROGRAMS PAGE...
+"""Runs the first program of each page in its own folder and compares its output with that on the page.
 
-PROGRAMS takes a page's name and runs its program (snippets.py). A text block directly after the program is all that it prints."""
+Usage: programs_test.py PROGRAMS PAGE...
+
+PROGRAMS takes a page's name and runs its program (snippets.py). A text block directly after the program is its whole
+output."""
 
 import pathlib
 import re

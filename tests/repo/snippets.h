@@ -7,8 +7,8 @@
 
 #include <lockstep/lockstep.h>
 
-// What the snippets of the reference's pages take for granted: names that stand for the reader's own. They are
-// compiled, not run, so that nothing here is defined.
+// Names that the snippets on the reference's pages assume: they stand for the reader's own code. Snippets are compiled,
+// not run, so nothing here is defined.
 
 namespace snippets {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes two C++ sources of some pages: their first snippets, which are whole programs, each in a namespace of its own, with a
-main that runs the one of a given page; and all other C++ snippets, each in a function of its own.
+"""Writes two C++ sources from pages. PROGRAMS has their first snippets, which are whole programs, each in its own
+namespace, and a main that runs the one of a given page. SNIPPETS has all other C++ snippets, each in its own function.
 
 Usage: snippets.py PROGRAMS SNIPPETS PAGE..."""
 
@@ -13,7 +13,7 @@ INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 
 
 def snippets(page):
-    """(line, text) of each."""
+    """(line, text) of each snippet."""
     text = page.read_text()
     found = [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in SNIPPET.finditer(text)]
     if not found or "\nint main() {\n" not in found[0][1]:
@@ -22,7 +22,7 @@ def snippets(page):
 
 
 def programs(pages):
-    """A source of the pages' first snippets."""
+    """Source code with the pages' first snippets."""
     firsts = {page: snippets(page)[0] for page in pages}
     includes = sorted({line for _, text in firsts.values() for line in INCLUDE.findall(text)})
     bodies, calls = "", ""
@@ -35,7 +35,7 @@ def programs(pages):
 
 
 def functions(pages):
-    """A source of the other snippets."""
+    """Source code with the other snippets."""
     bodies = "\n".join(
         f'[[maybe_unused]] void {page.stem}_{line}() {{\n#line {line} "{page}"\n{text}}}\n'
         for page in pages

@@ -17,7 +17,7 @@ import zipfile
 import zlib
 
 PROGRAM = os.environ["LOCKSTEP"]
-# A global batch of few examples: each step takes some milliseconds to seconds, sanitized or not.
+# A global batch of few examples: each step takes milliseconds to seconds, even if sanitized.
 TINY = ["--data", "synthetic:8", "--batch-size", "4", "--replicas", "2", "--optimizer", "sgd"]
 COMMANDS = ["devices", "doctor", "train", "evaluate", "predict", "bench", "scaling", "summary", "convert"]
 
@@ -38,11 +38,11 @@ class Case(unittest.TestCase):
         return done
 
     def fit(self, text):
-        """Every line but warnings has at most 80 columns."""
+        """Checks that every line but warnings has at most 80 columns."""
         self.assertLessEqual(max(len(line) for line in text.splitlines() if "[warning]" not in line), 80, text)
 
     def refuse(self, *arguments, says):
-        """Exit code 2, one line, nothing on standard output, and no file that was not there before."""
+        """Checks for exit code 2, one line of error, empty standard output, and no new file."""
         before = sorted(self.path.rglob("*"))
         done = run(*arguments)
         self.assertEqual(done.returncode, 2, done.stderr)
@@ -104,13 +104,13 @@ class Summary(Case):
             return result["state_mb"], result["step_peak_mb"]
 
         state, peak = memory("--batch-size", "8")
-        # Weights, gradients and SGD's velocities, and little else.
+        # Weights, gradients and SGD's velocities, and little more.
         variables = 1_656_250 * 4 / 1e6
         self.assertGreater(state, 2 * variables)
         self.assertLess(state, 4 * variables)
         larger_state, larger_peak = memory("--batch-size", "16")
         self.assertAlmostEqual(larger_state, state, delta=1)
-        # What a step keeps of an example besides its variables.
+        # Memory of a step for each example, besides the variables.
         self.assertAlmostEqual((larger_peak - state) / (peak - state), 2, delta=0.4)
         _, bfloat16_peak = memory("--batch-size", "16", "--precision", "mixed_bfloat16")
         self.assertLess(bfloat16_peak - state, 0.8 * (larger_peak - state))
@@ -122,7 +122,7 @@ class Summary(Case):
             text = self.succeed(*command, "--help").stdout
             self.assertIn("Example", text)
             self.fit(text)
-            # An option with a value says what that is where there is none.
+            # The help of an option with a value states its default.
             for entry in re.split(r"\n(?=  --|\n)", text):
                 if re.match(r"  --[a-z-]+ [A-Z]", entry):
                     self.assertRegex(entry, r"default|\(required\)")
@@ -208,7 +208,7 @@ class BadCommandLine(Case):
 
 
 class BadData(Case):
-    """Fashion-MNIST files that are missing or damaged, each in a small set that is otherwise good."""
+    """Missing or damaged Fashion-MNIST files in a small data set that is otherwise valid."""
 
     def write(self, images=None, labels=None):
         good_images = struct.pack(">IIII", 2051, 8, 28, 28) + bytes(8 * 28 * 28)
@@ -324,7 +324,7 @@ class Training(Case):
         self.succeed("train", *TINY, "--epochs", "1", "--weights", self.path / "w.weights.h5")
 
     def test_early_stopping(self):
-        # So large a rate that the first epoch is the best.
+        # The learning rate is so large that the first epoch is the best.
         done = self.succeed("train", *TINY, "--learning-rate", "5", "--epochs", "9", "--early-stopping", "2", "--history",
                             self.path / "h.json")
         self.assertEqual(len(json.loads((self.path / "h.json").read_text())["loss"]), 3)
@@ -370,7 +370,7 @@ class Training(Case):
             return [json.loads(line)["rows"] for line in (self.path / "s.jsonl").read_text().splitlines()]
 
         self.assertEqual(rows("3,1"), [[3, 1], [3, 1]])
-        self.assertEqual(rows("auto"), [[2, 2], [2, 2]])  # the steps in which it would measure
+        self.assertEqual(rows("auto"), [[2, 2], [2, 2]])  # the measuring steps
 
     def test_same_seed_same_losses(self):
         def losses(name, seed):
@@ -392,7 +392,7 @@ class Training(Case):
             self.succeed("train", *TINY, "--cross-device-ops", name, "--step-log", self.path / name)
             return [json.loads(line)["loss"] for line in (self.path / name).read_text().splitlines()]
 
-        # Two replicas are added in one order by each of them.
+        # Both replicas add the two values in the same order.
         for name in ["shared-memory", "hierarchical-copy", "reduction-to-one-device"]:
             self.assertEqual(losses(name), losses("auto"), name)
         done = run("train", *TINY, "--cross-device-ops", "nccl")
@@ -411,7 +411,7 @@ class Training(Case):
 
 class Terminal(Case):
     def shown_by(self, *arguments, exit_code=0):
-        """What the program writes to a terminal."""
+        """The program's output to a terminal."""
         main, other = pty.openpty()
         process = subprocess.Popen([PROGRAM, *arguments], stderr=other, stdout=subprocess.DEVNULL)
         os.close(other)
@@ -434,7 +434,7 @@ class Terminal(Case):
         self.assertIn("\r\x1b[K2/2 ━━━━", text)
 
     def test_warnings_and_failures_have_a_line_of_their_own(self):
-        # The loss is infinite after a step that takes long enough to be shown.
+        # The loss becomes infinite after a step that takes long enough to be shown.
         train = ["train", "--data", "synthetic:192", "--batch-size", "64", "--learning-rate", "1e30"]
         for more, exit_code, begins in ([], 0, "[20"), (["--check-numerics"], 1, "lockstep: "):
             lines = re.split(r"\r?\n|\r\x1b\[K", self.shown_by(*train, *more, exit_code=exit_code))
@@ -490,7 +490,7 @@ class Checkpoint(Case):
         self.assertEqual((folder / "last.weights.h5").read_bytes(), (self.path / "straight.weights.h5").read_bytes())
 
     def test_keeps_the_weights_of_the_best_epoch(self):
-        # So large a rate that the first epoch is the best.
+        # The learning rate is so large that the first epoch is the best.
         self.succeed("train", *TINY, "--epochs", "2", "--learning-rate", "5", "--checkpoint", self.path / "run",
                      "--history", self.path / "h.json")
         history = json.loads((self.path / "h.json").read_text())
@@ -510,7 +510,7 @@ class Checkpoint(Case):
         self.assertEqual(process.wait(timeout=300), 130)
         self.succeed(*train, "--resume")
         events = json.loads((self.path / "t.json").read_text())["traceEvents"]
-        # Each of two replicas runs two sequences in each of sixteen steps, in the one process or the other.
+        # Two replicas run two sequences in each of sixteen steps, in one process or the other.
         self.assertEqual(sum(event["name"] == "lstm" for event in events), 64)
         self.assertEqual({event["pid"] for event in events}, {0, 1})
         self.succeed(*train, "--resume")
@@ -518,7 +518,7 @@ class Checkpoint(Case):
 
     def test_a_complete_run_is_left_as_it_is_or_continues_to_more_epochs(self):
         run_folder = self.path / "run"
-        # So large a rate that the first epoch is the best.
+        # The learning rate is so large that the first epoch is the best.
         arguments = ["train", *TINY, "--learning-rate", "5", "--checkpoint", run_folder]
         first = self.succeed(*arguments, "--epochs", "2", "--resume")
         self.assertIn(f"--resume: {run_folder} has no backup, training starts from the beginning", first.stderr)
@@ -578,7 +578,7 @@ class Updates(Case):
     def test_optimizers(self):
         losses = {name: self.history("--epochs", "2", "--optimizer", name)["loss"][1]
                   for name in ["sgd", "adam", "adamw", "rmsprop", "adagrad", "lamb"]}
-        # AdamW is Adam but for a decay that two epochs hardly show.
+        # AdamW differs from Adam only by a weight decay, which hardly shows in two epochs.
         self.assertEqual(len(set(losses.values())), len(losses), losses)
 
     def test_decay_and_clipping(self):
@@ -683,7 +683,7 @@ class Data(Case):
         self.assertEqual(len(set(numbers.values())), 12)
         for row in predict(*data, "--limit", "5"):
             self.assertAlmostEqual(float(row["dense_0"]), numbers[row["file"]], places=4)
-        # Another number of classes has no names here.
+        # The number of classes differs, so the names are not used.
         self.write_png(root / "none" / "0.png", 50)
         self.assertEqual(list(predict(*data)[0]), ["file", "dense_0", "dense_1", "dense_2"])
 
@@ -798,7 +798,7 @@ class Convert(Case):
         return self.path / name
 
     def convert(self, start, *names):
-        """From each file to the next; the last one's path."""
+        """Converts each file to the next; returns the last path."""
         for name in names:
             weights = start.name.endswith((".weights.h5", ".safetensors"))
             self.succeed("convert", *(self.SMALL if weights else []), start, self.path / name)
@@ -818,7 +818,7 @@ class Convert(Case):
         end = self.convert(start, "a.h5", "end.keras")
         with zipfile.ZipFile(start) as before, zipfile.ZipFile(end) as after:
             self.assertIn("optimizer", before.read("config.json").decode())
-            for name in ["config.json", "model.weights.h5"]:  # the optimizer's moments are in the second
+            for name in ["config.json", "model.weights.h5"]:  # the optimizer's moments are in the second file
                 self.assertEqual(after.read(name), before.read(name), name)
 
     def test_refuses_what_it_cannot_do(self):
@@ -851,7 +851,7 @@ class Convert(Case):
 
 
 class TrainedModel(Case):
-    """evaluate and predict, and files of whole models as --model."""
+    """evaluate and predict, and --model with files of whole models."""
     SMALL = ["--model", "siamese-lstm"]
     DATA = ["--data", "synthetic:6"]
 
@@ -915,7 +915,7 @@ class TrainedModel(Case):
         self.succeed(*adam, "--learning-rate", "0.0005", "--save", start)
         self.succeed(*adam, "--learning-rate", "0.0005", "--epochs", "2", "--save", end)
         straight = trained(end)
-        # The state is kept: the second epoch is that of one run.
+        # The optimizer's state is kept: the second epoch is that of an uninterrupted run.
         self.succeed("train", "--model", start, *data, "--learning-rate", "0.0005", "--save", end)
         self.assertEqual(trained(end), straight)
         self.succeed("train", "--model", start, *data, "--learning-rate", "0.002", "--weight-decay", "0.01", "--save", end)
@@ -1012,7 +1012,7 @@ class TrainedModel(Case):
         compiled, parts = changed(model, "--metrics", "mae", "binary_accuracy")
         self.assertEqual([metric["config"]["name"] for metric in compiled["metrics"]], ["mae", "binary_accuracy"])
         self.assertEqual(parts, {"metrics"})
-        # What is replaced need not be known here.
+        # A replaced loss or metric may be unknown to the library.
         own = self.compiled_otherwise(model, loss="dice", metrics=["f1"])
         self.refuse("train", "--model", own, *self.DATA, "--metrics", "mae", says="the loss 'dice'")
         compiled, parts = changed(own, "--loss", "binary_crossentropy", "--metrics", "accuracy")
@@ -1022,7 +1022,7 @@ class TrainedModel(Case):
         self.assertIn("mae", logs)
 
     def compiled_otherwise(self, model, **parts):
-        """The file with other parts in its compile_config."""
+        """Replaces parts of the file's compile_config."""
         changed = self.path / "changed.keras"
         with zipfile.ZipFile(model) as old, zipfile.ZipFile(changed, "w") as new:
             for name in old.namelist():

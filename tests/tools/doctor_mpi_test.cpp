@@ -8,7 +8,7 @@
 #include <tools/cli/doctor_findings.h>
 #include <unistd.h>
 
-// What the doctor says of the programs that start several processes, which here are scripts in a folder of their own.
+// The doctor's findings about MPI launchers, which here are scripts in a folder of their own.
 
 namespace lockstep::cli {
 namespace {
@@ -19,7 +19,7 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Sets a variable of the environment for a while.
+/// Sets an environment variable during its lifetime.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -40,13 +40,13 @@ constexpr const char* open_mpi_4 =
 
 class DoctorOfMpi : public testing::Test {
  protected:
-  /// A program of this name, first and alone in PATH.
+  /// Makes a program with this name and output the only one in PATH.
   void install(const std::string& name, const std::string& output) const {
     const std::string place = programs_ / name;
     test::write_text(place, "#!/bin/sh\necho '" + output + "'\n");
     std::filesystem::permissions(place, std::filesystem::perms::owner_all);
   }
-  /// As of a program with this library, started by a user who may start mpirun.
+  /// Findings for a program linked with this library, for a user who may start mpirun.
   static std::vector<Finding> findings(const std::string& library = open_mpi_4) {
     MachineFacts facts{.cores = 2, .mpi = mpi_facts()};
     facts.gpus.why_none = "no driver";

@@ -18,7 +18,7 @@ using testing::Not;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-/// A machine where everything is as it should be.
+/// A machine without any problem.
 MachineFacts healthy(int gpus) {
   MachineFacts facts{
       .software = {.cuda = {13000, 13000}, .driver_supports = 13000, .cudnn = {91900, 91900}, .nccl = {22809, 22809}},

@@ -1,4 +1,4 @@
-// What lockstep doctor tries, on pretended GPUs of which something is wrong.
+// The trials of lockstep doctor, on pretended GPUs with faults.
 
 #include <atomic>
 #include <memory>

@@ -1,4 +1,4 @@
-"""Runs `lockstep train` on several hosts, which are network namespaces: see bench/workers/hosts.py."""
+"""Runs `lockstep train` on several simulated hosts, which are network namespaces: see bench/workers/hosts.py."""
 
 import json
 import os
@@ -56,9 +56,9 @@ class Train(HostsCase):
 
 class Fail(HostsCase):
     OPTIONS = {
-        # What the launcher waits, before SIGTERM and again before SIGKILL, when it ends all processes.
+        # Time that the launcher waits before SIGTERM, and again before SIGKILL, when it ends all processes.
         "odls_base_sigkill_timeout": 5,
-        # How the launcher notices that a host's network is gone.
+        # Options that let the launcher detect a host's lost network.
         "oob_tcp_keepalive_time": 1,
         "oob_tcp_keepalive_intvl": 1,
         "oob_tcp_keepalive_probes": 3,

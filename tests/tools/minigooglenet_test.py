@@ -1,5 +1,5 @@
-"""Runs the example minigooglenet on files in CIFAR-10's form: images of one class are bright at the top, the others
-at the bottom.
+"""Runs the example minigooglenet on files in CIFAR-10's form: images of one class are bright at the top, the others at
+the bottom.
 
 usage: minigooglenet_test.py PROGRAM
 """

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// "ok NAME: text" and so on.
+/// Outcomes as text, e.g. "ok NAME: text".
 std::vector<std::string> outcomes_of(const std::vector<Check>& checks) {
   std::vector<std::string> outcomes;
   Group group(checks, 2s, [&](const std::string& name, const Outcome& outcome) {
@@ -29,7 +29,7 @@ std::vector<std::string> outcomes_of(const std::vector<Check>& checks) {
   return outcomes;
 }
 
-/// What is wrong stays wrong in this process.
+/// Stays true for the rest of the process, like a sticky CUDA error.
 bool spoiled = false;
 
 std::string see_that_nothing_is_spoiled() {
@@ -37,7 +37,8 @@ std::string see_that_nothing_is_spoiled() {
   return "all well";
 }
 
-/// Before the ends of the test program's own objects, which wait for threads that a fork does not have.
+/// Exits before static objects of the test program are destroyed: these wait for threads that do not exist after a
+/// fork.
 Check last(const std::string& name) {
   return {name, [] {
             std::atexit([] { _exit(0); });

@@ -1,4 +1,4 @@
-"""liblockstep_timeline.so in a program that loads it as CUDA does. Usage: timeline_test.py LIBRARY FOLDER_OF_PRETENDED_CUPTI"""
+"""Loads liblockstep_timeline.so in a program as CUDA does. Usage: timeline_test.py LIBRARY FOLDER_OF_PRETENDED_CUPTI"""
 
 import json
 import os

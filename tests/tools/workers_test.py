@@ -38,13 +38,13 @@ class Case(unittest.TestCase):
                               env={**os.environ, **(environment or {})})
 
     def start(self, arguments):
-        """The processes of a run that is under way: the launcher, and the workers by number."""
+        """The running processes: the launcher, and the workers by number."""
         log = self.path / "steps.jsonl"
         launcher = subprocess.Popen([*arguments, "--epochs", "100000", "--step-log", str(log)], stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, launcher)
         deadline = time.monotonic() + 100
-        while not (log.exists() and log.read_text().count("\n") >= 6):  # an epoch has 4
+        while not (log.exists() and log.read_text().count("\n") >= 6):  # an epoch has 4 lines
             if launcher.poll() is not None or time.monotonic() > deadline:
                 launcher.kill()
                 self.fail(f"it did not begin to train: {launcher.communicate()[1]}, {self.written()}")
@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
                 if pathlib.Path(os.readlink(process / "exe")) != pathlib.Path(PROGRAM).resolve():
                     continue
             except OSError:
-                continue  # of someone else, or gone
+                continue  # another user's process, or it has ended
             values = dict(entry.split("=", 1) for entry in environment if "=" in entry)
             if values.get("LOCKSTEP_TEST_RUN") == self.id():
                 workers[int(values["OMPI_COMM_WORLD_RANK"])] = int(process.name)
@@ -67,28 +67,28 @@ class Case(unittest.TestCase):
         launcher.communicate()
 
     def start_marked(self, workers, *arguments, options=()):
-        """With standard error in a file for each worker: what is on its way when mpirun ends a job may be lost."""
+        """Starts a run with a file for each worker's standard error: mpirun may lose output when it ends a job."""
         by_rank = ["/bin/sh", "-c", f'exec "$0" "$@" 2> "{self.path}/stderr.$OMPI_COMM_WORLD_RANK"']
         marked = command(workers, *arguments, options=["-x", "LOCKSTEP_TEST_RUN=" + self.id(), *options])
         program = marked.index(PROGRAM)
         return self.start([*marked[:program], *by_rank, *marked[program:]])
 
     def written(self):
-        """What each worker of start_marked has written, by number."""
+        """Output of each worker of start_marked, by number."""
         return {int(file.suffix[1:]): file.read_text() for file in self.path.glob("stderr.*")}
 
     def errors_of(self, worker):
         return [line for line in self.written().get(worker, "").splitlines() if line.startswith("lockstep: ")]
 
     def said_by(self, output):
-        """What each worker wrote, by number; mpirun tags the lines."""
+        """Output of each worker, by number; mpirun tags the lines."""
         lines = {}
         for tag, text in re.findall(r"^\[\d+,(\d+)\]<std\w+>:(.*)$", output, re.MULTILINE):
             lines.setdefault(int(tag), []).append(text)
         return lines
 
     def ends(self, launcher, others, *says):
-        """It ends with an error, and each of the others has one error, with all of these texts in it."""
+        """Checks that the run fails, and that each of the other workers reports one error with all of these texts."""
         launcher.communicate(timeout=60)
         self.assertNotEqual(launcher.returncode, 0)
         for worker in others:
@@ -132,11 +132,11 @@ class Train(Case):
                                            "--epochs", "1"]
         done = self.run_workers(arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(list(self.said_by(done.stderr)), [1])  # the process that is task 0
+        self.assertEqual(list(self.said_by(done.stderr)), [1])  # only the process that is task 0 prints
 
 
 class Trained(Case):
-    """evaluate and predict."""
+    """Tests of evaluate and predict."""
 
     def setUp(self):
         super().setUp()
@@ -211,7 +211,7 @@ class Refuse(Case):
 
 
 class Fail(Case):
-    # The launcher leaves the others time to say what they know.
+    # The launcher gives the other workers time to report what they know.
     PATIENT = ["--mca", "odls_base_sigkill_timeout", "5"]
 
     def test_a_worker_that_is_killed_is_named_by_all(self):

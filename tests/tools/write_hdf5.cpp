@@ -1,6 +1,5 @@
-// write_hdf5 FILE [u8|f32 [test|x_test]]: twelve small images of three classes to train with, and four to test with,
-// for
-// `--data hdf5:FILE`; or those to test with alone, or without labels.
+// write_hdf5 FILE [u8|f32 [test|x_test]]: writes twelve small images of three classes to train with and four to test
+// with, for `--data hdf5:FILE`; with "test" only those to test with, with "x_test" also without labels.
 
 #include <cstdint>
 #include <string>

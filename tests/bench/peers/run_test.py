@@ -12,7 +12,7 @@ import unittest
 
 PEERS = pathlib.Path(sys.argv.pop(1))
 LOCKSTEP = pathlib.Path(sys.argv.pop(1))
-# Stands for lockstep, and for each environment's Python: says the next of its reports and writes down that it was there.
+# Replaces lockstep and each environment's Python: prints the next of the given reports and logs the call.
 PROGRAM = """#!{python}
 import json, os, pathlib, sys
 folder = pathlib.Path({folder!r})

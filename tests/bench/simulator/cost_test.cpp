@@ -14,7 +14,7 @@ constexpr AllReduce all_algorithms[] = {AllReduce::ring, AllReduce::tree, AllRed
 constexpr double us = 1e-6;
 constexpr double megabyte = 1e6;
 
-/// 1 us and 100 MB/s inside a node, 10 us and 10 MB/s between.
+/// Links of 1 us and 100 MB/s inside a node, of 10 us and 10 MB/s between nodes.
 Machine machine(int devices_per_node) {
   Machine result;
   result.devices_per_node = devices_per_node;

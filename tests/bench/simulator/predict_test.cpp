@@ -36,7 +36,7 @@ std::vector<std::size_t> last_layers(const MeasuredStep& step, std::int64_t buck
 TEST(Buckets, CloseOnceTheirBytesAreThere) {
   const MeasuredStep step = measured_step();
   EXPECT_THAT(last_layers(step, 1), testing::ElementsAre(0, 1, 2));
-  // The first bucket is closed at 1 MiB whatever the size of the others, as the reducer's.
+  // The first bucket is closed at 1 MiB whatever the size of the others, as in the reducer.
   EXPECT_THAT(last_layers(step, 5 * mib), testing::ElementsAre(0, 2));
   EXPECT_THAT(last_layers(step, 4 * mib), testing::ElementsAre(0, 1, 2));
 }
@@ -56,8 +56,8 @@ TEST(Buckets, HoldEveryGradientOnce) {
 }
 
 TEST(Step, OverlapsBackwardWithOneStreamOfAllReduces) {
-  // By hand, from the start of backward: c is final at 1 s and summed from 1 to 3; b is final at 3 and summed from 3 to
-  // 7; a is final at 6, waits for b and is summed from 7 to 8. Backward ends at 6: 2 s of 7 are exposed.
+  // Computed by hand, from the start of backward: c is final at 1 s and summed from 1 to 3; b is final at 3 and summed
+  // from 3 to 7; a is final at 6, waits for b and is summed from 7 to 8. Backward ends at 6: 2 s of 7 are exposed.
   const Prediction each = predict(measured_step(), machine(), 2, AllReduce::ring, 1);
   EXPECT_EQ(each.buckets, 3u);
   EXPECT_DOUBLE_EQ(each.communication.total_s(), 7);
@@ -66,7 +66,7 @@ TEST(Step, OverlapsBackwardWithOneStreamOfAllReduces) {
   EXPECT_DOUBLE_EQ(each.hidden_share, 5.0 / 7);
   EXPECT_DOUBLE_EQ(each.efficiency, 8.75 / 10.75);
 
-  // b and a as one: c from 1 to 3, then both from 6 to 11.
+  // b and a share a bucket: c is summed from 1 to 3, then both from 6 to 11.
   EXPECT_DOUBLE_EQ(predict(measured_step(), machine(), 2, AllReduce::ring, 5 * mib).exposed_s, 5);
 }
 
@@ -145,7 +145,7 @@ TEST(BucketSizes, DoubleUpToAllGradients) {
 
 TEST(Scaling, BreaksAtTheFirstBelowTheThreshold) {
   Machine slow = machine();
-  slow.network = {1e-3, 1e12};  // latency alone; a ring's grows with the devices
+  slow.network = {1e-3, 1e12};  // no time for bytes; the latency of a ring grows with the devices
   std::vector<Prediction> predictions;
   for (const int devices : {8, 64, 512, 4096, 16384})
     predictions.push_back(predict(measured_step(), slow, devices, AllReduce::ring, 8 * mib));

@@ -25,16 +25,16 @@ struct Published {
   bool fits;  ///< within the tolerance
 };
 
-/// What careful systems differ by in the same work. DLPerf report v1, ResNet-50, batch 128 (MXNet: 96), 8 x V100
-/// against one: OneFlow 0.9645, PyTorch 0.9590, TensorFlow 2 0.9551, MXNet 0.9455, TensorFlow 1 0.9388, PaddlePaddle
-/// 0.9304. A model that knows nothing of the system cannot be closer than their spread.
+/// Spread of the efficiencies of careful systems for the same work. DLPerf report v1, ResNet-50, batch 128 (MXNet: 96),
+/// 8 x V100 relative to one: OneFlow 0.9645, PyTorch 0.9590, TensorFlow 2 0.9551, MXNet 0.9455, TensorFlow 1 0.9388,
+/// PaddlePaddle 0.9304. A model that does not know the system cannot be more accurate than this spread.
 constexpr double spread_of_systems = 0.9645 - 0.9304;
-/// Publications give whole percents.
+/// Publications round to whole percents.
 constexpr double rounding = 0.005;
 constexpr double tolerance = spread_of_systems + rounding;
 
-// Rings in all rows: NCCL had nothing else in 2017 and 2018, and on one node the others cost no less. Buckets: 64 MiB
-// for Horovod's fusion buffer, else DDP's and lockstep's 25 MiB. Neither is chosen by row, nor is anything else.
+// Rings in all rows: in 2017 and 2018 NCCL had only rings, and on one node the other algorithms cost no less. Buckets:
+// 64 MiB for Horovod's fusion buffer, otherwise 25 MiB as in DDP and lockstep. No parameter is fitted to single rows.
 constexpr Published table[] = {
     {"MXNet fp16, 2 of 8 A100", "resnet50-a100-mxnet-fp16", "a100", 64, 1, 2, 1.98 / 2, true},
     {"MXNet fp16, 4 of 8 A100", "resnet50-a100-mxnet-fp16", "a100", 64, 1, 4, 3.93 / 4, true},
@@ -87,7 +87,7 @@ double predicted(const Published& row) {
   return on(row.devices) / on(row.base);
 }
 
-/// As in the README.
+/// The row's line in the README.
 std::string line(const Published& row) {
   const double deviation = predicted(row) - row.efficiency;
   return fmt::format("| {} | {:.1f} % | {:.1f} % | {:+.1f} | {} |", row.what, 100 * row.efficiency,
@@ -112,7 +112,7 @@ TEST(PublishedEfficiency, IsInTheReadmeWithItsDeviation) {
   for (const Published& row : table) EXPECT_THAT(text.str(), testing::HasSubstr(line(row)));
 }
 
-// Where a network is crossed, the model explains most of what is lost: without it, one would predict 100%.
+// For rows that cross a network, the model explains most of the loss: without it, one would predict 100%.
 TEST(PublishedEfficiency, IsMostlyExplainedBetweenNodes) {
   double lost = 0;
   double explained = 0;
@@ -125,7 +125,7 @@ TEST(PublishedEfficiency, IsMostlyExplainedBetweenNodes) {
   EXPECT_LT(explained, lost);
 }
 
-// The order of the published rows is that of the predictions: what scales worse is ranked below what scales better.
+// The predictions rank the published rows correctly, from the best to the worst scaling.
 TEST(PublishedEfficiency, OrdersHorovodsModels) {
   const Machine machine = read_machine(file("machines", "p100-pcie-25gbit"));
   const auto efficiency = [&](const char* step, int devices) {

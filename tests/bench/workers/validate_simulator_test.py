@@ -1,6 +1,7 @@
-"""What bench/simulator predicts, beside real steps of 1 to 8 replicas over slow links: bench/workers/validate_simulator.
+"""Compares the predictions of bench/simulator with real steps of 1 to 8 replicas over slow links:
+bench/workers/validate_simulator.
 
-The predictions are of described figures; nothing in them is fitted to these runs.
+The predictions use specified figures; none is fitted to these runs.
 """
 
 import json
@@ -16,13 +17,13 @@ sys.path.insert(0, str(WORKERS))
 from hosts import allowed  # noqa: E402
 
 SKIPPED = 77  # as CMakeLists.txt declares to ctest
-# Measured three times on two cores that some dozen other programs wanted. Steps took 1.3 % less to 5.2 % longer than
-# predicted, the hidden share was at most 6.1 points off, and exchanges took 0.5 to 1.9 % less. Of exchanges over links
-# with a latency the shortest took up to 11 % longer: the relays that make the latency are programs, which get their core
-# late there. On one machine those of 8 hosts made 387 ms of 83, alone on it, and those of 4 hosts 37 % more beside other
-# programs: longer is looked at for 2 and 3 hosts only.
+# Measured three times on two cores that some dozen other programs used. Steps took 1.3 % less to 5.2 % longer than
+# predicted, the hidden share was at most 6.1 points off, and exchanges took 0.5 to 1.9 % less. Over links with a
+# latency, the shortest exchanges took up to 11 % longer: relay processes add the latency, and they are scheduled late.
+# On one machine, exchanges of 8 hosts took 387 ms instead of 83 without other load, and those of 4 hosts 37 % more with
+# other load: therefore only 2 and 3 hosts are checked for taking longer.
 STEP = 0.1
-HIDDEN = 0.15  # of the exchange, which is shorter than the step
+HIDDEN = 0.15  # relative to the exchange, which is shorter than the step
 EXCHANGE = 0.05
 LATENCY = 0.3
 HOSTS_WITH_CORES = 3

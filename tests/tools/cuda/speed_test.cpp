@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t batch = 4;
 
-/// On a model that takes the MLP's examples and costs little.
+/// Trains a cheap model that takes the MLP's examples.
 MeasuredSteps train(int replicas, std::int64_t steps) {
   Model model = MirroredStrategy(test::devices(replicas)).scope([] {
     const Symbol x = Input({8000});
@@ -21,7 +21,7 @@ MeasuredSteps train(int replicas, std::int64_t steps) {
   return train_at_speed(model, ModelKind::mlp, {.global_batch = batch, .warmup = 1, .steps = steps});
 }
 
-// Of four replicas two share one of the three GPUs.
+// With four replicas, two share one of the three GPUs.
 TEST(Speed, ExamplesAreCopiedToTheGpusOnce) {
   test::PretendCuda& cuda = *test::pretend_cuda();
   for (const int replicas : {1, 2, 4}) {

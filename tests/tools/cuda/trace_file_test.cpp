@@ -15,7 +15,7 @@ class RunTraceTest : public testing::Test {
  protected:
   RunTraceTest() { std::filesystem::remove(path_); }
   ~RunTraceTest() override { std::filesystem::remove(path_); }
-  /// Of things that took a while.
+  /// The events with a duration.
   std::vector<json> spans() const {
     std::ifstream file(path_);
     std::vector<json> spans;
@@ -27,7 +27,7 @@ class RunTraceTest : public testing::Test {
   const std::string path_ = testing::TempDir() + "lockstep_trace_file_test.json";
 };
 
-// The pretended CUPTI's first kernel starts when the recording begins.
+// The pretended CUPTI reports a first kernel that starts with the recording.
 TEST_F(RunTraceTest, KernelsAreBesideTheHostsSpans) {
   {
     RunTrace trace(true);

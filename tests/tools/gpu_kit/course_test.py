@@ -1,7 +1,7 @@
-"""The kit of tools/gpu-kit: packed from the build folder, carried to where nothing of that folder is, and run over the pretended
-CUDA, with tests that crash, hang, raise an error that lasts, and a budget that ends.
+"""Tests the kit of tools/gpu-kit: packs it from the build folder, moves it to where that folder is not visible, and
+runs it with the pretended CUDA, with tests that crash, hang or raise a lasting error, and with a budget that runs out.
 
-Usage: course_test.py ROOT BUILD; the programs of the kit that find the pretended GPUs are named by the environment."""
+Usage: course_test.py ROOT BUILD; environment variables name the kit's programs that find the pretended GPUs."""
 
 import json
 import os
@@ -23,20 +23,20 @@ TROUBLES = {
     "ACaseBehindTheHang": "passed", "HangWithoutAWatchdog": "timed out", "ACaseThatLeavesAStickyError": "passed",
     "ACaseThatAnothersErrorReaches": "passed", "StickyError": "failed", "ACaseBehindTheStickyError": "passed",
     "Failure": "failed", "Skipped": "failed", "AWorkingCaseAtLast": "passed"}
-# What needs a driver, or what machines without a GPU hardly have: begun, whatever comes of it.
+# Items that need a driver, or programs that machines without a GPU rarely have: they must begin, whatever the result.
 NEEDS_A_GPU = {"smoke", "peers", "timelines", "ncu", "sanitizer"}
 LARGEST_FILE = 16 << 20
 
 
 def hidden(command):
-    """The command where the project's folder is empty; as it is, where this user may not hide it."""
+    """The command, run where the project's folder appears empty; unchanged if this user may not hide it."""
     hide = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(ROOT)]
     allowed = subprocess.run([*hide, "true"], capture_output=True).returncode == 0
     return [*hide, *command] if allowed else command
 
 
 class Kit:
-    """An unpacked kit whose programs find the pretended GPUs."""
+    """Unpacks a kit whose programs find the pretended GPUs."""
 
     def __init__(self, folder):
         self.archive = folder / "kit.tar.xz"
@@ -54,7 +54,7 @@ class Kit:
             entry["environment"]["LOCKSTEP_TEST_DEVICES"] = "pretend_cuda"
 
     def run(self, tests, *options):
-        """The course with these of its tests; results are in outs/."""
+        """Runs the kit with these of its tests; results are in outs/."""
         (self.root / "manifest.json").write_text(json.dumps({**self.manifest, "tests": tests}))
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.root), "LD_PRELOAD": str(self.root / "lib/pretend_cuda.so")}
         command = [sys.executable, self.root / "run", "--small", "--out", self.outs, *options]
@@ -84,7 +84,7 @@ class Course(unittest.TestCase):
         shutil.rmtree(self.kit.outs, ignore_errors=True)
 
     def assert_last_line(self, done):
-        """Counts what is on disk."""
+        """Counts the verdicts on disk."""
         counts = dict(re.findall(r"([a-z ]+?) (\d+)(?:, |$)", done.stdout.splitlines()[-1]))
         found = [entry["verdict"] for entry in self.kit.summary()["verdicts"]]
         self.assertEqual({name: int(count) for name, count in counts.items()}, {name: found.count(name) for name in counts})
@@ -129,7 +129,7 @@ class Course(unittest.TestCase):
         self.assertEqual(verdicts, TROUBLES, done.stdout)
         self.assert_last_line(done)
         hang = next(line for line in self.kit.lines() if line["case"] == "Troubles.Hang")
-        self.assertIn("no replica runs", hang["detail"])  # the watchdog's word
+        self.assertIn("no replica runs", hang["detail"])  # text of the watchdog
 
         again = self.kit.run([self.troubles], "--only", "failed", "--case-limit", "8")
         self.assertEqual(again.returncode, 1)

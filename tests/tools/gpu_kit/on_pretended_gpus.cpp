@@ -1,4 +1,4 @@
-// Linked with --wrap=main into a program of the kit's: it finds the pretended CUDA's GPUs on its machine.
+// Linked into a program of the kit with --wrap=main: makes it find the pretended CUDA's GPUs.
 
 #include <support/pretend_gpu/computing.h>
 

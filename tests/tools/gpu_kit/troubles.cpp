@@ -1,5 +1,4 @@
-// What tests on a GPU can do to the process that they are in, for the runner of the kit (course_test.py), over the
-// pretended CUDA.
+// Faults that a GPU test can cause in its process, for the kit's runner (course_test.py), with the pretended CUDA.
 
 #include <csignal>
 #include <thread>
