@@ -41,7 +41,8 @@ TEST(Activations, OfDenseMayBeSoftmax) {
   expect_same_bits(dense(x, kernel, {}, Activation::softmax), softmax(dense(x, kernel, {})));
 }
 
-// Of tensorflow/core/kernels/relu_op_functor.h; elu with another alpha, and hard_sigmoid, as Keras makes them of these.
+// As in tensorflow/core/kernels/relu_op_functor.h; elu with another alpha, and hard_sigmoid, as Keras composes them of
+// these.
 TEST(Activations, GradientsWhereSlopesMeetAreTensorFlows) {
   const auto gradient = [](const auto& op, float x) {
     const Tensor at = Tensor::full({1}, x);

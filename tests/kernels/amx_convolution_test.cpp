@@ -35,7 +35,7 @@ namespace {
 
 bool pretended = false;
 
-/// A machine as request_tiles() sees it while this lives.
+/// Simulates a machine for request_tiles() during its lifetime.
 struct Machine {
   explicit Machine(dnnl_cpu_isa_t instructions, bool grants = false) : instructions(instructions), grants(grants) {
     current = this;
@@ -46,11 +46,11 @@ struct Machine {
 
   const dnnl_cpu_isa_t instructions;
   const bool grants;
-  std::vector<long> requested;  ///< the state components that arch_prctl was asked for
+  std::vector<long> requested;  ///< state components requested with arch_prctl
   inline static Machine* current = nullptr;
 };
 
-/// While it lives, kernels see a processor with tile registers.
+/// During its lifetime, kernels see a processor with tile registers.
 struct PretendedTiles {
   PretendedTiles() { pretended = true; }
   ~PretendedTiles() { pretended = false; }
@@ -64,7 +64,7 @@ struct Case {
   Size2d dilation{1, 1};
 };
 
-/// One and several tiles, one and several images in a line and in a block, lines that are and are not whole tiles long.
+/// One and several tiles; one and several images, in a line and in a block; lines that are a multiple of a tile or not.
 const std::vector<Case> cases{
     {{1, 4, 8, 16}, {1, 1, 16, 16}},
     {{2, 5, 6, 16}, {1, 1, 16, 32}},
@@ -95,7 +95,7 @@ struct Problem {
     return result;
   }
 
-  /// The library's.
+  /// The gradient that the library computes.
   Tensor gradient_in_f32() const {
     Tensor result = Tensor::empty(kernel);
     launch(kernels::Conv2dGradientKernel{cast(x, DType::f32), cast(dy, DType::f32), window, result, {}});
@@ -151,7 +151,7 @@ TEST(AmxConvolution, FitsWhatItCanDo) {
   EXPECT_FALSE(other([](Window2d& w) { w.pad_top = w.pad_bottom = 3; })) << "results above those of x";
 }
 
-/// The kernel's gradient.
+/// The gradient that the AMX kernel computes.
 Tensor gradient_by_table(const Problem& problem) {
   Tensor result = Tensor::full(problem.kernel, std::nanf(""));
   launch(kernels::Conv2dGradientKernel{problem.x, problem.dy, problem.window, result, {}});
@@ -197,7 +197,7 @@ TEST(AmxTiles, AreNotRequestedWhereTheProcessorHasNone) {
   EXPECT_EQ(machine.requested, std::vector<long>{});
 }
 
-/// Host memory that passes for a GPU's.
+/// Host memory with the traits of a GPU's.
 struct HostMemoryOfGpu final : MemoryResource {
   void* allocate(std::size_t bytes) override { return operator new (bytes, std::align_val_t{64}); }
   void release(void* memory, std::size_t) noexcept override { operator delete (memory, std::align_val_t{64}); }

@@ -28,7 +28,8 @@ TEST(Reshape, OfAStridedGradientMakesItDense) {
   const Tensor other = random_tensor({2, 3, 5}, 2);
   GradientTape tape;
   tape.watch(x);
-  const std::vector<Tensor> parts = {other, reshape(x, {2, 3, 4})};  // its gradient is a slice of the whole's
+  const std::vector<Tensor> parts = {other,
+                                     reshape(x, {2, 3, 4})};  // its gradient is a slice of the gradient of the whole
   const Tensor weights = random_tensor({2, 3, 9}, 3);
   const Tensor gradient = tape.gradient(sum(concat(parts, 2) * weights), std::span(&x, 1))[0];
   expect_same_bits(gradient, dense_copy(weights.slice_view(2, 5, 9)).view({2, 12}));
@@ -51,7 +52,7 @@ TEST(Split, IsTheSlicesWithOneGradient) {
   }
   const Op swapped = [](std::span<const Tensor> in) {
     const std::vector<Tensor> parts = split(in[0], 3, 1);
-    return concat(std::vector{parts[2], parts[0]}, 1);  // nothing depends on the middle one
+    return concat(std::vector{parts[2], parts[0]}, 1);  // the result does not depend on the middle part
   };
   check_gradients(swapped,
                   [](const std::vector<std::vector<double>>& in) {

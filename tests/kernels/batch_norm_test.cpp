@@ -41,7 +41,7 @@ std::vector<Tensor> operands(const Shape& shape) {
   return {random_tensor(shape, 1, -1, 3), random_tensor({channels}, 2, 0.5, 1.5), random_tensor({channels}, 3)};
 }
 
-// A mean a thousand times the deviation: a mean of squares less the squared mean would lose all of it in f32.
+// With a mean of a thousand deviations, f32 would lose the whole variance in E[x^2] - E[x]^2.
 TEST(BatchNorm, StatisticsSurviveALargeMean) {
   const std::int64_t rows = 50000;
   const Tensor x = random_tensor({rows, 3}, 1, 999, 1001);
@@ -67,7 +67,7 @@ void expect_same(const Results& a, const Results& b) {
   expect_same_bits(a.dbeta, b.dbeta);
 }
 
-/// `hold`: somebody else keeps x, so that its gradient must not be written over it.
+/// `hold`: x is also held elsewhere, so that its gradient must not overwrite it.
 Results run(const Shape& shape, bool hold, const Tensor& out) {
   const std::vector<Tensor> sources = operands(shape);
   GradientTape tape;
@@ -106,8 +106,8 @@ TEST(BatchNorm, InPlaceAndSliceGiveTheSameBits) {
     }
 }
 
-/// Whether batch_norm writes the gradient of its x over x, when `read` reads the result and `hold` says that somebody
-/// else has x.
+/// Whether batch_norm overwrites x with the gradient of x, when `read` consumes the result; `hold`: x is also held
+/// elsewhere.
 template <class Read>
 bool overwrites_x(bool hold, Read&& read) {
   const std::vector<Tensor> in = operands({4, 3, 3, 5});
@@ -134,7 +134,7 @@ TEST(BatchNorm, WritesItOverWhatAConvolutionMadeItsInputOfAgain) {
   EXPECT_TRUE(overwrites_x(false, [&](const Tensor& y) { return conv2d(y, kernel, {}); }));
 }
 
-/// The gradients of a convolution's bias and of its result, which `read` reads.
+/// The gradients of a convolution's bias and of its result, which `read` consumes.
 template <class Read>
 std::vector<Tensor> gradients_of_bias_and_result(const Read& read) {
   const Tensor bias = random_tensor({5}, 6);
@@ -145,7 +145,7 @@ std::vector<Tensor> gradients_of_bias_and_result(const Read& read) {
   return tape.gradient(sum(multiply(read(y), weights)), std::array{bias, y});
 }
 
-// Whatever is added to a channel goes with its mean.
+// The mean cancels whatever is added to a channel.
 TEST(BatchNorm, TheBiasOfAConvolutionBeforeItHasNoGradient) {
   const std::vector<Tensor> in = operands({1, 5});
   const auto normalized = [&](const Tensor& y) { return batch_norm(y, in[1], in[2], {.relu = true}).y; };
@@ -231,7 +231,7 @@ TEST(BatchNorm, NoRowsGiveZeros) {
   expect_same_bits(gradients[2], zeros);
 }
 
-// What a part of a batch gets from another one: its mean, variance and number of rows, then its dgamma and dbeta.
+// A part of a batch receives from the other part: mean, variance and number of rows, then dgamma and dbeta.
 TEST(BatchNorm, APartIsNormalizedAsInTheWholeBatch) {
   constexpr std::int64_t rows = 11, own_rows = 4, channels = 3;
   const Tensor whole = random_tensor({rows, channels}, 1, 99, 103);
@@ -252,7 +252,7 @@ TEST(BatchNorm, APartIsNormalizedAsInTheWholeBatch) {
   Tensor y_of_whole;
   const auto of_whole = gradients(whole, weights, {.relu = true}, y_of_whole);
 
-  // The other part's sums, from its rows of the whole's results.
+  // The other part's sums, from its rows of the results for the whole batch.
   const BatchNormResult moments = batch_norm(other, in[1], in[2]);
   const BatchNormResult both = batch_norm(whole, in[1], in[2]);
   GradientTape tape;

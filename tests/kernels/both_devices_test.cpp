@@ -22,21 +22,21 @@
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
 
-// What CPUs take and give, GPUs do: all ops, their gradients, and what strategies and optimizers call, tried on a
-// pretended GPU. What cuDNN and cuBLASLt do on a real one, the CPU's kernels do there.
+// GPUs must give the same results as CPUs: all ops, their gradients, and what strategies and optimizers call, on a
+// pretended GPU. There, the CPU's kernels replace cuDNN and cuBLASLt.
 
 namespace lockstep::test {
 namespace {
 
-/// The first two rows of x, twice, in the place of rows 1 and 3 of five.
+/// The four rows of x as slices with the indices 3, 1, 3, 1 of five rows.
 IndexedSlices slices_of(const Tensor& x) {
   return {x, Tensor::from(std::vector<std::int64_t>{3, 1, 3, 1}, {4}), {5, x.dim(1)}};
 }
 
-/// A copy that may be written to.
+/// A copy that may be overwritten.
 Tensor own_copy(const Tensor& x) { return x * 1; }
 
-/// Of the kind of the one that computes.
+/// Another device of the same kind as the computing one.
 LogicalDevice another_device() { return {.kind = current_context().device.kind, .index = 1}; }
 
 template <class T>
@@ -64,7 +64,7 @@ Tensor norm_of(In in) {
   return Tensor::scalar(static_cast<float>(launch(kernels::SquaredNorm{x.data<float>(), x.elements()})));
 }
 
-/// A call of what has no gradient, or of what strategies and optimizers call.
+/// A call without a gradient: one that strategies and optimizers make, or of an op that has none.
 struct Call {
   std::string name;
   std::vector<Tensor> inputs;
@@ -119,10 +119,10 @@ std::vector<Call> other_calls() {
           {"squared_norm", {x}, norm_of}};
 }
 
-/// Which of an op's inputs are bf16 instead of f32.
+/// The op's inputs that are bf16 instead of f32.
 enum class Narrow { none, first, all };
 
-/// By call: the result, then the gradients of the inputs; nothing of a call that is refused.
+/// Keyed by the call: the result, then the gradients of the inputs; empty if the call is refused.
 using Results = std::map<std::string, std::vector<Tensor>>;
 
 std::vector<Tensor> results_of(const Call& call, Narrow narrow_inputs, bool differentiate) {
@@ -174,7 +174,7 @@ const Results& results_on_gpu() {
   return results;
 }
 
-/// Sums are added in another order. CPUs do recurrent layers a step at a time.
+/// Tolerances: sums are added in another order, and CPUs compute recurrent layers step by step.
 TEST(BothKindsOfDevice, TakeAndGiveTheSame) {
   const Results cpu = results_on(logical_cpus(1).front());
   for (const auto& [call, expected] : cpu) {

@@ -16,8 +16,8 @@
 #include <lockstep/runtime/device/registry.h>
 #include <lockstep/runtime/memory/memory_pool.h>
 
-// Ops that no layer has compute, once a GPU's graph has captured them, at each launch what they would compute then.
-// What layers compute: models/training/cuda_graphs_test.cpp.
+// Ops that no layer uses, captured in a CUDA graph: each launch must compute with the current inputs. Layers' ops:
+// models/training/cuda_graphs_test.cpp.
 
 namespace lockstep::test {
 namespace {
@@ -41,7 +41,7 @@ std::vector<Tensor> results_of(const OpCase& op, const std::vector<Tensor>& inpu
   return results;
 }
 
-/// By the op's number, on a pretended GPU.
+/// The op with this number, on a pretended GPU.
 class CapturedOp : public testing::TestWithParam<std::size_t> {
  protected:
   const OpCase& op_ = ops()[GetParam()];
@@ -57,13 +57,13 @@ TEST_P(CapturedOp, ComputesFromWhatIsThereAtEachLaunch) {
   CapturedWork work;
   {
     const MemoryPoolScope apart(pool);
-    for (int warm_up = 0; warm_up < 2; ++warm_up) results_of(op_, inputs);  // takes the memory
+    for (int warm_up = 0; warm_up < 2; ++warm_up) results_of(op_, inputs);  // allocates the memory
     GpuCapture capture(gpu_);
     results = results_of(op_, inputs);
     work = capture.take();
   }
   for (int launch = 0; launch < 2; ++launch) {
-    for (const Tensor& input : inputs) assign(input * -0.75 + 0.9, input);  // another order, too
+    for (const Tensor& input : inputs) assign(input * -0.75 + 0.9, input);  // also changes the order of the values
     work.launch();
     const std::vector<Tensor> expected = results_of(op_, inputs);
     for (std::size_t i = 0; i < results.size(); ++i) expect_same_bits(results[i], expected[i]);

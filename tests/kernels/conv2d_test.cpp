@@ -70,14 +70,14 @@ TEST(Conv2d, AppliesAnActivationToWinogradsResults) {
     const Tensor apart = activate(plain, activation);
     if (current_context().device.kind == DeviceKind::cpu)
       expect_same_bits(together, apart);
-    else  // cuDNN may have another algorithm for both
+    else  // cuDNN may choose another algorithm for the whole
       expect_close(together, apart.to_vector<double>(), 3 * 3 * 16);
   }
 }
 
 TEST(Conv2d, KeepsNan) {
   const Tensor x = Tensor::full({2, 9, 9, 16}, std::nanf(""));
-  for (const std::int64_t window : {3, 2})  // the first one by Winograd's filtering
+  for (const std::int64_t window : {3, 2})  // 3 uses Winograd's filtering
     for (const Tensor& bias : {Tensor(), random_tensor({32}, 3)})
       for (const Activation activation :
            {Activation::linear, Activation::relu, Activation::relu6, Activation::leaky_relu, Activation::elu,

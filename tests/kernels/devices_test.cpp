@@ -14,7 +14,7 @@
 #include <lockstep/runtime/device/gpu_platform.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
-// What the runtime does with memory and work of a device, whatever its kind.
+// The runtime's handling of a device's memory and work, on any kind of device.
 
 namespace lockstep {
 namespace {
@@ -76,7 +76,7 @@ TEST_F(Devices, DoTheirWorkInTheOrderInWhichItWasGiven) {
   std::vector<Tensor> seen;
   for (int turn = 0; turn < 16; ++turn) {
     assign(Tensor::full({elements}, turn), x);
-    seen.push_back(to_device(x, second_));  // must read x before it is written again
+    seen.push_back(to_device(x, second_));  // must read x before x is overwritten
   }
   for (int turn = 0; turn < 16; ++turn) {
     const std::vector<float> values = seen[static_cast<std::size_t>(turn)].to_vector<float>();
@@ -84,7 +84,7 @@ TEST_F(Devices, DoTheirWorkInTheOrderInWhichItWasGiven) {
   }
 }
 
-// Blocks of memory change hands while work on them is still under way.
+// Memory blocks are reused while work on them is still enqueued.
 TEST_F(Devices, ReuseMemoryInOrder) {
   constexpr std::int64_t elements = 1 << 18;
   Tensor sum = to_device(Tensor::zeros({elements}), first_);
@@ -126,7 +126,7 @@ TEST_F(Devices, RefuseIndicesOutsideTheirRange) {
   };
   EXPECT_THROW((void)looked_up(3), InvalidArgument);
   EXPECT_THROW((void)looked_up(-1), InvalidArgument);
-  EXPECT_EQ(looked_up(2), std::vector<float>(6, 1));  // the error has been thrown, and is over
+  EXPECT_EQ(looked_up(2), std::vector<float>(6, 1));  // the error was thrown once and is gone
 }
 
 TEST_F(Devices, SynchronizeWithoutErrors) {

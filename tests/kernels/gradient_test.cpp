@@ -11,7 +11,7 @@
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/reduction/reduction.h>
 
-// How ops and the tape put gradients together.
+// How ops and the tape accumulate gradients.
 
 namespace lockstep::test {
 namespace {
@@ -38,8 +38,8 @@ TEST(Gradient, PassedOnTwiceIsNotAddedToItself) {
   const Tensor a = random_tensor({5}, 1);
   GradientTape tape;
   tape.watch(a);
-  const Tensor y = a + a;  // hands the same gradient over twice
-  const Tensor z = y + a;  // and once more to y, which must not see what a adds up
+  const Tensor y = a + a;  // contributes the same gradient twice
+  const Tensor z = y + a;  // contributes it also to y, which must not see the accumulation in a
   const std::vector<Tensor> sources = {a, y};
   const auto gradients = tape.gradient(sum(z + y), sources);
   EXPECT_THAT(gradients[0].to_vector<float>(), Each(5.0F));
@@ -52,7 +52,7 @@ TEST(Gradient, OfManyUsesLeavesOtherGradientsAlone) {
   GradientTape tape;
   tape.watch(a);
   tape.watch(b);
-  const Tensor y = a + b;  // both get y's own gradient
+  const Tensor y = a + b;  // both receive y's own gradient
   const Tensor z = y + a * 2.0 + a * a;
   const std::vector<Tensor> sources = {a, b, y};
   const auto gradients = tape.gradient(sum(z), sources);
@@ -64,8 +64,8 @@ TEST(Gradient, OfManyUsesLeavesOtherGradientsAlone) {
 }
 
 TEST(Gradient, GoesToTheBoundDestination) {
-  const Tensor a = random_tensor({2, 3}, 1);  // contributed once by computing, once by passing on
-  const Tensor b = random_tensor({2, 3}, 2);  // only passed on
+  const Tensor a = random_tensor({2, 3}, 1);  // receives one computed and one passed-on contribution
+  const Tensor b = random_tensor({2, 3}, 2);  // receives passed-on contributions only
   const Tensor c = random_tensor({3}, 3);     // broadcast
   const Tensor arena = Tensor::full({15}, 77);
   const std::vector<GradientTape::Slot> slots = {{a, arena.slice_view(0, 0, 6).view({2, 3})},
@@ -101,7 +101,7 @@ TEST(Gradient, IsReportedFinalWhenItsFirstUserHasRun) {
   const Tensor unused = random_tensor({3}, 4);
   GradientTape tape;
   for (const Tensor& source : {a, b, c, unused}) tape.watch(source);
-  const Tensor y = ((a * 2.0) * b) * c * b;  // b is used twice: final only after its earlier use
+  const Tensor y = ((a * 2.0) * b) * c * b;  // b is used twice: its gradient is final only after its earlier use
   const std::vector<GradientTape::Slot> slots = {{a, {}}, {b, {}}, {c, {}}, {unused, {}}};
   std::vector<std::pair<int, bool>> reported;
   tape.backward(sum(y), slots,
@@ -116,7 +116,7 @@ TEST(Gradient, ReportsSourcesThatTheTargetDoesNotDependOn) {
   GradientTape tape;
   tape.watch(a);
   tape.watch(b);
-  const Tensor unread = b * 2.0;  // recorded, but the target does not use it
+  const Tensor unread = b * 2.0;  // recorded, but not used by the target
   const std::vector<GradientTape::Slot> slots = {{a, {}}, {b, destination}};
   std::vector<std::pair<int, bool>> reported;
   tape.backward(sum(a * 1.0), slots,
@@ -149,7 +149,7 @@ void add_three_times(const Tensor& x, const Tensor& out) {
   for (int i = 0; i < 3; ++i) launch(kernels::Accumulate{x, 1, out});
 }
 
-/// 3 x, by an op that can add its gradient to what is there; `writes` gets what it was asked for.
+/// 3 x, as an op that can add its gradient to an existing one; appends the requested kinds of writing to `writes`.
 Tensor three_times(const Tensor& x, std::vector<Write>& writes) {
   const Tensor result = Tensor::zeros(x.shape());
   add_three_times(x, result);
@@ -179,7 +179,7 @@ TEST(Gradient, IsNotAddedToWhatOthersRead) {
   tape.watch(a);
   std::vector<Write> writes;
   const Tensor y = three_times(a, writes);
-  const Tensor z = y + a;  // y and a get z's own gradient
+  const Tensor z = y + a;  // y and a receive z's own gradient
   const std::vector<Tensor> sources = {a, y};
   const auto gradients = tape.gradient(sum(z), sources);
   EXPECT_THAT(gradients[0].to_vector<float>(), Each(4.0F));

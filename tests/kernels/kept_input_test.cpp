@@ -13,7 +13,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Two normalizations, joined, and two convolutions that read them.
+/// Two normalizations, concatenated, and two convolutions that read the result.
 struct Convolutions {
   const Tensor x = random_tensor({2, 5, 6, 3}, 1);
   const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5);
@@ -21,7 +21,8 @@ struct Convolutions {
   const Tensor kernel = random_tensor({3, 3, 6, 4}, 4);
   const Tensor depthwise_kernel = random_tensor({3, 3, 6, 1}, 5);
 
-  /// With the normalizations in slices of one tensor, which is made again for the gradients, or kept.
+  /// The gradients; the concatenated tensor, of which the normalizations are slices, is recomputed for them if `again`,
+  /// otherwise kept.
   std::vector<std::vector<float>> gradients(bool again) const {
     const std::vector<Tensor> sources{x, gamma, beta, kernel, depthwise_kernel};
     GradientTape tape;
@@ -30,7 +31,7 @@ struct Convolutions {
     const Tensor left = batch_norm(x, gamma, beta, {.relu = true, .out = joined.slice_view(-1, 0, 3)}).y;
     const Tensor right = batch_norm(x, beta, gamma, {.out = joined.slice_view(-1, 3, 6)}).y;
     joined = concat(std::array{left, right}, -1);
-    if (!again) joined = reshape(joined, joined.shape());  // does not say how it is made again
+    if (!again) joined = reshape(joined, joined.shape());  // a reshape records no recomputation
     EXPECT_EQ(static_cast<bool>(recompute_of(joined)), again);
     const Tensor loss = sum(conv2d(joined, kernel, {}, {.activation = Activation::relu})) +
                         sum(depthwise_conv2d(joined, depthwise_kernel, {}, {.activation = Activation::tanh}));

@@ -31,7 +31,7 @@ TEST(Launch, IsASpanInTraces) {
   EXPECT_EQ(events.front().name, "fill");
 }
 
-// What ops on pretended GPUs refuse to give to a kernel.
+// Arguments that ops on pretended GPUs must not pass to a kernel.
 
 using test::error_of;
 using testing::AllOf;

@@ -8,19 +8,19 @@
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/device/registry.h>
 
-// An op of which a GPU does not take a kernel or a copy is named, forward and backward.
+// When a GPU refuses an op's kernel or copy, forward or backward, the error names the op.
 
 namespace lockstep::test {
 namespace {
 
-/// By the op's number.
+/// The op with this number.
 class OpOnAGpuThatFails : public testing::TestWithParam<std::size_t> {
  protected:
   OpOnAGpuThatFails() {
     for (const Tensor& input : op_.inputs) inputs_.push_back(to_device(input, gpu_));
   }
 
-  /// The error of compute() when piece of work number `first` fails; empty when there are fewer.
+  /// The error of compute() when its piece of work number `first` fails; empty when it has fewer pieces.
   template <class Compute>
   std::string error_at(std::int64_t first, const Compute& compute) const {
     pretend_cuda()->fail_work(gpu_.index, first);
@@ -40,7 +40,7 @@ class OpOnAGpuThatFails : public testing::TestWithParam<std::size_t> {
   std::vector<Tensor> inputs_;
 };
 
-/// "conv2d: a kernel's launch failed on GPU:0: invalid ..."; ops that call others name these, too.
+/// "conv2d: a kernel's launch failed on GPU:0: invalid ..."; for ops that call others, the error names these, too.
 TEST_P(OpOnAGpuThatFails, IsNamed) {
   for (std::int64_t first = 1;; ++first) {
     Tensor y;

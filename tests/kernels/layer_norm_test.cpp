@@ -9,7 +9,7 @@
 namespace lockstep::test {
 namespace {
 
-// A mean a thousand times the deviation: a mean of squares less the squared mean would lose all of it in f32.
+// With a mean of a thousand deviations, f32 would lose the whole variance in E[x^2] - E[x]^2.
 TEST(LayerNorm, SurvivesALargeMean) {
   const Tensor x = random_tensor({4, 300}, 1, 999, 1001);
   const Tensor y = layer_norm(x, Tensor::full({300}, 1), Tensor::zeros({300}));

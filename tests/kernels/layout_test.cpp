@@ -15,7 +15,7 @@ TEST(Layout, RowsMayBeWiderThanTheLastAxis) {
   EXPECT_EQ(row_stride(channels), 5);
   EXPECT_TRUE(is_rows(x.slice_view(3, 2, 3)));
   EXPECT_TRUE(
-      is_rows(x.slice_view(0, 1, 2).slice_view(1, 0, 2).slice_view(3, 0, 2)));  // one image: still evenly spaced
+      is_rows(x.slice_view(0, 1, 2).slice_view(1, 0, 2).slice_view(3, 0, 2)));  // a single image: still evenly spaced
   EXPECT_TRUE(is_rows(Tensor::zeros({})));
 }
 

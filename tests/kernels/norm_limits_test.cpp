@@ -19,7 +19,7 @@ Tensor limited(const Tensor& x, const std::vector<int>& axes, const NormLimits& 
   return result;
 }
 
-/// Which vector each element of a dense tensor belongs to.
+/// The number of the vector to which each element of a dense tensor belongs.
 std::vector<std::int64_t> vectors_of(const Shape& shape, const std::vector<int>& axes) {
   Shape kept = shape;
   for (const int axis : axes) kept[shape.normalize_axis(axis)] = 1;
@@ -62,7 +62,7 @@ struct Case {
   std::vector<int> axes;
 };
 
-/// Vectors along every place of the axes, neighbors and others; more of them than are worked through together; some of
+/// Vectors along all combinations of axes, contiguous and strided; more of them than are processed together; some with
 /// one element.
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{{{7}, {0}},
@@ -90,7 +90,7 @@ TEST(LimitNorms, EqualsPlainLoops) {
     for (const NormLimits& limits : all_limits) {
       SCOPED_TRACE(fmt::format("{} along {} axes, rate {}", shape, axes.size(), limits.rate));
       const Tensor x = random_tensor(shape, 1, -2, 2);
-      // Squares and roots are taken in f64; what is left is one factor and one product in f32.
+      // Squares and roots are computed in f64; only one factor and one product are rounded to f32.
       expect_close(limited(x, axes, limits), plain_limited(x, axes, limits));
     }
 }

@@ -8,16 +8,16 @@
 #include <lockstep/runtime/device/context.h>
 #include <lockstep/runtime/memory/allocator.h>
 
-// An op whose device has no memory left is named, forward and backward. What else a device cannot do:
+// When an op's device runs out of memory, forward or backward, the error names the op. Other device failures:
 // launch_errors_test.cpp.
 
 namespace lockstep::test {
 namespace {
 
-/// Memory comes in blocks of this size.
+/// Granularity of allocations.
 constexpr std::size_t block = 512;
 
-/// On a device of its own, with as much memory as is in use and a bit.
+/// Runs an op on a separate device, whose memory is limited to slightly more than is in use.
 class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
  protected:
   OpWithoutMemory() : there_({.device = devices(7).back()}) {
@@ -27,7 +27,7 @@ class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
 
   static CachingAllocator& memory() { return allocator(current_context().device); }
 
-  /// The error of compute() with that many blocks of memory more than are in use; empty when it needs no more.
+  /// The error of compute() with `blocks` more blocks of memory than are in use; empty if it needs no more.
   template <class Compute>
   std::string error_with(std::size_t blocks, const Compute& compute) const {
     memory().set_memory_limit(memory().stats().bytes_in_use + blocks * block);
@@ -46,7 +46,8 @@ class OpWithoutMemory : public testing::TestWithParam<std::size_t> {
   std::vector<Tensor> inputs_;
 };
 
-/// "conv2d: a tensor of f32 (2, 4, 4, 3): CPU:6 has no room for ..."; ops that call others name these, too.
+/// "conv2d: a tensor of f32 (2, 4, 4, 3): CPU:6 has no room for ..."; for ops that call others, the error names these,
+/// too.
 TEST_P(OpWithoutMemory, IsNamed) {
   for (std::size_t blocks = 0;; ++blocks) {
     const std::string error = error_with(blocks, [&] { op_.run(inputs_); });

@@ -1,4 +1,4 @@
-// What every op has to do, by the rows of cases/op_case.h.
+// Tests that every op must pass, for the rows of cases/op_case.h.
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +23,10 @@ using testing::IsNan;
 
 using Inputs = std::vector<Tensor>;
 
-/// By the row's number.
+/// The row with this number.
 class OpTest : public testing::TestWithParam<std::size_t> {
  protected:
-  /// Where the op computes: rows are made before a device is chosen.
+  /// Copies the inputs to the device that computes: rows are created before a device is chosen.
   OpTest() {
     for (const Tensor& input : op_.inputs) inputs_.push_back(to_current_device(input));
     if (current_context().device.kind == DeviceKind::gpu && op_.length_on_gpus > 0) check_.length = op_.length_on_gpus;
@@ -49,7 +49,7 @@ class OpTest : public testing::TestWithParam<std::size_t> {
     return result;
   }
 
-  /// Of numbers that bf16 has, the data in `data`, the parameters in `parameters`.
+  /// Inputs rounded to bf16; data in the dtype `data`, parameters in `parameters`.
   Inputs rounded(DType data, DType parameters) const {
     Inputs result;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -57,14 +57,14 @@ class OpTest : public testing::TestWithParam<std::size_t> {
     return result;
   }
 
-  /// Of numbers that bf16 has.
+  /// Weights that bf16 represents exactly.
   static Tensor weights_of(const Tensor& y) {
     return cast(cast(to_current_device(random_tensor(y.shape(), 4711, 0.5, 1.5)), DType::bf16), DType::f32);
   }
 
   /// The result, then the gradients of the inputs, in their dtypes.
   std::vector<Tensor> results_of(const Inputs& inputs) const { return results_of(inputs, inputs); }
-  /// The same with the gradients of those of them that are `trained` alone.
+  /// The same, with the gradients of the inputs in `trained` only.
   std::vector<Tensor> results_of(const Inputs& inputs, std::span<const Tensor> trained) const {
     GradientTape tape;
     for (const Tensor& input : trained) tape.watch(input);
@@ -75,7 +75,7 @@ class OpTest : public testing::TestWithParam<std::size_t> {
     return results;
   }
 
-  /// What the op says of inputs that it does not take; nothing when it takes them.
+  /// The op's error for inputs that it does not accept; empty when it accepts them.
   std::string refusal_of(const Inputs& inputs) const {
     try {
       op_.run(inputs);
@@ -98,7 +98,7 @@ void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   }
 }
 
-/// Within a few roundings of bf16, relative to the largest number.
+/// Compares up to a few bf16 roundings, relative to the largest number.
 void expect_near(const Tensor& actual, const Tensor& expected) {
   const std::vector<double> found = actual.to_vector<double>();
   const std::vector<double> wanted = expected.to_vector<double>();

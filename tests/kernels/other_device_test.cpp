@@ -14,13 +14,13 @@
 #include <lockstep/runtime/autograd/tape.h>
 #include <lockstep/runtime/thread/device_scope.h>
 
-// Ops whose inputs are on another device than the thread computes on.
+// Ops whose inputs are on another device than the one that the thread computes on.
 
 namespace lockstep::test {
 namespace {
 
-/// What a thread does between the scope's ends is computed on `device`: because it is placed there, or because that is
-/// the thread's device, as in a replica.
+/// During its lifetime, the thread computes on `device`: because of a DeviceScope, or because it is the thread's
+/// device, as in a replica.
 struct Computing {
   LogicalDevice device;
   bool placed;
@@ -39,8 +39,8 @@ struct Results {
   std::vector<Tensor> gradients;
 };
 
-/// The op and its gradients with its inputs on `home`, the thread computing as `computing` says. `destinations`: where
-/// the gradients are wanted, or nowhere.
+/// Results of the op and its gradients, with inputs on `home` and the thread computing according to `computing`.
+/// `destinations`: memory for the gradients, if any.
 Results results_of(const OpCase& op, const LogicalDevice& home, const Computing& computing,
                    const std::optional<LogicalDevice>& destinations) {
   std::vector<Tensor> inputs;
@@ -71,10 +71,10 @@ Results results_of(const OpCase& op, const LogicalDevice& home, const Computing&
   return results;
 }
 
-/// By the op's number, and whether the thread's device is set by a DeviceScope.
+/// The op with this number; the second parameter selects a DeviceScope for the thread's device.
 class OpOnAnotherDevice : public testing::TestWithParam<std::tuple<std::size_t, bool>> {
  protected:
-  /// As if all were on the device that computes.
+  /// Expects the same results as with all tensors on the device that computes.
   void expect_same(const LogicalDevice& home, const LogicalDevice& computes) const {
     const OpCase& op = small_op_cases()[std::get<0>(GetParam())];
     const Computing computing(computes, std::get<1>(GetParam()));

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Known answers that come with the authors' library Random123.
+/// Known-answer tests of the authors' library Random123.
 TEST(Philox, GivesTheKnownAnswers) {
   const std::uint32_t ones = 0xffffffffU;
   EXPECT_THAT(philox4x32({{0, 0, 0, 0}}, {{0, 0}}).word,

@@ -17,7 +17,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/runtime/autograd/tape.h>
 
-// The recurrent ops: what every one of them has to do, and its own formula and errors.
+// The recurrent ops: tests that all must pass, and tests of each one's formula and errors.
 
 namespace lockstep::test {
 namespace {
@@ -66,7 +66,7 @@ TEST_P(Recurrent, TheLastStepIsTheLastOfTheSequence) {
   expect_same_bits(last.view({3, 1, 6}), all.slice_view(1, 4, 5));
 }
 
-// What is kept for the gradient may serve twice.
+// State kept for the gradient can be used twice.
 TEST_P(Recurrent, TwoTapesOfOneRunGiveTheSameGradients) {
   const Case c{3, 4, 5, 2, true};
   const std::vector<Tensor> in = inputs_of(c);
@@ -100,7 +100,7 @@ TEST_P(Recurrent, NamesShapesThatDoNotFit) {
 INSTANTIATE_TEST_SUITE_P(Ops, Recurrent, testing::ValuesIn(recurrent_kinds()),
                          [](const auto& info) { return as_test_name(info.param.name); });
 
-// Of one formula there are two implementations.
+// One formula has two implementations.
 TEST(ComposedRecurrence, GivesWhatTheOpsGive) {
   for (const RecurrentKind& kind : {recurrent_kinds()[0], recurrent_kinds()[1]}) {
     const std::vector<Tensor> in{random_tensor({4, 5, 3}, 1), random_tensor({3, kind.gates * 2}, 2),

@@ -19,7 +19,7 @@ constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, Re
 template <class T>
 using Vectors = std::vector<std::vector<T>>;
 
-/// out[k] = op over the `in`.
+/// Writes the reduction of all `in` to every out[k].
 template <class T>
 void reduce(ReduceOp op, const Vectors<T>& in, Vectors<T>& out, std::int64_t terms = 0) {
   std::vector<const T*> from;
@@ -71,7 +71,7 @@ void expect_reference(ReduceOp op, std::size_t replicas, std::int64_t n) {
   reduce(op, in, out);
   for (std::size_t i = 0; i < out[0].size(); ++i) {
     const double expected = reference(op, in, i);
-    // Products round once for each factor; sums of these numbers are exact but for the last rounding.
+    // Products round once for each factor; sums of these numbers are exact up to the last rounding.
     const double allowed = tolerance(dtype_of<T>, static_cast<std::int64_t>(replicas), std::abs(expected));
     ASSERT_NEAR(convert_element<double>(out[0][i]), expected, allowed) << name(op) << " of " << replicas << " at " << i;
     for (const auto& copy : out)
@@ -98,7 +98,7 @@ TEST(Reduce, WorksInPlace) {
   for (const auto& copy : in_place) EXPECT_EQ(copy, sum);
 }
 
-/// Large results are written around the caches, those that begin and end amid a cache line, too.
+/// Large results are written with non-temporal stores, also if they begin and end within a cache line.
 template <class T>
 void expect_sum_of_large_ranges() {
   const std::int64_t n = (std::int64_t{5} << 20) / static_cast<std::int64_t>(sizeof(T));
@@ -131,7 +131,7 @@ TEST(Reduce, AddsInTheOrderOfReplicas) {
 }
 
 TEST(Reduce, RoundsBfloat16Once) {
-  // 256 + 1 + 1 = 258 is a bf16; added step by step in bf16 each 257 would go back to 256.
+  // 256 + 1 + 1 = 258 is a bf16; adding in bf16 would round each 257 back to 256.
   const std::vector<bfloat16> small{bfloat16(1.0F)};
   EXPECT_EQ(static_cast<float>(reduced<bfloat16>(ReduceOp::sum, {{bfloat16(256.0F)}, small, small})[0]), 258.0F);
 }

@@ -13,7 +13,7 @@
 
 namespace lockstep::test {
 
-/// For each element of the sorted (..., count, ...), where in the row-major x it stands; equal ones keep their order.
+/// Index in the row-major x of each element of the sorted (..., count, ...); equal elements keep their order.
 inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std::int64_t count, SortDirection direction,
                                               const std::vector<double>& x) {
   std::size_t inner = 1;
@@ -35,8 +35,7 @@ inline std::vector<std::size_t> sorted_places(const Shape& shape, int axis, std:
   return places;
 }
 
-/// Numbers in no order of which no two are so near each other that a difference quotient would exchange them. In host
-/// memory.
+/// Unordered numbers, in host memory, that differ enough for difference quotients not to swap any two.
 inline Tensor distinct_numbers(const Shape& shape, unsigned seed) {
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
   std::iota(values.begin(), values.end(), -7.0F);

@@ -17,7 +17,7 @@ namespace {
 std::atomic<std::uint64_t> done{0};
 struct sigaction before {};
 
-/// The state of a thread: what LDTILECFG reads, and eight tiles.
+/// State of a thread: the operand of LDTILECFG, and eight tiles.
 struct Tiles {
   struct Configuration {
     std::uint8_t palette, start_row, reserved[14];
@@ -34,7 +34,7 @@ struct Instruction {
   std::uint8_t map, prefix, vvvv, opcode;
   bool w, l;
   int mod, reg, rm;
-  std::int64_t base, index;  ///< of its memory operand: base with displacement, and index times scale
+  std::int64_t base, index;  ///< parts of the memory operand's address: base with displacement, and index times scale
   int length;
 };
 
@@ -52,7 +52,7 @@ T read(const std::uint8_t* at) {
   return value;
 }
 
-/// None for what is encoded in another way, or relative to the instruction.
+/// None if the instruction is encoded in another way, or its address is relative to it.
 std::optional<Instruction> decoded(const std::uint8_t* code, const mcontext_t& context) {
   if (code[0] != 0xC4) return {};
   const int extended_reg = (code[1] & 0x80) == 0 ? 8 : 0;
@@ -91,7 +91,7 @@ std::optional<Instruction> decoded(const std::uint8_t* code, const mcontext_t& c
 
 std::uint8_t* memory(std::int64_t address) { return reinterpret_cast<std::uint8_t*>(address); }
 
-/// Rows beyond the configured ones, and bytes beyond a row's, are zero after a tile is written.
+/// When a tile is written, rows beyond the configured ones and bytes beyond a row's are zeroed.
 void load_tile(int number, std::int64_t base, std::int64_t stride) {
   std::memset(tiles.bytes[number], 0, sizeof tiles.bytes[number]);
   for (int row = 0; row < tiles.configuration.rows[number]; ++row)
@@ -103,7 +103,7 @@ void store_tile(int number, std::int64_t base, std::int64_t stride) {
     std::memcpy(memory(base + row * stride), tiles.bytes[number][row], tiles.configuration.bytes_of_row[number]);
 }
 
-/// Sums of even and of odd terms apart, added to what is there at the end.
+/// Sums even and odd terms separately, and adds both to the destination at the end.
 void multiply_tiles(int sums, int left, int right) {
   const auto& c = tiles.configuration;
   for (int row = 0; row < c.rows[sums]; ++row)
@@ -125,11 +125,11 @@ void multiply_tiles(int sums, int left, int right) {
     }
 }
 
-/// False for what is none of the six instructions.
+/// False if the instruction is none of the six.
 bool execute(const Instruction& one) {
   enum Prefix { none, p66, f3, f2 };
   if (one.map != 2 || one.w || one.l) return false;
-  // As a processor: a tile that LDTILECFG has not described cannot be used.
+  // Like a processor: a tile that LDTILECFG has not configured cannot be used.
   if (one.opcode != 0x49 && tiles.configuration.palette != 1) return false;
   const bool of_memory = one.mod != 3;
   if (one.opcode == 0x49 && one.prefix == none && of_memory)
@@ -154,7 +154,7 @@ void on_illegal_instruction(int signal, siginfo_t*, void* context_of_signal) {
   const auto* const code = memory(context.gregs[REG_RIP]);
   const std::optional<Instruction> one = decoded(code, context);
   if (!one || !execute(*one)) {
-    sigaction(signal, &before, nullptr);  // the instruction is met again, and ends the program
+    sigaction(signal, &before, nullptr);  // the instruction runs again, and ends the program
     return;
   }
   context.gregs[REG_RIP] += one->length;

@@ -35,7 +35,7 @@ std::vector<T*> pointers(auto& vectors, std::int64_t from = 0) {
   return result;
 }
 
-/// One optimizer's memory for R replicas.
+/// An optimizer's memory for several replicas.
 struct Problem {
   Vectors gradients, parameters, state;
 
@@ -60,7 +60,7 @@ double gradient_sum(const Problem& p, std::size_t i) {
   return sum;
 }
 
-/// One parameter under a rule of keras/src/optimizers, update_step, in double precision.
+/// Updates one parameter by a rule of keras/src/optimizers, update_step, in double precision.
 double reference_rule(const SgdStep& s, double w, double g, std::vector<double>& slots) {
   const double rate = s.learning_rate;
   const double momentum = s.momentum;
@@ -107,7 +107,7 @@ double reference_rule(const LambDirectionStep& s, double, double g, std::vector<
          (std::sqrt(slots[1] / (1 - std::pow(s.beta_2, t))) + static_cast<double>(s.epsilon));
 }
 
-/// A whole step; keras/src/optimizers/base_optimizer.py has what is around the rule.
+/// A whole step, with the code around the rule as in keras/src/optimizers/base_optimizer.py.
 double reference_step(const OptimizerStep& step, double w, double g, std::vector<double>& slots) {
   const double most = step.clip_value;
   g = std::clamp(g * static_cast<double>(step.gradient_scale), -most, most);
@@ -248,7 +248,7 @@ TEST(Update, SameBitsHoweverTheRangeIsCut) {
   expect_bits_of_any_cut(SgdStep{});
   expect_bits_of_any_cut(SgdStep{.momentum = 0.9F, .nesterov = true});
   expect_bits_of_any_cut(AdamStep{.t = 3});
-  expect_bits_of_any_cut(AdamStep{.t = 3}, 1'000'001);  // as a whole larger than caches, but not its parts
+  expect_bits_of_any_cut(AdamStep{.t = 3}, 1'000'001);  // the whole is larger than the caches, its parts are not
   OptimizerStep averaged(RmspropStep{.momentum = 0.5F, .centered = true});
   averaged.average = OptimizerStep::Average::keep;
   expect_bits_of_any_cut(averaged);

@@ -20,7 +20,7 @@ TEST(Window2d, ValidCountsWholeWindows) {
   EXPECT_EQ(slide(32, 3, 2, Padding::valid).window.pad_bottom, 0);
 }
 
-// The values that TensorFlow documents for SAME: output = ceil(input / stride), the odd row or column at the end.
+// TensorFlow's documented results for SAME: output = ceil(input / stride), the extra row or column is at the end.
 TEST(Window2d, SamePadsTheOddRowAtTheEnd) {
   const Sliding2d even = slide(6, 3, 2, Padding::same);
   EXPECT_EQ(even.output.height, 3);

@@ -16,7 +16,7 @@ double gelu_tanh_of(double x) {
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
 }
 
-/// Over the last axis, of n elements.
+/// Softmax over the last axis of `columns` elements.
 Reference softmax_of(std::int64_t columns, bool log) {
   return [n = static_cast<std::size_t>(columns), log](const Values& in) {
     const std::vector<double>& x = in[0];
@@ -72,8 +72,8 @@ const std::vector<ActivationCase>& activations_of_elements() {
 std::vector<OpCase> activation_cases() {
   std::vector<OpCase> cases;
   for (const ActivationCase& c : activations_of_elements()) {
-    // 8 covers relu6's upper end. The exponential would dwarf its own small values there, and near 1 bf16 has too few
-    // numbers for a gradient from sigmoid's result.
+    // 8 covers relu6's upper end. exp would dwarf its own small values there, and near 1 bf16 is too coarse for
+    // sigmoid's gradient, which is computed from the result.
     const bool narrow = c.activation == Activation::exponential || c.activation == Activation::sigmoid;
     const double high = narrow ? 2 : 8;
     cases.push_back({.name = c.name,

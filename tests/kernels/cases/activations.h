@@ -15,7 +15,7 @@ struct ActivationCase {
   double (*reference)(double);
 };
 
-/// All that are computed element by element, but linear.
+/// All element-wise activations except linear.
 const std::vector<ActivationCase>& activations_of_elements();
 
 }  // namespace lockstep::test

@@ -7,7 +7,7 @@ namespace {
 
 std::vector<double> same_elements(const Values& in) { return in[0]; }
 
-/// [begin, end) of an axis.
+/// The slice [begin, end) of an axis.
 Reference slice_of(const Shape& shape, int axis, std::int64_t begin, std::int64_t end) {
   return [=](const Values& in) {
     std::int64_t inner = 1;
@@ -33,7 +33,7 @@ OpCase slice_case(int axis) {
           .is_view = true};
 }
 
-/// Of parts of sizes 2, 0, 3 and 1.
+/// Concatenates parts of sizes 2, 0, 3 and 1.
 OpCase concat_case(int axis) {
   std::vector<Tensor> parts;
   for (const std::int64_t size : {2, 0, 3, 1}) {

@@ -8,7 +8,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Plain loops over every result and every tap; the bias is the third input, or there is none.
+/// Plain loops over every result and every tap; the bias is the optional third input.
 std::vector<double> plain_conv2d(const Conv2dCase& c, const Values& in) {
   const Extent rows =
       extent_along(c.x[1], c.kernel[0], c.options.dilation.height, c.options.strides.height, c.options.padding);
@@ -44,7 +44,7 @@ std::vector<double> relu_of(std::vector<double> y) {
 }
 
 OpCase case_of(const Conv2dCase& c) {
-  // The longest sums: a result over its taps, a kernel element's gradient over images and positions.
+  // The longest sums: a result sums over taps, a gradient of a kernel element over images and positions.
   const std::int64_t taps = c.kernel[0] * c.kernel[1] * std::max(c.kernel[2], c.kernel[3]);
   const bool relu = c.options.activation == Activation::relu;
   OpCase result{
@@ -60,7 +60,7 @@ OpCase case_of(const Conv2dCase& c) {
   return result;
 }
 
-/// The product of a dense layer as a convolution of single pixels.
+/// A dense layer's product as a convolution of single pixels.
 OpCase activated_case(const ActivationCase& activation) {
   const Conv2dCase plain{{5, 1, 1, 7}, {1, 1, 7, 3}, {.activation = activation.activation}};
   OpCase result = case_of(plain);
@@ -74,7 +74,7 @@ OpCase activated_case(const ActivationCase& activation) {
   return result;
 }
 
-/// Keras' kernel (h, w, channels, multiplier) is the kernel (h, w, 1, channels * multiplier) of as many groups.
+/// Keras' kernel (h, w, channels, multiplier) is a kernel (h, w, 1, channels * multiplier) with `channels` groups.
 OpCase depthwise_case() {
   const Conv2dCase grouped{{2, 5, 6, 3}, {3, 2, 1, 6}, {.padding = Padding::same, .groups = 3}};
   return {.name = "depthwise_conv2d",
@@ -109,13 +109,13 @@ const std::vector<Conv2dCase>& conv2d_cases() {
       {{2, 6, 5, 16}, {3, 3, 1, 16}, {.padding = Padding::same, .groups = 16}},
       {{2, 5, 6, 8}, {3, 3, 1, 24}, {.strides = {2, 2}, .padding = Padding::same, .groups = 8}},
       {{1, 7, 7, 5}, {3, 3, 1, 5}, {.dilation = {2, 2}, .groups = 5}},
-      // On the CPU by Winograd's filtering: tiles of 4x4 results that fit, that hang over, and more than one block of
+      // Computed with Winograd's filtering on the CPU: 4x4 tiles that fit and that overhang, and more than one block of
       // them.
       {{1, 8, 8, 16}, {3, 3, 16, 32}, {.padding = Padding::same}},
       {{2, 7, 10, 32}, {3, 3, 32, 16}, {.padding = Padding::valid}, false},
       {{1, 4, 5, 16}, {3, 3, 16, 16}, {}},
       {{5, 13, 15, 16}, {3, 3, 16, 16}, {.padding = Padding::same}},
-      // Of channels that bf16's kernels take.
+      // Channel counts that the bf16 kernels support.
       {{2, 9, 8, 32}, {3, 3, 32, 48}, {.padding = Padding::same}},
       {{4, 17, 16, 32}, {3, 3, 32, 48}, {.padding = Padding::same, .activation = Activation::relu}},
       {{2, 9, 8, 3}, {3, 3, 3, 16}, {.activation = Activation::relu}},

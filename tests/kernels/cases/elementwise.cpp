@@ -52,7 +52,7 @@ constexpr BinaryOp subtract_op{"subtract", subtract, [](double a, double b) { re
 constexpr BinaryOp multiply_op{"multiply", multiply, [](double a, double b) { return a * b; }};
 constexpr BinaryOp divide_op{"divide", divide, [](double a, double b) { return a / b; }};
 
-/// Element of a tensor of `shape` that index `index` of the broadcast shape reads.
+/// Index of the element in a tensor of `shape` that element `index` of the broadcast shape reads.
 std::size_t source_index(const Shape& shape, const Shape& full, std::size_t index) {
   std::size_t at = 0;
   std::size_t step = 1;
@@ -119,7 +119,7 @@ OpCase add_n_case(std::size_t count) {
           .data = count};
 }
 
-/// Tensors of which one op reads several parts.
+/// Ops that read several parts of one tensor.
 std::vector<OpCase> parts_cases() {
   const Tensor x = random_tensor({4, 6}, 1, 0.2, 0.8);
   const auto product = [](std::size_t first, std::size_t second, std::size_t columns) {

@@ -8,7 +8,7 @@
 namespace lockstep::test {
 namespace {
 
-/// What an op compares data with: of as many rows as these have.
+/// The first rows of `all`, as many as `data` has, for an op to compare with `data`.
 Tensor first_rows(const Tensor& all, const Tensor& data) {
   return data.defined() ? all.slice_view(0, 0, data.dim(0)) : all;
 }

@@ -26,7 +26,7 @@ Statistics statistics_of_columns(const std::vector<double>& x, std::size_t colum
   return result;
 }
 
-/// With gamma and beta the inputs 1 and 2.
+/// Normalizes input 0 with gamma and beta from inputs 1 and 2.
 std::vector<double> normalized(const Values& in, const Statistics& s, bool relu) {
   const std::size_t channels = in[1].size();
   std::vector<double> y;
@@ -70,7 +70,7 @@ OpCase batch_norm_case(const Shape& shape, bool relu) {
       .is_large = shape.elements() > 10'000};
 }
 
-/// Beside a part that has the same statistics.
+/// The batch's other part has the same statistics.
 OpCase batch_norm_of_parts_case() {
   OpCase result = batch_norm_case({4, 6}, false);
   result.name = "batch_norm of parts of a batch";
@@ -102,7 +102,7 @@ OpCase layer_norm_case(const Shape& shape) {
           .inputs = operands(shape),
           .run = [](In in) { return layer_norm(in[0], in[1], in[2], epsilon); },
           .reference = layer_normalized,
-          // Gradients divide by the deviation, which few features may make small: at least sqrt(epsilon).
+          // Gradients divide by the deviation, which may be small with few features: it is at least sqrt(epsilon).
           .check = {.length = std::max(shape.dim(-1), shape.elements() / shape.dim(-1)), .samples = 8},
           .takes_no_rows = shape.rank() > 1,
           .bf16 = Bf16::none,

@@ -9,36 +9,37 @@
 #include <support/gradient_check.h>
 
 // The table of ops: each row is a call of an op with a reference in double precision. The tests of ops are generated
-// from it, so that a new op needs rows here, and tests of its own only for what is its own:
-//   op_test.cpp            value and gradients, bf16, slices, NaN, no rows, same bits, misuse: CPUs and GPUs
-//   both_devices_test.cpp  GPUs take and give what CPUs do
+// from it, so that a new op needs rows here, and tests of its own only for its specific behavior:
+//   op_test.cpp            value and gradients, bf16, slices, NaN, no rows, same bits, misuse: on CPUs and GPUs
+//   both_devices_test.cpp  GPUs accept and return the same as CPUs
 //   other_device_test.cpp  inputs, gradients and the thread on different devices
-//   op_errors_test.cpp, launch_errors_test.cpp  no memory left, a launch that fails
+//   op_errors_test.cpp, launch_errors_test.cpp  out of memory, a launch that fails
 //   captured_ops_test.cpp  launches of a captured graph
 
 namespace lockstep::test {
 
-/// Which inputs an op takes in bf16 besides f32: none, its data, or all of them.
+/// Inputs that an op accepts in bf16 besides f32: none, its data, or all.
 enum class Bf16 { none, data, all };
 
 struct OpCase {
-  std::string name;            ///< of the function that `run` calls last, then perhaps what it is called with
+  std::string name;            ///< name of the function that `run` calls last, optionally followed by its arguments
   std::vector<Tensor> inputs;  ///< f32, in host memory
   Op run;
   Reference reference;
   GradientCheck check{};
-  std::int64_t length_on_gpus = 0;  ///< instead of check.length, where a library computes less exactly; 0: the same
-  /// The first inputs are data, which may be slices and, with `takes_no_rows`, have no rows; the others are parameters.
+  std::int64_t length_on_gpus = 0;  ///< replaces check.length where a GPU library is less exact; 0: the same
+  /// The number of data inputs, which come first: these may be slices and, with `takes_no_rows`, have no rows. The
+  /// others are parameters.
   std::size_t data = 1;
   bool takes_no_rows = true;
   Bf16 bf16 = Bf16::all;
-  std::string calls_first{};  ///< the function that `run` calls before
+  std::string calls_first{};  ///< another function that `run` calls first
   bool takes_integers = false;
-  bool nan_spreads = true;   ///< data of NaN alone give results of NaN alone
+  bool nan_spreads = true;   ///< if all data are NaN, all results are NaN
   std::size_t optional = 0;  ///< how many of the last inputs may be undefined
   bool same_bits_on_any_threads = true;
-  bool is_view = false;   ///< its result stays where the first input is
-  bool is_large = false;  ///< for several threads and blocks: op_test.cpp alone runs it
+  bool is_view = false;   ///< the result shares memory with the first input
+  bool is_large = false;  ///< large enough for several threads and blocks; only op_test.cpp runs it
 
   std::string function() const { return name.substr(0, name.find(' ')); }
   friend void PrintTo(const OpCase& c, std::ostream* out) { *out << c.name; }
@@ -47,7 +48,7 @@ struct OpCase {
 using In = std::span<const Tensor>;
 using Values = std::vector<std::vector<double>>;
 
-/// `f` of each element of the first input.
+/// Applies `f` to each element of the first input.
 inline Reference each(std::function<double(double)> f) {
   return [f = std::move(f)](const Values& in) {
     std::vector<double> y;
@@ -56,14 +57,14 @@ inline Reference each(std::function<double(double)> f) {
   };
 }
 
-/// A bias that no sum of `terms` products of numbers in [-1, 1) brings near 0: where the argument of a ReLU is, another
-/// order of adding decides whether it is active.
+/// A bias that keeps sums of `terms` products of numbers in [-1, 1) away from 0, where the order of addition would
+/// decide whether a ReLU is active.
 Tensor bias_far_from_0(std::int64_t units, std::int64_t terms);
 
-/// The op as a large row, which compares `samples` elements of each input with difference quotients.
+/// Marks the op as a large row, for which `samples` elements of each input are compared with difference quotients.
 OpCase large(OpCase op, int samples);
 
-/// Of the results of a row, its value and then its gradients, which one this is.
+/// Name of a row's result: the value is number 0, the gradients follow.
 std::string result_name(std::size_t number);
 
 std::vector<OpCase> activation_cases();
@@ -81,14 +82,14 @@ std::vector<OpCase> reduction_cases();
 std::vector<OpCase> scan_cases();
 std::vector<OpCase> sorting_cases();
 
-/// All rows; the same objects at every call.
+/// All rows; every call returns the same objects.
 const std::vector<OpCase>& op_cases();
-/// Those that are not large.
+/// The rows that are not large.
 const std::vector<OpCase>& small_op_cases();
 
-/// `name` with an underscore for each sign that GoogleTest does not take.
+/// Replaces characters that GoogleTest does not accept in names by underscores.
 std::string as_test_name(std::string name);
-/// The row's name as GoogleTest takes it, with the row's number, since shapes alone may tell rows apart.
+/// The row's name for GoogleTest, with its number, since rows may differ in shapes only.
 std::string test_name(const std::vector<OpCase>& cases, std::size_t number);
 
 }  // namespace lockstep::test

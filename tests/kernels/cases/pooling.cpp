@@ -40,7 +40,7 @@ std::vector<double> plain_pool(bool of_max, const Shape& shape, const Pool2dOpti
 OpCase pool_case(bool of_max, const Shape& shape, const Pool2dOptions& options) {
   return {.name = fmt::format("{} of {} by {} x {}", of_max ? "max_pool2d" : "average_pool2d", shape,
                               options.window.height, options.window.width),
-          // All negative, so that padding taken for zeros would win.
+          // All negative, so that padding with zeros would win.
           .inputs = {random_tensor(shape, 1, -2, -1)},
           .run = [=](In in) { return of_max ? max_pool2d(in[0], options) : average_pool2d(in[0], options); },
           .reference = [=](const Values& in) { return plain_pool(of_max, shape, options, in[0]); },

@@ -18,7 +18,7 @@ struct Sizes {
 
 double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 
-/// A recurrent layer with loops, on x, kernel, recurrent_kernel and bias.
+/// A recurrent layer as loops over x, kernel, recurrent_kernel and bias.
 class PlainRecurrence {
  public:
   PlainRecurrence(const Sizes& sizes, std::int64_t gates, const Values& in)
@@ -32,7 +32,7 @@ class PlainRecurrence {
   }
 
  protected:
-  /// h of unit `u` after step `s`, from the states before it; `c` is the unit's second state.
+  /// h of unit `u` after step `s`, from the states before the step; `c` is the unit's second state.
   virtual double next(std::int64_t row, std::int64_t s, const std::vector<double>& before, std::int64_t u,
                       double& c) const = 0;
 
@@ -50,7 +50,7 @@ class PlainRecurrence {
       result += at(h, k) * at(recurrent_, k * gates_ * sizes_.units + column);
     return result;
   }
-  /// Of a state's bias, which follows that of the input.
+  /// Bias of a state's product; it follows the biases of the input's products.
   double state_bias(std::int64_t gate, std::int64_t u) const { return at(bias_, (gates_ + gate) * sizes_.units + u); }
   static double at(const std::vector<double>& values, std::int64_t i) { return values[static_cast<std::size_t>(i)]; }
 
@@ -152,13 +152,13 @@ std::vector<double> run_plain(const Sizes& sizes, const Values& in) {
   return Plain(sizes, in).run();
 }
 
-/// The reference of a kind.
+/// Reference of a recurrent kind.
 using Plain = std::vector<double> (*)(const Sizes& sizes, const Values& in);
 
 OpCase case_of(const RecurrentKind& kind, Plain plain, const Sizes& sizes) {
   const std::int64_t sums = kind.gates * sizes.units;
-  // The longest sum of a gradient is a kernel's, over all rows and steps, whose terms have each passed the sums of
-  // every step that follows them.
+  // The longest sum of a gradient is that of a kernel, over all rows and steps; its terms have passed the sums of all
+  // later steps.
   const std::int64_t length = sizes.rows * sizes.time * (sizes.features + sizes.units);
   return {
       .name = fmt::format("{} of {} rows, {} steps, {} features, {} units{}", kind.name, sizes.rows, sizes.time,
@@ -193,7 +193,7 @@ std::vector<OpCase> recurrence_cases() {
     for (const Sizes& sizes : {Sizes{1, 1, 1, 1}, Sizes{3, 1, 2, 4, true}, Sizes{4, 5, 3, 2}, Sizes{2, 7, 5, 3, true},
                                Sizes{9, 3, 4, 17}, Sizes{5, 12, 6, 8, true}}) {
       cases.push_back(case_of(recurrent_kinds()[kind], plain[kind], sizes));
-      cases.back().optional = kind < 2 ? 0 : 1;  // the bias of composed ones
+      cases.back().optional = kind < 2 ? 0 : 1;  // composed ones need no bias
       cases.back().is_large = sizes.rows > 4;
     }
   return cases;

@@ -9,11 +9,11 @@
 
 namespace lockstep::test {
 
-/// A recurrent op with its formula.
+/// A recurrent op and its formula.
 struct RecurrentKind {
-  std::string name;  ///< the function first
+  std::string name;  ///< begins with the function's name
   std::int64_t gates;
-  std::int64_t biases;  ///< for each gate's sum
+  std::int64_t biases;  ///< number of biases for each gate
   Tensor (*op)(const Tensor& x, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias,
                bool return_sequences);
 
@@ -25,13 +25,13 @@ struct RecurrentKind {
 /// lstm, gru, and one formula of each that is composed of other ops.
 const std::vector<RecurrentKind>& recurrent_kinds();
 
-/// The ops that are composed of others, of any formula.
+/// Ops that are composed of others, for any formula.
 using Composed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const RecurrenceOptions&);
 inline constexpr Composed composed_lstm = &lstm;
 inline constexpr Composed composed_gru = &gru;
 
-/// The length of sums for tolerances on GPUs: four times as much, since cuDNN's kernel of whole LSTM layers computes
-/// its functions only to some 2e-6 of their values.
+/// Length of sums that quadruples the tolerance on GPUs: cuDNN's kernel for whole LSTM layers computes its functions
+/// with a relative accuracy of only about 2e-6.
 inline constexpr std::int64_t as_cudnn_rounds(std::int64_t length) { return 16 * length; }
 
 }  // namespace lockstep::test

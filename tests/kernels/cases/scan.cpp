@@ -45,7 +45,7 @@ std::vector<OpCase> scan_cases() {
       for (const auto& [shape, axis] : {std::pair(Shape{2}, 0), std::pair(Shape{37}, -1), std::pair(Shape{4, 6}, 0),
                                         std::pair(Shape{3, 2, 5}, 1), std::pair(Shape{2, 3, 4, 5}, -3)})
         cases.push_back(cumsum_case(shape, axis, options));
-      // In pieces for several threads or blocks; a few long lines, and many.
+      // Scans split into pieces for several threads or blocks; few long lines, and many lines.
       for (const Shape& shape : {Shape{3, 700, 1}, Shape{1, 50'000, 1}, Shape{2, 900, 70}, Shape{1, 40, 3000}}) {
         cases.push_back(large(cumsum_case(shape, 1, options), 2));
       }

@@ -11,7 +11,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Of x the first `count` elements of the sorted axis.
+/// The first `count` elements of the sorted axis.
 Reference sorted(const Shape& shape, int axis, std::int64_t count, SortDirection direction) {
   return [=](const Values& in) {
     std::vector<double> y;

@@ -7,7 +7,7 @@
 
 namespace lockstep::test {
 
-/// Of results along an axis, and what is padded in front of it.
+/// Number of results along an axis, and the padding before it.
 struct Extent {
   std::int64_t size, pad;
 };

@@ -10,14 +10,14 @@
 #include <lockstep/kernels/cuda/convolution.h>
 #include <lockstep/kernels/window/window2d.h>
 
-// Convolutions to plan and to compute, and their cuDNN descriptors.
+// Convolutions to plan and compute, and their cuDNN descriptors.
 
 namespace lockstep::test {
 
 struct ConvolutionCase {
   Shape x;
   Shape kernel;
-  Conv2dOptions options{};  // without groups, which the kernel says
+  Conv2dOptions options{};  ///< without groups, which follow from the kernel
 };
 
 /// Every option, at sizes that plain loops can compute.
@@ -120,13 +120,13 @@ inline cudnn::Convolution convolution_of(const ConvolutionCase& c, cudnn::Convol
   return {pass, dtype, c.x, c.kernel, result_shape(c), sliding(c).window};
 }
 
-/// The longest sum of any pass.
+/// The longest sum of all passes.
 inline std::int64_t length(const cudnn::Convolution& c) {
   const auto taps = c.kernel_size[0] * c.kernel_size[1] * std::max(c.channels, c.filters);
   return std::max(taps, c.n * c.y_size[0] * c.y_size[1]);
 }
 
-/// Within the rounding of sums in f32 and of results in the convolution's dtype.
+/// Compares up to the rounding of f32 sums and of results in the convolution's dtype.
 inline void expect_sums(const cudnn::Convolution& c, const Tensor& actual, const std::vector<double>& expected) {
   if (c.dtype == DType::f32) return expect_close(actual, expected, length(c));
   const double allowed = tolerance(DType::bf16, 1, unsigned_sum(expected, 1));

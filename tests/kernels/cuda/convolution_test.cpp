@@ -59,7 +59,7 @@ TEST(Convolution, IsAKeyOfAllThatAPlanDependsOn) {
   Convolution rectified = biased;
   rectified.relu = true;
   EXPECT_NE(biased, rectified);
-  // The same sizes of all tensors, but shifted by one row.
+  // All tensors have the same sizes, but the window is shifted by one row.
   Window2d moved = sliding(base).window;
   moved.pad_top = 1;
   EXPECT_NE(c, Convolution(ConvolutionPass::forward, DType::f32, base.x, base.kernel, result_shape(base), moved));

@@ -1,4 +1,4 @@
-// cuBLASLt as far as it goes without a GPU.
+// Calls of cuBLASLt that work without a GPU.
 
 #include <array>
 
@@ -32,7 +32,7 @@ TEST(Cublas, NamesAMissingFunction) {
               AllOf(HasSubstr("libm.so.6"), HasSubstr("cublasLt")));
 }
 
-/// One of each kind.
+/// One product of each kind.
 std::vector<MatrixProduct> products(DType dtype) {
   return {cublas::dense_product(32, 240, 10, Epilogue::none, dtype),
           cublas::dense_product(32, 240, 10, Epilogue::bias, dtype),
@@ -43,13 +43,13 @@ std::vector<MatrixProduct> products(DType dtype) {
           cublas::dense_gradient_kernel_product(1, 1, 1, Epilogue::bgrada, dtype)};
 }
 
-// The library refuses attributes of another size than its own.
+// cuBLASLt refuses attributes of another size than its own.
 TEST(Cublas, AcceptsTheDescriptionsOfAllProducts) {
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const MatrixProduct& product : products(dtype)) EXPECT_NO_THROW(const cublas::ProductPlan plan(product));
 }
 
-// What the algorithm is asked for is accepted; then there is no GPU to ask.
+// The heuristics accept the request, and then fail because there is no GPU.
 TEST(Cublas, FindsNoAlgorithmWithoutAGpu) {
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const MatrixProduct& product : products(dtype)) {

@@ -1,4 +1,4 @@
-// cuDNN plans for GPUs that are only described, up to the choice of an algorithm. Nothing is computed.
+// cuDNN plans for described GPUs, up to the choice of an algorithm. Nothing is computed.
 
 #include <limits>
 
@@ -38,7 +38,7 @@ class CudnnPlans : public ::testing::TestWithParam<std::tuple<GpuFigures, DType>
   static cudnn::DescribedGpu gpu() { return described(std::get<0>(GetParam())); }
   static DType dtype() { return std::get<1>(GetParam()); }
 
-  /// Every pass of every case has an algorithm that fits into the scratch memory it may take.
+  /// Checks that every pass of every case has an algorithm that fits into the allowed scratch memory.
   static void plan(const std::vector<ConvolutionCase>& cases) {
     for (const ConvolutionCase& c : cases)
       for (const Convolution& convolution : passes_of(c, dtype())) {
@@ -60,7 +60,7 @@ TEST_P(CudnnPlans, ExistForResNet50) { plan(resnet50_convolutions()); }
 TEST_P(CudnnPlans, ExistForSmallCnn) { plan(small_cnn_convolutions()); }
 TEST_P(CudnnPlans, ExistForXception) { plan(xception_convolutions()); }
 
-/// Those of the zoo, without depthwise ones, which multiply no matrices; images have 3 channels or 1.
+/// The zoo's convolutions, without depthwise ones, which use no matrix products; images have 3 channels or 1.
 std::vector<ConvolutionCase> dense_convolutions() {
   std::vector<ConvolutionCase> dense;
   for (const auto& model :
@@ -75,7 +75,7 @@ std::vector<ConvolutionCase> dense_convolutions() {
   return dense;
 }
 
-/// So that channels need no padding. What the heuristics put first is another question (kernels/README.md).
+/// Channels then need no padding. The ranking of the heuristics is not tested (kernels/README.md).
 TEST_P(CudnnPlans, AreOfferedOnTensorCoresInBfloat16Alone) {
   const auto by_kind = [](const ConvolutionPlan& plan) { return plan.on_tensor_cores() ? 1.0 : 2.0; };
   for (const ConvolutionCase& c : dense_convolutions())
@@ -178,7 +178,7 @@ TEST_P(CudnnPlans, AreTimedOnce) {
                                double turn = 0;
                                return [turn](const ConvolutionPlan&) mutable {
                                  return -(++turn);
-                               };  // the last one is the fastest
+                               };  // the last plan is the fastest
                              })
         .engine();
   };

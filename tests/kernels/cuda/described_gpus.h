@@ -6,11 +6,11 @@
 
 #include <lockstep/kernels/cuda/convolution_plan.h>
 
-// GPUs to plan for on machines without one, by NVIDIA's published figures.
+// Descriptions of GPUs to plan for on machines without one, with NVIDIA's published figures.
 
 namespace lockstep::test {
 
-/// Where GPUs of compute capability 8.0 and above differ.
+/// Properties in which GPUs of compute capability 8.0 and above differ.
 struct GpuFigures {
   const char* name;
   int compute_capability;
@@ -22,7 +22,7 @@ struct GpuFigures {
   int memory_clock_khz;
 };
 
-/// As cuDNN writes a device's properties.
+/// The description in cuDNN's format of device properties.
 inline cudnn::DescribedGpu described(const GpuFigures& gpu) {
   return {fmt::format(R"({{"cudaDeviceId":0,"deviceName":"{}","deviceVer":{},"driverVer":13000,)"
                       R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"

@@ -1,4 +1,4 @@
-// What errors say of NVIDIA's libraries, which no GPU is needed for.
+// Errors of NVIDIA's libraries that need no GPU.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Optional;
 
-/// Plans of numbers: their doubles, of even ones.
+/// Plans for even numbers; the plan of a number is its double.
 class KnownPlansOfNumbers : public ::testing::Test {
  protected:
   std::optional<int> get(int ordinal, int number) {

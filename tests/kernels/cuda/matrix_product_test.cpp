@@ -1,4 +1,4 @@
-// The products that cuBLASLt is asked for, computed here by their definition, against the CPU's.
+// The products requested of cuBLASLt, computed by their definition and compared with the CPU's results.
 
 #include <gtest/gtest.h>
 #include <support/tensors.h>
@@ -17,10 +17,10 @@ using cublas::MatrixProduct;
 
 struct Product {
   std::vector<double> d;
-  std::vector<double> sums;  ///< bgrada's
+  std::vector<double> sums;  ///< result of the epilogue bgrada
 };
 
-/// BLAS' product of matrices in columns-first order, and cuBLASLt's epilogue.
+/// BLAS' product of column-major matrices, with cuBLASLt's epilogue.
 Product multiply(const MatrixProduct& p, const Tensor& a, const Tensor& b, const Tensor& bias = {}) {
   const auto left = a.to_vector<double>();
   const auto right = b.to_vector<double>();
@@ -67,7 +67,7 @@ class MatrixProducts : public ::testing::TestWithParam<std::tuple<Sizes, DType>>
   Tensor dy = numbers({sizes().n, sizes().out}, 4);
 };
 
-/// Within the rounding of a sum of `length` terms in f32 and of the result, which may be bf16.
+/// Compares up to the rounding of f32 sums of `length` terms and of the result, which may be bf16.
 void expect_sums(const Tensor& actual, const std::vector<double>& expected, std::int64_t length) {
   expect_close(actual, expected, actual.dtype() == DType::f32 ? length : 1);
 }

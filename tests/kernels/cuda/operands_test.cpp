@@ -1,4 +1,4 @@
-// On the CPU's memory: these functions know no GPU.
+// Uses CPU memory: these functions do not access a GPU.
 
 #include <gtest/gtest.h>
 #include <support/tensors.h>
@@ -9,7 +9,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Dense, but not at an aligned address.
+/// A dense copy at an unaligned address.
 Tensor misaligned(const Tensor& x) {
   const Tensor whole = Tensor::full({x.elements() + 1}, -1, x.dtype());
   const Tensor view = whole.slice_view(0, 1, x.elements() + 1).view(x.shape());

@@ -20,14 +20,14 @@ class Plans : public ::testing::Test {
  protected:
   Plans() { ::testing::internal::CaptureStderr(); }
   ~Plans() override { ::testing::internal::GetCapturedStderr(); }
-  /// What has been logged since the last call.
+  /// Text logged since the last call.
   static std::string take_log() {
     std::string log = ::testing::internal::GetCapturedStderr();
     ::testing::internal::CaptureStderr();
     return log;
   }
   PlanCache cache() const { return PlanCache(folder_.path() / "plans"); }
-  /// What another program finds.
+  /// The plan that another program would find.
   std::optional<PlanCache::Bytes> found(const std::string& key = "key") const { return cache().find(key); }
 
   TemporaryFolder folder_;

@@ -1,4 +1,4 @@
-// cuDNN's recurrent layers as far as they go without a GPU.
+// Calls of cuDNN's recurrent layers that work without a GPU.
 
 #include <limits>
 
@@ -32,7 +32,7 @@ TEST(RecurrencePlan, NamesCallAndLayerThatCudnnRefuses) {
               HasSubstr("cudnnSetRNNDataDescriptor failed on CPU:0 in the lstm of x (2, 65536, 3) with 5 units"));
 }
 
-// The description is accepted; then there is no GPU to ask.
+// cuDNN accepts the description, and then fails because there is no GPU.
 TEST(RecurrencePlan, NamesCallAndLayerWhenThereIsNoGpu) {
   RecurrencePlan plan({RecurrentCell::gru, 2, 7, 3, 5});
   EXPECT_THAT(error_of<DeviceError>([&] { plan.lay_out(nullptr); }),

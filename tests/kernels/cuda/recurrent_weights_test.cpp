@@ -1,5 +1,5 @@
-// The descriptors of recurrent layers for cuDNN, carried out by the formulas of its documentation, against the CPU's
-// ops.
+// Computes recurrent layers from their cuDNN descriptors with the formulas of cuDNN's documentation, and compares them
+// with the CPU's ops.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ double sigmoid(double z) { return 1 / (1 + std::exp(-z)); }
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// Places in no order that cuDNN has, with something in between: only what it is asked for counts.
+/// Weights at unusual positions, with gaps: only the positions that cuDNN reports may matter.
 LinearLayers scattered(const RecurrentLayer& layer) {
   LinearLayers places(index(2 * layer.gates()));
   std::int64_t end = 3;
@@ -38,12 +38,12 @@ std::int64_t size_of_space(const RecurrentLayer& layer) {
   return scattered(layer)[0].matrix + layer.units * layer.features + 2;
 }
 
-/// cudnnRNNForward in cuDNN's own terms: linear layers by number, one direction, states of 0 at first.
+/// cudnnRNNForward in cuDNN's terms: numbered linear layers, one direction, initial states of 0.
 class DocumentedRecurrence {
  public:
   explicit DocumentedRecurrence(const RecurrentLayer& layer) : layer_(layer), places_(scattered(layer)) {}
 
-  /// y from x and the weight space.
+  /// Computes y from x and the weight space.
   Values run(const Values& x, const Values& space) const {
     Values y;
     for (std::int64_t row = 0; row < layer_.n; ++row) {
@@ -67,7 +67,7 @@ class DocumentedRecurrence {
   }
 
  private:
-  /// W x + b of unit `u`.
+  /// W x + b for unit `u`.
   double linear(const Values& space, std::int64_t number, const Values& x, std::int64_t u) const {
     const cudnn::LinearLayer& place = places_[index(number)];
     double sum = space[index(place.bias + u)];
@@ -76,7 +76,8 @@ class DocumentedRecurrence {
     return sum;
   }
 
-  /// CUDNN_LSTM: 0 and 4 the input gate, 1 and 5 the forget gate, 2 and 6 the new memory, 3 and 7 the output gate.
+  /// CUDNN_LSTM: linear layers 0 and 4 are the input gate, 1 and 5 the forget gate, 2 and 6 the new memory, 3 and 7 the
+  /// output gate.
   static double lstm_unit(const auto& of, double& c) {
     const double input = sigmoid(of(0) + of(4));
     const double forget = sigmoid(of(1) + of(5));
@@ -86,7 +87,7 @@ class DocumentedRecurrence {
     return output * std::tanh(c);
   }
 
-  /// CUDNN_GRU: 0 and 3 the reset gate, 1 and 4 the update gate, 2 and 5 the new memory.
+  /// CUDNN_GRU: linear layers 0 and 3 are the reset gate, 1 and 4 the update gate, 2 and 5 the new memory.
   static double gru_unit(const auto& of, double before) {
     const double reset = sigmoid(of(0) + of(3));
     const double update = sigmoid(of(1) + of(4));
@@ -104,7 +105,7 @@ Tensor run_op(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeigh
 
 class RecurrentWeightSpace : public ::testing::TestWithParam<RecurrentLayer> {
  protected:
-  /// NaN wherever pack leaves something out.
+  /// Packs into a space of NaN, to show what pack leaves out.
   Tensor packed() const {
     const Tensor space = Tensor::full({size_of_space(layer)}, std::nan(""));
     cudnn::pack(layer, scattered(layer), weights, space);

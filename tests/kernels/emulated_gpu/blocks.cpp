@@ -15,7 +15,7 @@
 #if defined(LOCKSTEP_ANNOUNCE_STACKS) || defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #else
-// The announcements that it needs of stacks that are not the thread's.
+// The address sanitizer must be notified of switches to other stacks.
 static void __sanitizer_start_switch_fiber(void**, const void*, std::size_t) {}
 static void __sanitizer_finish_switch_fiber(void*, const void**, std::size_t*) {}
 #endif
@@ -45,7 +45,7 @@ void Block::run(const std::function<void()>& body) {
     std::ranges::shuffle(turns_, random_);
     bool some_ran = false;
     for (const std::size_t thread : turns_) {
-      // Some are late: warps do not go at one pace.
+      // Delays some threads, since warps do not run at the same pace.
       if (threads_[thread].state != State::ready || (some_ran && random_() % 8 == 0)) continue;
       resume(thread);
       some_ran = true;

@@ -11,25 +11,25 @@
 
 namespace lockstep::test {
 
-/// A block of a GPU's threads that take turns on one thread of the host: each runs up to a barrier, in an order that
-/// changes at random, the same in each run of a program. What needs a barrier that is not there therefore goes wrong
-/// sooner or later, as on a GPU, but not by chance.
+/// Emulates a thread block on one host thread: each GPU thread runs up to a barrier, in a pseudorandom order that is
+/// the same in each run of a program. So code that lacks a barrier fails sooner or later, as on a GPU, but
+/// reproducibly.
 class Block {
  public:
-  /// Threads that warp barriers are for.
+  /// Number of threads that a warp barrier synchronizes.
   static constexpr int warp = 32;
 
-  /// `threads` is a multiple of `warp`; `running` is set to the number of the thread that runs.
+  /// `threads`: a multiple of `warp`. `running` is set to the index of the running thread.
   Block(int threads, unsigned& running);
 
-  /// Runs body() as each of its threads. Throws what body throws, and LogicError for a barrier that threads wait at and
+  /// Runs body() in each thread. Rethrows its exceptions, and throws LogicError if some threads wait at a barrier that
   /// others never reach.
   void run(const std::function<void()>& body);
 
-  /// The one that runs. For its threads.
+  /// The running block. Called by its threads.
   static Block& current();
   ///@{
-  /// For a thread: returns when all threads of the block, or of its warp, have come here.
+  /// Called by a thread: returns when all threads of the block, or of its warp, have reached the barrier.
   void wait_for_block() { wait(State::at_block_barrier); }
   void wait_for_warp() { wait(State::at_warp_barrier); }
   ///@}
@@ -40,14 +40,14 @@ class Block {
     State state = State::ready;
     ucontext_t context{};
     std::unique_ptr<std::byte[]> stack{};
-    void* sanitizer_stack = nullptr;  ///< what the address sanitizer keeps of it meanwhile
+    void* sanitizer_stack = nullptr;  ///< the address sanitizer's state of the stack while the thread is suspended
   };
 
   static void start_thread();
   void prepare(Thread& thread);
   void resume(std::size_t thread);
   void wait(State at);
-  /// Releases those that have all arrived.
+  /// Releases the threads at a barrier that all have reached.
   void release();
   bool all_are(State state, std::size_t first, std::size_t end) const;
 

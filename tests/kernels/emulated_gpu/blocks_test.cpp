@@ -48,7 +48,7 @@ TEST_F(Blocks, WarpsWaitForThemselvesAlone) {
   bool apart = false;
   block_.run([&] {
     const unsigned warp = running_ / Block::warp;
-    // As many turns as no other warp takes.
+    // A different number of turns for each warp.
     for (int turn = 1; turn <= 2 + static_cast<int>(warp); ++turn) {
       ++came[warp];
       block_.wait_for_warp();

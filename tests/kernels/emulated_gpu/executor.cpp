@@ -5,7 +5,7 @@
 #include <lockstep/kernels/executor/cuda_executor.cuh>
 #include <lockstep/kernels/executor/host_executor.h>
 
-// What CudaExecutor asks of CUB and of a GPU's stream of copies (executor/cuda_executor.cu).
+// Replaces CudaExecutor's calls of CUB and of a GPU's copy stream (executor/cuda_executor.cu).
 
 namespace lockstep::cuda {
 

@@ -24,8 +24,7 @@ Gpu& current_gpu() {
 namespace cuda {
 namespace {
 
-/// No GPU takes a grid this small for large work: kernels have to continue with what it leaves, and rarely do
-/// elsewhere.
+/// A grid that is too small for large work, so that kernels must loop over the rest, which they rarely do on real GPUs.
 constexpr unsigned most_blocks = 5;
 
 }  // namespace

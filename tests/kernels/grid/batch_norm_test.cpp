@@ -9,7 +9,7 @@ namespace {
 
 constexpr float epsilon = 1e-3F;
 
-/// Rows of channels and what normalizes them, by the CPU's table.
+/// Rows of channels and their statistics, computed by the CPU's kernels.
 struct Case {
   explicit Case(const Tensor& rows) : x(rows), shape(rows.shape()), channels(rows.dim(-1)) {
     kernels::run_on_cpu(kernels::ChannelMoments{x, mean, variance});
@@ -25,7 +25,8 @@ struct Case {
   Tensor variance = Tensor::empty({channels});
 };
 
-// One channel; channels in packs of four f32 and eight bf16 and not; a row axis that is cut; the same for slices.
+// One channel; numbers of channels that are and are not multiples of packs of four f32 or eight bf16; rows that are
+// split; slices of these.
 std::vector<Case> cases(DType dtype) {
   std::vector<Case> result;
   for (const Shape& shape : {Shape{1, 1}, Shape{7, 1}, Shape{9000, 1}, Shape{2, 3, 4, 5}, Shape{5, 8},
@@ -64,7 +65,7 @@ TEST(GridBatchNorm, MomentsOfNoRows) {
   });
 }
 
-// The mean is 10,000 standard deviations away from 0: a sum of squares in f32 would know nothing of the variance.
+// The mean is 10,000 standard deviations away from 0: a sum of squares in f32 would lose the variance.
 TEST(GridBatchNorm, MomentsOfALargeMean) {
   const std::int64_t rows = 5000;
   const Tensor x = random_tensor({rows, 2}, 1, 9999, 10001);
@@ -109,7 +110,7 @@ TEST_P(GridBatchNormOf, WritesToASlice) {
   });
 }
 
-/// Both gradients from dy, with statistics that do and that do not depend on x.
+/// Checks both gradients for dy, with statistics that do and do not depend on x.
 void expect_same_gradients(const Case& c, bool relu, const Tensor& dy) {
   expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](const Runner& run, const Results& out) {
     run(kernels::BatchNormGradientSums{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, dy, out[0], out[1]});

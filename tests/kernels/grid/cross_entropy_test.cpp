@@ -9,7 +9,7 @@
 namespace lockstep::test {
 namespace {
 
-// Teams of a warp and of a block, with and without elements for all of their threads.
+// Rows for teams of a warp and of a block, with and without elements for all threads.
 const std::vector<Shape> shapes{{1, 1}, {5, 10}, {3, 33}, {2, 1024}, {2, 1025}, {3, 3001}, {0, 4}};
 
 Tensor probabilities_of(const Tensor& logits) {

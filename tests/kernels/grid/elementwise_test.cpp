@@ -13,7 +13,7 @@
 namespace lockstep::test {
 namespace {
 
-// Of the loops over packs of four f32 or eight bf16: none, a part of one, whole ones and a rest.
+// For loops over packs of four f32 or eight bf16: no element, part of a pack, whole packs, and packs with a rest.
 const std::vector<std::int64_t> sizes{0, 1, 3, 4, 7, 1000, 1027};
 
 std::vector<UnaryFunction> unary_functions() {
@@ -22,7 +22,7 @@ std::vector<UnaryFunction> unary_functions() {
   return result;
 }
 
-/// Dense, but not where packs can be read.
+/// A dense copy at an address where packs cannot be read.
 Tensor off_by_one(const Tensor& x) {
   const Tensor wide = Tensor::zeros({x.elements() + 1}, x.dtype());
   const Tensor part = wide.slice_view(0, 1, x.elements() + 1);
@@ -152,7 +152,7 @@ TEST(GridElementwise, ConvertsAllTypesWhereAllIsDense) {
       }
 }
 
-// The largest f32 are infinite in bf16, and what is no number stays so.
+// The largest f32 become infinite in bf16, and NaN stays NaN.
 TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
   const float most = std::numeric_limits<float>::max();
   const Tensor x = Tensor::from(std::vector<float>{most, -most, std::nanf(""), 1.00390625F, 1.01171875F, 1e-40F}, {6});
@@ -164,8 +164,8 @@ TEST(GridElementwise, RoundsWhatBf16DoesNotHave) {
   const std::vector<float> rounded = y.to_vector<float>();
   EXPECT_EQ(rounded[0], std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(rounded[2]));
-  EXPECT_EQ(rounded[3], 1.0F);       // halfway: to the even one
-  EXPECT_EQ(rounded[4], 1.015625F);  // the same
+  EXPECT_EQ(rounded[3], 1.0F);       // halfway: rounds to even
+  EXPECT_EQ(rounded[4], 1.015625F);  // halfway: rounds to even
 }
 
 TEST(GridElementwise, AccumulatesTypesThatCanBeSummed) {

@@ -9,15 +9,16 @@
 
 #include <lockstep/kernels/op/layout.h>
 
-// A kernel's shared source gives what the CPU's own kernel gives, which has tests of its own: on the host or, in a
-// program with LOCKSTEP_EMULATED_GPU, on a GPU that the CPU emulates (../emulated_gpu).
+// A kernel's shared source must give the same results as the CPU's own kernel, which has its own tests. The shared
+// source runs on the host or, in a program with LOCKSTEP_EMULATED_GPU, on a GPU that the CPU emulates
+// (../emulated_gpu).
 
 namespace lockstep::test {
 
-/// Which source of a kernel is run.
+/// The source of a kernel to run.
 enum class Source { cpu, shared };
 
-/// Runs kernels on tensors of the CPU.
+/// Runs kernels on CPU tensors.
 class Runner {
  public:
   explicit Runner(Source source) : source_(source) {}
@@ -36,14 +37,14 @@ class Runner {
   Source source_;
 };
 
-/// The first place of an index outside its range, or -1: what a kernel has returned or, as on GPUs, left for the
-/// next wait under the name of the indices. Linked with each program.
+/// Position of the first index outside its range, or -1: as returned by a kernel or, on GPUs, reported at the next wait
+/// under the name of the indices. Each program links its own definition.
 std::int64_t first_fault(std::int64_t returned, const std::string& what);
 
-/// What an op writes to, filled before it runs.
+/// Outputs of an op, filled before it runs.
 using Results = std::vector<Tensor>;
 
-/// Copies that share nothing with what they are of.
+/// Deep copies.
 inline Results copies(const Results& of) {
   Results result;
   for (const Tensor& tensor : of) {
@@ -53,17 +54,17 @@ inline Results copies(const Results& of) {
   return result;
 }
 
-/// Of the data of kernels that are marked "real".
+/// Dtypes of kernels that are marked "real".
 inline constexpr DType real_dtypes[] = {DType::f32, DType::bf16};
 
-/// Of these shapes, NaN, so that what is not written shows.
+/// Outputs of these shapes filled with NaN, so that elements that are not written show.
 inline Results unwritten(const std::vector<Shape>& shapes, DType dtype = DType::f32) {
   Results result;
   for (const Shape& shape : shapes) result.push_back(Tensor::full(shape, std::nan(""), dtype));
   return result;
 }
 
-/// The results of both sources of a kernel that is given what it writes to.
+/// The results of both sources of a kernel for the same initial outputs.
 struct BothSources {
   template <class Op>
   BothSources(const Results& before, const Op& op) : cpu(copies(before)), grid(copies(before)) {
@@ -75,7 +76,8 @@ struct BothSources {
   Results grid;
 };
 
-/// The formulas are the same functions of kernels/common: so are all bits, where no order of addition differs.
+/// Compares bits: both sources use the same functions of kernels/common, so that only the order of additions could
+/// change them.
 template <class Op>
 void expect_same(const Results& before, const Op& op) {
   const BothSources both(before, op);
@@ -86,7 +88,7 @@ void expect_same(const Results& before, const Op& op) {
 }
 
 ///@{
-/// The same of shapes whose elements the op all writes, f32 or of `dtype`.
+/// The same for outputs that the op writes completely, of these shapes, f32 or `dtype`.
 template <class Op>
 void expect_same_results(DType dtype, const std::vector<Shape>& shapes, const Op& op) {
   expect_same(unwritten(shapes, dtype), op);
@@ -97,7 +99,7 @@ void expect_same_results(const std::vector<Shape>& shapes, const Op& op) {
 }
 ///@}
 
-/// Equal up to the rounding of sums of `length` terms; 1 where both sources add in f64. Results of `dtype`.
+/// Compares up to the rounding of sums of `length` terms; 1 if both sources add in f64. Results have `dtype`.
 template <class Op>
 void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op& op, DType dtype = DType::f32) {
   const BothSources both(unwritten(shapes, dtype), op);
@@ -107,14 +109,14 @@ void expect_near(const std::vector<Shape>& shapes, std::int64_t length, const Op
   }
 }
 
-/// f32 that are whole numbers of -3 to 3: sums of a million products of two are exact, whatever their order.
+/// Integers from -3 to 3 as f32: sums of a million products of two are exact in any order.
 inline Tensor whole_numbers(const Shape& shape, unsigned seed) {
   const Tensor x = random_tensor(shape, seed, -3.4, 3.4);
   for (float& value : x.span<float>()) value = std::round(value);
   return x;
 }
 
-/// i64 in [0, bound).
+/// Random i64 in [0, bound).
 inline Tensor random_indices(std::int64_t n, std::int64_t bound, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<std::int64_t> values(static_cast<std::size_t>(n));

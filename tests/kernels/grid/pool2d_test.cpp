@@ -8,7 +8,7 @@
 namespace lockstep::test {
 namespace {
 
-/// A pooling of (2, height, width, channels) to (2, out_height, out_width, channels).
+/// A pooling from (2, height, width, channels) to (2, out_height, out_width, channels).
 struct Case {
   std::int64_t height, width, channels, out_height, out_width;
   Window2d window;
@@ -17,7 +17,8 @@ struct Case {
   Shape y() const { return {2, out_height, out_width, channels}; }
 };
 
-// Windows that overlap, that tile, that leave gaps and elements over, that reach into padding, that cover all.
+// Windows that overlap, that tile, that leave gaps and remainders, that reach into the padding, that cover the whole
+// image.
 const std::vector<Case> cases{
     {1, 1, 1, 1, 1, {}},
     {6, 8, 3, 3, 4, {.height = 2, .width = 2, .stride_h = 2, .stride_w = 2}},
@@ -42,7 +43,7 @@ TEST(GridPool2d, WindowsThatCoverAnElement) {
   }
 }
 
-/// Few different values, so that windows have several largest ones.
+/// Few different values, so that windows have several equal maxima.
 Tensor tied(const Shape& shape, unsigned seed) {
   return in_dtype(DType::f32, random_indices(shape.elements(), 3, seed).view(shape));
 }
@@ -57,7 +58,7 @@ class GridPool2dOf : public testing::TestWithParam<DType> {
 INSTANTIATE_TEST_SUITE_P(Real, GridPool2dOf, testing::ValuesIn(real_dtypes),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-/// Results, indices in the windows and, from these, gradients.
+/// Compares results, indices within the windows and gradients computed from these.
 void expect_same_max_pool(const Case& c, const Tensor& x, const Tensor& dy) {
   expect_same_results(x.dtype(), {c.y()}, [&](const Runner& run, const Results& out) {
     run(kernels::MaxPool2d{x, c.window, out[0], Tensor()});

@@ -10,7 +10,7 @@
 namespace lockstep::test {
 namespace {
 
-// The cut into parts decides the order of addition: it must know nothing but the shape, and leave parts with work.
+// The split into parts determines the order of addition: it may depend on the shape only, and no part may be empty.
 TEST(GridReduction, LongMiddleAxesAreCut) {
   EXPECT_EQ(kernels::middle_parts(1, 8191, 1), 1);
   EXPECT_EQ(kernels::middle_parts(1, 8192, 1), 2);
@@ -22,7 +22,7 @@ TEST(GridReduction, LongMiddleAxesAreCut) {
 }
 
 TEST(GridReduction, SumMiddle) {
-  // Teams of a warp and of a block; columns with and without a rest; each with a middle axis that is cut.
+  // Rows for teams of a warp and of a block; columns with and without a rest; each with a middle axis that is split.
   for (const Shape& shape : {Shape{1, 1, 1}, Shape{5, 37, 1}, Shape{3, 1500, 1}, Shape{1, 20011, 1}, Shape{2, 8192, 1},
                              Shape{2, 7, 3}, Shape{1, 100, 64}, Shape{3, 33, 70}, Shape{1, 1001, 3}, Shape{2, 700, 40},
                              Shape{2, 0, 3}, Shape{4, 0, 1}, Shape{0, 5, 3}, Shape{3, 5, 0}}) {
@@ -51,7 +51,7 @@ void expect_same_argmax(const Tensor& values) {
 TEST(GridReduction, ArgmaxTakesTheFirstOfEquals) {
   for (const Shape& shape : {Shape{1, 1}, Shape{4, 7}, Shape{3, 1000}, Shape{2, 2500}}) {
     SCOPED_TRACE(shape.text());
-    // Few different values, all negative: the largest stands in many places.
+    // Few different values, all negative: the maximum occurs many times.
     const Tensor x = Tensor::empty(shape);
     const Tensor indices = random_indices(shape.elements(), 3, 1);
     for (std::int64_t i = 0; i < shape.elements(); ++i)
@@ -67,7 +67,7 @@ TEST(GridReduction, SquaredNorm) {
     const Tensor x = random_tensor({n}, 1);
     const Runner grid(Source::shared);
     const double expected = kernels::run_on_cpu(kernels::SquaredNorm{x.data<float>(), n});
-    // Both add in f64.
+    // Both sources add in f64.
     const double allowed = expected * static_cast<double>(n) * std::ldexp(1.0, -52);
     EXPECT_NEAR(grid(kernels::SquaredNorm{x.data<float>(), n}), expected, allowed) << n;
   }

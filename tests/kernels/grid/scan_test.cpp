@@ -7,8 +7,8 @@
 namespace lockstep::test {
 namespace {
 
-// Teams of a warp and of a block, with and without a rest; columns; each with a middle axis that is cut, the last one
-// so that parts at its end have nothing.
+// Rows for teams of a warp and of a block, with and without a rest; columns; each with a middle axis that is split, in
+// the last shape so that the last parts are empty.
 const std::vector<Shape> shapes{{1, 1, 1},    {5, 37, 1}, {3, 128, 1},  {2, 129, 1},   {3, 1500, 1}, {1, 20011, 1},
                                 {2, 8192, 1}, {2, 7, 3},  {1, 100, 64}, {3, 33, 70},   {1, 1001, 3}, {2, 700, 40},
                                 {2, 0, 3},    {0, 5, 3},  {3, 5, 0},    {1, 131073, 2}};

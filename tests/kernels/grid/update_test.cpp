@@ -8,10 +8,10 @@
 namespace lockstep::test {
 namespace {
 
-// One pointer, some, what one launch takes, and more than two launches take.
+// One pointer, some, as many as one launch accepts, and more than two launches accept.
 const std::vector<std::size_t> replica_counts{1, 3, 64, 65, 150};
 
-/// The first elements of the tensors.
+/// Pointers to the first elements of the tensors.
 template <class T, class Pointer>
 std::vector<Pointer> pointers(const Results& tensors) {
   std::vector<Pointer> result;
@@ -99,7 +99,7 @@ TEST(GridUpdate, AppliesEveryRuleToEveryCopy) {
       const std::int64_t n = 37;
       const Results gradients = of_replicas(replicas, n, DType::f32, 1);
       Results before(replicas, random_tensor({n}, 500));
-      // State as steps before would have left it: second moments that are larger than the squared first ones.
+      // State as earlier steps would have left it: second moments are larger than the squared first moments.
       for (int slot = 0; slot < state_slots(step); ++slot) before.push_back(random_tensor({n}, 600U + slot, 0.1, 0.2));
       expect_same(before, [&](const Runner& run, const Results& out) {
         const auto in = pointers<float, const float*>(gradients);
