@@ -18,7 +18,7 @@ class AllGather : public test::ReplicasAndOps {
  protected:
   const std::int64_t count_ = replicas_;
 
-  /// What all replicas get from all_gather of make(replica).
+  /// The result of all_gather of make(replica) on all replicas.
   template <class Make>
   Tensor gathered(const Make& make, int axis) const {
     const auto results = strategy_.run([&] {
@@ -30,7 +30,7 @@ class AllGather : public test::ReplicasAndOps {
   }
 };
 
-/// `values` as often as there are replicas.
+/// `values`, repeated `times` times.
 std::vector<float> repeated(const std::vector<float>& values, int times) {
   std::vector<float> result;
   for (int i = 0; i < times; ++i) result.insert(result.end(), values.begin(), values.end());
@@ -67,7 +67,7 @@ TEST_P(AllGather, TakesDifferentSizesAlongTheAxis) {
   const std::int64_t sum = count_ * (count_ + 1) / 2;
   test::expect_same_bits(gathered([](int r) { return Tensor::full({r + 1, 1}, 1); }, 0), Tensor::full({sum, 1}, 1));
   test::expect_same_bits(gathered([](int r) { return Tensor::full({1, r + 1}, 1); }, 1), Tensor::full({1, sum}, 1));
-  // Some of them empty; in replica order.
+  // Some parts are empty; results are in replica order.
   const Tensor odd = gathered([](int r) { return Tensor::full({r % 2, 2}, r, DType::i64); }, 0);
   std::vector<std::int64_t> expected;
   for (int r = 1; r < replicas_; r += 2) expected.insert(expected.end(), 2, r);
@@ -140,7 +140,7 @@ TEST_P(AllGather, GradientIsTheOwnSliceOfTheSummedGradients) {
     const ReplicaContext context = get_replica_context();
     const int r = context.replica_id_in_sync_group();
     const Tensor x = Tensor::full({2, r + 1}, 1);
-    // On replica r column c has the weight (r + 1) * (c + 1).
+    // On replica r, column c has the weight (r + 1) * (c + 1).
     std::vector<float> weights;
     for (std::int64_t i = 0; i < 2 * rows; ++i) weights.push_back(static_cast<float>((r + 1) * (i % rows + 1)));
     GradientTape tape;

@@ -11,7 +11,7 @@
 
 #include "replicas_and_ops.h"
 
-// What every way of combining values promises.
+// Guarantees of all communicators.
 
 namespace lockstep {
 namespace {
@@ -45,7 +45,7 @@ TEST_P(CommunicatorOf, ResultsShareNoMemoryWithOthersOrWithArguments) {
 
 TEST_P(CommunicatorOf, ReduceAndUpdateGivesEveryCopyTheStepOfTheSummedGradients) {
   constexpr std::int64_t size = 200;
-  // Whole numbers: their sum is the same in any order.
+  // Integers: their sum is the same in any order.
   const std::vector<LogicalDevice>& devices = strategy_.devices();
   const auto gradients = test::per_replica(replicas_, [&](int replica) {
     std::vector<float> values;
@@ -127,10 +127,10 @@ TEST_P(CommunicatorOf, WhatHasNoResultIsRefusedOnEveryReplicaAndTheNextCallWorks
 
 INSTANTIATE_OVER_REPLICAS_AND_OPS(CommunicatorOf);
 
-/// With at least two replicas, which bring different things.
+/// With at least two replicas, which make different calls.
 class ReplicasThatDisagree : public CommunicatorOf {
  protected:
-  /// The replicas' messages about a call that they do not agree on. In the same step one follows that works.
+  /// The replicas' error messages for a call on which they disagree. A later call in the same step must work.
   template <class Call>
   void expect_messages(const Call& call, const testing::Matcher<std::string>& message) const {
     strategy_.run([&] {

@@ -9,7 +9,7 @@
 
 #include "replicas_and_ops.h"
 
-// The choice between the ways of combining values, and TensorFlow's cases of cross-device ops with each of them.
+// Choosing cross-device ops, and TensorFlow's test cases with each of them.
 
 namespace lockstep {
 namespace {
@@ -39,7 +39,7 @@ TEST(CrossDeviceOps, ThatDevicesDoNotHaveAreUnsupported) {
   EXPECT_ERROR(InvalidArgument, "got -1", mirrored(2, CrossDeviceOps::automatic, -1));
 }
 
-/// What connect says of replicas on these devices.
+/// The error of connect for replicas on these devices.
 std::string refusal(const std::vector<LogicalDevice>& devices, CrossDeviceOps ops) {
   ReplicaGroup group(devices, std::chrono::seconds(1));
   return test::error_of<Unsupported>([&] { (void)connect(group, devices, {.cross_device_ops = ops}); });
@@ -62,7 +62,7 @@ TEST(CrossDeviceOps, HaveNames) {
 
 class CrossDeviceOpsOf : public testing::TestWithParam<CrossDeviceOps> {
  protected:
-  /// all_reduce of the replicas' values, which has to be the same everywhere.
+  /// all_reduce of the replicas' values; the result must be the same on all replicas.
   std::vector<float> reduced(ReduceOp op, const std::vector<std::vector<float>>& values,
                              std::int64_t bytes_per_pack = 0) const {
     const auto arguments = test::per_replica(static_cast<int>(values.size()), [&](int replica) {

@@ -7,7 +7,7 @@
 
 #include "replicas_and_ops.h"
 
-// Every way of combining values against a serial reference: the same bits, for all dtypes, ops, sizes and numbers of
+// All cross-device ops compared with a serial reference: the same bits, for all dtypes, ops, sizes and numbers of
 // replicas.
 
 namespace lockstep {
@@ -17,7 +17,7 @@ constexpr std::int64_t largest = 1'000'003;
 constexpr std::int64_t sizes[] = {0, 1, 7, 1024, largest};
 constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::prod};
 
-/// 8 replicas' values, made once: real numbers from -2 to 2, whole ones from -1000 to 1000 (products overflow).
+/// Values of 8 replicas, created once: real numbers from -2 to 2, integers from -1000 to 1000 (products overflow).
 template <class T>
 const std::vector<Tensor>& values_of_all() {
   static const std::vector<Tensor> all = [] {
@@ -38,7 +38,7 @@ const std::vector<Tensor>& values_of_all() {
   return all;
 }
 
-/// What each dtype is computed in.
+/// The type in which values of each dtype are computed.
 template <class T>
 using Computed = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
@@ -58,7 +58,7 @@ A combined(ReduceOp op, A a, A b) {
   }
 }
 
-/// Element i of replicas [begin, end), one after the other.
+/// Reduces element i of replicas [begin, end), one after the other.
 template <class T>
 Computed<T> serial(ReduceOp op, std::size_t begin, std::size_t end, std::int64_t i) {
   const auto at = [i](std::size_t r) { return static_cast<Computed<T>>(values_of_all<T>()[r].template data<T>()[i]); };

@@ -27,13 +27,13 @@ TEST(ReplicaGroup, CountsAReplicasOwnTimeWithoutItsWaits) {
       }
     });
     EXPECT_GE(group.busy(slow), 300ms);
-    // The others were in the step as long, and waited for most of it.
+    // The other replicas were in the step as long, but waited most of that time.
     for (const int fast : {0, 3 - slow}) EXPECT_LT(group.busy(fast), group.busy(slow)) << "replica " << fast;
   }
 }
 
-// What a merge does, it does for all: its time is no replica's own, neither that of the one whose thread it runs on nor
-// that of the others.
+// A merge works for all replicas: its time counts for none of them, neither for the one whose thread it runs on nor for
+// the others.
 TEST(ReplicaGroup, DoesNotCountMerges) {
   const MirroredStrategy strategy = test::mirrored(3);
   const auto start = ReplicaGroup::Clock::now();
@@ -42,7 +42,7 @@ TEST(ReplicaGroup, DoesNotCountMerges) {
   EXPECT_LE(strategy.state()->group().busy(0), whole - 50ms) << "it slept at least that long";
 }
 
-// A step that takes from a background queue: its wait is counted by the same clock on the same thread.
+// A step that takes from a background queue: the wait is measured with the same clock on the same thread.
 TEST(ReplicaGroup, DoesNotCountWaitsForInput) {
   const MirroredStrategy strategy = test::mirrored(2);
   const auto start = ReplicaGroup::Clock::now();
@@ -67,7 +67,7 @@ TEST(ReplicaGroup, KnowsTheLastStepOnly) {
   strategy.run([] { std::this_thread::sleep_for(30ms); });
   const auto long_step = strategy.state()->group().busy(0);
   EXPECT_GE(long_step, 30ms);
-  // One of several empty steps is short, however busy the machine.
+  // At least one of several empty steps is short, however busy the machine.
   auto shortest = long_step;
   for (int i = 0; i < 20; ++i) {
     strategy.run([] {});

@@ -9,14 +9,14 @@
 
 namespace lockstep::test {
 
-/// For what is tried with every number of replicas and every way of combining their values.
+/// Parameters for tests with every number of replicas and all cross-device ops.
 class ReplicasAndOps : public testing::TestWithParam<std::tuple<int, CrossDeviceOps>> {
  protected:
   const int replicas_ = std::get<0>(GetParam());
   const CrossDeviceOps ops_ = std::get<1>(GetParam());
   const MirroredStrategy strategy_ = mirrored(replicas_, ops_);
 
-  /// The same call on every replica, each with its own value.
+  /// Makes the same call on every replica, each with its own value.
   template <class T, class Call>
   auto on_replicas(const PerReplica<T>& values, const Call& call) const {
     return strategy_.run([&](const T& own) { return call(get_replica_context(), own); }, values);

@@ -6,7 +6,8 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/strategy/core/variable.h>
 
-// What assigning does, for each synchronization and aggregation, in and outside replicas, and any number of these.
+// Assignments to variables, for each synchronization and aggregation, inside and outside replicas, for any number of
+// replicas.
 
 namespace lockstep {
 namespace {
@@ -193,7 +194,7 @@ TEST_P(Assign, TheValueInAnExpressionIsThatOfTheContext) {
   });
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(seen[replica], static_cast<float>(replica + 1));
   EXPECT_EQ((v.value() + 1.0).item<float>(), (n_ - 1) / 2 + 1);
-  // Arithmetic is for real numbers here: an integer's sum is its assign_add.
+  // Arithmetic is for real numbers only: integers are added with assign_add.
   const Variable whole = scalar(strategy_, Synchronization::on_write, Aggregation::sum, 1, DType::i64);
   whole.assign_add(Tensor::full({}, 1, DType::i64));
   EXPECT_EQ(whole.value().item<std::int64_t>(), 2);

@@ -5,8 +5,8 @@
 
 #include <lockstep/strategy/core/variable.h>
 
-// Section 5's table, one test for each row, on two replicas: what assigning does and what is read. x_r is a tensor of
-// replica r, 10 + 4r; c is a number of the program.
+// The table in section 5 of the contract, one test for each row, on two replicas: the effect of assigning, and the
+// values read. x_r is a tensor of replica r, 10 + 4r; c is a number of the program.
 
 namespace lockstep {
 namespace {
@@ -32,7 +32,7 @@ class AssignmentTable : public testing::Test {
   void assign_in_replicas(const Variable& v, double c) const {
     strategy_.run([&] { v.assign(c); });
   }
-  /// What each replica reads.
+  /// The value that each replica reads.
   std::vector<float> in_replicas(const Variable& v) const {
     return strategy_.run([&] { return v.value().item<float>(); }).local_results();
   }
@@ -40,7 +40,7 @@ class AssignmentTable : public testing::Test {
   static std::vector<float> copies(const Variable& v) {
     return {v.state().copies()[0].item<float>(), v.state().copies()[1].item<float>()};
   }
-  /// What all rows of variables on_write have in common.
+  /// Checks that all rows for variables with on_write share.
   void check_on_write_across(const Variable& v) const {
     v.assign(6);
     EXPECT_THAT(copies(v), ElementsAre(6, 6));
@@ -48,7 +48,7 @@ class AssignmentTable : public testing::Test {
     EXPECT_THAT(in_replicas(v), ElementsAre(6, 6));
   }
 
-  /// What all rows of variables on_read have in common: a replica writes and reads its own.
+  /// Checks that all rows for variables with on_read share: a replica writes and reads its own copy.
   void check_on_read_in_replicas(const Variable& v) const {
     assign_in_replicas(v, 5);
     EXPECT_THAT(copies(v), ElementsAre(5, 5));

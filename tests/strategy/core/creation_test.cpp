@@ -9,7 +9,7 @@
 #include <lockstep/strategy/core/names.h>
 #include <lockstep/strategy/core/variable.h>
 
-// Variables made inside `run`.
+// Variables created inside `run`.
 
 namespace lockstep {
 namespace {

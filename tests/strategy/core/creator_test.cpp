@@ -16,7 +16,7 @@ using test::mirrored;
 using test::variable_of;
 using testing::ElementsAre;
 
-/// Puts `prefix` before names.
+/// A creator that puts `prefix` before names.
 VariableCreator naming(const std::string& prefix) {
   return [prefix](const VariableMaker& next, VariableSpec spec) {
     spec.name = prefix + spec.name;
@@ -24,7 +24,7 @@ VariableCreator naming(const std::string& prefix) {
   };
 }
 
-// The innermost creator comes first; outside the scopes there is none.
+// The innermost creator is called first; outside the scopes no creator is called.
 TEST(VariableCreatorScope, CreatorsCallTheOnesAroundThem) {
   const Tensor one = Tensor::full({1}, 1);
   const MirroredStrategy strategy = mirrored(2);

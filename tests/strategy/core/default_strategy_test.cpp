@@ -32,7 +32,7 @@ TEST(DefaultStrategy, HasAReplicaContextWhoseAllReduceGivesTheValue) {
     test::expect_same_bits(context.all_reduce(op, x), x);
 }
 
-// It is what a program has that forgot run().
+// A program that forgot run() uses the default strategy.
 TEST(DefaultStrategyDeathTest, WarnsOnceOfCollectivesOutsideEveryStrategy) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not warned yet
   const auto reduce_twice = [] {

@@ -90,7 +90,7 @@ TEST_P(DistributedVariable, OneCombinedOnReadingHasAValueForEachReplica) {
 
 TEST_P(DistributedVariable, AMeanOnReadingIsWhatEqualElementsAre) {
   const Variable average = make(Synchronization::on_read, Aggregation::mean);
-  constexpr float inexact = 0.1F;  // a sum of some of them, divided by their number, is another one
+  constexpr float inexact = 0.1F;  // the mean of equal values rounds to another value for some numbers of replicas
   for (const float last : {inexact, 5.0F})
     for (const std::optional<float> not_finite :
          {std::optional<float>{}, std::optional(std::numeric_limits<float>::infinity())}) {
@@ -108,7 +108,7 @@ TEST_P(DistributedVariable, AMeanOnReadingIsWhatEqualElementsAre) {
 TEST_P(DistributedVariable, AssigningOneCombinedOnReadingMakesItReadSo) {
   const Variable total = make(Synchronization::on_read, Aggregation::sum);
   const Variable average = make(Synchronization::on_read, Aggregation::mean);
-  const Tensor divisible = Tensor::full({3}, 120);  // by every number of replicas here
+  const Tensor divisible = Tensor::full({3}, 120);  // divisible by all tested numbers of replicas
   const Tensor any = test::random_tensor({3}, 1);
   for (const auto& [v, value] : {std::pair(total, divisible), std::pair(average, any)}) {
     v.assign(value);

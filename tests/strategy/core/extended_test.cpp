@@ -9,7 +9,7 @@
 #include <lockstep/strategy/core/extended.h>
 #include <lockstep/strategy/strategies/central_storage_strategy.h>
 
-// What TensorFlow has under `strategy.extended`.
+// Functions that TensorFlow has under `strategy.extended`.
 
 namespace lockstep {
 namespace {
@@ -33,7 +33,7 @@ class Extended : public testing::TestWithParam<int> {
   const MirroredStrategy strategy_ = mirrored(replicas_);
   const StrategyExtended extended_ = strategy_.extended();
   const Variable v_ = strategy_.scope([] { return test::variable_of("v", Tensor::full({}, 1)); });
-  /// d on replica d.
+  /// The value d on replica d.
   const PerReplica<Tensor> ids_ = test::per_replica(replicas_, [](int replica) { return Tensor::full({}, replica); });
   const PerReplica<Tensor> next_ids_ =
       test::per_replica(replicas_, [](int replica) { return Tensor::full({}, replica + 1); });

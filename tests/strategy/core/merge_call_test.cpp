@@ -13,8 +13,8 @@
 
 #include <lockstep/strategy/core/replica_context.h>
 
-// merge_call. TensorFlow's replicas take turns; here they run side by side, and what a merge orders is the
-// same: everything before it on all replicas, the merge, everything after it.
+// merge_call. TensorFlow's replicas run sequentially, these concurrently; a merge imposes the same order: everything
+// before it on all replicas, the merge, everything after it.
 
 namespace lockstep {
 namespace {

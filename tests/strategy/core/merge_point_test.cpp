@@ -14,7 +14,7 @@
 namespace lockstep {
 namespace {
 
-// A replica that has no time or memory left goes while replica 0 still merges, and its stack with it.
+// A replica that times out or runs out of memory leaves, and unwinds its stack, while replica 0 still merges.
 TEST(MergePoint, KeepsWhatAReplicaHasBroughtThatLeavesMeanwhile) {
   ReplicaGroup group(2, std::chrono::minutes(1));
   MergePoint point(group);

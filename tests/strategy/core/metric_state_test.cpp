@@ -10,8 +10,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
-// A metric that a user writes: its state is variables that each replica adds to on its own, and that are read as their
-// sums.
+// A user-defined metric: its state is variables that each replica updates separately and that are read as sums.
 
 namespace lockstep {
 namespace {
@@ -37,7 +36,7 @@ struct Mean {
     total.assign_add(sum(values) * weight);
     count.assign_add(weight * static_cast<double>(values.elements()));
   }
-  /// The same outside replicas, where a sum cannot be added to: read, add, assign.
+  /// Update outside replicas, where a sum does not support adding: read, add, assign.
   void update_across(double value) const {
     total.assign(read(total) + value);
     count.assign(read(count) + 1);
@@ -117,7 +116,7 @@ struct Counts {
   }
 };
 
-/// Updates with each of four examples, dealt to the replicas in turn.
+/// Calls `update` with each of four examples, distributed over the replicas in turn.
 template <class Update>
 void for_each_example(const Strategy& strategy, const std::array<float, 4>& truth,
                       const std::array<float, 4>& predictions, const Update& update) {

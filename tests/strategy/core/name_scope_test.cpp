@@ -99,13 +99,13 @@ TEST(NameScope, MayEndOnAnotherThread) {
   EXPECT_EQ(current_name_scope(), "");
   std::thread([&] { name = std::make_unique<NameScope>("there"); }).join();
   EXPECT_EQ(current_name_scope(), "");
-  name.reset();  // after the end of its thread
+  name.reset();  // after its thread has ended
 }
 
 // semantics 15.10: errors name the copy
 TEST(CopyName, IsInTheErrorOfACopyWithoutMemory) {
   auto devices = logical_cpus(2);
-  devices[1].index = 50;  // a device of its own, whose limit concerns no other test
+  devices[1].index = 50;  // a separate device, so that its limit affects no other test
   devices[1].memory_limit = 1 << 16;
   const MirroredStrategy strategy(devices);
   EXPECT_ERROR(OutOfMemory, "variable 'table/replica_1'", strategy.scope([] {

@@ -107,7 +107,7 @@ TEST_P(ReplicaContextOf, GradientsOfAListAreTheListsOfAllReducedGradients) {
       GradientTape tape;
       for (const Tensor& value : x) tape.watch(value);
       const std::vector<Tensor> reduced = context.all_reduce(op, x);
-      // Only the last replica's target depends on the last tensor; nobody's on the second.
+      // Only the last replica's target depends on the last tensor; no target depends on the second.
       Tensor target = sum(reduced[0]) * scale;
       if (context.replica_id_in_sync_group() == replicas_ - 1) target = target + sum(reduced[2]);
       return tape.gradient(target, x);

@@ -25,8 +25,8 @@ template <class... Args>
 constexpr bool can_run = requires(const Strategy& strategy, const Args&... args) {
   strategy.run(step_of_a_number, args...);
 };
-// semantics 12.6: there is no list of arguments that could be of a wrong kind: what does not fit the step, in number or
-// type, is an error of the compiler.
+// semantics 12.6: a list of arguments of a wrong kind is impossible: arguments that do not fit the step, in number or
+// type, are compile errors.
 static_assert(can_run<int> && can_run<PerReplica<int>> && !can_run<> && !can_run<int, int> && !can_run<std::string>);
 
 class Run : public testing::TestWithParam<int> {

@@ -175,7 +175,7 @@ TEST(Scope, EndsWhereItWasOpenedOnWhateverThread) {
   }).join();
   EXPECT_FALSE(has_strategy());
   std::thread([&] { inside.reset(new Scope(strategy.scope())); }).join();
-  inside.reset();  // after the end of its thread
+  inside.reset();  // after its thread has ended
   EXPECT_FALSE(has_strategy());
 }
 

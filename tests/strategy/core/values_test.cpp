@@ -11,7 +11,7 @@
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/strategy/core/strategy.h>
 
-// reduce with an axis, gather, local results, values from a function.
+// reduce with an axis, gather, local results, and values from a function.
 
 namespace lockstep {
 namespace {
@@ -54,7 +54,7 @@ TEST_P(Values, ReduceAlongAnAxisOfUnevenSizes) {
   };
   EXPECT_EQ(strategy_.reduce(ReduceOp::sum, whole(DType::i32), {0}).item<std::int32_t>(), sum);
   EXPECT_EQ(strategy_.reduce(ReduceOp::sum, whole(DType::i64), {-1}).item<std::int64_t>(), sum);
-  // TensorFlow's mean of integers is a double; here integers have none, along an axis or not.
+  // TensorFlow's mean of integers is a double; here the mean of integers is not defined, with or without an axis.
   EXPECT_ERROR(InvalidArgument, "the mean of i64", strategy_.reduce(ReduceOp::mean, whole(DType::i64), {0}));
 }
 
@@ -124,7 +124,7 @@ TEST_P(Values, GatherTakesSizesThatDifferAlongTheAxis) {
 TEST_P(Values, ComeFromAFunction) {
   const auto made = strategy_.values_from_function(
       [](const ValueContext& context) { return 10 * context.num_replicas_in_sync + context.replica_id_in_sync_group; });
-  ASSERT_EQ(made.size(), replicas_);  // at one replica too
+  ASSERT_EQ(made.size(), replicas_);  // also with one replica
   for (int replica = 0; replica < replicas_; ++replica) EXPECT_EQ(made[replica], 10 * replicas_ + replica);
 }
 
@@ -179,7 +179,7 @@ constexpr bool can_be_added = requires(const Value& value) {
   value + value;
 };
 
-// What TensorFlow finds out while it runs, the compiler refuses here.
+// The following errors occur at run time in TensorFlow, at compile time here.
 // Probe P10 and semantics 2.5: a plain value is not reduced over replicas, where TensorFlow counts it R times, or fails
 static_assert(can_reduce<PerReplica<Tensor>> && !can_reduce<Tensor> && !can_reduce<Variable>);
 // Probe P12 and semantics 2.6: a map of values, of which TensorFlow's gather gives replica 0's

@@ -165,7 +165,7 @@ TEST(VariableState, ACopyThatHasMovedKeepsNoMemoryButFollowsItsHandles) {
   variable.assign(Tensor::from(std::vector{4.0F, 5.0F}, {2}));
   EXPECT_THAT(read.to_vector<float>(), ElementsAre(4, 5));
   EXPECT_THAT(part.to_vector<float>(), ElementsAre(5));
-  // Memory that was not made for it alone may have other users.
+  // Memory that was not allocated for the variable alone may have other users.
   const std::size_t after = allocator(device).stats().bytes_in_use;
   variable.state().move_copy(0, second);
   EXPECT_EQ(allocator(device).stats().bytes_in_use, after);

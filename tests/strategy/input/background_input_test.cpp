@@ -16,7 +16,7 @@
 
 #include "input_testing.h"
 
-// What batches that are made ahead change: where errors show, what is left when a pass is dropped, what is lost.
+// Effects of preparing batches in the background: where errors are reported, and what remains when a pass is dropped.
 
 namespace lockstep {
 namespace {
@@ -26,7 +26,7 @@ using test::range;
 using test::steps_of;
 using testing::HasSubstr;
 
-/// A set that counts the examples it has made.
+/// A data set that counts the examples it has produced.
 struct Counted {
   std::shared_ptr<std::atomic<int>> made = std::make_shared<std::atomic<int>>(0);
 
@@ -36,7 +36,7 @@ struct Counted {
       return example;
     });
   }
-  /// Returns when `count` examples have been made; hangs, and so fails, when they never are.
+  /// Returns when `count` examples have been produced; hangs, and so fails, if they never are.
   void wait_for(int count) const {
     while (*made < count) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
@@ -46,8 +46,8 @@ struct Counted {
 TEST(BackgroundInput, IsTwoBatchesAheadUnlessToldOtherwise) {
   const Counted counted;
   const DistributedIterator pass = mirrored(2).distribute(counted.set(40).batch(4)).epoch();
-  counted.wait_for(12);                                       // two in the buffers, one in hand
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // in which a producer without a bound would continue
+  counted.wait_for(12);                                       // two in the buffers, one with the reader
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // enough time for an unbounded producer to continue
   EXPECT_EQ(*counted.made, 12);
 }
 
@@ -59,7 +59,7 @@ TEST(BackgroundInput, CanBeSwitchedOff) {
     EXPECT_EQ(std::this_thread::get_id(), caller);
     return batch;
   });
-  const ComputeThreadsScope one(1);  // map would use other threads, too
+  const ComputeThreadsScope one(1);  // otherwise map would use other threads, too
   DistributedIterator pass = mirrored(2).distribute(batches, {.per_replica_buffer_size = 0}).epoch();
   EXPECT_EQ(*counted.made, 0);
   (void)pass.next();
@@ -73,7 +73,7 @@ TEST(BackgroundInput, APassDroppedInTheMiddleEndsItsThread) {
     (void)pass.next();
     counted.wait_for(8);
   }
-  // Had the thread outlived the iterator, it would hold the counter.
+  // If the thread outlived the iterator, it would hold the counter.
   EXPECT_EQ(counted.made.use_count(), 1);
 }
 
@@ -84,7 +84,7 @@ TEST(BackgroundInput, AStrategyMayGoBeforeAPassOverItsData) {
 
 class MapErrors : public testing::TestWithParam<std::int64_t> {
  protected:
-  /// Throws at example 13 as long as `broken_`.
+  /// Throws at example 13 while `broken_` is set.
   template <class Throw>
   DistributedDataset failing(Throw throw_it) {
     const Dataset data = range(20).map([this, throw_it](const Example& example) {
@@ -98,7 +98,7 @@ class MapErrors : public testing::TestWithParam<std::int64_t> {
   const MirroredStrategy strategy_ = mirrored(3);
 };
 
-// Exceptions of the user's map function reach the caller with the example's index.
+// Exceptions of the user's map function reach the caller with the example's number.
 TEST_P(MapErrors, ReachTheCallerWithTheExamplesNumberAfterTheBatchesBefore) {
   const DistributedDataset data = failing([] { fail<Unsupported>("an unknown color"); });
   DistributedIterator pass = data.epoch();
@@ -132,7 +132,7 @@ TEST_P(MapErrors, DoNotSpoilALaterEpoch) {
 
 INSTANTIATE_TEST_SUITE_P(Buffers, MapErrors, testing::Values(0, 1, 2));
 
-/// What the library warns of while this lives.
+/// Collects the library's warnings during its lifetime.
 class Warnings {
  public:
   Warnings() : before_(spdlog::get("lockstep")) {
@@ -196,7 +196,7 @@ TEST(BackgroundInput, HasTheCoresThatReplicasLeave) {
   EXPECT_EQ(input_threads(std::vector{cpu, gpu}, 16), 12);
 }
 
-// Both of what the strategy and of what the data set itself makes ahead.
+// Covers both kinds of background work: the strategy's and the data set's.
 TEST(BackgroundInput, IsMadeOnThatManyThreads) {
   const MirroredStrategy strategy = mirrored(2);
   std::vector<int> threads;

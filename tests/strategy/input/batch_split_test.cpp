@@ -46,10 +46,10 @@ TEST(BatchSplit, ByShares) {
     return split_rows(rows, static_cast<int>(shares.size()), shares);
   };
   EXPECT_THAT(split(9, {2, 1}), ElementsAre(6, 3));
-  EXPECT_THAT(split(8, {2, 1}), ElementsAre(5, 3));  // 5.33 and 2.67: the larger rest gets the odd row
+  EXPECT_THAT(split(8, {2, 1}), ElementsAre(5, 3));  // 5.33 and 2.67: the larger remainder gets the extra row
   EXPECT_THAT(split(7, {2, 1}), ElementsAre(5, 2));  // 4.67 and 2.33
   EXPECT_THAT(split(1, {1, 2}), ElementsAre(0, 1));
-  EXPECT_THAT(split(10, {0.5, 0.25, 0.25}), ElementsAre(5, 3, 2));  // equal rests: the first one
+  EXPECT_THAT(split(10, {0.5, 0.25, 0.25}), ElementsAre(5, 3, 2));  // equal remainders: the first one
   EXPECT_THAT(split(3, {1e-9, 1}), ElementsAre(0, 3));
 }
 

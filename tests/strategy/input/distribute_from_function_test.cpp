@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 constexpr InputOptions each_replica{.replication_mode = ReplicationMode::per_replica};
 
-/// x times factor.
+/// The data set with x multiplied by `factor`.
 Dataset scaled(const Dataset& set, float factor) {
   return set.map([factor](const Example& example) {
     return Example{{Tensor::full(example.x().shape(), factor * example.x().item<float>())}};

@@ -123,7 +123,7 @@ TEST_P(DistributedDatasetOver, HasTheSameStepsWithAnyBuffer) {
     EXPECT_EQ(steps_of(strategy_.distribute(data, {.per_replica_buffer_size = buffer}), 4), without);
 }
 
-/// The addresses of the parts of what is left of a pass.
+/// Addresses of the parts in the remaining steps of a pass.
 std::vector<const void*> places_of(DistributedIterator& pass) {
   std::vector<const void*> places;
   for (const DistributedBatch& batch : pass)
@@ -142,7 +142,7 @@ TEST_P(DistributedDatasetOver, KeepsOnItsDevicesWhatTheFirstWholePassGave) {
     DistributedIterator pass =
         strategy_.distribute(counted, {.per_replica_buffer_size = buffer, .cache_on_devices = true}).epoch();
     (void)pass.next();
-    pass.begin_epoch(1);  // the pass before was not a whole one
+    pass.begin_epoch(1);  // the previous pass was not completed
     EXPECT_EQ(steps_of(pass), expected);
     made = 0;
     pass.begin_epoch(2);

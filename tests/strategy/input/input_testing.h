@@ -7,7 +7,7 @@
 #include <lockstep/runtime/data/dataset.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
-// Data sets of numbers, dealt to replicas.
+// Data sets of numbers, distributed to replicas.
 
 namespace lockstep::test {
 
@@ -18,7 +18,7 @@ inline Dataset range(std::int64_t count, float begin = 0) {
   return Dataset::from_tensors(Tensor::from(x, {count}));
 }
 
-/// A step's rows, by replica.
+/// Rows of a step, by replica.
 using Parts = std::vector<std::vector<float>>;
 inline Parts parts_of(const DistributedBatch& batch) {
   Parts parts;
@@ -26,7 +26,7 @@ inline Parts parts_of(const DistributedBatch& batch) {
   return parts;
 }
 
-/// All that is left of a pass.
+/// All remaining steps of a pass.
 inline std::vector<Parts> steps_of(DistributedIterator& pass) {
   std::vector<Parts> steps;
   for (const DistributedBatch& batch : pass) steps.push_back(parts_of(batch));

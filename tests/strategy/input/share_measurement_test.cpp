@@ -23,7 +23,7 @@ using Seconds = std::vector<double>;
 
 TEST(ShareMeasurement, IsRowsPerSecondOfTheStepsAfterTheFirst) {
   ShareMeasurement measurement(2, 2);
-  measurement.add_step(Rows{4, 4}, Seconds{100, 1});  // warms up
+  measurement.add_step(Rows{4, 4}, Seconds{100, 1});  // warm-up
   measurement.add_step(Rows{4, 4}, Seconds{1, 2});
   EXPECT_THAT(measurement.shares(), IsEmpty());
   measurement.add_step(Rows{2, 2}, Seconds{1, 1});
@@ -44,13 +44,13 @@ TEST(ShareMeasurement, PassesOverStepsThatSayNothingOfAReplica) {
 
 TEST(ShareMeasurement, NeedsAStep) { EXPECT_ERROR(InvalidArgument, "at least 1 step, got 0", ShareMeasurement(2, 0)); }
 
-/// A step in which replica 1 needs long for each row, with a barrier at the end: alike long for all of them.
+/// A step in which replica 1 needs long for each row; the barrier at the end makes it equally long for all replicas.
 void limping_step(const Batch& local) {
   if (this_replica() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(25) * local.size());
   get_replica_context().barrier("the end of the step");
 }
 
-// Order alone is asserted: a loaded machine may make the fast replica slow, but not the slow one fast.
+// Only the order is asserted: load on the machine may slow the fast replica down, but not speed up the slow one.
 TEST(MeasuredShares, GiveTheSlowReplicaFewerRowsFromTheStepAfterTheLastMeasuredOne) {
   const MirroredStrategy strategy = test::mirrored(3);
   const DistributedDataset data = strategy.distribute(test::range(600).batch(12), {.measure_steps = 2});
@@ -65,7 +65,7 @@ TEST(MeasuredShares, GiveTheSlowReplicaFewerRowsFromTheStepAfterTheLastMeasuredO
   EXPECT_LT(data.shares()[1], data.shares()[0]);
   EXPECT_LT(data.shares()[1], data.shares()[2]);
 
-  // Two batches had been made ahead; they are split anew, and no row is lost.
+  // Two batches had been prepared ahead; they are split anew, and no row is lost.
   float next = 36;
   const std::vector<double> fixed = data.shares();
   for (int step = 3; step < 8; ++step) {

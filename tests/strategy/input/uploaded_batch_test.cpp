@@ -14,12 +14,12 @@
 
 #include "input_testing.h"
 
-// Batches of replicas on GPUs.
+// Batches for replicas on GPUs.
 
 namespace lockstep {
 namespace {
 
-/// Of the input stream. A batch is a wait for what is computed, and a copy for each of its tensors.
+/// Progress of the input stream. A batch takes a wait for the compute stream, and a copy for each of its tensors.
 test::StreamProgress progress_of(const LogicalDevice& gpu) { return test::progress_of({gpu, StreamKind::input}); }
 
 class UploadedBatchOn : public testing::Test {

@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-// A perceptron trained by hand on two replicas, each on its own rows; of element-wise ops, which are this project's own
-// code on every thread.
+// Trains a perceptron with a custom loop on two replicas, each with its own rows, using element-wise ops only: these
+// run the project's own code on every thread.
 class TrainingByHand : public testing::TestWithParam<CrossDeviceOps> {
  protected:
   const MirroredStrategy strategy_ = test::mirrored(2, GetParam());

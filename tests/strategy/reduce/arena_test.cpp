@@ -66,7 +66,7 @@ TEST_P(ParameterArenaOf, PaddingAndGradientsStartAtZero) {
     const std::span parameters(arena.parameters()[replica], 80);
     const std::span gradients(arena.gradients()[replica], 80);
     EXPECT_TRUE(std::all_of(gradients.begin(), gradients.end(), [](float g) { return g == 0; }));
-    // Every value is at least 1, so what is 0 is padding.
+    // Every value is at least 1, so zeros are padding.
     EXPECT_EQ(std::count(parameters.begin(), parameters.end(), 0.0F), 80 - (15 + 1 + 16 + 17));
     EXPECT_EQ(std::count(parameters.begin() + 17, parameters.begin() + 32, 0.0F), 15);
   }

@@ -10,7 +10,7 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// The plan for limits given in elements.
+/// The plan for limits in elements.
 Ranges plan(const Sizes& sizes, std::int64_t first, std::int64_t others) {
   Ranges ranges;
   for (const FlatRange& range : plan_buckets(sizes, {.first_bytes = 4 * first, .bytes = 4 * others}))

@@ -87,7 +87,8 @@ TEST_P(GradientReducerOf, WhatSomeReplicasDoNotUseCountsAsZeroThere) {
   strategy_.run([&] {
     const ReplicaContext context = get_replica_context();
     const int replica = context.replica_id_in_sync_group();
-    std::vector<DenseOrSparse> gradients{Tensor(), Tensor()};  // the last replica has none at all, unless it is alone
+    std::vector<DenseOrSparse> gradients{Tensor(),
+                                         Tensor()};  // the last replica has no gradients, unless it is the only one
     if (replica == 0) gradients[0] = Tensor::full({20}, 2);
     if (replica == 1 && replicas_ > 2) gradients[1] = Tensor::full({3}, 3);
     reducer_.load(context, gradients);
@@ -173,7 +174,7 @@ TEST_P(GradientReducerOf, StateStartsAsAsked) {
   test::expect_same_bits(with_state.state(1, 1), Tensor::full({3, 2}, 0.5));
 }
 
-// Replica r has gradients r + 1, then 10: their sums over two steps and all replicas are applied at once.
+// Replica r has gradients r + 1, then 10: the sums over two steps and all replicas are applied at once.
 TEST_P(GradientReducerOf, AccumulatesGradientsOverSteps) {
   const Variable table = strategy_.scope([] { return test::variable_of("table", Tensor::zeros({3, 1})); });
   GradientReducer reducer({used_, table}, strategy_.devices(), {.by_rows = {false, true}, .every_row = false});
@@ -222,7 +223,7 @@ TEST_P(GradientReducerOf, GivesTheNormsOfWholeVariablesAndUpdatesByVariable) {
   for (const Tensor& copy : unused_.state().copies()) test::expect_same_bits(copy, Tensor::full({3}, 6));
 }
 
-// As where replicas do not reach each other's memory: each has state of its own.
+// Each replica has its own state, as if replicas could not access each other's memory.
 TEST_P(GradientReducerOf, ReplicasUpdateTheirOwnCopiesToTheSameBits) {
   constexpr SgdStep with_momentum{.learning_rate = 1, .momentum = 0.5F};
   GradientReducer reducer({used_, unused_}, strategy_.devices(), {.slots = {0}, .own_copies = true});

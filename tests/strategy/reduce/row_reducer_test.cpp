@@ -23,7 +23,8 @@ constexpr std::int64_t width = 5;
 constexpr SgdStep plain_step{.learning_rate = 0.5F};
 constexpr AdamStep adam_step{.learning_rate = 0.1F};
 
-/// Rows (r + 1) * i mod 23, so that replicas and a replica alone look some up more than once; `count` may be 0.
+/// Rows (r + 1) * i mod 23, so that some rows occur more than once, in one replica and across replicas; `count` may be
+/// 0.
 IndexedSlices slices_of(int replica, int count, std::uint64_t seed) {
   std::vector<std::int64_t> indices;
   for (int i = 0; i < count; ++i) indices.push_back((replica + 1) * i % rows);
@@ -43,7 +44,8 @@ class Tables : public testing::TestWithParam<int> {
     return strategy.scope([] { return test::variable_of("bias", test::random_tensor({3}, 2)); });
   }
 
-  /// The table after three steps of `step` on gradients that replica r has `count(r)` rows of, as rows or made dense.
+  /// The table after three calls of `step` with gradients of `count(r)` rows on replica r, sparse or converted to
+  /// dense.
   template <class Step, class Count>
   Tensor trained(const Strategy& strategy, const Step& step, std::size_t state_slots, bool every_row, bool by_rows,
                  const Count& count, bool own_copies = false) const {
@@ -70,7 +72,7 @@ class Tables : public testing::TestWithParam<int> {
 
 int nine(int) { return 9; }
 
-// HierarchicalCopy adds dense gradients in another order than that of the replicas, which rows are always added in.
+// HierarchicalCopy adds dense gradients in another order than rows, which are always added in replica order.
 TEST_P(Tables, AreUpdatedAsWithDenseGradientsToTheBit) {
   for (const CrossDeviceOps ops : {CrossDeviceOps::shared_memory, CrossDeviceOps::reduction_to_one_device}) {
     const MirroredStrategy strategy = test::mirrored(replicas_, ops);
@@ -93,7 +95,7 @@ TEST_P(Tables, HeldOnceAreUpdatedAsMirroredOnes) {
                          trained(test::mirrored(replicas_), adam_step, 2, true, true, nine));
 }
 
-// As where replicas do not reach each other's memory.
+// As if replicas could not access each other's memory.
 TEST_P(Tables, UpdatedByEachReplicaForItselfAreUpdatedAsTogether) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
   for (const bool every_row : {false, true})
@@ -108,7 +110,7 @@ TEST_P(Tables, OfWhichReplicasLookUpDifferentNumbersOfRows) {
                          trained(strategy, plain_step, 0, false, false, uneven));
 }
 
-// Some replicas look rows up, one reads the whole table, one does not use it.
+// Some replicas look up rows, one reads the whole table, one does not use it.
 TEST_P(Tables, TakeWhateverGradientAReplicaHas) {
   const MirroredStrategy strategy = test::mirrored(replicas_);
   const Variable v = table(strategy);

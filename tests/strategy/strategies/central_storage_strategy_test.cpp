@@ -72,7 +72,7 @@ TEST_P(CentralStorage, UpdateRunsOnce) {
   EXPECT_EQ(v.value().item<float>(), 1);
 }
 
-// The gradients of all replicas reach the one copy, as they reach every copy of a mirrored variable.
+// The gradients of all replicas are applied to the single copy, as to every copy of a mirrored variable.
 TEST_P(CentralStorage, TrainsLikeMirrored) {
   const auto trained = [&](const Strategy& strategy) {
     const Variable v = strategy.scope([] { return test::variable_of("v", test::random_tensor({37}, 3)); });

@@ -6,7 +6,7 @@
 
 #include <lockstep/strategy/comm/cluster/cluster.h>
 
-// What workers that mpirun has started do together; see support/workers.h.
+// Communication between workers started by mpirun; see support/workers.h.
 
 namespace lockstep {
 namespace {
@@ -23,7 +23,7 @@ class Workers : public testing::Test {
   const int rank_ = cluster_ ? cluster_->rank() : 0;
 };
 
-/// What worker `from` sends to worker `to`: another number of other bytes for each pair.
+/// The message from worker `from` to worker `to`: another length and content for each pair.
 std::vector<std::byte> message(int from, int to) {
   return std::vector<std::byte>(static_cast<std::size_t>(1 + 1000 * from + 70000 * to), std::byte(16 * from + to));
 }

@@ -8,8 +8,8 @@
 
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// What happens to a step when a replica fails, ends early or is late: nobody hangs, the cause is reported, and the
-// strategy can be used again.
+// When a replica fails, ends early or is late, no replica may hang, the cause must be reported, and the strategy must
+// stay usable.
 
 namespace lockstep {
 namespace {
@@ -138,7 +138,7 @@ TEST_P(ReplicasApart, OneThatIsLateIsNamedWhenTheOthersStopWaiting) {
   const auto leave_replica_1_out = [&] {
     std::atomic<bool> given_up = false;
     strategy.run([&] {
-      if (this_replica() == 1) {  // stays away until somebody has lost patience
+      if (this_replica() == 1) {  // does not arrive until another replica has timed out
         while (!given_up) std::this_thread::yield();
         return;
       }
@@ -150,7 +150,7 @@ TEST_P(ReplicasApart, OneThatIsLateIsNamedWhenTheOthersStopWaiting) {
       }
     });
   };
-  // On a busy machine others may be late too.
+  // On a busy machine other replicas may be late too.
   EXPECT_THAT(leave_replica_1_out, ThrowsMessage<Timeout>(AllOf(
                                        HasSubstr("all_reduce"), HasSubstr("20 ms"),
                                        testing::ContainsRegex("replica\\(s\\) ([0-9], )*1(, [0-9])*; replica 0: "))));

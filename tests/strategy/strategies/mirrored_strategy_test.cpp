@@ -53,7 +53,7 @@ TEST(MirroredStrategy, ACloneIsAnotherStrategyOfTheSameDevicesAndOptions) {
   const Strategy clone = strategy.clone();
   EXPECT_FALSE(clone == strategy);
   EXPECT_EQ(clone.devices(), strategy.devices());
-  std::vector<int> order;  // unguarded: the clone takes turns, too
+  std::vector<int> order;  // needs no lock: the clone is sequential, too
   clone.run([&] { order.push_back(test::this_replica()); });
   EXPECT_EQ(order, (std::vector{0, 1, 2}));
   const auto inside = clone.scope();

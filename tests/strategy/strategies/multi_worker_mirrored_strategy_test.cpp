@@ -31,7 +31,7 @@ class MultiWorker : public testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(cluster_, nullptr) << "start this program with mpirun"; }
 
-  /// f(global number of the replica) for each replica of this worker.
+  /// Calls f(global replica number) for each replica of this worker.
   template <class F>
   auto per_replica(const F& f) const {
     return strategy_.values_from_function([&](const ValueContext& at) { return f(at.replica_id_in_sync_group); });
@@ -188,7 +188,7 @@ TEST_F(MultiWorker, ReduceAndGatherTakeTheValuesOfAllWorkers) {
 
 // semantics 10.4: variables start with the chief's values
 TEST_F(MultiWorker, VariablesStartWithTheChiefsBits) {
-  const double nearly = cluster_->rank() == 0 ? 1.0 : 1.0 + 1e-6;  // as another processor may round
+  const double nearly = cluster_->rank() == 0 ? 1.0 : 1.0 + 1e-6;  // as if another processor rounded differently
   const Variable v = variable("v", nearly);
   test::expect_same_bits(v.value(), Tensor::full({3}, 1.0));
 }
@@ -232,7 +232,7 @@ TEST_F(MultiWorker, WorkersThatAssignDifferentValuesAreTold) {
 TEST_F(MultiWorker, VerifyNamesTheWorkerThatDiffers) {
   const Variable a = variable("a", 0);
   const Variable b = variable("b", 0);
-  b.assign(cluster_->rank());  // outside replicas nothing is combined
+  b.assign(cluster_->rank());  // outside replicas, values are not combined
   EXPECT_THAT(test::error_of<BrokenInvariant>([&] {
                 verify_mirrored(std::vector{a, b}, cluster_);
               }),
@@ -282,21 +282,21 @@ TEST_F(MultiWorker, WorkersTakeTheirRowsOfEachGlobalBatch) {
     const auto parts = strategy_.run([](const Batch& own) { return own.x(); }, batch);
     for (const std::int64_t row : strategy_.gather(parts, 0).to_vector<std::int64_t>()) seen.push_back(row);
   }
-  EXPECT_EQ(seen, expected);  // the order of one process
+  EXPECT_EQ(seen, expected);  // the same order as in one process
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{7, 7, 7, 2}));
 }
 
-/// What workers do with each other's rows.
+/// Workers that use each other's rows.
 class MultiWorkerInput : public MultiWorker {
  protected:
-  /// Counts the elements that it is called for.
+  /// Counts the elements for which it is called.
   Example count(const Example& example, const ElementId& id) {
     ++elements_;
     const std::vector<std::int64_t> place{example.x().item<std::int64_t>(), static_cast<std::int64_t>(id.epoch),
                                           id.number};
     return {{Tensor::from(place, {3})}, {example.x()}};
   }
-  /// 23 numbers, shuffled, then with their places.
+  /// 23 numbers, shuffled, then combined with their positions.
   Dataset placed() {
     std::vector<std::int64_t> numbers(23);
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -311,8 +311,8 @@ class MultiWorkerInput : public MultiWorker {
     });
   }
 
-  /// Expects of a pass what is cut from whole batches; gives the number of elements that this worker has of it, and
-  /// takes a row for none where it has none.
+  /// Checks that a pass gives the rows cut from whole batches. Returns the number of this worker's elements; a batch
+  /// without rows for this worker counts one row.
   std::int64_t expect_the_rows_of(const Dataset& batches, const DistributeOptions& options = {}) {
     const LocalReplicas at{.in_sync = all_, .first = first_, .count = local_};
     std::vector<DistributedBatch> expected;
@@ -374,7 +374,7 @@ TEST_F(MultiWorkerInput, ThatFailsOnOneWorkerEndsTheTrainingOnAll) {
     require<InputError>(id.number != 15, "the picture is torn");
     return example;
   };
-  const Dataset batches = placed().map(fails_at_the_end).batch(8);  // the last worker has the last row
+  const Dataset batches = placed().map(fails_at_the_end).batch(8);  // the last row belongs to the last worker
   const auto train = [&] {
     for (const DistributedBatch& batch : strategy_.distribute(batches).epoch())
       strategy_.run([](const Batch&) { return get_replica_context().all_reduce(ReduceOp::sum, 1.0); }, batch);
@@ -426,7 +426,8 @@ TEST_F(MultiWorker, AFailingReplicaEndsTheStepOnAllWorkers) {
   const auto step = [&] {
     const ReplicaContext context = get_replica_context();
     if (context.replica_id_in_sync_group() == all_ - 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // all others have made their strategies by now
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(300));  // all other workers have created their strategies by now
       throw std::runtime_error("the cable is loose");
     }
     return context.all_reduce(ReduceOp::sum, 1.0);
@@ -445,7 +446,7 @@ TEST_F(MultiWorker, AFailingReplicaEndsTheStepOnAllWorkers) {
   const std::string of_run = message(run);
   const std::string of_reduce = message(reduce);
   EXPECT_THAT(of_run, HasSubstr("the cable is loose"));
-  for (int call = 0; call < 3; ++call) {  // what one call adds to the message the next one does not have
+  for (int call = 0; call < 3; ++call) {  // a later message must not contain text added by an earlier call
     EXPECT_EQ(message(run), of_run);
     EXPECT_EQ(message(reduce), of_reduce);
   }

@@ -9,8 +9,8 @@
 
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// MirroredOptions::sequential: the order of all side effects is TensorFlow's. Nothing here guards the logs, since one
-// replica works at a time.
+// MirroredOptions::sequential: all side effects occur in TensorFlow's order. The logs need no lock, since only one
+// replica runs at a time.
 
 namespace lockstep {
 namespace {

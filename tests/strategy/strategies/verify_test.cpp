@@ -68,7 +68,7 @@ TEST_P(VerifyMirrored, PassesOverVariablesCombinedOnReading) {
   EXPECT_NO_THROW(verify_mirrored(std::vector{apart}));
 }
 
-/// The message about lists of variables by their numbers, as the replicas have them.
+/// The error for lists of variables that differ between replicas; variables are given by number.
 class VerifySameOrder : public testing::Test {
  protected:
   std::string difference(const std::vector<std::vector<int>>& numbers) const {
@@ -87,7 +87,7 @@ class VerifySameOrder : public testing::Test {
                                    test::variable_of("c", Tensor::zeros({3}))};
 };
 
-// A check of shapes and order before the first reduction names the first difference.
+// Before the first reduction, a check of shapes and order names the first difference.
 TEST_F(VerifySameOrder, NamesTheFirstDifference) {
   EXPECT_EQ(
       difference({{0, 1, 2}, {0, 1, 2}, {0, 2, 1}}),

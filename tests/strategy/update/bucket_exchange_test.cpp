@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Three ranges of the gradients of `replicas` GPUs: 1 on the first of them, 2 on the second, ...
+/// Three ranges of gradients on `replicas` GPUs: filled with 1 on the first GPU, 2 on the second, ...
 class Exchange {
  public:
   explicit Exchange(int replicas) : gpus_(logical_gpus(replicas)) {
@@ -33,7 +33,7 @@ class Exchange {
   }
   ~Exchange() {
     collectives_.wait_until_enqueued();
-    for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before its memory is given back
+    for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before the memory is freed
   }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -50,12 +50,12 @@ class Exchange {
     exchange.add(replica, {.from = own, .to = own, .elements = static_cast<std::size_t>(end - begin)}, range,
                  ranges_.size());
   }
-  /// The elements of each range that was submitted since the last call.
+  /// Sizes of the ranges submitted since the last call.
   std::vector<std::size_t> enqueued() {
     collectives_.wait_until_enqueued();
     return test::take_collective_elements();
   }
-  /// What is there now, whatever is still to come.
+  /// Current values, without waiting for enqueued work.
   std::vector<float> gradients(int replica) const {
     const Tensor& own = gradients_[static_cast<std::size_t>(replica)];
     std::vector<float> values(64);

@@ -7,7 +7,7 @@
 #include <lockstep/strategy/comm/local/shared_memory_communicator.h>
 #include <lockstep/strategy/update/connections.h>
 
-// Of replicas on GPUs. Those on CPUs: comm/cross_device_ops_test.cpp.
+// Connections of replicas on GPUs. For CPUs: comm/cross_device_ops_test.cpp.
 
 namespace lockstep {
 namespace {
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr int gpus = 8;
 
-/// What connect says of that many replicas.
+/// The error of connect for that many replicas.
 std::string refusal(int replicas, CrossDeviceOps ops) {
   const std::vector<LogicalDevice> devices = logical_gpus(replicas);
   ReplicaGroup group(devices, std::chrono::seconds(1));

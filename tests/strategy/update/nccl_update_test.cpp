@@ -23,7 +23,7 @@
 #include <lockstep/strategy/comm/nccl/gpu_collectives.h>
 #include <lockstep/strategy/reduce/reducer.h>
 
-// Replicas on GPUs of their own. NCCL's part is pretended.
+// Replicas with a GPU each. NCCL is pretended.
 
 namespace lockstep {
 namespace {
@@ -34,14 +34,14 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
 
-/// What NCCL was given since the last call.
+/// The collectives passed to NCCL since the last call.
 std::vector<PretendCollective> collectives() { return test::pretend_cuda()->take_collectives(); }
 
 MirroredStrategy on_gpus(int replicas, DType wire_dtype = DType::f32) {
   return MirroredStrategy(logical_gpus(replicas), {.wire_dtype = wire_dtype});
 }
 
-/// x; calls `at_backward` when backward reaches it.
+/// Returns x; calls `at_backward` when backward reaches it.
 Tensor probed(const Tensor& x, const std::function<void()>& at_backward) {
   const Tensor y = x.view(x.shape());
   record("probe", {x}, y, [at_backward](BackwardContext& c) {
@@ -51,10 +51,11 @@ Tensor probed(const Tensor& x, const std::function<void()>& at_backward) {
   return y;
 }
 
-/// The way of one step's gradients.
+/// What happens to a step's gradients after backward.
 using AfterBackward = GradientReducer::AfterBackward;
 
-/// Two variables in a bucket each: backward ends with the gradients of the first one, which lies last.
+/// Two variables, each with its own bucket: backward ends with the gradient of the first one, which comes last in
+/// memory.
 class Training {
  public:
   static constexpr std::int64_t large = 1 << 18;  // elements of 1 MiB
@@ -64,12 +65,12 @@ class Training {
     collectives();
   }
 
-  /// What the loss of a step is made of.
+  /// Options for the loss of a step.
   struct Step {
     AfterBackward next = AfterBackward::apply;
     std::function<bool(int)> uses_first = [](int) { return true; };  ///< by replica
     std::function<bool(int)> uses_last = [](int) { return true; };   ///< by replica
-    /// Called when backward has passed the last variable and reaches the first.
+    /// Called when backward has computed the last variable's gradient and reaches the first.
     std::function<void()> between = [] {};
   };
   void run(int number, const Step& step) {
@@ -87,12 +88,12 @@ class Training {
     });
   }
   const MirroredStrategy& strategy() const { return strategy_; }
-  /// The elements of each range of gradients that was submitted since the last call.
+  /// Sizes of the gradient ranges submitted since the last call.
   std::vector<std::size_t> enqueued_ranges() const {
     strategy_.state()->coordination().connections.gpus->wait_until_enqueued();
     return test::take_collective_elements();
   }
-  /// Of both variables, of which all copies have to be equal.
+  /// Values of both variables; all copies must be equal.
   std::vector<std::vector<float>> values() const {
     std::vector<std::vector<float>> values;
     for (const Variable& variable : {first_, last_}) {
@@ -131,7 +132,7 @@ TEST(NcclUpdate, ExchangesABucketBeforeBackwardHasEnded) {
   }
 }
 
-/// By what gradients are exchanged as.
+/// The parameter is the dtype in which gradients are exchanged.
 class GradientsOf : public testing::TestWithParam<DType> {};
 
 TEST_P(GradientsOf, HaveTheSameBitsAsAfterBackward) {
@@ -175,7 +176,7 @@ TEST_P(GradientsOf, NeedNoMemoryAfterTheFirstSteps) {
 INSTANTIATE_TEST_SUITE_P(All, GradientsOf, testing::Values(DType::f32, DType::bf16),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-// Each replica's gradient is rounded, and each of the sums on the way: by 2^-8 of what has been added so far at most.
+// Each replica's gradient and each partial sum is rounded: by at most 2^-8 of the sum so far.
 TEST(NcclUpdate, SumsInBf16StayWithinItsRounding) {
   constexpr std::int64_t elements = 1000;
   for (const int replicas : {2, 3, 5, 8}) {
@@ -240,8 +241,8 @@ TEST(NcclUpdate, KeepsTheOrderOfBucketsWhereReplicasUseOtherVariables) {
   EXPECT_EQ(training.values(), after.values());
 }
 
-// Replica 1 has come with the large bucket before backward begins, replica 0 comes with it before the other collective,
-// replica 2 after that.
+// Replica 1 has submitted the large bucket before backward begins, replica 0 submits it before the other collective,
+// replica 2 after it.
 TEST(NcclUpdate, KeepsTheOrderOfBucketsAndOtherCollectivesInBackward) {
   const MirroredStrategy strategy = on_gpus(3);
   const auto make = [&](const char* name, std::int64_t elements) {
@@ -285,7 +286,8 @@ TEST(NcclUpdate, AStepAfterOneThatFailedInBackwardIsWhole) {
   EXPECT_EQ(failing.values(), well.values());
 }
 
-// bf16 is widened between the replicas' barrier and the submission: a launch that fails there leaves the others' parts.
+// bf16 is widened between the replicas' barrier and the submission: a failing launch there leaves the others' parts
+// behind.
 TEST(NcclUpdate, CombinesAgainAfterACollectiveThatOneReplicaDidNotReach) {
   constexpr int second = 1;
   const MirroredStrategy strategy = on_gpus(2);
@@ -310,7 +312,7 @@ TEST(NcclUpdate, CombinesAgainAfterACollectiveThatOneReplicaDidNotReach) {
   EXPECT_GE(failures, 2);
 }
 
-/// What all replicas get from all_reduce of one value each.
+/// The result of all_reduce, with one value from each replica.
 Tensor reduced(ReduceOp op, const std::vector<Tensor>& values) {
   const auto parts = test::per_replica(static_cast<int>(values.size()),
                                        [&](int replica) { return values[static_cast<std::size_t>(replica)]; });
@@ -335,7 +337,7 @@ TEST(NcclUpdate, GivesEveryReplicaWhatAllReduceIsDefinedToBe) {
   EXPECT_THAT(reduced(ReduceOp::sum, integers).to_vector<std::int64_t>(), ElementsAre((std::int64_t{1} << 40) + 3));
 }
 
-// A mean is the sum divided by the number of replicas; NCCL's own divides first.
+// A mean is the sum divided by the number of replicas; NCCL's own mean divides first.
 TEST(NcclUpdate, LeavesDividingToNcclWhereThatGivesTheSameBits) {
   for (const int replicas : {2, 3, 4, 5, 8})
     for (const DType dtype : {DType::f32, DType::bf16}) {

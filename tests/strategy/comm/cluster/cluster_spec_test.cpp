@@ -47,7 +47,7 @@ TEST(ClusterSpec, RefusesWhatIsNoTfConfig) {
   EXPECT_ERROR(Unsupported, "'evaluator'", parse(one, "evaluator", 0));
 }
 
-/// While it lives, TF_CONFIG is set.
+/// Sets TF_CONFIG during its lifetime.
 class TfConfig {
  public:
   explicit TfConfig(const char* text) { ::setenv("TF_CONFIG", text, 1); }

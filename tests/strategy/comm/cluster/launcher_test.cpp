@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-/// A process that Open MPI has started, as its variables say.
+/// Simulates a process started by Open MPI, by setting its environment variables.
 class Launched : public testing::Test {
  protected:
   ~Launched() override {
@@ -29,7 +29,7 @@ TEST_F(Launched, KnowsThoseOfItsMachine) {
   among("2", "4");
   EXPECT_EQ(local_processes().rank, 2);
   EXPECT_EQ(local_processes().count, 4);
-  among("4", "4");  // no such number
+  among("4", "4");  // 4 is not a rank of 4 processes
   EXPECT_EQ(local_processes().count, 1);
 }
 

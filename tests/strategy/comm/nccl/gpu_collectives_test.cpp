@@ -35,7 +35,7 @@ class TwoGpus : public testing::Test {
 
   ~TwoGpus() override {
     collectives_.wait_until_enqueued();
-    for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before its memory is given back
+    for (const LogicalDevice& gpu : gpus_) synchronize(gpu);  // before the memory is freed
   }
   /// Both replicas set their parts.
   void set(GpuCollective& collective, double first, double second) {
@@ -52,10 +52,10 @@ class TwoGpus : public testing::Test {
   std::vector<Tensor> made() const {
     return {Tensor::empty({3}, DType::f32, gpus_[0]), Tensor::empty({3}, DType::f32, gpus_[1])};
   }
-  const std::vector<Tensor> values_ = made();  ///< of `one_`, by replica
+  const std::vector<Tensor> values_ = made();  ///< parts of `one_`, by replica
   const std::vector<Tensor> other_values_ = made();
   std::string_view fails_{};
-  std::latch* held_ = nullptr;  ///< that calls wait for
+  std::latch* held_ = nullptr;  ///< calls wait for it
   std::vector<std::string> names_{};
   GpuCollectives collectives_{gpus_, std::make_unique<Communicators>(*this), std::chrono::seconds(30)};
   GpuCollective one_{gpus_};

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* bridge = "0x060400";
 constexpr const char* gpu = "0x030200";
 
-/// A device's configuration with a first capability of no interest and, at 0x148, access control set to `control`.
+/// A device's configuration space with an irrelevant first capability and, at 0x148, access control set to `control`.
 std::string configuration(char control) {
   std::string bytes(4096, '\0');
   bytes.replace(0x100, 4, std::string("\x01\x00\x81\x14", 4));
@@ -45,7 +45,7 @@ TEST_F(PcieDevices, RedirectCopiesWhereABridgeHasThatSet) {
 }
 
 TEST_F(PcieDevices, MayBeUnreadableOrDamaged) {
-  add("0000:00:01.0", bridge, configuration(0x1d).substr(0, 64));  // what those see who are not root
+  add("0000:00:01.0", bridge, configuration(0x1d).substr(0, 64));  // the part that users other than root can read
   std::string loop = configuration(0x1d);
   loop.replace(0x148, 4, std::string("\x01\x00\x81\x14", 4));
   add("0000:00:02.0", bridge, loop);

@@ -9,7 +9,7 @@
 #include <lockstep/strategy/comm/cluster/mpi/mpi_library.h>
 #include <lockstep/strategy/comm/cluster/mpi/mpi_operation.h>
 
-// The messages of two workers that mpirun has started, without the thread that moves them on otherwise.
+// Messages between two workers started by mpirun, without the thread that otherwise drives progress.
 
 namespace lockstep {
 namespace {
@@ -25,14 +25,14 @@ class MpiOperations : public testing::Test {
 
   void TearDown() override { MPI_Comm_free(&peers_.comm); }
 
-  /// Whether it came true in time.
+  /// Whether the condition became true in time.
   static bool until(const std::function<bool()>& condition) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!condition())
       if (std::chrono::steady_clock::now() > end) return false;
     return true;
   }
-  /// Whether both workers came here.
+  /// Whether both workers reached the barrier.
   bool reach_barrier() {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(peers_.comm, &request), "MPI_Ibarrier");
@@ -49,7 +49,7 @@ class MpiOperations : public testing::Test {
 };
 
 TEST_F(MpiOperations, AGatherWaitsForThoseThatHaveNotTakenItsText) {
-  const std::string large(8 << 20, 'x');  // no MPI sends that before its receiver asks for it
+  const std::string large(8 << 20, 'x');  // MPI sends so large a message only once its receiver requests it
   MpiGather gather(peers_, "here", peers_.rank == 0 ? large : "small", Channel::steps);
   gather.start();
   EXPECT_TRUE(reach_barrier());

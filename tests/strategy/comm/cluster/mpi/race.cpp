@@ -1,5 +1,5 @@
 // Two workers with a race: while their memory is sent, or received into, a thread of the program writes there. The
-// thread sanitizer has to find it, although it is MPI that sends and receives: see support/mpi_accesses.cpp.
+// thread sanitizer must report it, although MPI does the sending and receiving: see support/mpi_accesses.cpp.
 
 #include <cstdio>
 #include <string_view>

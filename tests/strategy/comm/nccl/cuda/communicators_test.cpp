@@ -24,8 +24,8 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// The communicators of NCCL's, and the watchdog over them: of one GPU and of all that there are, on GPUs or on three of
-// the pretended CUDA, where NCCL also fails on demand.
+// NCCL communicators and their watchdog, for one GPU and for all GPUs: real ones, or three of the pretended CUDA, where
+// NCCL also fails on demand.
 
 namespace lockstep::test {
 namespace {
@@ -35,7 +35,7 @@ using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 
-/// A tensor of each GPU's, of its number plus one.
+/// A tensor on each GPU, filled with the GPU's number plus one.
 struct Values {
   Values(int gpus, std::int64_t elements, DType dtype = DType::f32) {
     for (const LogicalDevice& gpu : logical_gpus(gpus)) {
@@ -43,7 +43,7 @@ struct Values {
       tensors.push_back(Tensor::full({elements}, static_cast<float>(gpu.index + 1), dtype));
     }
   }
-  /// One of each GPU.
+  /// A collective's part for each GPU.
   std::vector<std::vector<GpuPart>> parts(GpuPart::Kind kind = GpuPart::Kind::sum) const {
     std::vector<std::vector<GpuPart>> all;
     for (const Tensor& tensor : tensors)
@@ -65,7 +65,7 @@ std::unique_ptr<GpuCommunicators> make(int gpus, std::chrono::milliseconds timeo
   return make_gpu_communicators(logical_gpus(gpus), timeout, nullptr);
 }
 
-/// Enqueues a collective after what its parts' GPUs compute now; what they compute later comes after it.
+/// Enqueues a collective after the work that its GPUs' compute streams have now; later work waits for it.
 void run(GpuCommunicators& communicators, const std::vector<std::vector<GpuPart>>& parts) {
   const std::vector<LogicalDevice> gpus = logical_gpus(static_cast<int>(parts.size()));
   for (const LogicalDevice& own : gpus) {
@@ -81,7 +81,7 @@ void run(GpuCommunicators& communicators, const std::vector<std::vector<GpuPart>
   }
 }
 
-/// Blocks a GPU's communication stream until it is released.
+/// Blocks a GPU's communication stream until released.
 class HeldStream {
  public:
   explicit HeldStream(const LogicalDevice& device) {
