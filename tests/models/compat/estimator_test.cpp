@@ -14,7 +14,7 @@ Model plain_model() { return small_model(get_strategy(), {.learning_rate = 0.2})
 class EstimatorOn : public testing::TestWithParam<int> {
  protected:
   Estimator estimator() const { return model_to_estimator(plain_model(), {.train_distribute = mirrored(GetParam())}); }
-  /// Batches of 4 rows for each replica, the last one smaller.
+  /// Batches of 4 rows for each replica; the last one is smaller.
   Estimator::InputFunction input_fn() const {
     return [this] { return problem_.dataset().batch(4); };
   }

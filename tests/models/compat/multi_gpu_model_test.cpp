@@ -23,7 +23,7 @@ using testing::HasSubstr;
 const std::vector<std::string> two_cpus{"CPU:0", "CPU:1"};
 const std::vector<std::string> three_cpus{"CPU:1", "CPU:2", "CPU:3"};
 
-/// Where a model ran and on how many rows, call by call.
+/// Device and number of rows of each call of a model.
 struct Observer final : LayerImpl {
   Observer() : LayerImpl("observer") {}
   std::string_view class_name() const override { return "Observer"; }
@@ -35,7 +35,7 @@ struct Observer final : LayerImpl {
   std::vector<std::string> calls;
 };
 
-/// A model that says how it was called.
+/// A model that records its calls.
 struct Observed {
   std::shared_ptr<Observer> observer = std::make_shared<Observer>();
   Model model = [&] {
@@ -91,7 +91,8 @@ TEST(MultiGpuModel, RunsOnNamedDevicesInTheirOrder) {
   EXPECT_ERROR(InvalidArgument, "gpus or devices, got both", observed.calls_for(4, {.gpus = 2, .devices = two_cpus}));
 }
 
-// The seeds' programs make the template under the CPU, where its weights stay; its replicas run on their devices.
+// The programs of the seed tutorials make the template on the CPU, where its weights stay; the replicas run on their
+// devices.
 TEST(MultiGpuModel, TheTemplateMayBeMadeUnderTheCpu) {
   Observed observed = with_device("/cpu:0", [] { return Observed(); });
   EXPECT_THAT(observed.calls_for(4, {.devices = {"CPU:1", "CPU:2"}}), ElementsAre("2 on CPU:1", "2 on CPU:2"));
@@ -158,7 +159,8 @@ TEST(MultiGpuModel, TrainsAsTheSingleModel) {
   }
 }
 
-// Layers that write straight into a concatenation of channels know the rows of their replica, not those of the batch.
+// Layers that write directly into a concatenation of channels must use the number of rows of their replica, not of the
+// batch.
 TEST(MultiGpuModel, JoinsChannelsWithinAReplica) {
   const Symbol input = Input({4, 4, 2});
   const auto branch = [&](std::int64_t filters) {
@@ -196,7 +198,7 @@ TEST(MultiGpuModel, KeepsNames) {
   EXPECT_EQ(parallel.network().inputs().at(0).name, "pixels");
   std::vector<std::string> names;
   for (const Layer& layer : parallel.network().layers()) names.push_back(layer.name());
-  // Keras nests the template as one layer, which has one output; here it is reached by template_model().
+  // Keras nests the template as one layer with one output; here template_model() returns it.
   EXPECT_THAT(names, ElementsAre("replica_0/pixels", "dense", "template_classes", "replica_1/pixels", "classes"));
   EXPECT_EQ(parallel.template_model().name(), "template");
   EXPECT_EQ(parallel.devices().size(), 2U);
@@ -300,7 +302,7 @@ TEST(MultiGpuModel, IsSavedWithItsOptimizerAsItsTemplate) {
     ASSERT_EQ(state.slots.size(), 1U);
     const std::vector<Tensor> kept = parallel.optimizer().state().slots.at(0).values;
     for (std::size_t i = 0; i < kept.size(); ++i) {
-      // Files have the layers in Keras' order, which for one after the other is the model's.
+      // Files list the layers in Keras' order, which for sequential layers is the model's.
       ASSERT_EQ(state.slots[0].values[i].shape(), kept[i].shape());
       expect_same_bits(state.slots[0].values[i], kept[i]);
     }
@@ -316,7 +318,7 @@ TEST(MultiGpuModel, IsForModelsOutsideOfStrategies) {
                strategy.scope([&] { multi_gpu_model(model, {.devices = two_cpus}); }));
 }
 
-// The program of the make_parallel seed, smaller.
+// The program of the make_parallel tutorial, smaller.
 TEST(MakeParallel, IsTheSamePiece) {
   const Dataset data = SmallProblem(20).dataset().batch(10);
   Observed observed;

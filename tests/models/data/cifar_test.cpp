@@ -20,7 +20,7 @@ using testing::ThrowsMessage;
 
 constexpr std::size_t pixels = 32 * 32;
 
-/// The labels, then pixel p of the planes: `first` + p, + 2 p, + 3 p, modulo 256.
+/// A record: the labels, then for pixel p of the three planes `first` + p, + 2 p, + 3 p, modulo 256.
 std::string record(const std::string& labels, int first) {
   std::string bytes = labels;
   for (const int step : {1, 2, 3})
@@ -29,7 +29,7 @@ std::string record(const std::string& labels, int first) {
   return bytes;
 }
 
-/// A file that continues with zeros to its full size, which cost nothing on disk.
+/// Writes a file padded with zeros to its full size; it is sparse on disk.
 void write_padded(const std::string& path, const std::string& bytes, std::uintmax_t size) {
   test::write_text(path, bytes);
   std::filesystem::resize_file(path, size);
@@ -37,7 +37,7 @@ void write_padded(const std::string& path, const std::string& bytes, std::uintma
 
 constexpr std::uintmax_t cifar10_bytes = 10'000 * (1 + 3 * pixels);
 
-/// All files of CIFAR-10 and the smaller one of CIFAR-100 as their archives unpack.
+/// All files of CIFAR-10 and the smaller one of CIFAR-100, as unpacked from their archives.
 struct Cifar : testing::Test {
   Cifar() {
     std::filesystem::create_directory(ten);

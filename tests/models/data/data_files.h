@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-// Data files to read, intact ones and others.
+// Valid and invalid data files to read.
 
 namespace lockstep::test {
 
-/// An IDX file of bytes: sizes and content need not fit.
+/// An IDX file of bytes; the sizes need not match the content.
 inline std::string idx_bytes(const std::vector<std::uint32_t>& sizes, const std::string& content) {
   std::string bytes{0, 0, 0x08, static_cast<char>(sizes.size())};
   for (const std::uint32_t size : sizes)

@@ -22,7 +22,7 @@ using testing::ThrowsMessage;
 
 constexpr std::size_t pixels = 28 * 28;
 
-/// A directory with three images to train with, of 0s, 1s and 2s, labeled 4, 9 and 0; tests put other files there.
+/// A folder with three training images, filled with 0, 1 and 2 and labeled 4, 9 and 0; tests replace files in it.
 struct FashionMnist : testing::Test {
   FashionMnist() {
     write(images,

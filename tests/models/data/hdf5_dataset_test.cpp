@@ -23,10 +23,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Files that other programs would write.
+/// Files as other programs would write them.
 class Hdf5Dataset : public testing::Test {
  protected:
-  /// A data set of values 0, 1, .. of a file type, if numbers can be made that.
+  /// A data set with values 0, 1, ... of a file type, if the type can hold numbers.
   void add(const std::string& name, hid_t type, std::vector<hsize_t> dims) const {
     const bool fresh = !std::filesystem::exists(path_);
     const hid_t file = fresh ? H5Fcreate(path_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
@@ -72,7 +72,7 @@ TEST_F(Hdf5Dataset, GivesRowsOfBoth) {
 }
 
 TEST_F(Hdf5Dataset, ReadsInBlocks) {
-  constexpr hsize_t rows = 5000;  // rows of 4 KB: blocks of about 1000
+  constexpr hsize_t rows = 5000;  // rows of 4 KB: a block has about 1000
   add("x", H5T_IEEE_F32LE, {rows, 1024});
   std::int64_t row = 0;
   for (const Batch& batch : hdf5_dataset(path_, "x").batch(700).prefetch().epoch())
@@ -107,7 +107,7 @@ TEST_F(Hdf5Dataset, LeavesTheLibraryToOthersBetweenRows) {
   add("x", H5T_IEEE_F32LE, {3});
   DatasetIterator pass = hdf5_dataset(path_, "x").prefetch().epoch();
   EXPECT_TRUE(pass.next());
-  const hdf5::Reader reader(path_);  // would wait for ever
+  const hdf5::Reader reader(path_);  // opening it would wait forever
   EXPECT_EQ(reader.shape_of("x"), Shape{3});
 }
 

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Values 1, 2, .. in row-major order.
+/// An image with the values 1, 2, ... in row-major order.
 template <class T = float>
 Example image(const Shape& shape) {
   std::vector<T> values(static_cast<std::size_t>(shape.elements()));
@@ -81,7 +81,7 @@ TEST(ImageAugmentation, KeepsChannelsTogetherAndLabelsAndDtypes) {
   }
 }
 
-/// A ramp of n pixels, whose value is the pixel's place from 0: a shifted one shows by how much.
+/// A ramp of n pixels with the values 0, 1, ..., which makes a shift measurable.
 Example ramp(std::int64_t n, bool down) {
   std::vector<float> values(static_cast<std::size_t>(n));
   std::iota(values.begin(), values.end(), 0.0F);
@@ -90,7 +90,7 @@ Example ramp(std::int64_t n, bool down) {
 
 class ImageShift : public testing::TestWithParam<bool> {
  protected:
-  /// Shifted by at most `range`, along the axis that the parameter says.
+  /// Checks for shifts of at most `range` along the parameter's axis.
   std::vector<std::vector<float>> shifted(double range, FillMode mode) const {
     ImageAugmentation options{.fill_mode = mode, .cval = -1};
     (GetParam() ? options.height_shift_range : options.width_shift_range) = range;
@@ -137,7 +137,7 @@ TEST_P(ImageShift, FillsWithReflections) {
     const float by = values[10] - 10;
     for (int i = 0; i < 20; ++i) {
       const float at = static_cast<float>(i) + by;
-      // cba|abcd|dcb: half a pixel beyond the border the values are equal on both sides, and flat between.
+      // cba|abcd|dcb: values are equal on both sides of the border, so that interpolation is flat for half a pixel.
       const float mirrored = at < 0 ? std::max(0.0F, -at - 1) : at > 19 ? std::min(19.0F, 39 - at) : at;
       EXPECT_NEAR(values[i], mirrored, 1e-5) << i << " shifted by " << by;
     }
@@ -187,7 +187,7 @@ TEST(RandomCrop, GivesEveryPartOfThePaddedImage) {
   const Dataset set = copies(image({1, 2}), 200).map(random_crop({.size = {1, 2}, .padding = 1, .cval = 9}));
   const auto all = read(set);
   const std::set<std::vector<float>> kinds(all.begin(), all.end());
-  // Above and below the row there are only constants.
+  // Above and below the row all values are constant.
   EXPECT_THAT(
       kinds, testing::UnorderedElementsAre(ElementsAre(9, 1), ElementsAre(1, 2), ElementsAre(2, 9), ElementsAre(9, 9)));
 }

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Images of one color each: 1 and 2 of cats, 3, 4 and 5 of dogs, which stand in several folders, and others to ignore.
+/// Images of one color each: 1 and 2 are cats, 3, 4 and 5 dogs, in nested folders; and files that must be ignored.
 struct ImageDirectoryTest : testing::Test {
   ImageDirectoryTest() {
     for (const char* name : {"dogs", "cats", "dogs/young", "empty", ".hidden"})

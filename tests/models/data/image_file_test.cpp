@@ -45,7 +45,7 @@ struct ImageFile : testing::Test {
   }
 
   test::TemporaryFolder folder;
-  const std::string path = folder / "image";  // the name says nothing of the format
+  const std::string path = folder / "image";  // the name does not show the format
 };
 
 TEST_F(ImageFile, ReadsColorsOfAPngExactly) {
@@ -94,7 +94,7 @@ TEST_F(ImageFile, ReadsAnInterlacedPng) {
   EXPECT_THAT(png(image, 3), ElementsAreArray(image.bytes));
 }
 
-/// Smooth, so that the best quality keeps it.
+/// A smooth image, which JPEG's best quality preserves.
 std::vector<std::uint8_t> gradient(std::int64_t height, std::int64_t width, int channels) {
   std::vector<std::uint8_t> pixels;
   for (std::int64_t row = 0; row < height; ++row)
@@ -105,7 +105,7 @@ std::vector<std::uint8_t> gradient(std::int64_t height, std::int64_t width, int 
 }
 
 TEST_F(ImageFile, ReadsJpegs) {
-  // Rounding of the DCT's coefficients at quality 100 and of the change of colors each way.
+  // Rounding of the DCT's coefficients at quality 100, and of both color conversions.
   constexpr int tolerance = 4;
   for (const bool progressive : {false, true}) {
     const std::vector<std::uint8_t> pixels = gradient(17, 23, 3);
@@ -128,7 +128,7 @@ TEST_F(ImageFile, ReadsJpegs) {
     ASSERT_NEAR(spread.span<std::uint8_t>()[i], pixels[i / 3], tolerance);
 }
 
-// libjpeg marks them as Adobe does: 255 is no ink. Without the mark 255 is all ink.
+// libjpeg adds Adobe's marker, with which 255 means no ink. Without the marker, 255 means full ink.
 TEST_F(ImageFile, ReadsJpegsInCmyk) {
   std::vector<std::uint8_t> pixels = gradient(8, 8, 4);
   for (std::size_t i = 3; i < pixels.size(); i += 4) pixels[i] = 200;
@@ -253,7 +253,7 @@ TEST_F(ImageFile, RefusesAnImageThatClaimsToBeHuge) {
   expect_refused("65280 x 65280 pixels");
 }
 
-// Also of a size that could be, in a file that is too short for it.
+// Also with a plausible size in a file that is too short for it.
 TEST_F(ImageFile, RefusesMorePixelsThanItsBytesCanHold) {
   write_jpeg(path, 8, 8, 1, gradient(8, 8, 1));
   std::string jpeg = contents_of(path);

@@ -9,7 +9,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-// Image files to read, written by libpng and libjpeg themselves.
+// Image files to read, written with libpng and libjpeg.
 
 namespace lockstep::test {
 
@@ -18,7 +18,7 @@ struct PngImage {
   std::uint32_t height = 0;
   int color_type = PNG_COLOR_TYPE_RGB;
   int bit_depth = 8;
-  std::vector<std::uint8_t> bytes{};  ///< rows as the file has them: big endian, small samples packed
+  std::vector<std::uint8_t> bytes{};  ///< rows in the file's format: big endian, samples of less than 8 bits packed
   std::vector<png_color> palette{};
   std::vector<std::uint8_t> palette_alpha{};
   int interlace = PNG_INTERLACE_NONE;
@@ -46,7 +46,7 @@ inline void write_png(const std::string& path, PngImage image) {
   std::fclose(file);
 }
 
-/// Pixels of 1 (gray), 3 (RGB) or 4 (CMYK) channels at the best quality, colors not subsampled.
+/// Encodes pixels of 1 (gray), 3 (RGB) or 4 (CMYK) channels at the best quality, without color subsampling.
 inline void write_jpeg(const std::string& path, std::uint32_t width, std::uint32_t height, int channels,
                        std::vector<std::uint8_t> pixels, bool progressive = false) {
   std::FILE* const file = std::fopen(path.c_str(), "wb");

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// n images of height x width whose pixels all differ from their neighbors.
+/// n images of height x width in which neighboring pixels differ.
 Tensor images(std::int64_t n, std::int64_t height, std::int64_t width) {
   std::vector<std::uint8_t> values;
   for (std::int64_t i = 0; i < n * height * width; ++i) values.push_back(static_cast<std::uint8_t>(i * 37 % 256));

@@ -83,7 +83,7 @@ TEST(Mixup, MixesRowsAndLabelsWithOneLambda) {
   }
 }
 
-/// The lambdas of many batches.
+/// The values of lambda of many batches.
 std::vector<double> lambdas(double alpha) {
   constexpr std::int64_t rows = 8;
   const auto transform = mixup({.alpha = alpha, .seed = 7});
@@ -91,7 +91,7 @@ std::vector<double> lambdas(double alpha) {
   std::vector<double> values;
   for (std::int64_t number = 0; number < 4000; ++number) {
     const Tensor labels = transform(batch, {.number = number}).y();
-    double lambda = 1;  // a row's share of itself, unless the order leaves it in place
+    double lambda = 1;  // the weight of the row itself, unless the permutation maps it to itself
     for (std::int64_t row = 0; row < rows; ++row)
       lambda = std::min<double>(lambda, labels.data<float>()[row * rows + row]);
     values.push_back(lambda);
@@ -106,7 +106,7 @@ TEST(Mixup, DrawsLambdaFromTheBetaDistribution) {
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
     double variance = 0;
     for (const double value : values) variance += (value - mean) * (value - mean) / count;
-    const double expected = 1 / (4 * (2 * alpha + 1));  // of Beta(alpha, alpha)
+    const double expected = 1 / (4 * (2 * alpha + 1));  // variance of Beta(alpha, alpha)
     const double deviations = 6 / std::sqrt(count);
     EXPECT_NEAR(mean, 0.5, deviations * std::sqrt(expected));
     EXPECT_NEAR(variance, expected, deviations * 0.125) << "squares within 0..1/4 deviate by 1/8 at most";

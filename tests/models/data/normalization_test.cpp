@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Two images of 1 x 2 pixels with 2 channels: 0, 2, 4, 6 and always 5.
+/// Two images of 1 x 2 pixels with 2 channels: one is 0, 2, 4, 6, the other always 5.
 const std::vector<std::uint8_t> values{0, 5, 2, 5, 4, 5, 6, 5};
 const Shape shape{2, 1, 2, 2};
 

@@ -31,7 +31,7 @@ class Hdf5File : public testing::Test {
   std::string failure() const {
     return failure([](const Reader&) {});
   }
-  /// Calls action(file) on the file, opened with HDF5 itself, for what the Writer does not write.
+  /// Calls action(file) on the file opened with the HDF5 library, to write what Writer does not support.
   template <class Action>
   void with_hdf5(Action&& action) const {
     const hid_t file = H5Fcreate(file_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -96,7 +96,7 @@ TEST_F(Hdf5File, ReadsWhatWasWritten) {
   EXPECT_THAT(file.names_in("nothing/there"), IsEmpty());
   EXPECT_TRUE(file.has_group("layers/empty"));
   EXPECT_FALSE(file.has_group("layers/other"));
-  EXPECT_FALSE(file.has_group("layers/full/0"));  // a data set
+  EXPECT_FALSE(file.has_group("layers/full/0"));  // it is a data set
   EXPECT_EQ(file.shape_of("layers/full/0"), Shape({2, 3}));
   EXPECT_EQ(file.shape_of("layers/full/1"), Shape{});
   std::vector<float> values(6);
@@ -119,7 +119,7 @@ TEST_F(Hdf5File, ConvertsFloatingPointNumbersOnly) {
   with_hdf5([](hid_t file) {
     add_typed(file, "f64", H5T_IEEE_F64LE, {2});
     add_typed(file, "big_endian", H5T_IEEE_F32BE, {2});
-    const hid_t half = H5Tcopy(H5T_IEEE_F32LE);  // as NumPy's float16
+    const hid_t half = H5Tcopy(H5T_IEEE_F32LE);  // like NumPy's float16
     H5Tset_fields(half, 15, 10, 5, 0, 10);
     H5Tset_size(half, 2);
     H5Tset_ebias(half, 15);
@@ -148,7 +148,7 @@ TEST_F(Hdf5File, NamesFilesThatCannotBeRead) {
   }
 }
 
-// HDF5 looks for the beginning of a file at byte 512, too, where one in a .keras archive may lie by chance.
+// HDF5 also looks for a superblock at byte 512, where a .keras archive may contain a file that begins there by chance.
 TEST_F(Hdf5File, IsNotAFileInAZipArchive) {
   write_example();
   const std::string whole = contents_of(file_);
@@ -207,7 +207,7 @@ TEST_F(Hdf5File, DoesNotLeaveTheFile) {
             file_ + ": \"raw\" keeps its values in another file, which is not read");
 }
 
-// HDF5 keeps no room for values that were never written, so that short files can claim any size.
+// HDF5 allocates no space for values that were never written, so that short files can claim any size.
 TEST_F(Hdf5File, ChecksSizesBeforeTheyAreUsed) {
   with_hdf5([](hid_t file) {
     const hsize_t huge = hsize_t{1} << 40;

@@ -18,14 +18,14 @@ TEST(JsonText, NamesItsPlaceWhenItIsNone) {
   EXPECT_ERROR(InputError, "x is not JSON: ", parse_json("", "x"));
 }
 
-// What reads it calls itself for each level: a long row of brackets would use up the stack.
+// The parser is recursive: a long row of brackets would overflow the stack.
 TEST(JsonText, IsNotNestedWithoutEnd) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(parse_json(nested(150), "x").size(), 1U);
   EXPECT_ERROR(InputError, "x: lists and objects lie in each other deeper than 200", parse_json(nested(100'000), "x"));
 }
 
-// ordered_json compares each key with all before it.
+// ordered_json compares each key with all previous ones.
 TEST(JsonText, HasNoObjectThatTakesHoursToRead) {
   std::string keys = "\"0\":1";
   for (int key = 1; key <= 10'000; ++key) keys += fmt::format(",\"{}\":{{\"a\":1}}", key);

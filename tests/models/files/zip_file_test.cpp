@@ -31,7 +31,7 @@ TEST_F(ZipFile, GivesEntriesBack) {
   const std::vector<ZipEntry> entries{{"a.json", bytes_of("{}")}, {"b/large", bytes_of(large_)}, {"empty", {}}};
   const std::vector<std::byte> archive = make_zip(entries);
   EXPECT_EQ(archive, make_zip(entries));
-  EXPECT_GT(archive.size(), large_.size());  // stored as it is
+  EXPECT_GT(archive.size(), large_.size());  // stored without compression
   write_file_atomically(file_, archive);
   EXPECT_EQ(text_in("a.json"), "{}");
   EXPECT_EQ(text_in("b/large"), large_);
@@ -66,7 +66,7 @@ TEST_F(ZipFile, ReadsWhatIsStoredOrDeflatedOnly) {
   write_file_atomically(file_, make_zip(std::vector<ZipEntry>{{"a", bytes_of("{}")}}));
   std::string archive = test::contents_of(file_);
   constexpr char bzip2 = 12;
-  archive[8] = archive[archive.find("PK\1\2") + 10] = bzip2;  // the method, in both headers
+  archive[8] = archive[archive.find("PK\1\2") + 10] = bzip2;  // the compression method, in both headers
   test::write_text(file_, archive);
   EXPECT_ERROR(InputError, file_ + ": entry \"a\" is compressed by method 12; stored and deflated ones are read",
                text_in("a"));

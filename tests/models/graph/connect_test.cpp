@@ -16,7 +16,7 @@
 #include <lockstep/models/training/model_files.h>
 #include <lockstep/models/training/sequential.h>
 
-// Models that are part of others.
+// Models used as parts of other models.
 
 namespace lockstep::test {
 namespace {
@@ -84,7 +84,7 @@ TEST(ModelInAModel, OfSeveralInputsAndOutputsIsConnectedByRun) {
   for (std::size_t i = 0; i < 2; ++i) expect_same_bits(outputs[i], expected[i]);
 }
 
-// As in Keras: what nothing reads has its weights, its penalties and its statistics all the same.
+// As in Keras: layers whose results are not used still have weights, penalties and statistics.
 TEST(ModelInAModel, IsThereAsAWholeWhicheverResultsAreRead) {
   const Symbol a = Input({8}, "a");
   const Symbol b = Input({8}, "b");
@@ -129,7 +129,7 @@ TEST(ModelInAModel, IsTrainedAndSavedAsPartOfIt) {
   }
 }
 
-/// Two models whose layers named themselves: each has a "dense".
+/// Two models whose layers have automatic names: each has a "dense".
 Model two_of_one_name(std::uint64_t seed) {
   const Model first = encoder("first", seed);
   const Symbol x = Input({8});
@@ -169,7 +169,7 @@ TEST(ModelInAModel, KeepsWhatItsOptimizerKnowsOfWeightsOfOneName) {
   }
 }
 
-// What Keras makes of these models; tests/interop asks Keras itself.
+// The structure that Keras creates for these models; tests/interop compares with Keras itself.
 TEST(ModelInAModel, HasGroupsOfItsOwnInFilesOfWeights) {
   const TemporaryFolder folder;
   const Model inner = Sequential({4}, {Dense({.units = 3})}, {.name = "inner"});
@@ -194,7 +194,7 @@ TEST(ModelInAModel, HasGroupsOfItsOwnInFilesOfWeights) {
   EXPECT_EQ(weights_of(model), before);
 }
 
-// They hold the models taken apart.
+// The files contain the models flattened.
 TEST(ModelInAModel, TakesItsWeightsFromFilesOfWholeModels) {
   const TemporaryFolder folder;
   Model model = two_of_one_name(1);

@@ -15,9 +15,9 @@ GraphCall call(int layer, std::vector<int> inputs) {
   return {.layer = layer, .inputs = std::move(inputs), .shape = {}};
 }
 
-// What is expected here is what Keras 3 gives for these models; tests/interop asks Keras itself.
+// Expected orders are those of Keras 3; tests/interop compares with Keras itself.
 
-/// Of calls the last of which gives the output.
+/// The order for a graph of calls, the last of which is the output.
 std::vector<int> order_of(const std::vector<GraphCall>& calls, std::size_t layers) {
   return keras_layer_order(calls, {static_cast<int>(calls.size()) - 1}, layers);
 }
@@ -47,7 +47,7 @@ TEST(KerasOrder, ReachesThroughDeepModels) {
   EXPECT_EQ(order_of(calls, calls.size()).back(), 99999);
 }
 
-// Both outputs are at distance 0; the first one's walk comes first.
+// Both outputs have distance 0; the traversal from the first one comes first.
 TEST(KerasOrder, WalksFromEveryOutput) {
   const std::vector<GraphCall> calls{call(0, {-1}), call(1, {0}), call(2, {0}), call(3, {2})};
   EXPECT_THAT(keras_layer_order(calls, {1, 3}, 4), ElementsAre(0, 2, 1, 3));
@@ -61,14 +61,14 @@ TEST(KerasOrder, RunsTheFarthestCallsFirst) {
 }
 
 TEST(KerasOrder, RunsCallsOfALayerTogetherWhereTheWalkMeetsTheFartherOneFirst) {
-  // in -> 0 -> 1 -> join(2); in -> 0 -> join. The distances are found from the join's last input to its first.
+  // in -> 0 -> 1 -> join(2); in -> 0 -> join. Distances are computed from the join's last input to its first.
   EXPECT_THAT(keras_call_order({call(0, {-1}), call(0, {-1}), call(1, {1}), call(2, {0, 2})}, {3}, 3),
               ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(keras_call_order({call(0, {-1}), call(0, {-1}), call(1, {1}), call(2, {2, 0})}, {3}, 3),
               ElementsAre(1, 2, 0, 3));
 }
 
-/// BatchNormalization `norm` of x itself, and after two layers: a network of one output.
+/// BatchNormalization `norm` applied to x, and again after two layers: a network with one output.
 Symbol normalized_twice(const Layer& norm, const Symbol& x) {
   const Symbol near = norm(x);
   return Add()({near, norm(Dense({.units = 2})(Dense({.units = 2})(x)))});
@@ -76,7 +76,8 @@ Symbol normalized_twice(const Layer& norm, const Symbol& x) {
 
 TEST(RunningOrder, IsKerasWhereStatisticsMoveTwice) {
   const Symbol x = Input({2});
-  // Calls: 0 norm(x), 1 and 2 Dense, 3 norm, 4 Add. Keras runs the nearest last, with the other of the layer.
+  // Calls: 0 norm(x), 1 and 2 Dense, 3 norm, 4 Add. Keras runs the call nearest to the output last, together with the
+  // layer's other call.
   EXPECT_THAT(running_order(Network(x, normalized_twice(BatchNormalization(), x), 1)), ElementsAre(1, 2, 0, 3, 4));
 }
 

@@ -1,4 +1,4 @@
-// What a network casts between layers of different policies, and what it does not.
+// Casts that a network inserts, or omits, between layers of different dtype policies.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,13 +33,13 @@ using testing::ElementsAre;
 constexpr DTypePolicy float32 = DTypePolicy::float32;
 constexpr DTypePolicy mixed = DTypePolicy::mixed_bfloat16;
 
-/// What a layer has been given.
+/// The inputs that a layer received.
 struct Seen {
   std::vector<DType> dtypes;
   std::vector<const void*> places;
 };
 
-/// Gives what it gets.
+/// Returns its input.
 class Probe final : public LayerImpl {
  public:
   Probe(std::string name, Seen& seen, bool has_bf16)
@@ -117,7 +117,7 @@ TEST(MixedNetwork, LeavesIdsAsTheyAre) {
   expect_same_bits(y.slice_view(0, 1, 2).slice_view(1, 0, 1), reshape(cast(row, DType::bf16), {1, 1, 3}));
 }
 
-/// What is written in place and what is not, with a last layer of its own policy.
+/// Which results are written in place, if the last layer has its own policy.
 Network joined(DTypePolicy left, DTypePolicy right, DTypePolicy join) {
   const Symbol x = Input({6, 6, 3});
   const Symbol a = with_dtype_policy(left, [&] { return ReLU()(BatchNormalization()(x)); });

@@ -1,4 +1,4 @@
-// What a network's plan saves must not be seen in its results.
+// The optimizations in a network's plan must not change its results.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Multiplies by 1 in new memory, and notes where what it got lies.
+/// Multiplies by 1 into new memory, and records its input's address.
 class Probe final : public LayerImpl {
  public:
   explicit Probe(std::vector<const void*>& seen) : LayerImpl("probe"), seen_(seen) {}
@@ -35,7 +35,7 @@ class Probe final : public LayerImpl {
   std::vector<const void*>& seen_;
 };
 
-/// A pooling of one element that notes where it is asked to write.
+/// A pooling with a window of one element that records its output's address.
 class Writer final : public LayerImpl {
  public:
   Writer(std::string name, std::vector<const void*>& destinations)
@@ -72,7 +72,7 @@ TEST(NetworkPlan, AConcatenationOfResultsWrittenInPlaceCopiesNothing) {
   }
 }
 
-/// What an inception module followed by a downsampling one is made of, small.
+/// The layers of an inception module followed by a downsampling module, small.
 struct Modules {
   Modules() {
     const Symbol x = Input({9, 9, 3});
@@ -88,7 +88,7 @@ struct Modules {
     network.emplace_back(x, Concatenate()({c, d}), 3);
   }
 
-  /// The same by ops, each of which makes new memory.
+  /// The same computation with ops, each of which allocates its result.
   Tensor by_ops(const Tensor& x, Mode mode) const {
     const auto normalized = [&](const Tensor& s, int first, Padding padding) {
       const std::vector<Variable> w = network[0].variables();
@@ -107,13 +107,13 @@ struct Modules {
     return concat(std::vector{c, d}, -1);
   }
 
-  std::vector<Network> network;  ///< one; made in the constructor's body
+  std::vector<Network> network;  ///< one element, created in the constructor's body
 };
 
 TEST(NetworkPlan, GivesTheBitsOfPlainOpsAtInference) {
   const Modules modules;
   const Tensor x = random_tensor({2, 9, 9, 3}, 1);
-  modules.network[0](x, Mode::train);  // so that the moving statistics are none of 0 and 1
+  modules.network[0](x, Mode::train);  // so that no moving statistic is still 0 or 1
   expect_same_bits(modules.network[0](x, Mode::inference), modules.by_ops(x, Mode::inference));
 }
 
@@ -148,7 +148,7 @@ TEST(NetworkPlan, InferenceHoldsOnlyWhatIsStillNeeded) {
   const std::size_t before = memory.stats().bytes_in_use;
   memory.reset_peak();
   network(batch, Mode::inference);
-  // One layer's input and its result, in blocks that may be up to twice as large as what is asked for.
+  // One layer's input and its result; blocks may be up to twice as large as requested.
   EXPECT_LE(memory.stats().bytes_peak - before, 2 * 2 * sizeof(float) << 18);
   EXPECT_EQ(memory.stats().bytes_in_use, before);
 }

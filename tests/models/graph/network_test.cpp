@@ -25,7 +25,7 @@ std::vector<std::string> names_of(const Network& network) {
   return names;
 }
 
-// Neither ends by a call for each layer of a chain, which would use up the stack.
+// Destroying a long chain must not recurse once per layer, which would overflow the stack.
 TEST(Network, MayBeALongChain) {
   Symbol x = Input({1});
   const Flatten layer;
@@ -86,7 +86,7 @@ TEST(Network, ALayerCalledTwiceSharesItsWeights) {
   EXPECT_TRUE(gradients[0].defined());
 }
 
-// As Keras runs them, the farthest from the output first.
+// In Keras' order, the farthest from the output first.
 TEST(Network, AStatisticMovesInKerasOrderOfALayersCalls) {
   const BatchNormalization norm({.momentum = 0.5});
   const Symbol x = Input({1}, "x");
@@ -147,7 +147,7 @@ TEST(Network, TrainsOnlyInsideTheReplicasOfItsStrategy) {
   const Tensor batch = random_tensor({3, 4}, 1);
   EXPECT_ERROR(LogicError, "trains inside strategy.run()", network(batch, Mode::train));
   const auto infer = [&] {
-    const DeviceScope there(strategy.devices().front());  // another device's results may differ in their last bits
+    const DeviceScope there(strategy.devices().front());  // on another device the last bits may differ
     return network(batch, Mode::inference);
   };
   const Tensor outside = infer();

@@ -27,7 +27,8 @@ namespace {
 
 constexpr std::int64_t rows = 3;
 
-/// Two sequences of 140 steps of 256 features, encoded by one LSTM each on its device, joined on the first CPU.
+/// Two sequences of 140 steps with 256 features, each encoded by the same LSTM on a device of its own, concatenated on
+/// the first CPU.
 Network two_sequences(const std::string& device_a, const std::string& device_b) {
   const Symbol a = Input({140, 256}, "sequence_a");
   const Symbol b = Input({140, 256}, "sequence_b");
@@ -61,8 +62,7 @@ Step step_of(const Network& network) {
   return {network(data.x, Mode::inference), loss, tape.gradient(loss, weights)};
 }
 
-// All devices run the same kernels in the same order, also of the additions to the shared weights' gradients: not a bit
-// may differ.
+// All devices run the same kernels and add the shared weights' gradients in the same order: all bits must be equal.
 TEST(Placement, ASharedLstmOnTwoDevicesGivesTheNumbersOfOne) {
   const Step one = step_of(two_sequences("CPU:0", "CPU:0"));
   for (const auto& [a, b] : {std::pair("CPU:0", "CPU:1"), std::pair("CPU:1", "CPU:2"), std::pair("CPU:2", "CPU:0")}) {
@@ -89,7 +89,7 @@ TEST(Placement, EachDeviceHoldsWhatItsLayersMake) {
   const auto in_use = [](int index) { return allocator({DeviceKind::cpu, index}).stats().bytes_in_use; };
   const std::size_t before[] = {in_use(1), in_use(2)};
   network(data.x, Mode::inference);
-  // Each has a copy of its sequence and the gates of all steps; all of it is given back.
+  // Each device has a copy of its sequence and the gates of all steps; all of that memory must be freed.
   const std::size_t least = rows * 140 * (256 + 4 * 64) * sizeof(float);
   for (const int index : {1, 2}) {
     EXPECT_GE(allocator({DeviceKind::cpu, index}).stats().bytes_peak, before[index - 1] + least) << index;
@@ -119,7 +119,7 @@ TEST(Placement, TrainingKeepsWeightsWhereTheyAreAndGivesTheNumbersOfOneDevice) {
   EXPECT_EQ(two.variables()[0].value().device().name(), "CPU:1");
 }
 
-// The same in custom code around ops.
+// The same in custom code with ops.
 TEST(Placement, OpsOfCustomCodeRunInTheirScopes) {
   const Tensor x = random_tensor({4, 8}, 1);
   const auto weight = [](const char* name, const char* device, const Shape& shape, unsigned seed) {
@@ -192,7 +192,7 @@ TEST(Placement, IsForModelsOutsideOfStrategies) {
                strategy.scope([&] { Network(x, y, 0); }));
 }
 
-// A model of three layers of 256 x 256 weights in memory that holds two of them with gradients.
+// A model with three layers of 256 x 256 weights, in memory that holds only two of them with gradients.
 class Budget : public testing::Test {
  protected:
   ~Budget() override {
@@ -219,8 +219,8 @@ class Budget : public testing::Test {
 
   static std::size_t in_use(int index) { return allocator({DeviceKind::cpu, index}).stats().bytes_in_use; }
 
-  /// A tenth more than training over two devices takes on one of them, which depends on the processor: some of oneDNN's
-  /// products want memory of their own.
+  /// A tenth more memory than training on two devices needs on one of them. It depends on the processor: some of
+  /// oneDNN's products need scratch memory.
   static std::size_t limit_of_one() {
     std::size_t most = 0;
     for (const int index : {11, 12}) allocator({DeviceKind::cpu, index}).reset_peak();

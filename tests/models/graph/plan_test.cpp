@@ -32,7 +32,7 @@ GraphCall call(LayerNumber layer, std::vector<int> inputs, std::int64_t channels
   return {.layer = layer, .inputs = std::move(inputs), .shape = {4, 4, channels}};
 }
 
-/// Of calls that run in their order.
+/// The plan for calls that run in their order.
 Plan plan_of(const std::vector<GraphCall>& calls, const std::vector<int>& outputs,
              const std::vector<Layer>& of = layers()) {
   std::vector<int> order(calls.size());
@@ -40,7 +40,7 @@ Plan plan_of(const std::vector<GraphCall>& calls, const std::vector<int>& output
   return plan_steps(calls, order, of, outputs);
 }
 
-/// Of calls the last of which gives the output.
+/// The plan for calls whose last one is the output.
 std::vector<PlanStep> steps_of(const std::vector<GraphCall>& calls, const std::vector<Layer>& of) {
   return plan_of(calls, {static_cast<int>(calls.size()) - 1}, of).steps;
 }
@@ -56,9 +56,9 @@ TEST(Plan, ABatchNormDoesTheReluThatAloneReadsIt) {
 }
 
 TEST(Plan, AReluIsAStepWhereItCannotBeFused) {
-  // Another reader of the batch norm's result wants it without the ReLU.
+  // Another reader needs batch norm's result without the ReLU.
   EXPECT_EQ(steps_of({call(norm, {-1}), call(relu, {0}), call(conv, {0}), call(join, {1, 2}, 6)}, layers()).size(), 4U);
-  // Nothing but a batch norm can fuse it, and nothing but a ReLU is fused.
+  // Only a batch norm can fuse an activation, and only a ReLU is fused.
   EXPECT_EQ(steps_of({call(conv, {-1}), call(relu, {0})}, layers()).size(), 2U);
   EXPECT_EQ(steps_of({call(norm, {-1}), call(sigmoid, {0})}, layers()).size(), 2U);
   EXPECT_EQ(steps_of({call(relu, {-1})}, layers()).size(), 1U);
@@ -117,12 +117,12 @@ TEST(Plan, WhatIsAnOutputIsNeitherFusedNorWrittenIntoAConcatenationNorLetGo) {
   EXPECT_EQ(plan.steps[2].concat, -1);
   EXPECT_THAT(plan.steps[1].last_reads, IsEmpty());
   EXPECT_THAT(plan.steps[3].last_reads, UnorderedElementsAre(1));
-  // A fused ReLU's result is that of the step that does it.
+  // A fused ReLU has the result of the step that computes it.
   EXPECT_THAT(plan_of({call(norm, {-1}), call(relu, {0})}, {1}).outputs, ElementsAre(0));
 }
 
 TEST(Plan, RunsCallsInTheOrderAskedFor) {
-  // The second branch first; its ReLU is fused all the same.
+  // The second branch runs first; its ReLU is still fused.
   const std::vector<GraphCall> calls{call(conv, {-1}), call(norm, {-1}), call(relu, {1}), call(join, {0, 2}, 6)};
   const Plan plan = plan_steps(calls, {1, 2, 0, 3}, layers(), {3});
   ASSERT_EQ(plan.steps.size(), 3U);

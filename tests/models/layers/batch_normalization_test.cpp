@@ -21,7 +21,7 @@
 namespace lockstep::test {
 namespace {
 
-constexpr int mean = 2, variance = 3;  // among the weights
+constexpr int mean = 2, variance = 3;  // indices of the weights
 
 TEST(BatchNormalization, HasKerasWeights) {
   const BatchNormalization layer = built(BatchNormalization(), {{7, 8, 4}});
@@ -86,7 +86,7 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirWeightedMeanIs
                PerReplica<Tensor>({rows.slice_view(0, 0, 4), rows.slice_view(0, 4, 6)}));
 
   const std::vector<Tensor>& copies = layer.impl().variables()[mean].state().copies();
-  const DeviceScope there(strategy.devices().front());  // another device's results may differ in their last bits
+  const DeviceScope there(strategy.devices().front());  // on another device the last bits may differ
   const Tensor gamma = Tensor::full({4}, 1);
   const Tensor first = batch_norm(rows.slice_view(0, 0, 4), gamma, gamma).mean;
   const Tensor second = batch_norm(rows.slice_view(0, 4, 6), gamma, gamma).mean;
@@ -96,7 +96,7 @@ TEST(BatchNormalization, EveryReplicaKeepsItsOwnStatisticsAndTheirWeightedMeanIs
   expect_close(weight(layer, mean), expected.to_vector<double>(), 2);
 }
 
-/// What Keras' formula makes of the batches, each cut into parts: the moving average of their weighted means.
+/// Keras' formula for batches that are split into parts: moving averages of the parts' weighted means.
 class MovingStatistics {
  public:
   explicit MovingStatistics(double momentum) : momentum_(momentum) {}
@@ -129,7 +129,7 @@ class MovingStatistics {
 
 Tensor column(const std::vector<float>& x) { return Tensor::from(x, {static_cast<std::int64_t>(x.size()), 1}); }
 
-/// Batches of other sizes, so that replicas have other shares of each, some of them none.
+/// Batches of different sizes, so that the replicas' shares vary, and some are empty.
 std::vector<std::vector<float>> uneven_batches() {
   std::vector<std::vector<float>> batches;
   float x = 0;
@@ -145,7 +145,7 @@ void expect_statistics(const Layer& layer, const MovingStatistics& expected) {
   EXPECT_NEAR(weight(layer, variance).item<float>(), expected.variance, 3e-5);
 }
 
-/// Trains on the batches, given as a DistributedBatch or as parts of which no replica knows the others' rows.
+/// Trains on the batches, given as a DistributedBatch, or as parts so that no replica knows the others' rows.
 void expect_weighted_statistics(const Strategy& strategy, const std::vector<double>& shares, bool as_parts) {
   const BatchNormalization layer = strategy.scope([] { return built(BatchNormalization({.momentum = 0.7}), {{1}}); });
   MovingStatistics expected(0.7);
@@ -242,7 +242,7 @@ TEST(BatchNormalization, AReplicaWithoutRowsKeepsItsStatistics) {
 // semantics 5: BatchNorm. Synchronized statistics are exact for uneven parts and for one without rows.
 TEST(BatchNormalization, SynchronizedReplicasNormalizeByTheWholeBatch) {
   constexpr std::int64_t rows = 9;
-  const std::vector<std::int64_t> ends{5, 5, 6, 9};  // of 4 replicas' rows; the second has none
+  const std::vector<std::int64_t> ends{5, 5, 6, 9};  // rows of 4 replicas; the second has none
   const Tensor x = random_tensor({rows, 2, 3}, 1, 9, 11);
   const Tensor weights = random_tensor({rows, 2, 3}, 2);
   const auto part = [&](const Tensor& of, int replica) {

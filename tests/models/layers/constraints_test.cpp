@@ -19,15 +19,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// `values`, of two rows, under the constraint.
+/// Applies the constraint to `values`, which have two rows.
 std::vector<float> constrained(const Constraint& constraint, const std::vector<float>& values) {
   const Tensor weight = Tensor::from(values, {2, static_cast<std::int64_t>(values.size()) / 2});
   constraint(weight);
   return weight.to_vector<float>();
 }
 
-// The columns have norms of 5, 1 and 0, the rows sqrt(9.36) and sqrt(16.64). What Keras 3 divides by is larger than the
-// norm by 1e-7, which is less than f32 has digits for here.
+// The columns have norms of 5, 1 and 0, the rows sqrt(9.36) and sqrt(16.64). Keras 3 divides by the norm + 1e-7, a
+// difference that f32 does not resolve here.
 TEST(Constraints, AreKerasFunctions) {
   const std::vector<float> w{3, 0.6F, 0, -4, 0.8F, 0};
   const auto are = [](const std::vector<float>& values) { return testing::Pointwise(testing::FloatEq(), values); };
@@ -66,7 +66,7 @@ TEST(Constraints, HaveKerasConfigs) {
   EXPECT_EQ(constraint_config({}), nullptr);
 }
 
-// Keras 2 wrote objects without a module, and programs and Keras 1 names.
+// Keras 2 wrote objects without a module; programs and Keras 1 used names.
 TEST(Constraints, AreFoundByKerasNames) {
   const auto config = [](const char* text) {
     const auto found = find_constraint(Json::parse(text));
@@ -86,7 +86,7 @@ TEST(Constraints, AreFoundByKerasNames) {
     EXPECT_EQ(config(unknown), "none") << unknown;
 }
 
-/// For each weight whether it has a constraint.
+/// Whether each weight has a constraint.
 std::vector<bool> constrained_weights(const Layer& layer, const Shape& input) {
   std::vector<bool> constrained;
   const Layer made = built(layer, {input});

@@ -12,7 +12,7 @@ TEST(Conv2D, HasKerasShapes) {
   EXPECT_EQ(shape_after(valid, {{7, 8, 3}}), (Shape{5, 7, 5}));
 }
 
-// One number means both, as in Keras, where kernel_size has no default.
+// One number is used for both axes, as in Keras, where kernel_size has no default.
 TEST(Conv2D, OneSizeIsThatOfBothAxes) {
   const Conv2D layer({.filters = 5, .kernel_size = {3}, .strides = {2}});
   EXPECT_EQ(shape_after(layer, {{7, 9, 3}}), (Shape{3, 4, 5}));

@@ -28,7 +28,7 @@ TEST(Dropout, DrawsAMaskForEachCallInTraining) {
   const Dropout layer = built(Dropout({.rate = 0.25}), {{64}}, seed);
   const Tensor x = random_tensor({8, 64}, 1);
   const Tensor first = call(layer, {x}, training);
-  call(layer, {x});  // inference draws nothing
+  call(layer, {x});  // inference draws no random numbers
   const Tensor second = call(layer, {x}, training);
   expect_same_bits(first, dropout(x, 0.25F, {.seed = 7, .stream = 48, .replica = 0, .step = 0}));
   expect_same_bits(second, dropout(x, 0.25F, {.seed = 7, .stream = 48, .replica = 0, .step = 1}));

@@ -15,8 +15,8 @@ std::vector<float> values(const Initializer& initializer, const Shape& shape) {
   return tensor.to_vector<float>();
 }
 
-/// Uniform in [-limit, limit), as far as 10,000 draws show: all inside, both ends reached to within 1 %, and a mean
-/// within 4 standard deviations of 0.
+/// Checks 10,000 draws for a uniform distribution in [-limit, limit): all are inside, both ends are reached within 1 %,
+/// and the mean is within 4 standard deviations of 0.
 void expect_uniform(const std::vector<float>& drawn, double limit) {
   ASSERT_GE(drawn.size(), 10000U);
   const auto [least, most] = std::ranges::minmax(drawn);
@@ -31,12 +31,12 @@ void expect_uniform(const std::vector<float>& drawn, double limit) {
 
 TEST(GlorotUniform, HasKerasLimits) {
   expect_uniform(values(glorot_uniform({.seed = 1}), {100, 200}), std::sqrt(6.0 / (100 + 200)));
-  // The window of a convolution multiplies both fans.
+  // A convolution's window multiplies both fans.
   expect_uniform(values(glorot_uniform({.seed = 1}), {3, 5, 20, 40}), std::sqrt(6.0 / (15 * 20 + 15 * 40)));
 }
 
 TEST(GlorotUniform, DependsOnTheKeyAlone) {
-  const Shape shape{301, 333};  // several chunks, no multiple of a block
+  const Shape shape{301, 333};  // several chunks, not a multiple of a block
   const RandomKey key{.seed = 1, .stream = 2};
   std::vector<float> serial;
   {
@@ -52,7 +52,7 @@ TEST(GlorotUniform, DependsOnTheKeyAlone) {
 struct ScalingCase {
   const char* name;
   SeededInitializer initializer;
-  double variance;  ///< times the fan in of 500, of a kernel (5, 5, 20, 60)
+  double variance;  ///< times the fan-in of 500, for a kernel (5, 5, 20, 60)
   bool uniform;
 };
 
@@ -72,8 +72,8 @@ std::pair<double, double> moments(const std::vector<float>& drawn) {
   return {mean, squares / static_cast<double>(drawn.size()) - mean * mean};
 }
 
-// Means and variances of 30,000 draws within 4 standard deviations: of the variance at most sqrt(2 / n) of itself, that
-// of a normal distribution.
+// Mean and variance of 30,000 draws must be within 4 standard deviations; that of the variance is at most sqrt(2 / n)
+// of the variance, as for a normal distribution.
 TEST_P(VarianceScaling, HasKerasVarianceAndLimits) {
   const std::vector<float> drawn = values(GetParam().initializer({.seed = 1}), {5, 5, 20, 60});
   const double variance = GetParam().variance / 500;
@@ -82,7 +82,7 @@ TEST_P(VarianceScaling, HasKerasVarianceAndLimits) {
   EXPECT_LT(std::abs(mean), 4 * std::sqrt(variance / n));
   EXPECT_NEAR(found, variance, 4 * variance * std::sqrt(2 / n));
   if (GetParam().uniform) return expect_uniform(drawn, std::sqrt(3 * variance));
-  // Cut off at two standard deviations of the normal distribution before it was cut, as Keras has it.
+  // Truncated at two standard deviations of the normal distribution before truncation, as in Keras.
   const double cut = 2 * std::sqrt(variance) / .87962566103423978;
   const auto [least, most] = std::ranges::minmax(drawn);
   EXPECT_GT(least, -cut);
@@ -139,7 +139,7 @@ TEST(RandomInitializers, DependOnTheKeyAlone) {
   }
 }
 
-/// The product of rows (or columns) i and j of a matrix.
+/// The inner product of rows (or columns) i and j of a matrix.
 double product(const std::vector<float>& q, const Shape& shape, bool of_rows, std::int64_t i, std::int64_t j) {
   double sum = 0;
   for (std::int64_t k = 0; k < shape[of_rows ? 1 : 0]; ++k) {
@@ -163,8 +163,8 @@ TEST(Orthogonal, HasOrthonormalRowsOrColumns) {
   }
 }
 
-// Without the signs of R's diagonal the diagonal of Q would be biased; the elements of a uniformly distributed one have
-// mean 0 and variance 1 / size. 4 standard deviations of the mean.
+// Without the signs of R's diagonal, the diagonal of Q would be biased; the elements of a uniformly distributed Q have
+// mean 0 and variance 1 / size. Allows 4 standard deviations of the mean.
 TEST(Orthogonal, FavorsNoDirection) {
   constexpr int draws = 2000;
   double sum = 0;

@@ -30,7 +30,7 @@ Layer layer_of(std::string_view class_name, const Json& values, int input_rank =
   return layer_from_config(config);
 }
 
-/// With every option away from its default.
+/// Layers whose options all differ from the defaults.
 std::vector<Layer> unusual_layers() {
   const Size2d strides{2, 1};
   return {
@@ -157,7 +157,7 @@ TEST(LayerConfig, HasKerasKeysAndValues) {
                 {"config", Json::object()},
                 {"registered_name", nullptr}};
   };
-  // What Keras 3.15 writes for this layer, but for the seeds of initializers.
+  // Keras 3.15's configuration of this layer, without the seeds of initializers.
   EXPECT_EQ(config,
             Json::parse(R"({"name": "conv2d", "trainable": true, "dtype": {"module": "keras",
       "class_name": "DTypePolicy", "config": {"name": "float32"}, "registered_name": null}, "filters": 3,

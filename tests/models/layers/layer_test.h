@@ -10,11 +10,11 @@
 
 #include <lockstep/models/layers/layer.h>
 
-// How the tests of layers use one without a network.
+// Helpers to use a layer without a network.
 
 namespace lockstep::test {
 
-/// The layer, named "layer" and built for these inputs.
+/// Names the layer "layer" and builds it for these inputs.
 template <class SomeLayer>
 SomeLayer built(const SomeLayer& layer, const std::vector<Shape>& inputs, const LayerSeed& seed = {}) {
   layer.impl().set_name("layer");

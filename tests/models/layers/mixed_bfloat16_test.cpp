@@ -1,4 +1,4 @@
-// Every layer under mixed_bfloat16 beside the same layer in f32, on numbers that bf16 has.
+// Compares every layer in mixed_bfloat16 with the same layer in f32, on numbers that bf16 represents exactly.
 
 #include <functional>
 #include <string>
@@ -88,7 +88,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// Numbers that bf16 has, or ids that it does not.
+/// Numbers that bf16 represents exactly, or ids, which it may not.
 Tensor values(const Case& c, const Shape& shape, unsigned seed) {
   Shape batch{rows};
   for (const std::int64_t size : shape) batch.push_back(size);
@@ -133,7 +133,7 @@ double largest(const std::vector<double>& values) {
 void expect_near(const Tensor& actual, const Tensor& expected, const std::string& what) {
   ASSERT_EQ(actual.shape(), expected.shape()) << what;
   const std::vector<double> exact = expected.to_vector<double>();
-  // Of sums in f32 of products of rounded factors, rounded again: a few roundings of bf16 each.
+  // Sums in f32 of products of rounded factors, rounded again: a few bf16 roundings each.
   const double allowed = tolerance(DType::bf16, 1, largest(exact)) + 1e-6;
   EXPECT_THAT(actual.to_vector<double>(), testing::Pointwise(testing::DoubleNear(allowed), exact)) << what;
 }

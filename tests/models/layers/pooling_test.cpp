@@ -13,7 +13,7 @@ TEST(Pooling, StridesAreThePoolSizeByDefault) {
             (Shape{4, 4, 3}));
 }
 
-// One number means both, as in Keras.
+// One number is used for both axes, as in Keras.
 TEST(Pooling, OneSizeIsThatOfBothAxes) {
   EXPECT_EQ(shape_after(MaxPooling2D({.pool_size = {3}}), {{7, 9, 3}}), (Shape{2, 3, 3}));
   EXPECT_EQ(shape_after(AveragePooling2D({.pool_size = 3, .strides = 1}), {{7, 9, 3}}), (Shape{5, 7, 3}));

@@ -45,7 +45,7 @@ TEST(SparseCategoricalCrossentropy, FromLogitsIsTheFormulaWithItsGradient) {
 TEST(SparseCategoricalCrossentropy, FromProbabilitiesIsTheFormulaWithItsGradient) {
   const SparseCategoricalCrossentropy loss;
   const Tensor y = Tensor::from(labels, {rows});
-  // None of them near 0, where 1 / p is too steep for the central differences.
+  // None is near 0, where 1 / p is too steep for central differences.
   const Tensor even = softmax(test::random_tensor({rows, classes}, 3, -0.5, 0.5));
   test::check_gradients([&](std::span<const Tensor> x) { return loss(y, x[0]); },
                         [](const Rows& x) { return sparse_reference(x[0], false); }, {even}, {.length = classes});
@@ -65,7 +65,7 @@ TEST(SparseCategoricalCrossentropy, AProbabilityOfZeroCostsAsMuchAsKerasEpsilon)
   EXPECT_NEAR(right.item<float>(), 0, 1.5e-7);
 }
 
-/// Loss of the activation of logits, and its gradient in them.
+/// Loss of the logits' activation, and its gradient with respect to the logits.
 std::vector<float> loss_and_gradient(const Loss& loss, const Tensor& y_true, const Tensor& logits,
                                      const std::function<Tensor(const Tensor&)>& activation) {
   GradientTape tape;
@@ -88,7 +88,7 @@ TEST(Crossentropies, OfASaturatedActivationAreThoseOfItsLogits) {
   const Tensor certain = Tensor::from(std::vector<float>{-40, 200}, {2, 1});
   const Tensor wrong = Tensor::from(std::vector<float>{1, 0}, {2, 1});
   EXPECT_THAT(loss_and_gradient(BinaryCrossentropy(), wrong, certain, sigmoid), ElementsAre(240, -1, 1));
-  // A softmax is no sigmoid: the binary loss of its result is that of the probabilities.
+  // Only sigmoid is fused: for a softmax result, the binary loss is that of the probabilities.
   EXPECT_NEAR(BinaryCrossentropy()(one_hot, softmax(sure)).item<float>(), -std::log(1e-7), 0.1);
 }
 

@@ -19,9 +19,9 @@ constexpr std::int64_t width = 4;
 struct Case {
   Loss loss;
   std::function<double(double y, double p)> element;
-  double low = -2;        ///< of targets and predictions; those of logarithms are positive
-  double scale = 1;       ///< of the mean over the elements
-  double magnitude = 10;  ///< of what is added up
+  double low = -2;        ///< of targets and predictions; positive for losses with logarithms
+  double scale = 1;       ///< factor of the mean over the elements
+  double magnitude = 10;  ///< magnitude of the summands
 };
 
 class RegressionLoss : public testing::TestWithParam<Case> {};
@@ -36,7 +36,7 @@ TEST_P(RegressionLoss, IsTheFormulaWithItsGradient) {
       losses[i / width] += scale * element(targets[i], x[0][i]) / static_cast<double>(width);
     return losses;
   };
-  // Terms cancel within an element: what is rounded has the size of its parts, not of the sum.
+  // Terms cancel within an element: the rounding error has the size of the terms, not of the sum.
   test::check_gradients([&](std::span<const Tensor> x) { return loss(y, x[0]); }, formula,
                         {test::random_tensor({rows, width}, 2, low, 2)}, {.length = width, .magnitude = magnitude});
 }

@@ -19,7 +19,7 @@ using testing::ThrowsMessage;
 Tensor floats(const std::vector<float>& values, const Shape& shape) { return Tensor::from(values, shape); }
 
 const Tensor scores = floats({3, 1, 2, 0, 0, 1, 5, 5, 4, -3, -1, -2}, {4, 3});
-const std::vector<std::int64_t> labels{0, 2, 1, 1};  // of the equal ones in row 2 the first counts
+const std::vector<std::int64_t> labels{0, 2, 1, 1};  // row 2 has equal maxima, of which the first counts
 const Tensor one_hot = floats({1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0}, {4, 3});
 
 TEST(Accuracy, CountsRowsWhoseLargestPredictionIsTheLabel) {
@@ -47,7 +47,7 @@ TEST(Accuracy, RoundsASingleOutputAtOneHalf) {
               ElementsAre(1, 5));
 }
 
-// The numbers of Keras' own example.
+// Values from Keras' documentation.
 TEST(BinaryAccuracy, IsKerasExample) {
   const Tensor y = floats({1, 1, 0, 0}, {4, 1});
   const Tensor predictions = floats({0.98F, 1, 0, 0.6F}, {4, 1});
@@ -79,7 +79,7 @@ TEST(TopK, CountsLabelsThatFewerThanKPredictionsExceed) {
   EXPECT_THAT(TopKCategoricalAccuracy(2).update(hot, scores), ElementsAre(2, 4));
 }
 
-// The numbers of Keras' own example.
+// Values from Keras' documentation.
 TEST(TopK, IsKerasExample) {
   const Tensor predictions = floats({0.1F, 0.9F, 0.8F, 0.05F, 0.95F, 0}, {2, 3});
   const Tensor y = Tensor::from(std::vector<std::int32_t>{2, 1}, {2});

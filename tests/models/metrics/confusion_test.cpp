@@ -57,7 +57,7 @@ TEST(Auc, IsTensorFlows) {
   EXPECT_DOUBLE_EQ(value(auc, y, predictions, floats({1, 0, 0, 1})), 1);
 }
 
-/// The chance that a true example has a higher score than a false one, equal ones counting by half: the exact area.
+/// The exact area: the probability that a positive example has a higher score than a negative one, ties counting half.
 double rank_statistic(const std::vector<double>& truths, const std::vector<double>& scores) {
   double wins = 0;
   double pairs = 0;
@@ -83,8 +83,7 @@ TEST(Auc, OfScoresThatThresholdsTellApartIsTheExactArea) {
 }
 
 TEST(Auc, OfPrecisionAndRecallIsTheFormula) {
-  // By falling threshold, true and false positives: (1, 0), (1, 1), (2, 2): slope 1, 0, then 1/2 through (2, 1), (4,
-  // 2).
+  // True and false positives by falling threshold: (1, 0), (1, 1), (2, 2): slope 1, 0, then 1/2 through (2, 1), (4, 2).
   const AUC auc({.num_thresholds = 5, .curve = AUCCurve::pr});
   const double area = (1 + 0.5 * (1 + 0 * std::log(2.0))) / 2;
   EXPECT_NEAR(value(auc, floats({1, 0, 1, 0}), floats({0.9F, 0.6F, 0.3F, 0.3F})), area, 1e-12);
@@ -104,7 +103,8 @@ TEST(Auc, TakesItsThresholds) {
   const Tensor y = floats({0, 0, 1, 1});
   const Tensor predictions = floats({0, 0.5F, 0.3F, 0.9F});
   EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.5}}), y, predictions), 0.75);
-  // Above 0.8 is a true one, above 0.4 a false one more, above 0.2 the other true one: (0, 1/2), (1/2, 1/2), (1/2, 1).
+  // Above 0.8 there is a positive example, above 0.4 also a negative one, above 0.2 also the other positive one: (0,
+  // 1/2), (1/2, 1/2), (1/2, 1).
   EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.8, 0.2, 0.4}}), y, predictions), 0.75);
   EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.8}}), y, predictions), 0.5 * (0.5 + 1));
   EXPECT_DOUBLE_EQ(value(AUC({.thresholds = {0.1, 0.4}}), y, predictions), 0.5 * 0.5 / 2 + 0.5 * 1);

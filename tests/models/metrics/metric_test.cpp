@@ -72,7 +72,7 @@ class TrackerOn : public testing::TestWithParam<int> {
  protected:
   const MirroredStrategy strategy_ = test::mirrored(GetParam());
 
-  /// Feeds batches of 0, 1, ..., rows - 1 with these weights.
+  /// Updates the metric with batches of 0, 1, ..., rows - 1, with these weights.
   void update(MetricTracker& tracker, std::int64_t rows, std::int64_t batch, double weight) const {
     std::vector<float> values;
     for (std::int64_t i = 0; i < rows; ++i) values.push_back(static_cast<float>(i));

@@ -5,7 +5,7 @@
 #include <lockstep/models/optimizers/lamb.h>
 #include <lockstep/models/optimizers/rmsprop.h>
 
-// Adam and the other rules that scale each parameter's step, against Keras' formulas in double precision.
+// Adam and other rules that scale each parameter's step, compared with Keras' formulas in double precision.
 
 namespace lockstep {
 namespace {

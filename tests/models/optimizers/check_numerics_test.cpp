@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// Gradients of two variables as given, three replicas, one of which has something in its gradient of the second.
+/// Two variables with given gradients on three replicas; one replica adds a given value to its gradient of the second.
 class CheckNumerics : public testing::Test {
  protected:
   void step(int replica, float gradient) const {
@@ -57,7 +57,7 @@ TEST_F(CheckNumerics, NamesReplicaStepVariableAndElementAndUpdatesNothing) {
   EXPECT_THAT(error_of<NumericError>([&] { step(2, -infinity); }),
               AllOf(HasSubstr("replica 2 ("), EndsWith("is -inf at element 2")));
   EXPECT_EQ(values(), before);
-  step(1, std::numeric_limits<float>::max());  // large, but a number
+  step(1, std::numeric_limits<float>::max());  // large, but finite
   EXPECT_EQ(optimizer_.iterations(), 3);
 }
 
@@ -104,7 +104,7 @@ TEST(CheckNumericsOfRows, NamesTheTable) {
       AllOf(HasSubstr("replica 0 ("), HasSubstr("step 1: the gradient of 'embedding/embeddings' (5, 2) is inf")));
 }
 
-/// Of the layers that a NaN goes back through, the one next to where it began is named.
+/// If a NaN passes back through several layers, the error names the one closest to its origin.
 TEST(CheckNumericsInFit, NamesTheLayerNextToTheCause) {
   Model model = test::small_model(test::mirrored(2));
   const Dataset data = test::SmallProblem(24).dataset().batch(6);

@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, Strategy>> strategies() {
   return all;
 }
 
-/// What constrains the kernel, the bias and the table; a rate below 1 shows how often it has been applied.
+/// Constraints of the kernel, the bias and the table; a rate below 1 shows how often each was applied.
 std::vector<Constraint> constraints() { return {MinMaxNorm({.max_value = 0.5, .rate = 0.75}), NonNeg(), UnitNorm(1)}; }
 
 std::vector<Variable> make_variables(const std::vector<Constraint>& constraints) {
@@ -70,8 +70,8 @@ void take_step(const Strategy& strategy, const Optimizer& optimizer, const std::
 
 class ConstrainedSteps : public testing::TestWithParam<Case> {};
 
-// Keras 3's base_optimizer.apply: update, average, then the constraint of each variable; so also in steps that only
-// accumulate.
+// Keras 3's base_optimizer.apply: update, average, then the constraint of each variable, also in steps that only
+// accumulate gradients.
 TEST_P(ConstrainedSteps, AreStepsAndThenTheConstraintOnEveryCopy) {
   for (const auto& [name, strategy] : strategies()) {
     SCOPED_TRACE(name);
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Lamb", [] { return Lamb({.learning_rate = 0.1}); }}),
     [](const auto& info) { return info.param.name; });
 
-// A global batch of 6 rows, on one device whole and on replicas in parts.
+// A global batch of 6 rows, whole on one device, split on replicas.
 TEST(Constraints, ReplicasEndWhereOneDeviceEnds) {
   constexpr std::int64_t rows = 6;
   constexpr int steps = 8;
@@ -128,7 +128,7 @@ TEST(Constraints, ReplicasEndWhereOneDeviceEnds) {
         const std::int64_t begin = this_replica() * part;
         const Tensor x = random_tensor({rows, 4}, 20U + static_cast<unsigned>(step)).slice_view(0, begin, begin + part);
         GradientTape tape;
-        // Targets for which kernels are too long, and biases below 0.
+        // Targets that make kernels too long and biases negative.
         const Tensor targets = dense(x, random_tensor({4, 5}, 9, -3, 3), {}) - 2.0;
         const Tensor errors = dense(x, variables[0].value(), variables[1].value()) - targets;
         const Tensor loss = sum(square(errors)) * (1.0 / (rows * 5));

@@ -12,7 +12,8 @@
 #include <lockstep/models/optimizers/sgd.h>
 #include <lockstep/strategy/strategies/verify.h>
 
-// Tables trained by the rows that steps look up, against the same tables trained by dense gradients.
+// Tables trained with sparse gradients of the rows that steps look up, compared with tables trained with dense
+// gradients.
 
 namespace lockstep {
 namespace {
@@ -35,7 +36,7 @@ class TableTraining : public testing::TestWithParam<std::tuple<int, Case>> {
             test::variable_of("kernel", test::random_tensor({4}, 2))};
   }
 
-  /// Of replica r's ids of step `step`: some come twice, and the last replica has none in odd steps.
+  /// Ids of replica r in step `step`: some occur twice, and the last replica has none in odd steps.
   Tensor loss(const std::vector<Variable>& variables, int step) const {
     const std::int64_t count = step % 2 == 1 && this_replica() == replicas_ - 1 ? 0 : 6;
     std::vector<std::int64_t> ids;

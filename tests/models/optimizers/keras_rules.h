@@ -13,24 +13,24 @@
 #include <lockstep/models/optimizers/optimizer.h>
 #include <lockstep/strategy/strategies/verify.h>
 
-// Keras' optimizers in double precision, to compare with.
+// Reference implementations of Keras' optimizers in double precision.
 
 namespace lockstep::test {
 
 using Values = std::vector<double>;
 
-/// One parameter under a rule: advance(w, g, t) gives the new w; t counts updates from 1.
+/// Updates one parameter by a rule: advance(w, g, t) returns the new w; t counts updates from 1.
 using ReferenceRule = std::function<double(double w, double g, std::int64_t t)>;
 
-/// What keras/src/optimizers/base_optimizer.py does around a rule, for two variables.
+/// Does the work of keras/src/optimizers/base_optimizer.py around a rule, for two variables.
 struct KerasReference {
-  std::function<ReferenceRule()> rule;            ///< a new one for each parameter
-  std::function<double(std::int64_t step)> rate;  ///< for weight decay and for `by_norms`
+  std::function<ReferenceRule()> rule;            ///< creates the rule of a parameter
+  std::function<double(std::int64_t step)> rate;  ///< learning rate, for weight decay and for `by_norms`
   OptimizerOptions options{};
-  bool by_norms = false;  ///< the rule gives a direction; LAMB's ratio of norms does the rest
+  bool by_norms = false;  ///< the rule returns a direction, which LAMB's ratio of norms scales
 };
 
-/// Gradient `element` of step `t` on one replica. Their sizes range over six decades, so that epsilons matter.
+/// Gradient of `element` in step `t` on one replica. Magnitudes range over six decades, so that epsilons matter.
 inline float gradient_of(int replica, std::int64_t t, std::int64_t element) {
   const auto phase = static_cast<double>(element + 7 * t + 3 * replica);
   return static_cast<float>(std::sin(phase) * std::pow(10.0, -static_cast<double>(element % 7)));
@@ -47,7 +47,7 @@ inline double norm(const Values& values, std::size_t begin, std::size_t end) {
   return std::sqrt(square);
 }
 
-/// Where variable `v` begins and ends among all elements.
+/// Begin and end of variable `v` among all elements.
 inline std::pair<std::size_t, std::size_t> range(std::size_t v) {
   return v == 0 ? std::pair<std::size_t, std::size_t>{0, 21} : std::pair<std::size_t, std::size_t>{21, 27};
 }
@@ -66,7 +66,7 @@ inline void clip(const OptimizerOptions& options, Values& g) {
   }
 }
 
-/// An update of both variables, with how far each element has moved on its way.
+/// Updates both variables; records how far each element has moved.
 class Reference {
  public:
   explicit Reference(const KerasReference& keras) : keras_(keras) {
@@ -89,7 +89,7 @@ class Reference {
     }
   }
 
-  /// Ends a step of update `t`, also one that only accumulates gradients for it.
+  /// Ends a step towards update `t`, also one that only accumulates gradients.
   void move_average(Values& w, std::int64_t t) {
     if (!keras_.options.use_ema) return;
     const double momentum = t == 1 ? 0 : keras_.options.ema_momentum;
@@ -117,8 +117,8 @@ inline Tensor gradient_of(std::size_t variable, std::int64_t t) {
 }  // namespace detail
 
 /// Takes `steps` steps from `start` with every number of replicas and compares every copy with the rule applied to the
-/// replicas' summed gradients. Each step rounds a few times: errors grow as those of a sum of `steps` terms, whose
-/// magnitude is how far the parameter has moved, step by step, and where it has been.
+/// replicas' summed gradients. Each step rounds a few times: errors grow like those of a sum of `steps` terms, whose
+/// magnitude is the distance that the parameter has moved plus its value.
 inline void expect_steps_as(const std::function<Optimizer()>& make_optimizer, const KerasReference& keras, double start,
                             std::int64_t steps = 50) {
   for (const int replicas : replica_counts) {
@@ -138,7 +138,7 @@ inline void expect_steps_as(const std::function<Optimizer()>& make_optimizer, co
     const int k = keras.options.gradient_accumulation_steps;
     Values w(static_cast<std::size_t>(detail::elements), static_cast<float>(start));
     Values moved(w.size(), std::abs(start));
-    double cancellation = 1;  // how much larger the replicas' gradients are than their sum
+    double cancellation = 1;  // ratio of the replicas' gradients to their sum
     Values sum(w.size());
     for (std::int64_t t = 1; t <= steps; ++t) {
       for (std::size_t i = 0; i < w.size(); ++i) {

@@ -20,7 +20,7 @@ std::vector<Variable> make_variables(const Strategy& strategy) {
           test::variable_of("kernel", test::random_tensor({4}, 2))};
 }
 
-/// The same global gradient on any number of replicas: the first one's share is all of it.
+/// The same global gradient for any number of replicas: the first replica has all of it.
 void step(const Strategy& strategy, const Optimizer& optimizer, const std::vector<Variable>& variables, int number) {
   strategy.run([&] {
     GradientTape tape;
@@ -130,7 +130,7 @@ TEST(OptimizerState, OfAnotherOptimizerIsRefused) {
   EXPECT_ERROR(InvalidArgument, "the optimizer has 2 variables, the state to load 1", adam.load_state(state));
   EXPECT_ERROR(LogicError, "inside a replica", strategy.run([&] { adam.state(); }));
 
-  const Adam later;  // what cannot be seen before the first step is said then
+  const Adam later;  // errors that cannot be detected before the first step are reported in it
   later.load_state(sgd.state());
   EXPECT_ERROR(InvalidArgument, "keeps 2 values", step(strategy, later, make_variables(strategy), 0));
 }

@@ -138,7 +138,7 @@ TEST_P(OptimizerOn, VariablesInAnotherOrderOnSomeReplicaAreRefusedBeforeTheFirst
       fmt::format("at position 0 replica 0 has 'a' (33), replica {} has 'b' (4, 5)", replicas_ - 1);
   EXPECT_THAT(disordered, ThrowsMessage<InvalidArgument>(HasSubstr(difference)));
   EXPECT_EQ(variables[0].value().to_vector<double>(), before);
-  minimize(optimizer, variables);  // the optimizer has not been bound to anything
+  minimize(optimizer, variables);  // the optimizer is not bound to anything yet
   EXPECT_EQ(optimizer.iterations(), 1);
 }
 
@@ -248,7 +248,7 @@ TEST_P(OptimizerOn, OnlyOneOptimizerMovesAVariable) {
   EXPECT_THAT([&] { minimize(first, variables); }, ThrowsMessage<LogicError>(HasSubstr("another optimizer")));
 }
 
-/// Keras 3's base_optimizer: the average moves in every step, towards what the step has left.
+/// Keras 3's base_optimizer: the average moves in every step, towards the value after the step.
 class AveragedDescent {
  public:
   AveragedDescent(int accumulation, double momentum, int overwrite_frequency)
@@ -383,7 +383,7 @@ TEST(Optimizers, ClipTheSumOfTheReplicasGradients) {
 struct Clip {
   const char* name;
   OptimizerOptions options;
-  std::vector<float> expected;  ///< what two steps at rate 1 move (0, 0) and 0 to
+  std::vector<float> expected;  ///< values of (0, 0) and 0 after two steps with rate 1
 };
 
 class ClipBeforeAggregate : public ::testing::TestWithParam<Clip> {};
@@ -418,7 +418,7 @@ INSTANTIATE_TEST_SUITE_P(
              {-3.3F, -3.9F, -4.7F}}),
     [](const auto& param) { return param.param.name; });
 
-// What `{}` means: the options, not another optimizer.
+// `{}` must mean default options, not another optimizer.
 TEST(Optimizer, TakesEmptyOptions) {
   EXPECT_EQ(Adam({}).learning_rate(), 0.001);
   EXPECT_EQ(AdamW({}).learning_rate(), 0.001);

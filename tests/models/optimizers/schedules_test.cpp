@@ -5,7 +5,7 @@
 
 #include <lockstep/models/optimizers/sgd.h>
 
-// keras.optimizers.schedules; real Keras is asked in tests/interop.
+// keras.optimizers.schedules; tests/interop compares with Keras itself.
 
 namespace lockstep {
 namespace {

@@ -44,7 +44,7 @@ TEST(Sgd, RefusesOptionsOutOfRange) {
   EXPECT_THROW(SGD({.momentum = 1.1}), InvalidArgument);
 }
 
-// What all optimizers have in common, with the rule that shows it best.
+// Features that all optimizers share, tested with the simplest rule.
 
 class CommonOptions : public testing::TestWithParam<OptimizerOptions> {};
 

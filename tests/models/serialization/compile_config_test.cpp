@@ -177,12 +177,12 @@ TEST(CompileConfig, NamesOutputsOrIsForAll) {
 
 TEST(CompileConfig, MayBeMissing) {
   EXPECT_FALSE(read_compile_config(nullptr, {"end"}, {}).has_value());
-  // Keras 3's of a model that was not compiled, for which a loss is given.
+  // A Keras 3 configuration of a model that was not compiled; the loss is given.
   EXPECT_FALSE(read_compile_config(Json::object(), {"end"}, {.loss = MeanSquaredError()}).has_value());
   EXPECT_FALSE(read_compile_config(keras_2(sgd, "null"), {"end"}, {}).has_value());
 }
 
-// As tf_keras 2.12 to 2.15 write what compile() was given.
+// Configurations as tf_keras 2.12 to 2.15 write the arguments of compile().
 TEST(CompileConfig, NamesAnOptimizerAsCompileTakesIt) {
   const auto rate_of = [](const char* optimizer) {
     return read(Json{{"optimizer", optimizer}, {"loss", "mse"}}).optimizer.learning_rate();

@@ -21,7 +21,7 @@ Network small_network(std::uint64_t seed = 0) {
   return {x, BatchNormalization({.name = "norm"})(Dense({.units = 2, .name = "dense"})(x)), seed};
 }
 
-/// What every format of weights does.
+/// Tests that every format of weights must pass.
 class WeightsFormats : public testing::TestWithParam<const WeightsFormat*> {
  protected:
   test::TemporaryFolder folder_;

@@ -12,15 +12,15 @@
 #include <lockstep/models/serialization/keras_2.h>
 #include <lockstep/models/training/model_files.h>
 
-// Files that Keras 2 itself wrote; keras_2/README.md says how. Their group "expected" has what Keras 2 made of the
-// model.
+// Files written by Keras 2; see keras_2/README.md. Their group "expected" has Keras 2's results for the model.
 
 namespace lockstep {
 namespace {
 
 using testing::ElementsAre;
 
-// Beside the program, where lockstep_test's DATA lies, in the build folder and in the kit of tools/gpu-kit alike.
+// The files are beside the program, through lockstep_test's DATA, both in the build folder and in the kit of
+// tools/gpu-kit.
 std::filesystem::path folder_of_files() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "keras_2";
 }
@@ -41,7 +41,7 @@ std::vector<Tensor> inputs_of(const Model& model, const std::string& file) {
   return inputs;
 }
 
-/// That the model gives what Keras 2's did.
+/// Checks that the model's predictions are those of Keras 2.
 void expect_predictions(const Model& model, const std::string& file) {
   const std::vector<Tensor> outputs = model.run(inputs_of(model, file));
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -57,7 +57,7 @@ std::vector<std::string> layer_names(const Model& model) {
 const std::vector<std::string> names_of_template{"frozen", "norm", "conv",    "pool", "flat",
                                                  "joined", "drop", "classes", "score"};
 
-/// That this is the template, with its names, weights and predictions.
+/// Checks that this is the template, with its names, weights and predictions.
 void expect_template(const Model& model) {
   EXPECT_THAT(layer_names(model), testing::UnorderedElementsAreArray(names_of_template));
   for (const Layer& layer : model.network().layers()) {
@@ -73,7 +73,7 @@ TEST(Keras2ParallelModel, IsItsTemplate) {
   const Model model = load_model(file_of("parallel"));
   EXPECT_EQ(model.name(), "template");
   expect_template(model);
-  EXPECT_EQ(model.optimizer().state().steps, 4);  // 3, and Keras 2.3 counts a step before it is done
+  EXPECT_EQ(model.optimizer().state().steps, 4);  // 3, but Keras 2.3 counts a step before it is done
 }
 
 TEST(Keras2ParallelModel, OfAParallelModelIsItsTemplate) { expect_template(load_model(file_of("parallel_twice"))); }
@@ -107,7 +107,8 @@ TEST(Keras2Recurrences, PredictAsInKeras2) {
 
 class Keras2Optimizer : public testing::TestWithParam<const char*> {};
 
-/// RMSprop of Keras 2 adds epsilon to the root, not under it; so little of it that the steps are as near as this.
+/// Keras 2's RMSprop adds epsilon outside the root, not inside; it is small, so that the steps differ by no more than
+/// this.
 TEST_P(Keras2Optimizer, GoesOnWhereItStopped) {
   const std::string file = GetParam();
   Model model = load_model(file_of(file));
@@ -141,7 +142,7 @@ TEST(Keras2Terms, OfAnOptimizerAreThoseOfItsVersion) {
   EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "jax"}), model);
 }
 
-// It saved them as it had renamed them for its logs.
+// It saved the names as changed for its logs.
 TEST(Keras2Terms, OfMetricsAreWithoutTheOutputsNames) {
   using Json = nlohmann::ordered_json;
   const auto read = [](const char* metrics, const char* outputs) {
@@ -158,7 +159,7 @@ TEST(Keras2Terms, OfMetricsAreWithoutTheOutputsNames) {
   EXPECT_EQ(read(of_one, R"([["a", 0, 0]])"), Json::parse(of_one));
 }
 
-// Keras 3 keeps the argument in its files, and has fit, evaluate and predict override it.
+// Keras 3 keeps the argument in its files, but fit, evaluate and predict override it.
 TEST(Keras3Terms, OfACallAreWithoutTraining) {
   using Json = nlohmann::ordered_json;
   const Json model =
@@ -168,7 +169,7 @@ TEST(Keras3Terms, OfACallAreWithoutTraining) {
   EXPECT_EQ(in_own_terms(model, {.version = "3.15.1", .backend = "lockstep"}), model);
 }
 
-/// A model of two outputs, two of whose calls are in inference in training too.
+/// A model with two outputs, two of whose calls use inference mode in training, too.
 class Keras2Calls : public testing::TestWithParam<const char*> {
  protected:
   static void expect_next_epoch(Model& model) {

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
 
-/// x -> "pair": "first", which does not train, -> "second".
+/// x -> "pair": "first", which is not trainable, -> "second".
 Network network_of_pair() {
   const Symbol x = Input({1}, "x");
   const Dense first({.units = 1, .use_bias = false, .name = "first"});
@@ -27,7 +27,7 @@ Network network_of_pair() {
   return {x, pair(x), 0};
 }
 
-/// A file in which the weight of "first" is 1 and that of "second" 2.
+/// A file in which the weight of "first" is 1 and that of "second" is 2.
 void write_file(const std::string& path, const Json& config, const std::vector<std::string>& layers) {
   hdf5::Writer file(0);
   file.add_attribute("/", "model_config", config.dump());
@@ -47,7 +47,7 @@ std::vector<float> weights_of(const Network& network) {
   return weights;
 }
 
-// As Keras lists them: `trainable_weights` of a model that does not train is empty, whatever its layers say.
+// Keras' order: `trainable_weights` of a model that is not trainable is empty, whatever its layers say.
 TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "model.h5";
@@ -71,7 +71,7 @@ TEST(LegacyFile, HasWeightsFirstThatTrainButInAModelThatDoesNot) {
   }
 }
 
-// What the network trains itself is another matter.
+// The variables that the network trains are independent of this.
 TEST(LegacyFile, GivesTheOrderInWhichItsOwnModelTrains) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "model.h5";
@@ -92,7 +92,7 @@ TEST(LegacyFile, GivesTheOrderInWhichItsOwnModelTrains) {
   }
 }
 
-// In Keras 3; a model that is set not to train sets its layers so, which may be set to train again.
+// In Keras 3, making a model not trainable does the same to its layers, which may be made trainable again.
 TEST(LegacyFile, HasWeightsFirstOfLayersThatTrainInAModelDeepInsideThatDoesNot) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "model.h5";
@@ -120,7 +120,7 @@ TEST(LegacyFile, HasWeightsFirstOfLayersThatTrainInAModelDeepInsideThatDoesNot) 
   }
 }
 
-// A group of its name holds the weights of the model, not those of its layer alone.
+// A group with its name holds the weights of the model, not only those of its layer.
 TEST(LegacyFile, HasOneGroupForAModelThatHasTheNameOfItsOnlyLayerThatIsRead) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "model.h5";

@@ -32,7 +32,7 @@ Model branches() {
   return {input, Dense({.units = 3, .name = "end"})(Add()({near, middle})), {.seed = 3}};
 }
 
-/// The number of the variable of this name: a model that was loaded has its layers in Keras' order.
+/// Index of the variable with this name: a loaded model has its layers in Keras' order.
 std::size_t number_of(const std::string& name, const std::vector<Variable>& variables) {
   const auto found = std::ranges::find(variables, name, [](const Variable& variable) { return variable.name(); });
   require(found != variables.end(), "there is no '{}'", name);
@@ -157,7 +157,7 @@ TEST_P(TrainedFiles, NameALossOfTheProgram) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, TrainedFiles, testing::Values(".keras", ".h5"));
 
-/// As load_model makes it.
+/// Creates the model like load_model.
 Training training_of(const Model& model, const Optimizer& optimizer) {
   return {.config = {.optimizer = optimizer, .outputs = {{.loss = loss}}},
           .trained = {.variables = model.trainable_variables(), .in_keras_order = model.trainable_variables()}};

@@ -69,7 +69,7 @@ TEST_F(Safetensors, NamesWhatDoesNotFit) {
             file_ + ": weight 'dense/kernel' has shape (3, 2), the file has (2, 3)");
 }
 
-// Sizes and offsets are checked before memory is taken for them.
+// Sizes and offsets are checked before memory is allocated for them.
 TEST_F(Safetensors, RefusesSizesThatCannotBe) {
   const Network network = small_network();
   const auto refusal = [&](const char* shape, const char* offsets) {

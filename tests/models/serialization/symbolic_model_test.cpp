@@ -158,7 +158,7 @@ TEST(SymbolicModel, CallsALayerInTheModeThatTheCallWasGiven) {
   EXPECT_EQ(layers[2]["inbound_nodes"][0]["kwargs"], Json::object());
 }
 
-// As Keras 3: a model in the model says only what its layers got when it was set.
+// As in Keras 3: a nested model's trainable flag is only what its layers had when it was set.
 TEST(SymbolicModel, TrainsNoLayerOfAnOutermostModelThatDoesNotTrain) {
   const auto trainable_weights = [](bool outer_trains, bool inner_trains) {
     Json inner = template_config();
@@ -196,7 +196,7 @@ TEST(FileNames, HaveNoSlash) {
   EXPECT_THAT(names_of(keras_model(network, "my/model")), ElementsAre("a_b", "a/b", "plain"));
 }
 
-// Keras 2 counts the making of a model as its first call.
+// Keras 2 counts a model's creation as its first call.
 TEST(SymbolicModel, TakesModelsApart) {
   Json inner = template_config();
   inner["name"] = "inner";
@@ -239,13 +239,13 @@ TEST(SymbolicModel, IsTheTemplateOfAnOldParallelModel) {
                     {input("x", "[null, 4]"), slice("lambda_1", key, 0), slice("lambda_2", key, last), inner, join},
                     R"([["x", 0, 0]])", R"([["second", 0, 0]])");
   };
-  for (const char* const key : {"i", "idx"}) {  // multi_gpu_model's and make_parallel's
+  for (const char* const key : {"i", "idx"}) {  // multi_gpu_model's and make_parallel's names
     const SymbolicModel opened = model_from_config(model(key, 1));
     EXPECT_EQ(opened.name, "template");
     EXPECT_THAT(groups_of(opened),
                 ElementsAre("template first layers/model/layers/dense", "template second layers/model/layers/dense_1"));
   }
-  // Lambdas that do anything else are no slices, and are not left out.
+  // Other lambdas are not slices, and are not dropped.
   EXPECT_ERROR(InputError, "layer 'lambda_1' is of class Lambda; known are", model_from_config(model("factor", 1)));
   EXPECT_ERROR(InputError, "layer 'lambda_1' is of class Lambda; known are", model_from_config(model("i", 2)));
 }
@@ -314,7 +314,7 @@ TEST(SymbolicModel, RefusesValuesOfOtherTypes) {
                broken("/config/layers/0/config/batch_input_shape", {{"a", 1}, {"b", 2}}));
 }
 
-/// A model that stands in another one as a layer.
+/// A model that is a layer of another one.
 Json as_layer(Json model, const char* nodes) {
   model["name"] = model["config"]["name"];
   model["inbound_nodes"] = Json::parse(nodes);
@@ -332,7 +332,7 @@ TEST(SymbolicModel, RefusesOneThatIsALayerOfItself) {
   EXPECT_ERROR(InputError, "model 'template' is a layer of itself", model_from_config(outer));
 }
 
-// Each calls the one inside twice: a few thousand bytes that describe 2^40 layers.
+// Each model calls the nested one twice: a few thousand bytes describe 2^40 layers.
 TEST(SymbolicModel, RefusesMoreCallsThanAnyModelHas) {
   Json model = model_of("Model", "m", {input("x", "[null, 3]"), dense("d", 3, R"([[["x", 0, 0, {}]]])")},
                         R"([["x", 0, 0]])", R"([["d", 0, 0]])");

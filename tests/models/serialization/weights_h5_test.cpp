@@ -54,7 +54,7 @@ Network small_model(std::uint64_t seed, const Sizes& sizes = {}) {
   return {input, Dense({.units = 3})(x), seed};
 }
 
-/// Other values for all weights, those of moving statistics included.
+/// Changes the values of all weights, including moving statistics.
 void randomize(const Network& network, unsigned seed) {
   for (const Variable& variable : network.variables()) {
     variable.assign(test::random_tensor(variable.shape(), seed++, 0.5, 1.5));
@@ -69,7 +69,7 @@ std::vector<std::vector<float>> weights_of(const Network& network) {
 
 class WeightsH5 : public testing::Test {
  protected:
-  /// What loading `text` as a file into the model says. The model must have the same weights after as before.
+  /// The error of loading `text` as a file into the model, whose weights must stay unchanged.
   std::string load_failure(const Network& network, const std::string& text) const {
     write_text(file_, text);
     return load_failure(network);
@@ -176,8 +176,9 @@ TEST_F(WeightsH5, IsTheSameFileForAnyNumberOfReplicas) {
   }
 }
 
-// TF case 82: testInitializeFromCheckpoint. There a variable remembers that it was restored, since a checkpoint may be
-// attached before it exists; here a file is read when asked for, so that nothing is left to happen to later values.
+// TF case 82: testInitializeFromCheckpoint. In TensorFlow a variable remembers that it was restored, since a checkpoint
+// may be attached before the variable exists; here a file is read when requested, so that it never affects later
+// variables.
 TEST_F(WeightsH5, GivesVariablesOfAScopeTheirValuesOnce) {
   const Network plain = small_model(1);
   for (const Variable& variable : plain.variables()) variable.assign(Tensor::full(variable.shape(), 1));
@@ -293,7 +294,7 @@ TEST_F(WeightsH5, NamesWeightsThatTheModelLacks) {
             file_ + ": has weights that the model lacks: group \"layers/batch_normalization_1/vars\" has 4");
 }
 
-/// A model of one dense layer, "layer", and files for it.
+/// A model with one dense layer, "layer", and files for it.
 class WeightsOfOneLayer : public WeightsH5 {
  protected:
   static Network model() {
@@ -355,7 +356,7 @@ TEST_F(WeightsOfOneLayer, KeepsOddNamesInOneLine) {
             file_ + ": has weights that the model lacks: group \"layers/a\\nb/vars\" has 1");
 }
 
-// A file may have hard links from a group to one that it lies in.
+// A file may have hard links from a group to one that contains it.
 TEST_F(WeightsOfOneLayer, RefusesModelsInACircle) {
   hdf5::Writer file(0);
   add_kernel(file);
@@ -370,7 +371,7 @@ TEST_F(WeightsOfOneLayer, RefusesModelsInACircle) {
   EXPECT_EQ(load_failure(model()), file_ + ": has a layer that the model lacks: \"layers/functional/layers\"");
 }
 
-// Each level has two links to the next one: as paths, there are 2^18 models.
+// Each level has two links to the next one: there are 2^18 paths to models.
 TEST_F(WeightsOfOneLayer, RefusesMoreModelsThanItIsWorthToLookAt) {
   hdf5::Writer file(0);
   add_kernel(file);
@@ -391,7 +392,7 @@ TEST_F(WeightsOfOneLayer, RefusesMoreModelsThanItIsWorthToLookAt) {
   EXPECT_EQ(load_failure(model()), file_ + ": has a layer that the model lacks: \"layers/functional/layers\"");
 }
 
-// Models in models, whose layers all stand in the group of another model.
+// Nested models whose layers are all in the group of another model.
 TEST_F(WeightsH5, MayHaveModelsThatHoldNothing) {
   const Dense shared({.units = 2});
   const Symbol a = Input({2});

@@ -31,17 +31,17 @@ Copies copies_of(const Model& model) {
   return copies;
 }
 
-/// Where a run gets to, bit for bit.
+/// Results of a run, bit for bit.
 struct Outcome {
   Copies trained;   ///< after the last step
-  Copies restored;  ///< after EarlyStopping has gone back to the best epoch
+  Copies restored;  ///< after EarlyStopping has restored the best epoch
   std::map<std::string, std::vector<double>> history;
   double learning_rate;
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-/// A program that trains, with something of everything that a backup has to keep.
+/// A training program with all kinds of state that a backup must keep.
 class Program {
  public:
   explicit Program(std::string folder, BackupAndRestoreOptions options = {})
@@ -90,7 +90,7 @@ class Program {
   BackupAndRestoreOptions options_;
 };
 
-/// Ends training as Ctrl-C does.
+/// Interrupts training like Ctrl-C.
 void stop_at(Program& program, std::int64_t step) {
   program.at_step = [step](Model& model, const StepReport& report) {
     if (report.step == step) model.stop_training();
@@ -104,7 +104,7 @@ class Backup : public testing::Test {
   const Outcome straight_ = Program(folder_ / "unused").run();
 };
 
-/// The folder for the killed program and this one alike: the program is this test again, in a process of its own.
+/// The folder that this program shares with the killed one, which is this test in another process.
 std::string shared_folder() {
   const char* const variable = "LOCKSTEP_TEST_BACKUP_FOLDER";
   if (std::getenv(variable) == nullptr) {
@@ -130,14 +130,14 @@ TEST(BackupDeathTest, ARunThatWasKilledGoesOnToTheSameBits) {
     if (first_step < 0) first_step = report.step;
   };
   const Outcome resumed = program.run();
-  EXPECT_EQ(first_step, 10);  // that of the epoch in which it was killed
+  EXPECT_EQ(first_step, 10);  // the first step of the epoch in which it was killed
   const test::TemporaryFolder other;
   EXPECT_EQ(resumed, Program(other / "backup").run());
   std::filesystem::remove_all(folder);
 }
 
 TEST_F(Backup, ARunThatWasStoppedInAnyEpochGoesOnToTheSameBits) {
-  for (const std::int64_t step : {5, 9, 24}) {  // the last two: in the last step of an epoch, which is then not whole
+  for (const std::int64_t step : {5, 9, 24}) {  // the last two: in the last step of an epoch, which is then incomplete
     Program program(backup_);
     stop_at(program, step);
     EXPECT_EQ(program.run() == straight_, step == 24) << "stopped in the last step of all";
@@ -229,7 +229,7 @@ TEST_F(Backup, OfAnotherProgramIsRefused) {
   EXPECT_ERROR(InputError, "belongs to a run whose layer 'dense' computes in float32, in this run it is mixed_bfloat16",
                mixed.run());
   program.at_step = {};
-  EXPECT_EQ(program.run(), straight_);  // what was refused has spoilt nothing
+  EXPECT_EQ(program.run(), straight_);  // the refused backup has damaged nothing
 }
 
 TEST_F(Backup, WithinAnEpochOfOtherMetricsIsRefused) {

@@ -11,7 +11,7 @@ namespace {
 using test::SmallProblem;
 using testing::ElementsAre;
 
-/// Writes down its calls; `act`, if given, is called at every step's end.
+/// Records its calls; calls `act`, if given, at the end of every step.
 struct Diary : Callback {
   explicit Diary(std::function<void(Model&, const StepReport&)> act = {}) : act_at_step(std::move(act)) {}
 
@@ -38,9 +38,8 @@ class Callbacks : public testing::Test {
   const Dataset data_ = SmallProblem(8).dataset().batch(4);
 };
 
-// semantics 8.4: summaries once. TF case 23: _test_summary_for_replica_zero_only. There is no summary writer here: what
-// a training reports goes through callbacks, outside the replicas, so that each of two replicas adds no line of its
-// own.
+// semantics 8.4: summaries once. TF case 23: _test_summary_for_replica_zero_only. There is no summary writer here:
+// training reports through callbacks outside the replicas, so that two replicas do not both write a line.
 TEST_F(Callbacks, AreToldOfEverythingInOrder) {
   const auto diary = std::make_shared<Diary>();
   model_.fit(data_, {.epochs = 2, .validation = data_, .callbacks = {diary}});
@@ -73,7 +72,7 @@ TEST_F(Callbacks, MayInterruptTrainingWithoutTheEpochsEnd) {
   const auto diary = std::make_shared<Diary>([](Model& model, const StepReport& report) {
     if (report.step != 2) return;
     model.interrupt_training();
-    model.stop_training();  // asks for less
+    model.stop_training();  // a weaker request
   });
   const History history = model_.fit(data_, {.epochs = 9, .validation = data_, .callbacks = {diary}});
   EXPECT_THAT(diary->lines, ElementsAre("begin", "epoch 0 of 9, 2 steps", "step 0", "step 1",

@@ -26,7 +26,7 @@ class KerasCallbacks : public testing::Test {
   const Dataset data_ = SmallProblem(8).dataset().batch(4);
   const test::TemporaryFolder folder_;
 
-  /// Calls the callback for epochs that end with these values until it stops; gives their number.
+  /// Calls the callback for epochs that end with these values until it stops; returns the number of epochs.
   int epochs_until_stop(EarlyStopping& callback, const std::vector<double>& values, const std::string& name) {
     callback.on_train_begin(model_);
     for (std::size_t epoch = 0; epoch < values.size(); ++epoch) {
@@ -81,7 +81,7 @@ TEST_F(KerasCallbacks, EarlyStoppingRestoresTheBestEpochsWeights) {
         weights.push_back(test::weights_of(model));
         stop->on_epoch_end(model, epoch, {{"score", epoch == 1 ? 2 : 1}});
       }});
-  // The score is given from within `keep`, so that fit's own logs, which lack it, change nothing.
+  // `keep` provides the score, so that fit's own logs, which lack it, have no effect.
   const History history = model_.fit(data_, {.epochs = 9, .callbacks = {keep, stop}});
   EXPECT_EQ(history.epoch.size(), 3U);
   EXPECT_EQ(test::weights_of(model_), weights[1]);
@@ -229,7 +229,7 @@ TEST_F(KerasCallbacks, CsvLoggerKeepsTheEpochsBeforeTheOneThatARunResumesWith) {
   };
   const std::string kept = "epoch,loss\n0,9\n1,8\n";
   for (const char* superseded : {"", "2,6\n", "2,6\n3,5\n", "2,"}) EXPECT_EQ(resume(kept + superseded), kept + "2,7\n");
-  EXPECT_EQ(resume("epoch,loss\n0,9\n1,8\n2,6\n0,9\n1,8\n2,1\n", true),  // the run before it in the same file
+  EXPECT_EQ(resume("epoch,loss\n0,9\n1,8\n2,6\n0,9\n1,8\n2,1\n", true),  // the same file also has an earlier run
             "epoch,loss\n0,9\n1,8\n2,6\n0,9\n1,8\n2,7\n");
   EXPECT_EQ(resume(""), "epoch,accuracy,loss\n2,1,7\n");
 }

@@ -1,5 +1,4 @@
-// The exchange of gradients beside backward whose parts are CUDA graphs, between GPUs of their own, which are
-// pretended.
+// Gradients exchanged during backward when its parts are CUDA graphs, between separate GPUs, which are pretended.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 namespace lockstep::test {
 namespace {
 
-/// The elements of each range of gradients that eight steps exchange, in their order.
+/// Sizes of the gradient ranges that eight steps exchange, in order.
 std::vector<std::size_t> exchanged(bool cuda_graphs) {
   const MirroredStrategy strategy(logical_gpus(3));
   Model model = small_model(strategy);

@@ -36,13 +36,13 @@ using test::SmallProblem;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Asked before there is a pretended one.
+/// Must be called before there is a pretended GPU.
 bool on_gpus() {
   const char* const devices = std::getenv("LOCKSTEP_TEST_DEVICES");
   return devices != nullptr && std::string_view(devices) != "cpu";
 }
 
-/// What fit wrote for people.
+/// Messages that fit printed.
 template <class Fit>
 std::string output_of(const Fit& fit) {
   testing::internal::CaptureStderr();
@@ -56,7 +56,7 @@ Dataset images(std::int64_t examples) {
   return Dataset::from_tensors(test::random_tensor({examples, 6, 6, 2}, 3), problem.y);
 }
 
-/// Every kind of layer that can be captured, statistics and a penalty among them.
+/// All kinds of layers that can be captured, including statistics and a penalty.
 Model image_model(const Strategy& strategy) {
   return strategy.scope([] {
     const Symbol input = Input({6, 6, 2});
@@ -74,7 +74,7 @@ void compile(const Model& model, const OptimizerOptions& options = {}) {
                        SparseCategoricalCrossentropy{{.from_logits = true}}, {Accuracy{}});
 }
 
-/// All that a training leaves, to the bit.
+/// All results of a training, for comparison bit by bit.
 struct Outcome {
   std::vector<double> losses{};                        ///< by step
   std::map<std::string, std::vector<double>> means{};  ///< by epoch
@@ -94,7 +94,7 @@ Outcome train(Model model, const Dataset& data, FitOptions options) {
   return {recorder->losses, {history.values.begin(), history.values.end()}, test::weights_of(model)};
 }
 
-/// Launches of graphs on pretended GPUs so far; on others nobody counts.
+/// Number of graph launches on pretended GPUs; other GPUs are not counted.
 std::size_t launches() {
   test::PretendCuda* const cuda = test::pretend_cuda();
   return cuda ? static_cast<std::size_t>(cuda->calls("cudaGraphLaunch")) : 0;
@@ -124,7 +124,7 @@ TEST_P(CudaGraphsOn, TrainToTheSameBitsInBfloat16Too) {
   }
 }
 
-// Steps of 16 and, at an epoch's end, of 8 rows.
+// Steps of 16 rows and, at an epoch's end, of 8.
 TEST_P(CudaGraphsOn, TrainToTheSameBits) {
   const Dataset data = images(56).batch(16);
   const Dataset other = images(20).batch(16);
@@ -137,16 +137,17 @@ TEST_P(CudaGraphsOn, TrainToTheSameBits) {
   EXPECT_EQ(train(captured, data, {.epochs = 6, .validation = other, .cuda_graphs = true}), expected);
   EXPECT_NO_THROW(verify_mirrored(captured.variables()));
   if (!counts_launches()) return;
-  // Of each shape one step is as ever and two find out what memory it takes; there is a graph at least for a step.
+  // For each shape, one step runs normally and two measure the memory needed; at least one graph is launched per later
+  // step.
   EXPECT_GE(launches() - before, static_cast<std::size_t>(replicas_) * (6 * 3 - 3 + 6 - 3));
 }
 
-/// Whether pretended GPUs do what they are given as late as they can.
+/// Whether pretended GPUs execute work as late as possible.
 void defer_work(bool on) {
   if (test::PretendCuda* const cuda = test::pretend_cuda()) cuda->defer_work(on);
 }
 
-// Of two buckets the first one's gradients are summed before the second one's have been computed.
+// The first of two buckets is summed before the second one's gradients have been computed.
 TEST_P(CudaGraphsOn, AreCutWhereABucketIsFinal) {
   const Dataset data = SmallProblem(128).dataset().batch(16);
   const auto outcome = [&](bool cuda_graphs) {
@@ -165,7 +166,7 @@ TEST_P(CudaGraphsOn, AreCutWhereABucketIsFinal) {
     const Outcome expected = outcome(false);
     const std::size_t before = launches();
     EXPECT_EQ(outcome(true), expected);
-    // The last five steps of eight, in up to three parts: to the first bucket, to the second, and what is left.
+    // The last five of eight steps, in up to three parts: until the first bucket, until the second, and the rest.
     if (counts_launches()) {
       EXPECT_EQ(launches() - before, static_cast<std::size_t>(replicas_ * 5 * (beside ? 3 : 1)));
     }
@@ -180,7 +181,7 @@ TEST_P(CudaGraphsOn, AreNotUsedUnasked) {
 }
 
 TEST_P(CudaGraphsOn, AreOfTheZoosImageModels) {
-  if (replicas_ != 2) return;  // where GPUs are pretended they take long
+  if (replicas_ != 2) return;  // pretended GPUs are slow
   const std::int64_t n = 6 * 4;
   const Dataset data = Dataset::from_tensors(test::random_tensor({n, 32, 32, 3}, 3), SmallProblem(n).y).batch(4);
   const auto expect_same = [&](const auto& make_model) {
@@ -199,7 +200,7 @@ TEST_P(CudaGraphsOn, AreOfTheZoosImageModels) {
   expect_same([] { return zoo::resnet50({.input_shape = {32, 32, 3}, .classes = 3}); });
 }
 
-// What the optimizer does with the gradients is as ever: norms, averages over steps, weights of classes and limits.
+// The optimizer's work is unchanged: norms, averages over steps, class weights and limits.
 TEST_P(CudaGraphsOn, LeaveTheUpdateToTheOptimizer) {
   const Dataset data = SmallProblem(64).dataset().batch(16);
   const auto outcome = [&](const OptimizerOptions& options, bool cuda_graphs) {
@@ -218,7 +219,7 @@ TEST_P(CudaGraphsOn, LeaveTheUpdateToTheOptimizer) {
   }
 }
 
-/// Makes tensors on every replica's device after every step and looks whether those of the steps before are as made.
+/// After every step, makes tensors on every replica's device and checks that those of earlier steps are unchanged.
 struct Holder : Callback {
   void on_step_end(Model& model, const StepReport& report) override {
     for (const LogicalDevice& device : model.strategy().devices()) {
@@ -247,7 +248,7 @@ TEST_P(CudaGraphsOn, WriteToNobodyElsesMemory) {
   }
 }
 
-// A model's memory may be another's while it does not train.
+// Another model may use a model's memory while it does not train.
 TEST_P(CudaGraphsOn, MayTakeTurnsWithOtherTrainings) {
   const Dataset data = images(64).batch(16);
   const auto outcomes = [&](bool cuda_graphs) {
@@ -264,7 +265,7 @@ TEST_P(CudaGraphsOn, MayTakeTurnsWithOtherTrainings) {
   EXPECT_EQ(outcomes(true), outcomes(false));
 }
 
-// Dropout continues its random numbers where it would be without.
+// Dropout continues its random numbers as it would without graphs.
 TEST_P(CudaGraphsOn, MayBeLeftForStepsAsEver) {
   const Dataset data = images(64).batch(16);
   const auto outcome = [&](bool cuda_graphs) {
@@ -292,7 +293,7 @@ TEST_P(CudaGraphsOn, AskForNoMemoryOnceTheyAreThere) {
   EXPECT_EQ(counter->end, counter->warm);
 }
 
-// A label that is no class, in the last step: by then steps are launched.
+// A label that is not a class, in the last step: by then steps are launched as graphs.
 TEST_P(CudaGraphsOn, AStepThatFailsEndsFitWithItsOwnError) {
   const SmallProblem problem(128);
   const Tensor labels = problem.y;
@@ -307,7 +308,7 @@ TEST_P(CudaGraphsOn, AStepThatFailsEndsFitWithItsOwnError) {
   EXPECT_NO_THROW(model.fit(SmallProblem(64).dataset().batch(16), {.cuda_graphs = true}));
 }
 
-/// Times 2. What it does with its input otherwise, only it knows.
+/// Multiplies by 2. Only the layer itself knows what else it does with its input.
 class Twice : public LayerImpl {
  public:
   explicit Twice(const LayerTraits& traits = {}) : LayerImpl("twice", traits) {}
@@ -316,7 +317,7 @@ class Twice : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall&) override { return inputs[0] + inputs[0]; }
 };
 
-/// Reads a value, though it says that it does not.
+/// Reads a value on the host, although it declares that it does not.
 class Reader final : public Twice {
  public:
   Reader() : Twice({.can_be_captured = true}) {}
@@ -339,7 +340,7 @@ Model model_with(const Strategy& strategy) {
   return model;
 }
 
-/// Trains with graphs wanted and without, with equal results, and returns the only line that it printed.
+/// Trains with and without graphs, expects equal results, and returns the only line that the first training printed.
 template <class Impl>
 std::string refusal(const Strategy& strategy) {
   const Dataset data = SmallProblem(96).dataset().batch(16);

@@ -26,7 +26,7 @@ class EvaluateOn : public testing::TestWithParam<int> {
   Model model_ = small_model(test::mirrored(replicas_));
   const SmallProblem problem_{23};
 
-  /// Mean loss and accuracy from the outputs for all examples at once.
+  /// Mean loss and accuracy, computed from the outputs for all examples at once.
   std::pair<double, double> reference() {
     const std::vector<double> logits = model_(problem_.x).to_vector<double>();
     double loss = 0;
@@ -66,7 +66,7 @@ TEST_P(EvaluateOn, PredictNeedsNoTargets) {
   test::expect_same_bits(outputs, model_.predict(problem_.dataset().batch(4)));
 }
 
-/// A model with batch normalization, whose statistics each replica keeps for itself.
+/// A model with batch normalization, whose statistics are separate on each replica.
 Model normalizing_model(int replicas) {
   const MirroredStrategy strategy = test::mirrored(replicas);
   const auto scope = strategy.scope();
@@ -104,7 +104,7 @@ TEST_P(EvaluateOn, LeavesTheWeightsAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, EvaluateOn, testing::ValuesIn(test::replica_counts));
 
-/// Loss of one example at the logits of `weights`, and the bias after a step of gradient descent at rate 1.
+/// Loss of one example at the logits of `weights`, and the bias after a step of gradient descent with rate 1.
 std::pair<double, float> step_from(const std::vector<Layer>& layers, const Loss& loss,
                                    const std::vector<float>& weights, const Tensor& y) {
   const auto units = static_cast<std::int64_t>(weights.size());
@@ -118,7 +118,7 @@ std::pair<double, float> step_from(const std::vector<Layer>& layers, const Loss&
   return {before, model.get_weights()[1].to_vector<float>()[0]};
 }
 
-// TensorFlow's Keras goes back from a softmax or sigmoid to its logits: 40 and a gradient of 1.
+// TensorFlow's Keras computes the loss from the logits of a softmax or sigmoid: 40, with a gradient of 1.
 TEST(Evaluate, LossesOfSaturatedOutputsAreThoseOfTheirLogits) {
   const auto dense = [](std::int64_t units, Activation activation) {
     return Dense({.units = units, .activation = activation});

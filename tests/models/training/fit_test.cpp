@@ -21,7 +21,7 @@ using testing::Pair;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
-/// Keeps the reports of all steps.
+/// Records the reports of all steps.
 struct StepRecorder : Callback {
   void on_step_end(Model&, const StepReport& report) override { steps.push_back(report); }
   std::vector<StepReport> steps;
@@ -58,8 +58,8 @@ TEST_P(FitOn, HistoryHoldsEveryEpoch) {
   EXPECT_EQ(history.values.at("val_accuracy").back(), evaluated.at("accuracy"));
 }
 
-// With uneven last batches of 2 rows, of which most replicas get none. Gradients are sums over the rows of a batch,
-// taken in another grouping and 20 times one after the other; the magnitude of what is added up is that of the weights.
+// The last batches have 2 rows, so most replicas get none. Gradients are sums over a batch's rows in another grouping,
+// added up in 20 steps; the summands are as large as the weights.
 TEST_P(FitOn, AnyNumberOfReplicasTrainsTheSameModel) {
   const Dataset data = SmallProblem(50).dataset().batch(16);
   Model alone = small_model(test::mirrored(1));
@@ -76,7 +76,7 @@ TEST_P(FitOn, AnyNumberOfReplicasTrainsTheSameModel) {
   }
 }
 
-// The two halves of each point as two inputs that the model joins: the same numbers as in one.
+// Each point's two halves as two inputs that the model concatenates: the same numbers as with one input.
 TEST_P(FitOn, SeveralInputsAreFed) {
   const SmallProblem problem(64);
   const Tensor left = dense_copy(problem.x.slice_view(1, 0, 3));
@@ -125,14 +125,14 @@ TEST_P(FitOn, ReportsEveryStep) {
     }
     EXPECT_LE(split, report.step_ms);
   }
-  // The epoch's loss weights steps by their examples.
+  // The epoch's loss weights steps by their numbers of examples.
   const double weighted =
       (8 * recorder->steps[3].loss + 8 * recorder->steps[4].loss + 4 * recorder->steps[5].loss) / 20;
   EXPECT_DOUBLE_EQ(history.values.at("loss")[1], weighted);
   EXPECT_EQ(recorder->steps[5].running.at("loss"), history.values.at("loss")[1]);
 }
 
-// What a GPU has to wait for is enqueued before the host waits for the GPU.
+// Work that a GPU waits for must be enqueued before the host waits for the GPU.
 TEST_P(FitOn, ReadsLossesAndMetricsAfterTheUpdate) {
   Model model = small_model(strategy_);
   const SGD optimizer({.learning_rate = 0.2});
@@ -186,13 +186,13 @@ class Fit : public testing::Test {
   const SmallProblem problem_{10};
   const Dataset data_ = problem_.dataset().batch(4);
 
-  /// The problem's first points, from a generator that does not say how many they are.
+  /// The problem's first points, from a generator of unknown length.
   Dataset generated(std::int64_t count) const {
     return Dataset::from_generator([points = problem_.dataset().take(count)](std::uint64_t) { return points.epoch(); });
   }
 };
 
-/// The mean of the labels: tells batches apart.
+/// The mean of the labels, which identifies a batch.
 Metric mean_label() {
   return MeanMetricWrapper("labels", [](const Tensor& y_true, const Tensor&) { return y_true.to_vector<double>(); });
 }
@@ -238,7 +238,7 @@ TEST_F(Fit, APassThatEndsBeforeStepsPerEpochEndsTheEpochAsInKeras) {
     model_.fit(data, {.epochs = 4, .steps_per_epoch = steps_per_epoch, .callbacks = {count, end}});
     return steps;
   };
-  // Of 3 batches. By Keras 3.15 for data of a known size.
+  // With 3 batches. Expected values: Keras 3.15 for data of known size.
   for (const Dataset& data : {data_, generated(10).batch(4)}) {
     EXPECT_EQ(steps_by_epoch(data, 5), (std::vector<std::int64_t>{3, 3, 3, 3}));
     EXPECT_EQ(steps_by_epoch(data, 3), (std::vector<std::int64_t>{3, 3, 3, 3}));
@@ -270,7 +270,7 @@ TEST_F(Fit, TrainsOnAGeneratorUntilItEnds) {
   EXPECT_THAT([&] { model_.fit(data.repeat()); }, ThrowsMessage<InvalidArgument>(HasSubstr("steps_per_epoch")));
 }
 
-/// What is written to standard error, as warnings are.
+/// Text written to standard error, such as warnings.
 template <class Work>
 std::string said_during(const Work& work) {
   testing::internal::CaptureStderr();
@@ -281,7 +281,7 @@ std::string said_during(const Work& work) {
 TEST_F(Fit, WarnsOnceOfWhatIsHardlyMeant) {
   EXPECT_EQ(said_during([&] { model_.fit(data_, {.epochs = 2}); }), "");
 
-  model_.compile(SGD(), SparseCategoricalCrossentropy());  // of logits
+  model_.compile(SGD(), SparseCategoricalCrossentropy());  // expects probabilities, but the model outputs logits
   const std::string no_logits = said_during([&] { model_.fit(data_, {.epochs = 2}); });
   EXPECT_THAT(no_logits, HasSubstr("loss 'sparse_categorical_crossentropy' takes probabilities, and predictions"));
   EXPECT_EQ(no_logits.find("takes probabilities"), no_logits.rfind("takes probabilities"));
@@ -347,7 +347,7 @@ TEST_F(Fit, AModelMadeOutsideEveryStrategyTrainsOnTheCallingThread) {
 }
 
 TEST_F(Fit, AnErrorInAStepReachesTheCallerAndTheModelCanGoOn) {
-  const Tensor wrong = Tensor::full({10}, 3, DType::i64);  // no such class
+  const Tensor wrong = Tensor::full({10}, 3, DType::i64);  // not a valid class
   EXPECT_THAT([&] { model_.fit(Dataset::from_tensors(problem_.x, wrong).batch(4)); },
               ThrowsMessage<InvalidArgument>(HasSubstr("replica ")));
   EXPECT_EQ(model_.fit(data_).epoch.size(), 1U);

@@ -14,7 +14,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Of which the last layer is f32.
+/// A model whose last layer is f32.
 Model make_model() {
   const DTypePolicyScope scope("mixed_bfloat16");
   const Symbol x = Input({6, 6, 3});
@@ -39,7 +39,7 @@ TEST(MixedModelFile, IsOpenedWithThePoliciesOfItsLayers) {
     const Model opened = load_model(folder / name);
     EXPECT_EQ(policies_of(opened), policies_of(model)) << name;
     expect_same_bits(opened(x), model(x));
-    // Whatever scope is open: the file says it.
+    // The file determines the policy, whatever scope is open.
     const DTypePolicyScope scope("mixed_bfloat16");
     EXPECT_EQ(policies_of(load_model(folder / name)), policies_of(model)) << name;
   }

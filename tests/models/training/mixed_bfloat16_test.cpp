@@ -1,5 +1,5 @@
-// Training in mixed_bfloat16: what the contract says of replicas, seeds and checkpoints holds as in f32, and the curve
-// of the loss stays beside that of f32.
+// Training in mixed_bfloat16: the contract for replicas, seeds and checkpoints holds as in f32, and the loss curve
+// stays close to that of f32.
 
 #include <cmath>
 #include <numeric>
@@ -37,7 +37,7 @@ namespace {
 constexpr std::int64_t classes = 4;
 using Values = std::vector<std::vector<float>>;
 
-/// What a network of MiniGoogLeNet's modules is made of.
+/// The layers of MiniGoogLeNet's modules.
 struct Options {
   bool normalizes_batches = true;
   double dropout = 0.2;
@@ -64,7 +64,7 @@ Model make_model(DTypePolicy policy, const Options& options = {}) {
   return model;
 }
 
-/// Images whose label is the corner that is brightest.
+/// Images labeled with their brightest corner.
 Example examples(std::int64_t rows, unsigned seed = 1) {
   const Tensor x = random_tensor({rows, 8, 8, 3}, seed);
   std::vector<std::int64_t> labels;
@@ -128,7 +128,7 @@ TEST(MixedTraining, TheSameSeedGivesTheSameBitsAndEqualCopies) {
   EXPECT_FALSE(train(devices(2), DTypePolicy::float32, {}, data) == first) << "what is no different proves nothing";
 }
 
-/// Of the same model on other devices: weights by their first copy.
+/// Compares the same model on other devices, by the first copies of its weights.
 void expect_near(const Trained& run, std::size_t replicas, const Trained& expected) {
   ASSERT_EQ(run.losses.size(), expected.losses.size());
   for (std::size_t step = 0; step < expected.losses.size(); ++step)
@@ -138,7 +138,7 @@ void expect_near(const Trained& run, std::size_t replicas, const Trained& expect
     EXPECT_THAT(run.copies[v * replicas], testing::Pointwise(testing::FloatNear(0.01F), expected.copies[v])) << v;
 }
 
-// On GPUs: replicas there what one CPU does.
+// On GPUs: replicas there, compared with one CPU.
 TEST(MixedTraining, ReplicasDoWhatOneDoesWithTheGlobalBatch) {
   const Options options{.normalizes_batches = false, .dropout = 0};
   const Dataset data = batches(48, 12);
@@ -150,7 +150,7 @@ TEST(MixedTraining, ReplicasDoWhatOneDoesWithTheGlobalBatch) {
   }
 }
 
-// Batches of one replica are normalized alike on every device, and the same elements are dropped.
+// With one replica, batches are normalized identically on every device, and the same elements are dropped.
 TEST(MixedTraining, AnyDeviceDoesWhatACpuDoes) {
   const Dataset data = batches(48, 12);
   const Trained cpu = train(logical_cpus(1), DTypePolicy::mixed_bfloat16, {}, data);
@@ -163,7 +163,7 @@ double mean_of(const std::vector<double>& values, std::size_t begin, std::size_t
          static_cast<double>(end - begin);
 }
 
-// The means of ten steps each lie nearer to each other than a tenth of what has been learned.
+// The means of ten steps each differ by less than a tenth of the decrease of the loss.
 TEST(MixedTraining, TheLossFallsAsInF32) {
   const Options options{.dropout = 0};
   const Dataset data = batches(200, 20);

@@ -84,7 +84,7 @@ TEST_P(ModelFiles, StayTheSameHoweverOftenAParallelModelIsSaved) {
   }
 }
 
-// Keras splits the names of the optimizer's variables, which are too many for one attribute of an .h5.
+// Keras splits the list of the optimizer's variables, which is too long for one attribute of an .h5 file.
 TEST_P(ModelFiles, HoldAThousandLayersWithWhatTheirOptimizerKnows) {
   std::vector<Layer> layers;
   for (int i = 0; i < 1050; ++i) layers.push_back(Dense({.units = 1}));
@@ -107,7 +107,7 @@ TEST_P(ModelFiles, HoldAThousandLayersWithWhatTheirOptimizerKnows) {
       EXPECT_EQ(after.slots[slot].values[i].to_vector<float>(), before.slots[slot].values[i].to_vector<float>());
 }
 
-/// A model of two results and one of layers in a row, the first of which is called twice.
+/// A model with two results, and a sequential model whose first layer is called twice.
 Model nested_model() {
   const Symbol a = Input({4}, "a");
   const Symbol b = Input({4}, "b");
@@ -168,7 +168,7 @@ TEST_P(ModelFiles, HoldWhatNothingReadsOfAModelInTheModel) {
   test::expect_same_bits(loaded(batch), saved(batch));
 }
 
-// Keras does not find the weights of a layer of several models again.
+// Keras cannot reload the weights of a layer that several models share.
 TEST_P(ModelFiles, TakeModelsApartThatShareLayers) {
   const Symbol a = Input({4}, "a");
   const Dense shared({.units = 4, .name = "shared"});
@@ -215,7 +215,7 @@ TEST_P(ModelFiles, NameWhatIsWrong) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, ModelFiles, testing::ValuesIn(model_formats));
 
-// Keras 2 until 2.12 wrote the legacy format in every file.
+// Before 2.12, Keras 2 wrote the legacy format to all files.
 TEST(ModelFileFormats, OfAKerasFileCanBeTheLegacyOne) {
   const test::TemporaryFolder folder;
   const Model saved = small_model();
@@ -224,7 +224,7 @@ TEST(ModelFileFormats, OfAKerasFileCanBeTheLegacyOne) {
   EXPECT_EQ(test::weights_of(load_model(folder / "model.keras")), test::weights_of(saved));
 }
 
-// Memory is taken for no more weights than the file can hold, whatever it says of its layers.
+// The size of the weights is checked against the file before memory is allocated.
 TEST(ModelFileWeights, AreNotMoreThanTheFileHolds) {
   const test::TemporaryFolder folder;
   const std::string file = folder / "model.keras";

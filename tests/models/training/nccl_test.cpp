@@ -1,5 +1,5 @@
-// Trainings whose gradients NCCL exchanges: on one GPU, whose sums are its own gradients, and on all that there are. On
-// GPUs, or on three of the pretended CUDA.
+// Trainings whose gradients NCCL exchanges: on one GPU, where the sum is the gradient itself, and on all GPUs: real
+// ones, or three of the pretended CUDA.
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,7 @@ struct Trained {
   friend bool operator==(const Trained&, const Trained&) = default;
 };
 
-/// Two buckets: the second one's gradients are exchanged beside the rest of backward.
+/// Two buckets: the gradients of the second one are exchanged during the rest of backward.
 Model wide_model(const Strategy& strategy) {
   return strategy.scope([] {
     const Symbol input = Input({8});
@@ -64,7 +64,7 @@ TEST_P(NcclTraining, OfOneGpuHasTheBitsOfItsOwnGradients) {
 
 TEST_P(NcclTraining, MeansOfEqualValuesAreTheseValues) {
   const MirroredStrategy replicas = strategy();
-  const Tensor values = random_tensor({100'003}, 1);  // NCCL 2.28.9 leaves out the last three of one rank's mean
+  const Tensor values = random_tensor({100'003}, 1);  // NCCL 2.28.9 omits the last three values of one rank's mean
   const PerReplica<Tensor> means =
       replicas.run([&] { return get_replica_context().all_reduce(ReduceOp::mean, to_current_device(values)); });
   for (const Tensor& mean : means.local_results()) expect_close(mean, values.to_vector<double>());
@@ -86,7 +86,7 @@ TEST_P(NcclTraining, KeepsTheCurveOfTheLossWithABf16Wire) {
   }
 }
 
-/// Which may all be shares of one GPU, and combine their values without NCCL.
+/// Replicas that may all share one GPU, and then combine their values without NCCL.
 class LogicalReplicas : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, LogicalReplicas, testing::Values(2, 4, 8), testing::PrintToStringParamName());

@@ -9,7 +9,7 @@
 #include <lockstep/models/losses/regression.h>
 #include <lockstep/runtime/autograd/tape.h>
 
-// Models of several outputs.
+// Models with several outputs.
 
 namespace lockstep {
 namespace {
@@ -22,7 +22,7 @@ using testing::UnorderedElementsAre;
 const auto crossentropy = SparseCategoricalCrossentropy{{.from_logits = true}};
 constexpr double length_weight = 0.25;
 
-/// A point's label and how long it is, by one hidden layer: outputs "label" (3) and "length" (1).
+/// Predicts a point's label and length from one hidden layer: outputs "label" (3) and "length" (1).
 Model two_outputs(const Strategy& strategy) {
   const auto inside = strategy.scope();
   const Symbol input = Input({8});
@@ -47,7 +47,7 @@ struct Problem : SmallProblem {
   Tensor length;
 };
 
-/// The result of two epochs over `batches` with a loop by hand on one device.
+/// The result of two epochs over `batches` in a custom loop on one device.
 std::vector<std::vector<double>> weights_by_hand(const Dataset& batches) {
   const Model model = two_outputs(get_strategy());
   const SGD optimizer({.learning_rate = 0.1});

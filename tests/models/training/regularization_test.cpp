@@ -24,7 +24,7 @@ Model regularized_model() {
   return {input, Dense({.units = 1, .use_bias = false, .kernel_regularizer = L2(0.1)})(input)};
 }
 
-/// The mean loss of all rows and the penalty once, as a function of the kernel.
+/// The mean loss of all rows plus the penalty, as a function of the kernel.
 Tensor loss_of(const Tensor& x, const Tensor& y, const Tensor& kernel) {
   const Tensor data = mean(BinaryCrossentropy({.from_logits = true})(y, dense(x, kernel, {})));
   return add(data, L2(0.1)(kernel));

@@ -11,7 +11,7 @@
 #include <lockstep/models/serialization/event_file.h>
 #include <lockstep/models/training/callbacks/tensorboard.h>
 
-// What TensorBoard itself reads from such files is compared in tests/interop.
+// tests/interop compares what TensorBoard itself reads from such files.
 
 namespace lockstep {
 namespace {
@@ -24,7 +24,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return {fs::directory_iterator(folder), {}};
 }
 
-/// The messages of a file of TFRecords, which must end where one ends.
+/// The messages in a file of TFRecords, which must not end within one.
 std::vector<std::string> records_of(const fs::path& path) {
   const std::string bytes = test::contents_of(path);
   std::vector<std::string> records;
@@ -99,7 +99,7 @@ TEST_F(TensorBoardOf, WeightsOfOneNameHasAHistogramOfEach) {
   EXPECT_EQ(count_with(records("train"), "second_dense/kernel/histogram"), 1);
 }
 
-// A name that ends in a digit gets a "_" in the graph.
+// If a name ends in a digit, the graph adds a "_" to it.
 TEST_F(TensorBoardOf, TheGraphNamesEachLayerOnce) {
   const Symbol x = Input({8});
   model_ = Model(x, Dense({.units = 3, .name = "d1_"})(Dense({.units = 3, .name = "d1"})(x)));

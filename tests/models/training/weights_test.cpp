@@ -19,7 +19,7 @@ constexpr std::int64_t examples = 23;
 
 Tensor some_weights() { return test::random_tensor({examples}, 3, 0, 2); }
 
-/// As Accuracy, under another name, so that a model can have both.
+/// Accuracy under another name, so that a model can have both.
 Metric weighted_accuracy() {
   const Accuracy accuracy;
   return {"weighted_accuracy",
@@ -72,8 +72,8 @@ TEST_P(WeightsOn, CountInTheLossAndTheWeightedMetrics) {
   }
 }
 
-// Batches of 6, the last of 5: uneven parts, and none for some of eight replicas. Gradients are sums over the rows of a
-// batch, taken in another grouping and 12 times one after the other.
+// Batches of 6, the last of 5: uneven parts, and none for some of eight replicas. Gradients are sums over a batch's
+// rows in another grouping, added up in 12 steps.
 TEST_P(WeightsOn, TrainTheSameModelOnAnyNumberOfReplicas) {
   Model alone = compiled_model(test::mirrored(1));
   Model together = compiled_model(strategy_);
@@ -113,7 +113,7 @@ TEST_P(WeightsOn, OfClassesAreThoseOfTheirExamples) {
   const Dataset weighted = Dataset::from_tensors(problem_.x, problem_.y, Tensor::from(weights, {examples})).batch(6);
   EXPECT_EQ(by_sample.fit(weighted, {.epochs = 2}).values.at("loss"), history.values.at("loss"));
   EXPECT_EQ(test::weights_of(by_sample), test::weights_of(by_class));
-  // As in Keras, they are those of the training examples.
+  // As in Keras, class weights are those of the training examples.
   EXPECT_EQ(history.values.at("val_loss").back(), by_class.evaluate(data).at("loss"));
   EXPECT_EQ(history.values.at("val_accuracy"), history.values.at("val_weighted_accuracy"));
 }

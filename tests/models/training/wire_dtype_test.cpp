@@ -1,4 +1,4 @@
-// Gradients that are exchanged as bf16 between GPUs of their own, which are pretended.
+// Gradients exchanged as bf16 between separate GPUs, which are pretended.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ struct Trained {
   std::vector<std::vector<double>> weights;
 };
 
-/// The step's sums are exchanged beside backward, but with `clips`, where they are needed before any update.
+/// The step's sums are exchanged during backward unless `clips`: clipping needs them before any update.
 Trained train(DType wire_dtype, bool clips) {
   const MirroredStrategy strategy(logical_gpus(3), {.wire_dtype = wire_dtype});
   SgdOptions options{.learning_rate = 0.2, .momentum = 0.9};

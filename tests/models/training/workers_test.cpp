@@ -20,7 +20,7 @@
 #include <lockstep/models/training/sequential.h>
 #include <lockstep/strategy/input/distributed_dataset.h>
 
-// Training by several workers, see support/workers.h, against training by as many replicas in one process.
+// Training with several workers (see support/workers.h), compared with training as many replicas in one process.
 
 namespace lockstep {
 namespace {
@@ -32,7 +32,7 @@ class TrainingByWorkers : public testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(cluster_, nullptr) << "start this program with mpirun"; }
 
-  /// A folder for all workers; the test's last use of it is for the chief to remove.
+  /// A folder for all workers; the chief removes it after the test's last use.
   std::filesystem::path shared_folder() {
     std::string name = fmt::format("{}/lockstep-workers-{}", std::filesystem::temp_directory_path().string(), getpid());
     name = cluster_->all_gather("the name of a folder", name).front();
@@ -41,7 +41,7 @@ class TrainingByWorkers : public testing::Test {
     return name;
   }
 
-  /// With everything whose result could depend on where a replica is: dropout, and statistics of each replica.
+  /// A model with everything that could depend on a replica's position: dropout, and statistics of each replica.
   static Model difficult_model(const Strategy& strategy) {
     const auto inside = strategy.scope();
     const Symbol input = Input({8});
@@ -54,14 +54,14 @@ class TrainingByWorkers : public testing::Test {
 
   const MultiWorkerMirroredStrategy strategy_ = test::workers();
   Cluster* const cluster_ = strategy_.state()->cluster();
-  /// As many replicas in one process.
+  /// The same number of replicas in one process.
   const MirroredStrategy one_process_{logical_cpus(strategy_.num_replicas_in_sync())};
-  // 20 steps in 2 epochs, the last of each uneven. Statistics of fewer rows would make much of how sums are rounded.
+  // 20 steps in 2 epochs; the last step of each is uneven. Statistics of fewer rows would amplify rounding differences.
   const SmallProblem problem_{359};
   const Dataset batches_ = problem_.dataset().shuffle({.seed = 4}).batch(36);
 };
 
-/// Between sums of the same numbers in another order, after 20 steps.
+/// Tolerance for sums of the same numbers in another order, after 20 steps.
 constexpr double close = 1e-5;
 
 void expect_close(const Model& a, const Model& b) {
@@ -117,7 +117,7 @@ TEST_F(TrainingByWorkers, GivesTheSameBitsWhenEachMakesItsOwnRowsAlone) {
   };
   const RowTransform scaled([](const Batch& batch) { return batch.with_x(batch.x() * 1.5); });
   const Dataset own = problem_.dataset().shuffle({.seed = 4}).map(noisy).batch(36).map(scaled).prefetch();
-  const Dataset whole = own.map([](const Batch& batch) { return batch; });  // which might look at all rows
+  const Dataset whole = own.map([](const Batch& batch) { return batch; });  // a map function that might read all rows
   Model by_rows = difficult_model(strategy_);
   Model by_batches = difficult_model(strategy_);
   const History history = by_rows.fit(own, {.epochs = 2, .validation = own});
@@ -189,7 +189,7 @@ TEST_F(TrainingByWorkers, GoesOnFromABackupAsIfItHadNotStopped) {
 TEST_F(TrainingByWorkers, AnotherNumberOfReplicasGoesOnFromABackup) {
   const std::filesystem::path folder = shared_folder();
   const BackupAndRestoreOptions keep{.delete_checkpoint = false};
-  if (cluster_->is_chief()) {  // one replica alone begins
+  if (cluster_->is_chief()) {  // only one replica begins
     Model first = difficult_model(MirroredStrategy(logical_cpus(1)));
     first.fit(batches_, {.epochs = 1, .callbacks = {std::make_shared<BackupAndRestore>(folder / "backup", keep)}});
   }

@@ -1,4 +1,4 @@
-// The loss of the zoo's image models in mixed_bfloat16 beside that in f32, over 100 steps on small images.
+// Compares the loss of the zoo's image models in mixed_bfloat16 with that in f32, over 100 steps on small images.
 
 #include <numeric>
 #include <vector>
@@ -25,7 +25,7 @@ constexpr int steps = 100;
 constexpr std::int64_t side = 32;
 constexpr std::int64_t batch = 16;
 
-/// Noise whose label is the quarter that is brightest.
+/// Noise, labeled with the brightest quarter.
 Dataset images() {
   constexpr std::int64_t rows = 10 * batch;
   const Tensor x = random_tensor({rows, side, side, 3}, 1);
@@ -57,13 +57,13 @@ std::vector<double> losses_of(DTypePolicy policy, const MakeModel& make_model) {
   return losses;
 }
 
-/// That means of the two curves differ by no more than `tolerance` of where they begin.
+/// Checks that the means of the two curves differ by at most `tolerance` times their first values.
 template <class MakeModel>
 void expect_one_curve(const MakeModel& make_model, double tolerance) {
   const std::vector<double> exact = losses_of(DTypePolicy::float32, make_model);
   const std::vector<double> rounded = losses_of(DTypePolicy::mixed_bfloat16, make_model);
   EXPECT_NE(rounded, exact) << "what is no different proves nothing";
-  // Steps differ: a rounding leads to other weights, which another batch finds better or worse.
+  // Single steps differ: rounding leads to other weights, for which another batch has a higher or lower loss.
   constexpr int window = 20;
   const auto mean = [](const std::vector<double>& losses, int first) {
     return std::accumulate(losses.begin() + first, losses.begin() + first + window, 0.0) / window;
@@ -79,8 +79,8 @@ TEST(Bfloat16Curves, OfMiniGoogLeNet) {
 }
 
 #if LOCKSTEP_LONG_TESTS
-// Its first steps are chaotic: normalization of 8 images of a pixel each separates what was nearly the same, so that
-// inputs of f32 altered by 1e-3 alter the first loss by 7 %.
+// Its first steps are chaotic: normalization over 8 images of one pixel each separates nearly equal values, so that
+// changing f32 inputs by 1e-3 changes the first loss by 7 %.
 TEST(Bfloat16Curves, OfResNet50) {
   expect_one_curve(
       [] {

@@ -42,7 +42,7 @@ TEST(ResNet50, LearnsOnTwoReplicas) {
   Model model = strategy.scope([] {
     return zoo::resnet50({.input_shape = {32, 32, 3}, .classes = 2, .classifier_activation = Activation::linear});
   });
-  // Fifty normalizations over four rows each: where longer steps lead, the processor's rounding decides.
+  // Fifty normalizations over four rows each: with longer steps, the processor's rounding would decide the result.
   expect_learns(model, 8, 1e-6);
 }
 

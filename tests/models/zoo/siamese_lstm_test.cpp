@@ -49,7 +49,7 @@ TEST(SiameseLstm, LearnsOnTwoReplicas) {
   const Model model = strategy.scope([] { return zoo::siamese_lstm(small); });
   const RMSprop optimizer = strategy.scope([] { return RMSprop(); });
   const BinaryCrossentropy loss;
-  constexpr std::int64_t rows = 4;  // of each replica
+  constexpr std::int64_t rows = 4;  // on each replica
   std::vector<double> losses;
   for (int step = 0; step < 3; ++step) {
     const PerReplica<double> parts = strategy.run([&] {

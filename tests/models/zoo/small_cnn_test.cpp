@@ -9,7 +9,7 @@
 namespace lockstep::test {
 namespace {
 
-// The figure of Keras' example.
+// The parameter count of Keras' example.
 TEST(SmallCnn, HasTheExamplesParameters) {
   EXPECT_EQ(zoo::small_cnn({28, 28, 1}, 10).count_params(), 34826);
   EXPECT_EQ(zoo::small_cnn({32, 32, 3}, 10).count_params(), 42442);

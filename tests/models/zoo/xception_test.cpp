@@ -21,7 +21,7 @@ TEST(Xception, HasKerasLayersShapesAndParameters) {
   EXPECT_EQ(shape_after(model, "block13_pool"), (Shape{10, 10, 1024}));
   EXPECT_EQ(shape_after(model, "block14_sepconv2_act"), (Shape{10, 10, 2048}));
   EXPECT_EQ(shape_after(model, "predictions"), (Shape{1000}));
-  // What has no name in Keras' source is counted.
+  // Layers without a name in Keras' source are numbered.
   EXPECT_EQ(shape_after(model, "conv2d"), (Shape{74, 74, 128}));
   EXPECT_EQ(shape_after(model, "batch_normalization_3"), (Shape{10, 10, 1024}));
   EXPECT_EQ(shape_after(model, "add_11"), (Shape{10, 10, 1024}));

@@ -16,7 +16,7 @@ folder = pathlib.Path(sys.argv[1])
 
 
 def keep(file, values):
-    """Adds what is expected of a model to its file, where Keras does not look."""
+    """Adds the expected results of a model to its file, in a group that Keras ignores."""
     with h5py.File(folder / file, "a") as added:
         for name, value in values.items():
             added[f"expected/{name}"] = np.asarray(value, "f4")
@@ -27,7 +27,7 @@ def numbered(name, values):
 
 
 def randomize(model):
-    """So that no weight has the value that it starts with."""
+    """Changes the weights, so that none has its initial value."""
     model.set_weights([value + numbers.uniform(0.1, 0.3, value.shape) for value in model.get_weights()])
 
 
@@ -49,7 +49,7 @@ def pictures_model(keras):
 def make_parallel(keras):
     from keras.utils import multi_gpu_utils
 
-    # There are no GPUs here. Keras only asks for their names; TensorFlow puts what is meant for them on the CPU.
+    # There are no GPUs here. Keras only checks their names; TensorFlow places their ops on the CPU.
     multi_gpu_utils._get_available_devices = lambda: ["/cpu:0", "/gpu:0", "/gpu:1"]
     multi_gpu_model = multi_gpu_utils.multi_gpu_model
     template = pictures_model(keras)
@@ -68,7 +68,7 @@ def make_parallel(keras):
 
 
 def make_recurrent(keras):
-    """Keras 2's recurrent layers as they were by default until 2.2, and with other options."""
+    """Keras 2's recurrent layers with the defaults until version 2.2, and with other options."""
     layers = keras.layers
     words = keras.Input((7, 5), name="words")
     old = dict(recurrent_activation="hard_sigmoid")
