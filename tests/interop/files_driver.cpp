@@ -1,12 +1,12 @@
-// Lockstep's side of files_interop.py, which runs it and is the judge.
+// The lockstep side of files_interop.py, which runs this program and compares the results.
 //   files_driver save MODEL FILE FOLDER     makes and randomizes a model, saves it, writes its predictions
 //   files_driver open FILE FOLDER           opens a model, writes its predictions
 //   files_driver weights MODEL WEIGHTS FILE makes a model with these weights, saves it, and its weights again
 //   files_driver again FILE TIMES           opens a model and saves it in the same file, TIMES times; prints names
 //   files_driver start OPTIMIZER FILE FOLDER makes, compiles and trains a model, saves it
-//   files_driver train_on FILE FOLDER       opens a model, trains it on, saves it in the same file
-// FOLDER has input_0, input_1, ... and, to be trained on, target; it gets output_0, ...: rows of little-endian f32
-// without a header.
+//   files_driver train_on FILE FOLDER       opens a model, trains it further, saves it in the same file
+// FOLDER has input_0, input_1, ... and, for training, target; output_0, ... are written to it: rows of little-endian
+// f32 without a header.
 
 #include <fstream>
 #include <iterator>
@@ -67,7 +67,7 @@ Model convolutions() {
           {.name = "convolutions"}};
 }
 
-/// Two sequences of ids through the same layers, with two results.
+/// Two sequences of ids through shared layers, with two results.
 Model shared() {
   const Symbol left = Input({6}, "left");
   const Symbol right = Input({6}, "right");
@@ -80,7 +80,7 @@ Model shared() {
   return {std::vector{left, right}, std::vector{score, Concatenate()({one, other})}, {.name = "pairs"}};
 }
 
-/// In bf16 but for the last layer of one of the two results.
+/// A model in bf16, except for the last layer of one of its two results.
 Model mixed() {
   const DTypePolicyScope scope("mixed_bfloat16");
   const Symbol pictures = Input({10, 10, 3}, "pictures");
@@ -95,7 +95,7 @@ Model mixed() {
   return {std::vector{pictures}, std::vector{last(y), softmax(y)}, {.name = "mixed"}};
 }
 
-/// A model in a model in a model, called twice, and a name that Keras 3 does not take.
+/// Models nested twice, called twice, and a name that Keras 3 does not accept.
 Model parts() {
   const Model inner = Sequential({4}, {Dense({.units = 3, .activation = Activation::tanh})}, {.name = "inner"});
   const Symbol a = Input({4}, "a");
@@ -141,13 +141,13 @@ void predict(const Model& model, const std::string& folder) {
   }
 }
 
-/// Opened by other numbers of replicas than it was saved by.
+/// Opens a model, with another number of replicas than it was saved with.
 Model open(const std::string& path, int replicas) {
   const MirroredStrategy strategy(logical_cpus(replicas));
   return strategy.scope([&] { return load_model(path); });
 }
 
-/// Layers that Keras lists in another order than that of their calls.
+/// Layers whose order in Keras differs from that of their calls.
 Model branches() {
   const Symbol input = Input({6}, "input");
   const Symbol near = Dense({.units = 5, .name = "near"})(input);
@@ -156,7 +156,7 @@ Model branches() {
   return {input, Dense({.units = 2, .name = "end"})(sum), {.seed = 1}};
 }
 
-// training_interop.py has the same cases. Betas for which 1 - beta^t does not lose digits in f32.
+// training_interop.py has the same cases. 1 - beta^t is exact in f32 for these betas.
 Optimizer make_optimizer(const std::string& name) {
   const ExponentialDecayOptions decay{.initial_learning_rate = 0.125, .decay_steps = 2, .decay_rate = 0.5};
   if (name == "sgd") return SGD({.learning_rate = 0.125});
@@ -170,7 +170,7 @@ Optimizer make_optimizer(const std::string& name) {
   fail("there is no optimizer '{}'", name);
 }
 
-/// One epoch, on two replicas.
+/// Trains one epoch on two replicas.
 void train(Model& model, const std::string& folder) {
   const Tensor x = read_rows(folder + "/input_0", {6});
   const Tensor y = read_rows(folder + "/target", {2});

@@ -1,9 +1,11 @@
-"""Sends random models through every pair of formats, between Keras and lockstep, and compares what comes out: what they
-predict, all weights to the bit, names, what trains, how they were compiled, and what the optimizer knows.
+"""Sends random models through every pair of formats, between Keras and lockstep, and compares the results.
+
+Compared are predictions, all weights bit by bit, names, which variables are trainable, the compile configuration, and
+the optimizer's state.
 
 usage: files_fuzz.py --driver FILES_FUZZ_DRIVER [--seconds S] [--seed N]
-  --seconds S  how long; cases have the seeds after the time, or after N
-  --seed N     without --seconds: the case of this seed alone
+  --seconds S  how long; seeds count up from the time of day, or from N
+  --seed N     without --seconds: only the case with this seed
 """
 
 import argparse
@@ -33,18 +35,18 @@ from keras.src.legacy.saving.legacy_h5_format import load_optimizer_weights_from
 from random_models import IDS, Draw, Generator, draw_optimizer, leaves
 
 ROWS = 6
-TOLERANCE = 1e-4  # of predictions, relative to the largest one when that exceeds 1
-OF_BFLOAT16 = 2**-4  # that of models that compute in it
+TOLERANCE = 1e-4  # of predictions, relative to the largest one if that exceeds 1
+OF_BFLOAT16 = 2**-4  # tolerance for models that compute in bfloat16
 WHOLE = (".keras", ".h5")  # formats of whole models
 MOST_FAILURES = 10
 
 
 class Difference(Exception):
-    """What came out is not what went in."""
+    """The result differs from the original."""
 
 
 def require_same(what, ours, theirs):
-    """Names the first parts that differ."""
+    """Fails, naming the first differences, unless both are equal."""
     if ours == theirs:
         return
     if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
@@ -70,7 +72,7 @@ OTHER_METRICS = [("CategoricalAccuracy", {}), ("SparseCategoricalAccuracy", {}),
 
 
 def random_metrics(draw, kinds):
-    """Each of another class, since lockstep takes no two of one name."""
+    """Metrics of different classes, since lockstep requires different names."""
     drawn = dict(draw.pick(kinds) for _ in range(draw.whole(0, 2)))
     return [getattr(metrics, name)(**options) for name, options in drawn.items()]
 
@@ -81,7 +83,7 @@ def ends_of(symbols):
 
 
 def compile_randomly(draw, model):
-    """Whether it can be trained on any targets of the outputs' shapes."""
+    """Whether the model can be trained with any targets of the outputs' shapes."""
     count = len(model.outputs)
     trains = draw.chance(0.7)
     kinds = REGRESSIONS if trains else REGRESSIONS + OTHER_LOSSES
@@ -102,7 +104,7 @@ def compile_randomly(draw, model):
 
 
 def take_steps(draw, model):
-    """Steps of random gradients."""
+    """Takes steps with random gradients."""
     variables = model.trainable_variables
     steps = draw.whole(0, 2) * (model.optimizer.gradient_accumulation_steps or 1)
     if not variables or steps == 0:
@@ -120,7 +122,7 @@ def randomize(draw, model):
 
 
 class Driver:
-    """The other side: one process for all cases."""
+    """The lockstep side: one process for all cases."""
 
     def __init__(self, program):
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -151,7 +153,7 @@ def is_nested(model):
 
 
 def has_shared_parts(model, seen=None):
-    """Whether a layer or model belongs to several models."""
+    """Whether several models share a layer or model."""
     seen = set() if seen is None else seen
     for part in model.layers:
         if id(part) in seen or isinstance(part, keras.Model) and has_shared_parts(part, seen):
@@ -161,13 +163,13 @@ def has_shared_parts(model, seen=None):
 
 
 def option_lists(layer):
-    """Its options, but those that lockstep's files may leave out."""
+    """The optimizer's options, without those that lockstep's files may omit."""
     config = json.loads(json.dumps(layer.get_config()))
     return {key: value for key, value in config.items() if not key.endswith("_initializer") and key not in ("seed", "name", "trainable")}
 
 
 def save_by_keras(model, path):
-    """Keras loses how a model was compiled when it saves its legacy format."""
+    """Saves with Keras, and restores the compile configuration, which saving in the legacy format damages."""
     compiled = dict(model._compile_config.config) if model.compiled else {}
     try:
         model.save(path)
@@ -177,7 +179,7 @@ def save_by_keras(model, path):
 
 
 def slots_of(optimizer):
-    """(slot, the variable's value, the slot's), of a Keras optimizer that has been built."""
+    """(slot, the variable's value, the slot's value) for each slot of a built Keras optimizer."""
     trained = getattr(optimizer, "_trainable_variables", None) or []
     kept = {"_momentums": "momentum", "momentums": "momentum", "_velocities": "velocity", "_velocity_hats": "velocity_hat",
             "_accumulators": "accumulator", "_average_gradients": "average_gradient",
@@ -187,7 +189,7 @@ def slots_of(optimizer):
 
 
 def by_output(model, value):
-    """What a part of Keras' compile_config says of each output."""
+    """A part of Keras' compile_config, as a list with one entry for each output."""
     count, names = len(model.outputs), ends_of(model.outputs)
     if count == 1 and isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list):
         return value
@@ -211,7 +213,7 @@ def object_of(value):
 
 
 def require_options(what, ours, theirs):
-    """Ours, of which theirs may leave out some."""
+    """Compares our options with theirs, which may omit some."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key, value in theirs.items():
             require_options(f"{what}: {key}", ours.get(key), value)
@@ -243,7 +245,7 @@ def compiled_as(model, config):
 
 
 class Ours:
-    """The driver's model as it is now, with all its values."""
+    """The driver's current model, with all its values."""
 
     def __init__(self, answer, values):
         self.answer = answer
@@ -267,7 +269,7 @@ class Ours:
         self.slots.sort()
 
     def facts(self, taken_apart):
-        """All, but for what is lost where models in the model are taken apart: their order and their results' names."""
+        """The parts to compare; without the order and the results' names if nested models are flattened."""
         if not taken_apart:
             return {"model": self.answer, "layers": self.layers, "slots": self.slots}
         model = {key: value for key, value in self.answer.items() if key not in ("outputs", "layers")}
@@ -290,7 +292,7 @@ class Case:
         if self.compiled:
             take_steps(self.draw, self.model)
         self.nested = is_nested(self.model)
-        # Then lockstep's files have no models in the model, whose layers and results get other names.
+        # Then lockstep's files have no nested models: layers and results of these get other names.
         self.taken_apart = has_shared_parts(self.model)
         self.tolerance = OF_BFLOAT16 if self.generator.mixed else TOLERANCE
         self.write_inputs()
@@ -304,7 +306,7 @@ class Case:
             self.inputs.append(values.astype("<f4"))
             self.inputs[-1].tofile(self.folder / f"input_{number}")
 
-    # What each side has.
+    # The models of each side.
 
     def predictions_of(self, model):
         results = model(self.inputs if len(self.inputs) > 1 else self.inputs[0], training=False)
@@ -321,7 +323,7 @@ class Case:
                                  f"{np.abs(expected[finite]).max():.1e}")
 
     def ours(self, what):
-        """The driver's model, whose predictions are checked."""
+        """The driver's model; checks its predictions."""
         self.driver.ask("predict", folder=self.folder)
         self.check_predictions([np.fromfile(self.folder / f"output_{i}", "<f4") for i in range(len(self.expected))], what)
         answer = self.driver.ask("values", path=self.folder / "values")
@@ -332,7 +334,7 @@ class Case:
         return self.ours(what)
 
     def open_keras(self, path):
-        """As Keras opens the file; that of a legacy one has the optimizer's values here, which Keras leaves out."""
+        """The file as Keras opens it. For a legacy file, sets the optimizer's values, which Keras does not restore."""
         model = keras.saving.load_model(path)
         if path.suffix == ".h5" and model.compiled:
             with h5py.File(path) as file:
@@ -348,7 +350,7 @@ class Case:
     # Comparisons.
 
     def compare_keras(self, model, what, names=True):
-        """A model that Keras opened with the one of the case."""
+        """Compares a model that Keras opened with that of the case."""
         theirs = self.model
         require_same(f"{what}: name", model.name, theirs.name)
         if names:
@@ -372,7 +374,7 @@ class Case:
             require_same(f"{what}: optimizer's values", slots_of(model.optimizer), slots_of(theirs.optimizer))
 
     def compare_ours(self, ours, what):
-        """The driver's model with the one of the case."""
+        """Compares the driver's model with that of the case."""
         theirs = self.model
         answer = ours.answer
         require_same(f"{what}: name", answer["name"], theirs.name)
@@ -393,10 +395,10 @@ class Case:
         require_same(f"{what}: steps", answer["optimizer"]["steps"], int(theirs.optimizer._iterations.value))
         require_same(f"{what}: optimizer's values", ours.slots, slots_of(theirs.optimizer))
 
-    # The ways.
+    # Conversions.
 
     def keras_can(self, format):
-        """Whether Keras opens what it saves itself, which it does not for all models in its legacy format."""
+        """Whether Keras can open its own file, which its legacy format does not support for all models."""
         path = self.folder / f"theirs{format}"
         try:
             save_by_keras(self.model, path)
@@ -425,26 +427,26 @@ class Case:
                 self.counts[f"{first} -> {second}"] += 1
 
     def make_ours(self, compile=None, spec=None):
-        """A model that begins in lockstep, with weights of its own."""
+        """Starts with a model of lockstep's, with its own weights."""
         self.driver.ask("make", spec=spec or self.spec, compile=compile, replicas=self.draw.whole(1, 3))
 
     def make_theirs(self):
-        """The model of the case once more, with other weights."""
+        """Builds the model of the case again, with other weights."""
         again = Generator(Draw(self.seed))
         spec = again.spec()
-        for made, first in reversed(list(zip(again.made, self.generator.made))):  # models before what is in them
+        for made, first in reversed(list(zip(again.made, self.generator.made))):  # models before the layers in them
             made.trainable = first.trainable
         return again.made[spec["model"]]
 
     def check_loaded(self, what):
-        """The weights that lockstep's own model has after loading those of the case's."""
+        """Checks and returns lockstep's own model after it loaded the case's weights."""
         ours = self.ours(what)
         kinds = sorted((x[1], x[2]) for x in ours.layers)
         require_same(f"{what}: weights", kinds, sorted((type(x).__name__, values_of(x.weights)) for x in leaves(self.model)))
         return ours
 
     def weights(self):
-        """Files of weights, between a model that Keras made and the same one that lockstep made."""
+        """Exchanges files of weights between a model made by Keras and the same one made by lockstep."""
         path = self.folder / "theirs.weights.h5"
         self.model.save_weights(path)
         read = [path] + [self.folder / f"theirs{format}" for format in (".h5",) if format in self.able]
@@ -462,7 +464,7 @@ class Case:
                 self.counts[f"{file.name[6:]} -> {format}, weights"] += 1
         self.load_weights_by_keras(self.folder / "ours.weights.h5")
         if not self.taken_apart:
-            # Legacy files list weights by what trains; a model of lockstep's own has no word in it, only its layers do.
+            # Legacy files order weights by trainability; in a model of lockstep's own, only layers have that option.
             half_frozen = any(isinstance(made, keras.Model) and not made.trainable and any(v.trainable for v in made.weights)
                               for made in self.generator.made)
             for format in self.able if not half_frozen else [".keras"]:
@@ -477,7 +479,7 @@ class Case:
         self.counts[f"{path.name[4:]}, weights for Keras"] += 1
 
     def with_slashes(self, spec):
-        """The same with names that Keras 2 takes, and Keras 3 and files do not."""
+        """The same model with names that Keras 2 accepts, but Keras 3 and files do not."""
         spec = json.loads(json.dumps(spec))
         for entry in spec["pool"]:
             if "config" in entry and entry["config"]["name"] and self.draw.chance(0.3):
@@ -485,11 +487,11 @@ class Case:
         return spec
 
     def begun_by_lockstep(self):
-        """As begun_by_keras, the other way round."""
+        """Like begun_by_keras, in the other direction."""
         has_slashes = self.draw.chance(0.3)
         spec = self.with_slashes(self.spec) if has_slashes else self.spec
         compile_config = self.model.get_compile_config() if self.compiled else None
-        # Keras numbers layers without names in the order in which they are made, lockstep those of inner models first.
+        # Keras numbers unnamed layers in the order of their creation, lockstep those of nested models first.
         has_other_names = has_slashes or self.nested and self.generator.names is None
         if has_other_names and compile_config and "class_name" not in compile_config["loss"]:
             compile_config["loss"] = by_output(self.model, compile_config["loss"])
@@ -521,13 +523,13 @@ class Case:
         try:
             self.driver.ask("train", folder=self.folder)
         except Difference as difference:
-            # Outputs without a loss may be all that depends on what trains; TensorFlow's fit refuses that, too.
+            # All outputs that depend on trainable weights may lack a loss; TensorFlow's fit refuses that, too.
             if "depends on no variable" not in str(difference):
                 raise
             self.counts["without a gradient"] += 1
 
     def compare_begun(self, model, ours, what, has_slashes):
-        """What Keras has of a model of the driver's, which was, or is, as `ours` says."""
+        """Keras' version of a model of the driver, which is or was described by `ours`."""
         answer = ours.answer
         require_same(f"{what}: name", model.name, answer["name"])
         theirs = [(x.name, type(x).__name__, values_of(x.weights)) for x in leaves(model)]
@@ -566,7 +568,7 @@ def run_case(seed, driver, counts, show):
                 case.model.summary(expand_nested=True)
             case.run()
             return True
-        except Exception as error:  # also what Keras says of lockstep's files
+        except Exception as error:  # includes Keras' errors on lockstep's files
             print(f"seed {seed}: {error if isinstance(error, Difference) else traceback.format_exc(limit=-4)}")
             print(f"  the model: {json.dumps(case.spec)[:6000] if case else 'not made'}", flush=True)
             return False

@@ -1,13 +1,12 @@
-// Lockstep's side of files_fuzz.py, which runs it and is the judge. Each line of standard input is a request, an object
-// of JSON with the key "do"; each gets one line of JSON: the model as it is then, or {"error": ...}. There is one model
-// at a time.
-//   {"do": "make", "spec": ..., "compile": ..., "replicas": n}  a model as random_models.py describes it
+// The lockstep side of files_fuzz.py, which runs this program and compares the results. Each line of standard input is
+// a request, a JSON object with the key "do"; the response is one line of JSON: the current model, or {"error": ...}.
+// There is one model at a time.
+//   {"do": "make", "spec": ..., "compile": ..., "replicas": n}  a model as described in random_models.py
 //   {"do": "open", "path": ..., "replicas": n}                  load_model
 //   {"do": "train", "folder": ...}                              one epoch on input_0, ... with targets of 0
 //   {"do": "save" | "save_weights" | "load_weights", "path": ...}
 //   {"do": "predict", "folder": ...}                            reads input_0, ..., writes output_0, ...
-//   {"do": "values", "path": ...}                               writes all weights and what the optimizer keeps for
-//   them
+//   {"do": "values", "path": ...}                               writes all weights and the optimizer's state
 // Files of values have rows of little-endian f32 without a header.
 
 #include <algorithm>
@@ -48,7 +47,7 @@ Shape batched(std::int64_t rows, const Shape& row) {
   return shape;
 }
 
-/// Makes models of a description, whose layers and models are each made once, however often they are called.
+/// Builds models from a description; each layer and model is made once, however often it is called.
 class Maker {
  public:
   explicit Maker(const Json& pool) : pool_(pool) {}
@@ -73,7 +72,7 @@ class Maker {
     }
     std::vector<Symbol> inputs;
     for (const Json& input : spec.at("inputs")) inputs.push_back(Input(shape_of(input.at("shape")), input.at("name")));
-    std::vector<std::vector<Symbol>> results;  // by call
+    std::vector<std::vector<Symbol>> results;  // indexed by call
     const auto find = [&](const Json& references) {
       std::vector<Symbol> found;
       for (const Json& reference : references) {

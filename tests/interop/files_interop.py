@@ -1,5 +1,6 @@
-"""Compares lockstep with Keras on files of whole models, in both directions: configurations, predictions, and that a file
-that is opened and saved again and again stays what it is.
+"""Compares lockstep with Keras on files of whole models, in both directions.
+
+Compares configurations and predictions, and checks that a file stays the same when it is opened and saved repeatedly.
 
 usage: files_interop.py --driver FILES_DRIVER [CASE ...]
 """
@@ -21,13 +22,13 @@ import safetensors.numpy
 from keras import layers
 
 ROWS = 7
-TOLERANCE = 1e-5  # of predictions, relative to the largest one when that exceeds 1
-OF_BFLOAT16 = 2**-5  # that of models that compute in it: a few roundings to 8 bits
+TOLERANCE = 1e-5  # of predictions, relative to the largest one if that exceeds 1
+OF_BFLOAT16 = 2**-5  # tolerance for models that compute in bfloat16: a few roundings to 8 bits
 TIMES = 10
 
 
 def sequential():
-    """A Sequential model with another one in it, and a layer that does not train."""
+    """A Sequential model with a nested one and a layer that is not trainable."""
     inner = keras.Sequential([keras.Input((8,)), layers.Dense(6, activation="tanh"), layers.Dense(4)])
     model = keras.Sequential([keras.Input((5, 2)), layers.LSTM(6, return_sequences=True, recurrent_activation="hard_sigmoid"),
                               layers.GRU(8, reset_after=False, go_backwards=True),
@@ -37,7 +38,8 @@ def sequential():
 
 
 def nested():
-    """A model of two inputs and results that is called twice, with a layer of a name that the outer one has, too."""
+    """A model with two inputs and two results that is called twice, with a layer whose name the outer model also
+    uses."""
     a, b = keras.Input((6,), name="a"), keras.Input((6,), name="b")
     shared = layers.Dense(4, activation="selu", name="dense")
     inner = keras.Model([a, b], [layers.Add()([shared(a), shared(b)]), layers.Concatenate()([a, shared(b)])], name="inner")
@@ -50,7 +52,7 @@ def nested():
 
 
 def regularized():
-    """Options with other values than Keras' defaults."""
+    """Options that differ from Keras' defaults."""
     pictures = keras.Input((9, 8, 2))
     x = layers.SeparableConv2D(4, 3, strides=2, padding="same", depth_multiplier=2, pointwise_regularizer="l2",
                                depthwise_constraint=keras.constraints.MinMaxNorm(0.5, 2, 0.25, axis=[0, 1]))(pictures)
@@ -63,7 +65,7 @@ def regularized():
 
 
 def mixed_by_keras():
-    """Layers of most kinds in bfloat16, two of them, one of which gives a result, in float32."""
+    """Layers of most kinds in bfloat16, and two in float32, one of which returns a result."""
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
     pictures = keras.Input((10, 10, 3))
     x = layers.ReLU()(layers.BatchNormalization()(layers.Conv2D(6, 3, padding="same")(pictures)))
@@ -78,7 +80,7 @@ def mixed_by_keras():
     return model
 
 
-# Those that lockstep makes, with the shapes of their inputs; those of "shared" are ids below 9.
+# The models that lockstep makes, with the shapes of their inputs; the inputs of "shared" are ids below 9.
 OURS = {"convolutions": [(8, 8, 3)], "shared": [(6,), (6,)], "images": [(16, 15, 4)], "sequences": [(54,)],
         "mixed": [(10, 10, 3)], "parts": [(4,), (4,)]}
 THEIRS = {"sequential": sequential, "nested": nested, "regularized": regularized, "mixed_by_keras": mixed_by_keras}
@@ -120,7 +122,7 @@ class Files:
 
 
 def check_layers(model, opened):
-    """What lockstep writes of a layer is what Keras writes of it, but for initializers, which may be left out."""
+    """lockstep's configuration of a layer must be Keras', except for initializers, which may be missing."""
     assert opened.name == model["config"]["name"]
     written = [layer for layer in model["config"]["layers"] if layer["class_name"] != "InputLayer"]
     theirs = [layer.name for layer in opened.layers if not isinstance(layer, layers.InputLayer)]
@@ -141,7 +143,7 @@ def check_config(path):
 
 
 def constraint_configs(model):
-    """Of each layer's options, where there are some."""
+    """The options of each layer that has any."""
     options = [(layer.name, *option) for layer in model.layers for option in layer.get_config().items()]
     return [json.loads(json.dumps(option)) for option in options if "constraint" in option[1] and option[2] is not None]
 
@@ -168,7 +170,7 @@ def check_theirs(files, path):
     opened = keras.saving.load_model(path)
     files.check_predictions(opened, "saved by Keras, saved again by lockstep, opened by Keras")
     policies = {layer.name: layer.dtype_policy.name for layer in model.layers}
-    for layer in opened.layers:  # those of models in the model are float32
+    for layer in opened.layers:  # layers of nested models are float32
         same = layer.dtype_policy.name == policies.get(layer.name, "float32")
         assert same or isinstance(layer, layers.InputLayer), layer.name
     trained = [sum(np.prod(v.shape) for v in which.trainable_variables) for which in (model, opened)]
@@ -180,7 +182,7 @@ def check_theirs(files, path):
 
 
 def check_safetensors(files, path):
-    """Weights that the library safetensors writes are those of the model that Keras then opens, and the other way round."""
+    """Weights written by the safetensors library must be those of the model that Keras then opens, and vice versa."""
     weights = path.with_suffix(".safetensors")
     files.write_inputs(OURS[files.case])
     files.lockstep("save", files.case, path, files.folder)
@@ -196,7 +198,7 @@ def check_safetensors(files, path):
 
 
 def parts():
-    """The model of that name as Keras has it."""
+    """The Keras model with that name."""
     inner = keras.Sequential([keras.Input((4,)), layers.Dense(3, activation="tanh")], name="inner")
     a = keras.Input((4,), name="a")
     middle = keras.Model(a, layers.Dense(2)(inner(a)), name="middle")
@@ -206,7 +208,7 @@ def parts():
 
 
 def check_parts(files, path):
-    """Weights that Keras saves of models in a model are those of the model here, and the other way round."""
+    """Weights that Keras saves for nested models must be those of the model here, and vice versa."""
     weights = path.with_name("parts.weights.h5")
     model = parts()
     for variable in model.variables:

@@ -1,4 +1,4 @@
-"""What fit_fuzz.py trains: random models with outputs and losses that belong together, their data, and options of fit."""
+"""Cases for fit_fuzz.py: random models with matching outputs and losses, their data, and options of fit."""
 
 import dataclasses
 
@@ -11,18 +11,18 @@ from random_models import IDS, Draft, Draw, Generator, draw_optimizer, leaves
 
 @dataclasses.dataclass
 class Head:
-    """How an output of a model is made and trained."""
+    """Describes how an output of a model is made and trained."""
 
     loss: losses.Loss
     units: int
     activation: str
     draw_targets: object  # (random, shape with units) -> array
     metrics: list
-    classes: int = 0  # that class weights may be given for
+    classes: int = 0  # number of classes that class weights may be given for
 
 
 def vector_of(draw, ends):
-    """All of them in one."""
+    """Reduces the results to vectors and concatenates them."""
     vectors = []
     for x in ends:
         if len(x.shape) == 4:
@@ -79,7 +79,7 @@ def draw_regression(draw):
 
 
 def draw_callbacks(draw, has_schedule, monitors):
-    """By the words that fit_driver.cpp takes: functions that make Keras' callbacks."""
+    """Functions that create Keras' callbacks, by the words that fit_driver.cpp uses for them."""
     made = {}
     if draw.chance(0.25):
         monitor, delta, patience = draw.pick(monitors), draw.number(0, 0.1), draw.whole(0, 2)
@@ -94,7 +94,7 @@ def draw_callbacks(draw, has_schedule, monitors):
 
 
 class Case:
-    """What one seed stands for: a compiled model, its data and the options of fit."""
+    """The case of one seed: a compiled model, its data and the options of fit."""
 
     def __init__(self, seed):
         self.draw = draw = Draw(seed)
@@ -111,7 +111,7 @@ class Case:
         self.callbacks = draw_callbacks(draw, has_schedule, ["loss", "val_loss"] if self.valid else ["loss"])
         self.epochs = draw.whole(1, 3) + 3 * bool(self.callbacks)
         self.initial_epoch = draw.pick([0, 0, 0, self.epochs - 1])
-        # Gradients that wait for an update are not in lockstep's files.
+        # lockstep's files do not have gradients that wait for an update.
         self.fits = 1 if optimizer.gradient_accumulation_steps else draw.pick([1, 1, 2])
         self.steps = draw.pick([0, 0, 0, draw.whole(1, -(-rows // self.batch))])
         self.class_weight = self.draw_class_weight()
@@ -131,7 +131,8 @@ class Case:
             make = {2: layers.Dense, 4: lambda units: layers.Conv2D(units, 1),
                     3: lambda units: layers.LSTM(units, return_sequences=True)}[len(x.shape)]
             last = make(head.units)
-            # The first one, which always has a loss: where no loss depends on what trains, lockstep refuses as TensorFlow does.
+            # The first output always has a loss: if no loss depends on trainable weights, lockstep raises an error, as
+            # TensorFlow does.
             last.trainable = head is self.heads[0] or not draw.chance(0.1)
             outputs.append(layers.Activation(head.activation)(last(x)))
         self.model = keras.Model(draft.inputs, outputs)
@@ -157,7 +158,7 @@ class Case:
         )
 
     def draw_rows(self, rows, weights):
-        """Inputs, targets and sample weights or None."""
+        """Inputs, targets, and sample weights or None."""
         random = self.draw.random
         x = [random.integers(0, IDS, (rows, *symbol.shape[1:])) if ids else random.normal(0, 1, (rows, *symbol.shape[1:]))
              for symbol, ids in self.inputs]
@@ -173,11 +174,11 @@ class Case:
         return {label: self.draw.number(0, 3) for label in self.draw.some(range(classes), 0.8)}
 
     def any_replicas(self):
-        """Whether it is to be the same on any number of replicas."""
+        """Whether the result must be the same for any number of replicas."""
         return self.synchronized or not any(isinstance(layer, layers.BatchNormalization) for layer in self.leaves)
 
     def text(self):
-        """The case in words: layers with their options, and the options of compile and fit."""
+        """Describes the case: layers with their options, and the options of compile and fit."""
         lines = []
         for layer in self.leaves:
             node = layer._inbound_nodes

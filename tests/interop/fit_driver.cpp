@@ -1,15 +1,16 @@
-// Lockstep's side of fit_fuzz.py, which runs it and is the judge. Reads one training from each line of stdin:
+// The lockstep side of fit_fuzz.py, which runs this program and compares the results. Reads one training from each line
+// of stdin:
 //   FOLDER MODEL STRATEGY REPLICAS BATCH VALIDATION_BATCH INITIAL_EPOCH EPOCHS STEPS_PER_EPOCH OPTION...
-// Opens FOLDER/MODEL, a compiled model, on the replicas, trains it on the rows of FOLDER and saves it as
+// Opens FOLDER/MODEL, a compiled model, on the replicas, trains it on the rows in FOLDER and saves it as
 // FOLDER/trained.keras. FOLDER has train_x0.npy, train_x1.npy, ..., train_y0.npy, ..., and may have train_weight.npy;
-// valid_x0.npy and so on, where VALIDATION_BATCH is not 0. STEPS_PER_EPOCH of 0 means the whole pass. STRATEGY is a way
-// to combine the replicas' values, or "central". An OPTION is one of
+// valid_x0.npy and so on if VALIDATION_BATCH is not 0. STEPS_PER_EPOCH of 0 means the whole pass. STRATEGY is the name
+// of cross-device ops, or "central". An OPTION is one of
 //   class_weight CLASS WEIGHT
-//   share NUMBER                                        of the next replica
+//   share NUMBER                                        for the next replica
 //   early_stopping MONITOR MIN_DELTA PATIENCE RESTORE_BEST_WEIGHTS START_FROM_EPOCH
 //   reduce_lr MONITOR FACTOR PATIENCE MIN_DELTA COOLDOWN
-// Prints after each step and each epoch "step" or "epoch" and each value
-// of the logs in a line with its name, and last "done" or "failed" and the error.
+// Prints a line after each step and each epoch: "step" or "epoch", then each value of the logs after its name. The last
+// line is "done", or "failed" and the error.
 
 #include <cstring>
 #include <filesystem>
@@ -29,7 +30,7 @@
 namespace lockstep {
 namespace {
 
-/// What NumPy writes for an array in C order of float32 or int64.
+/// Reads NumPy's format for a C-order array of float32 or int64.
 Tensor read_npy(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
@@ -76,7 +77,7 @@ Strategy make_strategy(const std::string& name, int replicas) {
   return MirroredStrategy(logical_cpus(replicas), {.cross_device_ops = parse_cross_device_ops(name)});
 }
 
-/// One OPTION of the line.
+/// Reads one OPTION from the line.
 void read_option(std::istringstream& line, FitOptions& options) {
   std::string name;
   line >> name;

@@ -1,11 +1,12 @@
-"""Trains random models by Keras' fit and by lockstep's, over 1, 2, 3 and 5 replicas, and compares the logs of every step
-and epoch, and in the end the weights and what the optimizers know.
+"""Trains random models with Keras' fit and with lockstep's, over 1, 2, 3 and 5 replicas, and compares the results.
 
-How far rounding may lead two right trainings apart depends on the training: Keras does each one a second time, from
-weights and inputs that differ by about 1e-6 of their size, which is some tens of f32's roundings; by another part in each
-row, since a batch normalization takes away what all have. What the two end up apart, times a few, is what lockstep may
-differ by. A case where this is not small beside what the training changes proves nothing;
-such cases are counted.
+Compared are the logs of every step and epoch, and in the end the weights and the optimizer's state.
+
+How far rounding may separate two correct trainings depends on the training: Keras does each one a second time, from
+weights and inputs that differ by about 1e-6 of their size, which is some tens of f32 roundings, and by another factor
+in each row, since batch normalization cancels a common one. lockstep may differ by a small multiple of the difference
+between Keras' two results. A case where that is not small compared with the change by training proves nothing; such
+cases are counted.
 
 usage: fit_fuzz.py --driver FIT_DRIVER [--seconds N] [--from SEED | --seed SEED]
 """
@@ -35,12 +36,12 @@ from fit_cases import Case
 
 
 def leaky_relu(x, negative_slope=0.2):
-    """With TensorFlow's gradient at 0, the slope; that of Keras over JAX is 1. Weights that are 0 make such results."""
+    """Uses TensorFlow's gradient at 0: the slope; Keras with JAX has 1. Zero weights make such results common."""
     return jax.numpy.where(x > 0, x, negative_slope * x)
 
 
 def selu(x):
-    """With TensorFlow's gradient at 0, the larger slope's; that of Keras over JAX is the other one."""
+    """Uses TensorFlow's gradient at 0: the larger slope; Keras with JAX has the other one."""
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     return scale * jax.numpy.where(x < 0, alpha * jax.numpy.expm1(jax.numpy.minimum(x, 0)), x)
 
@@ -51,17 +52,17 @@ keras.src.backend.nn.selu = selu
 REPLICAS = [1, 2, 3, 5]
 STRATEGIES = ["auto", "auto", "shared-memory", "hierarchical-copy", "reduction-to-one-device", "central"]
 PERTURBATION = 1e-6
-TIMES = 4  # what Keras' two trainings may be apart
+TIMES = 4  # allowed multiple of the difference between Keras' two trainings
 FLOOR = 4e-6  # relative
 NOT_BLIND = 0.02  # of the largest change of weights
 
 
 class Difference(Exception):
-    """That lockstep is not as Keras."""
+    """lockstep's result differs from Keras'."""
 
 
 def read_weights(path):
-    """Weights and optimizer of a .keras file, by their place in it."""
+    """Weights and optimizer state of a .keras file, by their path in it."""
     found = {}
     with h5py.File(io.BytesIO(zipfile.ZipFile(path).read("model.weights.h5"))) as file:
         file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
@@ -87,7 +88,8 @@ def perturbed(random, values):
 
 
 def fit(case, path, x, watching=()):
-    """By Keras on these inputs, with these callbacks too: the logs, and the weights by way of a file."""
+    """Trains with Keras on these inputs and with these callbacks; returns the logs, and the weights read from a
+    file."""
     record = Record()
     _, y, weight = case.train
     many = lambda values: values if len(values) > 1 else values[0]
@@ -96,7 +98,7 @@ def fit(case, path, x, watching=()):
     if case.valid:
         valid = (many(case.valid[0]), many(case.valid[1]), weights(case.valid[2]))
     for _ in range(case.fits):
-        # With an average, weights share memory with it after fit, which is more than Keras' next fit can take.
+        # After fit, averaged weights share memory with the averages, with which Keras' next fit fails.
         case.model.set_weights([np.array(value) for value in case.model.get_weights()])
         case.model.fit(many(x), many(y), batch_size=case.batch, epochs=case.epochs, initial_epoch=case.initial_epoch,
                        steps_per_epoch=case.steps or None, sample_weight=weights(weight),
@@ -108,7 +110,7 @@ def fit(case, path, x, watching=()):
 
 
 def save_synchronized(case, path):
-    """The model as lockstep is to have it: Keras has synchronized batch normalization with TensorFlow only."""
+    """The model for lockstep: Keras supports synchronized batch normalization with TensorFlow only."""
     normal = [layer for layer in case.leaves if isinstance(layer, layers.BatchNormalization)]
     for layer in normal:
         layer.synchronized = case.synchronized
@@ -118,7 +120,7 @@ def save_synchronized(case, path):
 
 
 def train_by_keras(case, folder):
-    """Twice, from weights and inputs that hardly differ. The first pair of results is the true one."""
+    """Trains twice, with slightly different weights and inputs. The first pair of results is the reference."""
     model, random = case.model, np.random.default_rng(1)
     save_synchronized(case, folder / "model.keras")
     model.optimizer.build(model.trainable_variables)
@@ -139,7 +141,8 @@ class Lockstep:
         self.process = subprocess.Popen([driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def fit(self, case, folder, replicas):
-        """The same as Keras' fit; the second one of a file, and on other replicas."""
+        """Fits with lockstep as fit() does with Keras; a second fit reads the saved file, on other numbers of
+        replicas."""
         logs = []
         for number in range(case.fits):
             fit_on = REPLICAS[(REPLICAS.index(replicas) + number) % len(REPLICAS)] if case.any_replicas() else 1
@@ -169,7 +172,7 @@ class Lockstep:
 
 
 def apart(a, b):
-    """Of two infinities of one sign, nothing."""
+    """The difference; 0 for two infinities with the same sign."""
     return 0 if a == b else abs(a - b)
 
 
@@ -205,7 +208,7 @@ def compare_logs(ours, theirs, near):
 def compare_weights(ours, theirs, near, optimizer):
     if ours.keys() != theirs.keys():
         raise Difference(f"the file has {sorted(ours)}, Keras' has {sorted(theirs)}")
-    # Gradients that wait for an update are not in lockstep's files.
+    # lockstep's files do not have gradients that wait for an update.
     sums = {id(variable) for variable in getattr(optimizer, "_accumulated_gradients", [])}
     waiting = [f"optimizer/vars/{n}" for n, variable in enumerate(optimizer.variables) if id(variable) in sums]
     theirs = {name: value for name, value in theirs.items() if name not in waiting}
@@ -223,7 +226,7 @@ def compare_weights(ours, theirs, near, optimizer):
 
 
 def is_blind(before, theirs, near):
-    """Whether rounding makes about as much as training."""
+    """Whether rounding changes the result about as much as training does."""
     names = [name for name in before if name.startswith("layers/")]
     noise = max(np.abs(theirs[name] - near[name]).max(initial=0) for name in names)
     moved = max(np.abs(theirs[name] - before[name]).max(initial=0) for name in names)
@@ -234,15 +237,16 @@ SATURATING = ("sigmoid", "softmax", "tanh")
 
 
 def saturates(kind, y):
-    """Whether 1 - y, or 1 - |y|, has few digits of f32 left."""
+    """Whether 1 - y, or 1 - |y|, has few significant digits in f32."""
     bounds = np.abs(y) if kind == "tanh" else np.concatenate([np.ravel(y), 1 - np.ravel(y)])
     return bool(np.max(bounds) > 1 - 1e-3)
 
 
 class Saturation(keras.callbacks.Callback):
-    """Whether probabilities, or what tanh gives, come at any step so near their bounds that f32 has few digits for the
-    rest, by which their loss or its gradient is computed, or that Keras over JAX, which cuts probabilities off at 1e-7,
-    has no gradient. Looks at the model's results and at layers inside, not inside recurrent ones."""
+    """Detects steps in which probabilities, or results of tanh, are so close to their bounds that f32 has few digits
+    for the difference, from which their loss or its gradient is computed, or that Keras with JAX, which clips
+    probabilities at 1e-7, has no gradient. Checks the model's results and layers inside, but not inside recurrent
+    ones."""
 
     def __init__(self, case):
         super().__init__()
@@ -293,7 +297,7 @@ class Fuzzer:
         self.cases, self.trainings, self.blind, self.failed, self.worst = 0, 0, 0, [], 0
 
     def check(self, seed, verbose):
-        """Whether lockstep is as Keras with this seed."""
+        """Whether lockstep agrees with Keras for this seed."""
         case = Case(seed)
         if verbose:
             print(case.text())
@@ -305,7 +309,7 @@ class Fuzzer:
             (logs, weights), (near_logs, near_weights) = train_by_keras(case, folder)
             self.cases += 1
             if self.cases % 100 == 0:
-                jax.clear_caches()  # what is compiled for a model outlives it
+                jax.clear_caches()  # otherwise compiled code outlives its model
             same_steps = [kind for kind, _ in logs] == [kind for kind, _ in near_logs]
             if not same_steps or is_blind(read_weights(folder / "model.keras"), weights, near_weights):
                 self.blind += 1

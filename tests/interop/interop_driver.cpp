@@ -1,9 +1,9 @@
-// Lockstep's side of the interop tests; keras_interop.py runs it and is the judge.
+// The lockstep side of the interop tests; keras_interop.py runs this program and compares the results.
 //   interop_driver parameters MODEL                    prints the number of parameters
 //   interop_driver save MODEL WEIGHTS INPUTS OUTPUTS   randomizes the model, saves its weights, writes its predictions
 //   interop_driver copy MODEL WEIGHTS OTHER_WEIGHTS    loads the first file, saves the second
 //   interop_driver predict MODEL WEIGHTS INPUTS OUTPUTS  loads weights, writes predictions
-// INPUTS and OUTPUTS are rows of little-endian f32 without a header; of several inputs, one after the other.
+// INPUTS and OUTPUTS are rows of little-endian f32 without a header; several inputs follow one another.
 
 #include <cstdio>
 #include <fstream>
@@ -36,8 +36,8 @@
 namespace lockstep {
 namespace {
 
-/// Branches of unequal length and a layer that is called twice: layers of one class are called in another order than
-/// Keras counts them in.
+/// Branches of unequal length and a layer that is called twice: the order in which layers of a class are called differs
+/// from the order in which Keras numbers them.
 Model branches() {
   const Symbol input = Input({9, 9, 3});
   const Symbol near = Conv2D({.filters = 4, .kernel_size = {3, 3}, .padding = Padding::same})(input);
@@ -54,7 +54,7 @@ Model branches() {
   return {input, Dense({.units = 5})(Flatten()(Concatenate()({mean, largest})))};
 }
 
-/// One LSTM that gives every time step to another, which gives its last one.
+/// An LSTM that passes every time step to another, which returns its last one.
 Model lstm() {
   const Symbol input = Input({9, 5});
   const Symbol sequence = LSTM({.units = 8, .return_sequences = true})(input);
@@ -77,7 +77,7 @@ Model make_model(const std::string& name) {
   fail("there is no model '{}'", name);
 }
 
-/// As many rows for each input of the model.
+/// Reads the inputs of the model, which all have the same number of rows.
 std::vector<Tensor> read_inputs(const Model& model, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};

@@ -1,4 +1,6 @@
-"""Compares lockstep with Keras on the same model: layout of the weights' file, weights in both directions, predictions.
+"""Compares lockstep with Keras on the same model.
+
+Compares the layout of the weights' file, weights in both directions, and predictions.
 
 usage: keras_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
@@ -18,7 +20,7 @@ import numpy as np
 from keras import layers
 
 ROWS = 10
-TOLERANCE = 1e-4  # of predictions, relative to the largest one when that exceeds 1
+TOLERANCE = 1e-4  # of predictions, relative to the largest one if that exceeds 1
 
 
 def minigooglenet():
@@ -81,16 +83,16 @@ def lstm():
 
 
 MODELS = {"minigooglenet": minigooglenet, "mlp": mlp, "branches": branches, "lstm": lstm}
-# Whose parameters, of a model "full_CASE", are counted besides those of a case that is smaller.
+# Cases for which the parameters of the full-size model "full_CASE" are also counted.
 FULL_MODELS = {"mlp": (lambda: mlp(8000, (4000, 2000, 500, 300)), 41_157_101)}
-# Deep ones, whose predictions would hardly depend on their inputs with arbitrary moving statistics, and in which rounding
-# errors of f32 grow from layer to layer.
+# Deep models: with arbitrary moving statistics, their predictions would hardly depend on the inputs, and f32 rounding
+# errors grow from layer to layer.
 DEEP_MODELS = set()
 DEEP_TOLERANCE = 2 * TOLERANCE
 
 
 def contents(path):
-    """Groups (None) and data sets (type, shape, bytes) of a file by name, with the names of their attributes."""
+    """Groups (None) and data sets (type, shape, bytes) of a file by name, with their attributes' names."""
     found = {}
 
     def visit(name, item):
@@ -103,7 +105,7 @@ def contents(path):
 
 
 class Comparison:
-    """One model on both sides, with a folder for the files that they exchange."""
+    """One model on both sides, with a folder for the exchanged files."""
 
     def __init__(self, driver, case, model, folder):
         self.driver, self.case, self.model, self.folder = driver, case, model, pathlib.Path(folder)
@@ -113,7 +115,8 @@ class Comparison:
         (self.folder / "inputs").write_bytes(b"".join(rows.tobytes() for rows in self.inputs))
 
     def random_rows(self, shape):
-        """Noise that is brighter in some rows, or what ends in a mean over an image would hardly differ between them."""
+        """Noise that is brighter in some rows; otherwise, models that end in a mean over an image would predict nearly
+        the same for all."""
         brightness = self.random.uniform(-1, 1, (ROWS, *(1 for _ in shape)))
         return (self.random.uniform(-1, 1, (ROWS, *shape)) + brightness).astype("<f4")
 
@@ -138,27 +141,28 @@ class Comparison:
         assert contents(saved) == contents(again), "the file is not the one that Keras writes for these weights"
 
     def shift(self):
-        """Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide a mix-up."""
+        """Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide mixed-up
+        weights."""
         for variable in self.model.variables:
             if len(variable.shape) == 1:
                 variable.assign(np.asarray(variable.value) + self.random.uniform(-0.25, 0.25, variable.shape))
 
     def calibrate(self):
-        """Gives the batch normalizations the inputs' own statistics."""
+        """Sets the batch normalizations' moving statistics to those of the inputs."""
         for layer in self.model.layers:
             if isinstance(layer, layers.BatchNormalization):
                 layer.momentum = 0
         self.model(self.inputs, training=True)
 
     def check_copy(self):
-        """What lockstep read from a file of Keras', it writes as Keras does."""
+        """A file of Keras' that lockstep has read must be written in the same form."""
         saved, copied = self.folder / "keras.weights.h5", self.folder / "copied.weights.h5"
         self.model.save_weights(saved)
         subprocess.run([self.driver, "copy", self.case, saved, copied], check=True)
         assert contents(saved) == contents(copied), "the file is not the one that Keras writes for these weights"
 
     def check_keras_to_lockstep(self):
-        self.model.compile("adam", "mse")  # whose state Keras saves, too
+        self.model.compile("adam", "mse")  # Keras also saves the optimizer's state
         saved = self.folder / "keras.weights.h5"
         self.model.save_weights(saved)
         assert "optimizer/vars" in contents(saved)

@@ -18,8 +18,8 @@ from keras import constraints, optimizers
 from keras.optimizers import schedules
 
 STEPS = 50
-# Over all steps, relative to the largest parameter when that exceeds 1. Keras' 1 - beta_2^t, in f32, has lost three digits
-# after the first step.
+# Over all steps, relative to the largest parameter if that exceeds 1. After the first step, Keras' 1 - beta_2^t has
+# lost three digits in f32.
 TOLERANCE = 2e-6
 
 # optimizer_driver.cpp has the same cases.
@@ -51,7 +51,7 @@ OPTIMIZERS = {
     "constrained_accumulation": lambda: optimizers.SGD(0.1, gradient_accumulation_steps=4),
     "constrained_average": lambda: optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9, ema_overwrite_frequency=7),
 }
-# Of the kernel and of the bias, in cases that have any.
+# Constraints of the kernel and of the bias, for cases that have any.
 CONSTRAINTS = {
     "max_norm": (constraints.MaxNorm(0.75), constraints.NonNeg()),
     "unit_norm": (constraints.UnitNorm([0, 1]), constraints.UnitNorm()),

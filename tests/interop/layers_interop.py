@@ -1,4 +1,4 @@
-"""The layers of tests/interop/layers_models.h in Keras' words, compared as keras_interop.py compares its models.
+"""Keras' version of the layers in tests/interop/layers_models.h, compared like the models of keras_interop.py.
 
 usage: layers_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
@@ -9,7 +9,7 @@ from keras import activations, layers
 
 
 def images():
-    """Every layer of images, merging on two axes, and what ends such networks."""
+    """All layers for images, merging along two axes, and the layers at the end of such networks."""
     pictures = keras.Input((16, 15, 4))
     x = layers.ZeroPadding2D(((1, 0), (2, 3)))(pictures)
     x = layers.Conv2D(8, 3, dilation_rate=2, groups=2, activation="gelu")(x)

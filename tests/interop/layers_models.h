@@ -64,7 +64,7 @@ inline Model all_activations_model() {
   return {vector, Dense({.units = 6})(Concatenate()(results))};
 }
 
-/// The model of a case of layers_interop.py, if it is one.
+/// The model for a case of layers_interop.py, if it is one.
 inline std::optional<Model> layers_model(const std::string& name) {
   if (name == "images") return images_model();
   if (name == "sequences") return sequences_model();

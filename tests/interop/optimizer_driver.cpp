@@ -1,7 +1,8 @@
-// Lockstep's side of the comparison of optimizers and constraints; keras_optimizers.py runs it and is the judge.
+// The lockstep side of the comparison of optimizers and constraints; keras_optimizers.py runs this program and compares
+// the results.
 //   optimizer_driver CASE REPLICAS GRADIENTS OUTPUTS   takes a step with each row of gradients, writes the parameters
 //   optimizer_driver SCHEDULE STEPS OUTPUTS            writes the learning rates of the first steps, as f64
-// GRADIENTS and OUTPUTS are little-endian and without a header, f32; a row is the gradients of all variables.
+// GRADIENTS and OUTPUTS are f32, little-endian, without a header; a row has the gradients of all variables.
 
 #include <cstdio>
 #include <fstream>
@@ -99,7 +100,7 @@ void write(const std::string& path, const std::vector<T>& values) {
   require<InputError>(out.flush().good(), "{} cannot be written", path);
 }
 
-/// Those of the kernel and of the bias.
+/// Constraints of the kernel and of the bias.
 std::pair<Constraint, Constraint> make_constraints(const std::string& name) {
   const std::map<std::string, std::pair<Constraint, Constraint>> cases{
       {"max_norm", {MaxNorm(0.75), NonNeg()}},
@@ -121,7 +122,7 @@ Variable parameter(const std::string& name, const Shape& shape, const Constraint
   return Variable(std::move(spec));
 }
 
-/// All replicas get an equal share of each step's gradients.
+/// Gives each replica an equal share of each step's gradients.
 void optimize(const std::string& name, int replicas, const std::string& gradients, const std::string& outputs) {
   std::ifstream in(gradients, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};

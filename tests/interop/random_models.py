@@ -1,5 +1,7 @@
-"""Random models of the layers that both Keras and lockstep have, and random optimizers: for files_fuzz.py and fit_fuzz.py.
-Models are made as Keras' objects, and as a description of JSON, which files_fuzz_driver.cpp makes the same model of:
+"""Random models of layers that both Keras and lockstep have, and random optimizers: for files_fuzz.py and fit_fuzz.py.
+
+Models are created as Keras' objects, and as a JSON description, from which files_fuzz_driver.cpp creates the same
+model:
 
 {"pool": [{"class": ..., "config": ...} or {"model": {"name", "sequential", "inputs": [{"name", "shape"}],
 "calls": [{"layer": number in the pool, "inputs": [[call, result], ...], "rank": of the first result}], "outputs"}}],
@@ -16,9 +18,9 @@ ODD_NAMES = ["dense", "dense_1", "dense_1_1", "conv2d", "layers", "vars", "cell"
              "tab\t", "null", "weight_names", "layer_names", "outer", "outer_dense"]
 CURVED = ["sigmoid", "silu", "softplus", "softsign", "tanh", "gelu"]
 ACTIVATIONS = ["linear", "relu", "relu6", "leaky_relu", "elu", "selu", "hard_sigmoid", "softmax", "log_softmax", *CURVED]
-MOST_ELEMENTS = 3000  # of an example
-IDS = 9  # that embeddings know
-BETAS = [0.5, 0.75, 0.875, 0.9375]  # Keras' 1 - beta^t loses digits of others
+MOST_ELEMENTS = 3000  # in an example
+IDS = 9  # number of ids that embeddings accept
+BETAS = [0.5, 0.75, 0.875, 0.9375]  # for others, Keras' 1 - beta^t loses digits
 
 
 class Draw:
@@ -28,7 +30,7 @@ class Draw:
         self.random = np.random.default_rng(seed)
 
     def whole(self, low, high):
-        """Both included."""
+        """An integer from `low` to `high`, both included."""
         return int(self.random.integers(low, high + 1))
 
     def chance(self, share):
@@ -38,7 +40,7 @@ class Draw:
         return values[self.whole(0, len(values) - 1)]
 
     def number(self, low, high):
-        """With few digits, so that a printed case can be read."""
+        """A number with few digits, so that printed cases are readable."""
         return float(f"{self.random.uniform(low, high):.3g}")
 
     def some(self, values, share):
@@ -50,22 +52,23 @@ def serialized(module, name, config):
 
 
 class Generator:
-    """Makes models in Keras. Those for `trainings` have no odd names and nothing that blows rounding errors up."""
+    """Creates models in Keras. Models for `trainings` have no unusual names and nothing that amplifies rounding
+    errors."""
 
     def __init__(self, draw, trainings=False):
         self.draw, self.trainings = draw, trainings
         self.pool = []
-        self.made = []  # Keras' layer or model of each entry
-        self.inputs_of = []  # by entry: the shapes that it was called on at first
+        self.made = []  # Keras' layer or model for each entry
+        self.inputs_of = []  # for each entry: the shapes with which it was first called
         self.names = None
         if not trainings and draw.chance(0.5):
             self.names = ODD_NAMES if draw.chance(0.6) else ["dense", "dense_1", "a", "b", "dense_2"]
         self.mixed = not trainings and draw.chance(0.07)
         self.large = not trainings and draw.chance(0.04)
-        self.drops = draw.chance(0.3)  # results that nothing reads
+        self.drops = draw.chance(0.3)  # whether results may stay unused
 
     def name(self, taken):
-        """For a layer of a model that has these names; None for Keras' choice."""
+        """A name for a layer of a model that already has these names; None for Keras' choice."""
         if self.names is None:
             return None
         name = self.draw.pick(self.names)
@@ -75,7 +78,7 @@ class Generator:
         return name
 
     def freeze(self):
-        """Models as a whole, one of whose layers may be said to train all the same."""
+        """Makes some models not trainable as a whole, and then perhaps one of their layers trainable again."""
         for number, entry in enumerate(self.pool):
             if "model" in entry and self.draw.chance(0.1):
                 self.made[number].trainable = False
@@ -87,7 +90,7 @@ class Generator:
                 entry["config"]["trainable"] = any(id(weight) in trained for weight in made.weights)
 
     def has_models_in_sequences(self):
-        """Which lockstep's Sequential cannot hold."""
+        """Whether lockstep's Sequential cannot contain the entry."""
         return any(entry["model"]["sequential"] and any("model" in self.pool[call["layer"]] for call in entry["model"]["calls"])
                    for entry in self.pool if "model" in entry)
 
@@ -96,7 +99,7 @@ class Generator:
         number = self.model(depth=0)
         return {"pool": self.pool, "model": number}
 
-    # Options of layers, by what they are called on.
+    # Options of layers, by the kind of their input.
 
     def penalty(self):
         name = self.draw.pick(["L1", "L2", "L1L2"])
@@ -112,10 +115,10 @@ class Generator:
         return serialized("constraints", name, config.get(name, {}))
 
     def weight_options(self, *weights):
-        """Penalties and constraints of the weights of these names."""
+        """Penalties and constraints for the weights with these names."""
         options = {f"{name}_constraint": self.constraint() for name in self.draw.some(weights, 0.12)}
         for name in self.draw.some(weights, 0.12):
-            # Keras' penalties over JAX have another gradient where a weight is 0: l1 instead of TensorFlow's 0.
+            # With JAX, Keras' penalties have another gradient at weights of 0: l1 instead of TensorFlow's 0.
             is_zero = options.get(f"{name}_constraint", {}).get("class_name") == "NonNeg"
             if not self.trainings or not is_zero:
                 options[f"{name}_regularizer"] = self.penalty()
@@ -125,7 +128,7 @@ class Generator:
         return self.draw.pick(ACTIVATIONS if self.trainings else [*ACTIVATIONS, "exponential"])
 
     def bias_options(self, *weights):
-        """Of layers with these weights, and perhaps a bias."""
+        """Options of layers with these weights, and perhaps a bias."""
         return {"use_bias": self.draw.chance(0.8), "activation": self.activation(), **self.weight_options(*weights, "bias")}
 
     def any_options(self, shape):
@@ -134,7 +137,7 @@ class Generator:
                  ("Activation", {"activation": self.activation()}), ("LeakyReLU", {"negative_slope": draw.pick([0.1, 0.3, 0.0])}),
                  ("ELU", {"alpha": draw.pick([1.0, 0.5])}), ("ReLU", {}), ("Softmax", {}), ("Flatten", {}),
                  ("Dropout", {"rate": 0.0 if self.trainings else draw.pick([0.0, 0.25, 0.5])})]
-        if shape[-1] > 2:  # of fewer, those that are alike would give Keras' rounding errors of their size
+        if shape[-1] > 2:  # with fewer, nearly equal values would give rounding errors as large as the result
             found.append(("LayerNormalization", {"epsilon": draw.pick([1e-3, 0.01]), **self.weight_options("gamma", "beta")}))
         return found
 
@@ -145,7 +148,7 @@ class Generator:
         kernel = pair(3)
         window = {"strides": pair(2) if slides else [1, 1], "padding": draw.pick(["same", "valid"])}
         conv = {"kernel_size": kernel, **window, "dilation_rate": [1, 1] if slides else pair(2)}
-        square = {**conv, "strides": [window["strides"][0]] * 2}  # which Keras asks depthwise ones for
+        square = {**conv, "strides": [window["strides"][0]] * 2}  # depthwise: Keras requires equal strides
         groups = draw.pick([g for g in range(1, shape[-1] + 1) if shape[-1] % g == 0])
         multiplier = {"depth_multiplier": draw.whole(1, 2)}
         return [("Conv2D", {"filters": groups * draw.whole(1, 3), **conv, "groups": groups, **self.bias_options("kernel")}),
@@ -171,7 +174,7 @@ class Generator:
                 ("GRU", {**recurrent, "reset_after": draw.chance(0.6)})]
 
     def options(self, shape, ids):
-        """A class and its options, for a layer that is called on such a result."""
+        """A class and its options for a layer that can be called with such an input."""
         draw = self.draw
         if ids:
             return "Embedding", {"input_dim": IDS, "output_dim": draw.whole(1, 5), **self.weight_options("embeddings")}
@@ -205,22 +208,22 @@ class Generator:
         return self.add({"class": class_name, "config": {"name": "", **config}}, made, shapes)
 
     def model(self, depth, shapes=None, taken=None):
-        """The number of a new model, on inputs of these shapes or of random ones."""
+        """Creates a model with inputs of these shapes, or of random ones; returns its number."""
         draft = Draft(self, depth, shapes, self.name(taken if taken is not None else set()))
         number = draft.finish()
-        self.ids = draft.ids  # of the outermost model in the end
+        self.ids = draft.ids  # finally, of the outermost model
         return number
 
 
 class Draft:
-    """A model that is being made."""
+    """A model under construction."""
 
     def __init__(self, generator, depth=0, shapes=None, name=None):
         self.generator, self.draw, self.depth, self.model_name = generator, generator.draw, depth, name
         draw = self.draw
         self.sequential = not generator.trainings and draw.chance(0.35 if shapes is None or len(shapes) == 1 else 0)
         self.taken = set()
-        self.members = {}  # by the name that it has here: number in the pool
+        self.members = {}  # number in the pool, by name within this model
         if shapes is None:
             shapes = [self.random_shape() for _ in range(1 if self.sequential else draw.pick([1, 1, 2, 3]))]
         self.ids = [shape[0] == 0 for shape in shapes]
@@ -228,13 +231,13 @@ class Draft:
         for shape in shapes:
             self.inputs.append(keras.Input([size for size in shape if size], name=generator.name(self.taken)))
         self.calls = []
-        self.results = []  # (reference, symbol, whether it is one of ids)
+        self.results = []  # (reference, symbol, whether its values are ids)
         self.read = set()
         for i, symbol in enumerate(self.inputs):
             self.results.append(((-1 - i, 0), symbol, self.ids[i]))
 
     def random_shape(self):
-        """A 0 before the size stands for ids."""
+        """Adds an input; a 0 before the size means ids."""
         least = 2 if self.generator.trainings else 1
         size = lambda most: self.draw.whole(least, most)
         return self.draw.pick([[size(8)], [size(8)], [size(5), size(4)], [size(6) + 2, size(6) + 2, size(4)], [0, size(5)]])
@@ -246,7 +249,7 @@ class Draft:
         return [result for result in self.results if result[0] not in self.read]
 
     def call(self, number, from_results):
-        """Adds a call of an entry of the pool, and its results, the first of which it returns."""
+        """Adds a call of an entry of the pool, and its results; returns the first one."""
         made = self.generator.made[number]
         symbols = [result[1] for result in from_results]
         outputs = made(symbols[0] if len(symbols) == 1 else symbols)
@@ -263,8 +266,8 @@ class Draft:
         return self.call(self.generator.layer(class_name, options, [self.shape(result[1])], self.taken), [result])
 
     def before_normalization(self, result):
-        """A bias there would get the rounding errors of a gradient that is 0, and so would kernels over few features; and
-        so would a bias with nothing but straight lines in between, as a leaky ReLU is for many."""
+        """A bias there would have a gradient of 0, and so receive only rounding errors; the same holds for kernels over
+        few features, and for a bias followed only by piecewise linear functions, such as leaky ReLU."""
         result = self.call_layer("Activation", {"activation": self.draw.pick(CURVED)}, result)
         units, plain = self.draw.whole(2, 6), {"use_bias": False, "activation": "linear"}
         shape = self.shape(result[1])
@@ -301,15 +304,15 @@ class Draft:
         entry = self.generator.pool[number]
         if "model" in entry:
             return self.generator.inputs_of[number] == [([0] if result[2] else []) + self.shape(result[1])]
-        if entry["config"].get("activation") == "exponential":  # of an exponential is more than digits are there for
+        if entry["config"].get("activation") == "exponential":  # exceeds f32
             return False
         if self.generator.trainings and entry["class"] == "BatchNormalization":
             return False
         return (entry["class"] == "Embedding") == result[2] and self.generator.inputs_of[number] == [self.shape(result[1])]
 
     def call_again(self, result):
-        """A layer or model that has been called before, here or in another model."""
-        # Keras itself mixes up many such models, and where they are taken apart, what nothing reads is lost.
+        """Calls a layer or model that has been called before, here or in another model."""
+        # Keras mixes up many such models, and loses unused results when they are flattened.
         anywhere = not self.generator.trainings and not self.generator.drops and self.draw.chance(0.2)
         fit = [number for number, made in enumerate(self.generator.made)
                if (self.members.get(made.name) == number or anywhere and made.name not in self.taken) and
@@ -334,7 +337,7 @@ class Draft:
         self.call(number, from_results)
 
     def ends(self):
-        """What nothing reads yet and the model gives: not all results of models, if it drops some."""
+        """The results that are unused so far, which become outputs; some may be dropped."""
         ends = self.unread()
         for end in list(ends) if self.generator.drops else []:
             others = [result for result in self.results if result[0][0] == end[0][0] and result is not end]
@@ -356,7 +359,7 @@ class Draft:
         return self.call_new(result)
 
     def grow(self, count):
-        """By this number of calls; then all inputs are read."""
+        """Adds this number of calls, then uses all inputs."""
         for _ in range(count):
             self.step()
         for result in self.results[:len(self.inputs)]:
@@ -380,7 +383,7 @@ class Draft:
             before = len(self.calls)
             if self.depth < 3 and self.draw.chance(0.15):
                 self.call_model([result])
-                if len(self.results) - len(self.inputs) > before + 1:  # of several results, which cannot stand here
+                if len(self.results) - len(self.inputs) > before + 1:  # has several results, which is not allowed here
                     del self.calls[before:], self.results[before + 1:]
                     self.members.pop(made[-1].name)
             else:
@@ -404,7 +407,7 @@ class Draft:
 
 
 def leaves(model):
-    """Its layers but inputs, each once, those of models in it included."""
+    """The model's layers without inputs, each once, including those of nested models."""
     found = {}
     for layer in model.layers:
         inner = leaves(layer) if isinstance(layer, keras.Model) else [layer]
@@ -439,7 +442,7 @@ def draw_optimizer(draw):
     if kind in ("Adam", "AdamW"):
         options["amsgrad"] = draw.chance(0.5)
     if kind not in ("SGD", "Adagrad"):
-        options["epsilon"] = draw.pick([1e-3, 1e-5])  # with 1e-7 a gradient's rounding errors may become a whole step
+        options["epsilon"] = draw.pick([1e-3, 1e-5])  # with 1e-7, rounding errors of a gradient may become a whole step
     rate = draw.number(0.01, 0.2) if kind in ("SGD", "Adagrad") else draw.number(0.003, 0.05)
     options["learning_rate"] = draw_schedule(draw, rate) if draw.chance(0.4) else rate
     if draw.chance(0.25) or kind == "AdamW":

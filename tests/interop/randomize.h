@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide a mix-up.
+/// Moves biases, scales and moving statistics away from their initial 0 and 1, which would hide mixed-up weights.
 inline void randomize(const Model& model) {
   std::mt19937 generator(7);
   for (const Variable& variable : model.variables()) {

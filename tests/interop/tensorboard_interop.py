@@ -1,4 +1,4 @@
-"""Reads with TensorBoard what `lockstep train --tensorboard` writes, and compares it with the history.
+"""Reads the output of `lockstep train --tensorboard` with TensorBoard, and compares it with the history.
 
 usage: tensorboard_interop.py --driver LOCKSTEP
 """
@@ -31,7 +31,7 @@ def curve(run, tag):
 
 
 def check_curves(run, history):
-    """Keras' tag of an epoch's value is epoch_ before its name."""
+    """The tag that Keras uses for an epoch's value: its name after "epoch_"."""
     for name, values in history.items():
         steps, points = curve(run, f"epoch_{name}")
         assert steps == list(range(EPOCHS)), (name, steps)
@@ -59,7 +59,7 @@ def check_graph(run):
     assert [dim.size for dim in first.attr["_output_shapes"].list.shape[0].dim] == [-1, 32, 32, 96], first
     assert all(source in nodes for node in nodes.values() for source in node.input)
     assert nodes["dense"].attr["parameters"].i == 336 * 10 + 10
-    # TensorBoard would draw them as one node, all activations or all normalizations of the network.
+    # TensorBoard would merge all activations, or all normalizations, of the network into one node.
     assert "activation_1_" in nodes and not [name for name in nodes if re.fullmatch(r"\D*_\d+", name)], list(nodes)
 
 
@@ -78,7 +78,7 @@ def main():
         check_curves(run, history)
         steps, losses = curve(run, "batch_loss")
         assert steps == list(range(EPOCHS * STEPS)), steps
-        # What is shown within an epoch is the mean so far.
+        # Within an epoch, the mean so far is shown.
         assert np.allclose(losses[STEPS - 1 :: STEPS], history["loss"], rtol=1e-6, atol=0)
         check_histograms(run)
         check_graph(run)

@@ -1,5 +1,6 @@
-"""Compares lockstep with Keras on files of compiled models, in both directions: each resumes a training that the other
-began and saved, as the other one continues it.
+"""Compares lockstep with Keras on files of compiled models, in both directions.
+
+Each resumes a training that the other began and saved, and must continue it as the other one does.
 
 usage: training_interop.py --driver FILES_DRIVER
 """
@@ -23,7 +24,7 @@ from keras.src.legacy.saving.legacy_h5_format import load_optimizer_weights_from
 
 STEPS = 3  # of an epoch
 ROWS = 8  # of a batch
-TOLERANCE = 1e-6  # of weights after an epoch, relative to the largest one when that exceeds 1
+TOLERANCE = 1e-6  # of weights after an epoch, relative to the largest one if that exceeds 1
 
 # files_driver.cpp has the same cases.
 OPTIMIZERS = {
@@ -39,7 +40,7 @@ OPTIMIZERS = {
 
 
 def branches():
-    """Models among the layers, and layers in another order than that of their calls."""
+    """Nested models, and layers whose order differs from that of their calls."""
     input = keras.Input((6,), name="input")
     near = layers.Dense(5, name="near")(input)
     inner = keras.Sequential([keras.Input((6,)), layers.Dense(4, activation="tanh"), layers.Dense(5)])
@@ -50,13 +51,13 @@ def branches():
 
 def train(model, x, y):
     model.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0)
-    if model.optimizer.use_ema:  # weights that share memory with their averages are more than Keras' next fit can take
+    if model.optimizer.use_ema:  # Keras' next fit fails if weights share memory with their averages
         model.set_weights([np.array(value) for value in model.get_weights()])
 
 
 def open_compiled(path):
-    """As Keras opens the file; its optimizer is built for none of the variables where the file is a legacy one, whatever program
-    wrote it, so that the values which Keras reads of it are set here."""
+    """The file as Keras opens it. For a legacy file, Keras builds the optimizer for no variables, whatever program
+    wrote the file, so this function sets the values."""
     model = keras.saving.load_model(path)
     if path.suffix == ".h5":
         model.compile(type(model.optimizer).from_config(model.optimizer.get_config()), model.loss)
@@ -69,7 +70,7 @@ def open_compiled(path):
 
 
 def compare(ours, theirs, what):
-    """What the optimizers know and the weights."""
+    """The optimizer's state and the weights."""
     pairs = zip(ours.optimizer.variables + ours.weights, theirs.optimizer.variables + theirs.weights, strict=True)
     worst = 0
     for a, b in pairs:
@@ -82,20 +83,20 @@ def compare(ours, theirs, what):
 
 
 def flat_weights(model):
-    """In an order that does not depend on models among the layers, which lockstep takes apart."""
+    """Sorts the weights, so that the order does not depend on nested models, which lockstep flattens."""
     return sorted((np.asarray(v.value) for v in model.weights), key=lambda value: (value.shape, value.tolist()))
 
 
 def has(theirs, ours):
-    """Whether all options that lockstep says are Keras' too."""
+    """Whether all of lockstep's options agree with Keras'."""
     if isinstance(ours, dict):
         return all(key in theirs and has(theirs[key], value) for key, value in ours.items())
     return ours == theirs if isinstance(ours, (str, type(None))) else np.isclose(theirs, ours, rtol=1e-7)
 
 
 def check_configs(path, model):
-    """What lockstep writes of optimizer, loss and metrics, which is their get_config, is what Keras' get_config has. A Huber
-    of Keras does not say its delta."""
+    """lockstep's configuration of optimizer, loss and metrics (their get_config) must be that of Keras' get_config.
+    Keras' Huber omits its delta."""
     written = json.loads(zipfile.ZipFile(path).read("config.json"))["compile_config"]
     del written["loss"]["config"]["delta"]
     metrics = [metric for metric in written["metrics"] if isinstance(metric, dict)]
@@ -157,7 +158,7 @@ def main():
         for suffix in (".keras", ".h5"):
             for name in OPTIMIZERS:
                 if name == "lamb" and suffix == ".h5":
-                    continue  # Keras does not open its own
+                    continue  # Keras cannot open its own file
                 check_ours(lockstep, name, pathlib.Path(folder) / f"ours{suffix}", x, y)
                 check_theirs(lockstep, name, pathlib.Path(folder) / f"theirs{suffix}", x, y)
 

@@ -1,4 +1,4 @@
-"""The models of the zoo in Keras' words, compared as keras_interop.py compares its models.
+"""Keras' versions of the zoo's models, compared like the models of keras_interop.py.
 
 usage: zoo_interop.py --driver INTEROP_DRIVER [CASE ...]
 """
