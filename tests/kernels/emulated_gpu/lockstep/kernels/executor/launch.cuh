@@ -5,15 +5,14 @@
 
 #include <kernels/emulated_gpu/blocks.h>
 
-// In the place of kernels/executor/launch.cuh: launches run on the calling thread of the host, with memory that it
-// reaches.
+// Replaces kernels/executor/launch.cuh: launches run on the calling host thread, with memory that it can access.
 
 #define __global__
 #define __launch_bounds__(threads)
-/// One block runs at a time.
+/// Static, since only one block runs at a time.
 #define __shared__ static
 
-/// What a kernel finds out about where it runs, as CUDA calls it.
+/// Replaces CUDA's built-in index variables of a kernel.
 struct EmulatedIndex {
   unsigned x = 0;
 };
@@ -23,7 +22,7 @@ extern EmulatedIndex gridDim;
 
 namespace lockstep {
 
-/// Where kernels say which index was outside its range.
+/// Where kernels report an index that is outside its range.
 struct IndexFault {
   static constexpr unsigned long long none = ~0ULL;
   unsigned long long first = none;
@@ -40,7 +39,7 @@ namespace cuda {
 
 constexpr int block_threads = 256;
 
-/// Runs thread() as each thread of a grid. Throws as Block::run.
+/// Runs thread() for each thread of a grid. Throws like Block::run.
 void run_grid(unsigned blocks, const std::function<void()>& thread);
 
 template <class... Parameters, class... Arguments>
