@@ -15,11 +15,12 @@ namespace {
 
 using Tapes = std::vector<GradientTape*>;
 
-/// Null until the thread makes its first tape: an initializer that ran out of memory would leave it null for good.
+/// Made with the thread's first tape, not by an initializer: one that ran out of memory would leave it null for good.
 thread_local std::shared_ptr<Tapes> open_tapes;
 thread_local int recording_paused = 0;
 
-/// Where backward begins, ones, and whether they may be added to. A thread has sent its GPU the one of a loss once.
+/// The target's gradient with respect to itself (ones), and whether backward may add to it in place. Each thread sends
+/// the one of a scalar loss to its GPU once and then reuses it.
 std::pair<Tensor, bool> seed_of(const Tensor& target) try {
   const ContextScope there(context_on(target.device()));
   if (target.device().kind == DeviceKind::cpu || target.rank() > 0 || target.dtype() != DType::f32)
@@ -130,7 +131,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   stop();
   const NoGradientScope no_recording;
 
-  // Slots that become final once the entry of the same number has run; the last list is for those no entry reads.
+  // final_after[i]: slots whose gradients are final once entry i has run; the last list: slots that no entry reads.
   std::vector<std::vector<int>> final_after(entries_.size() + 1);
   for (int slot = 0; slot < static_cast<int>(slots.size()); ++slot) {
     Node& node = nodes_[node_of(slots[slot].source)];
@@ -157,7 +158,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
   report(entries_.size());
   while (!entries_.empty()) {
     run_entry(entries_.back());
-    entries_.pop_back();  // frees what the op kept for its gradient
+    entries_.pop_back();  // frees the tensors that the op kept for its gradient
     report(entries_.size());
   }
 }
@@ -165,7 +166,7 @@ void GradientTape::run(const Tensor& target, std::span<const Slot> slots, const 
 void GradientTape::run_entry(Entry& entry) {
   const bool reached = std::any_of(entry.outputs.begin(), entry.outputs.end(),
                                    [&](int node) { return nodes_[node].gradient.defined(); });
-  for (const int node : entry.outputs) nodes_[node].recompute = nullptr;  // the op may now write over what it kept
+  for (const int node : entry.outputs) nodes_[node].recompute = nullptr;  // the op may now overwrite its tensors
   if (reached) {
     BackwardContext context(*this, entry);
     const ContextScope there(context_on(entry.device));

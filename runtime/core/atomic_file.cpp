@@ -26,21 +26,21 @@ constexpr std::string_view unfinished_suffix = ".tmp";
   fail<InputError>("{}: cannot be written: {}", path.string(), std::strerror(reason));
 }
 
-/// The file to write for `path`, checked as far as that can be done before.
+/// Follows links from `path` to the file to write. Throws InputError if it is already clear that writing will fail.
 fs::path resolve_target(const std::string& path) {
   require<InputError>(!path.empty(), "a file to write needs a name, got an empty one");
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return path;
   require<InputError>(fs::is_regular_file(status), "{}: cannot be written: it exists and is not a regular file", path);
-  // Taking the name of a file needs no right to write it; the owner who took that right away meant it.
+  // rename() replaces a file even if it is write-protected, so the permission is checked here.
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) fail_to_write(path, errno);
   const fs::path target = fs::canonical(path, error);
   require<InputError>(!error, "{}: cannot be written: {}", path, error.message());
   return target;
 }
 
-/// A new file beside `target`, which is gone again unless it took its place.
+/// A new file beside `target`. The destructor deletes it unless replace_target() has succeeded.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target) : target_(target) {
@@ -49,7 +49,7 @@ class TemporaryFile {
       path_ =
           target.parent_path() / fmt::format("{}{}-{}{}", unfinished_prefix, ::getpid(), number++, unfinished_suffix);
       descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EEXIST);  // left by a process of the same number
+    } while (descriptor_ < 0 && errno == EEXIST);  // left by an earlier process with the same id
     if (descriptor_ < 0) fail_to_write(target_, errno);
   }
   ~TemporaryFile() {
@@ -84,7 +84,7 @@ class TemporaryFile {
   int descriptor_ = -1;
 };
 
-/// Makes the new name outlive a power failure, where the file system can; the file itself is safe already.
+/// Makes the new name survive a power failure, if the file system can; the file's contents are already on disk.
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;

@@ -14,8 +14,8 @@ struct Setting {
 };
 
 constexpr Setting settings[] = {
-    {"CUBLAS_WORKSPACE_CONFIG", ":4096:2"},  // what cuDNN's release notes want for its recurrent layers
-    {"NCCL_ALGO", "Ring"},                   // NVLS may add in another order from call to call
+    {"CUBLAS_WORKSPACE_CONFIG", ":4096:2"},  // required by cuDNN's release notes for recurrent layers
+    {"NCCL_ALGO", "Ring"},                   // NVLS may add in a different order in each call
     {"NCCL_PROTO", "Simple"},
 };
 

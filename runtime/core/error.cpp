@@ -8,7 +8,7 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-/// What a message quotes, such as a name in a damaged file, may have line ends, and more that a terminal obeys.
+/// Escapes control characters: quoted text, such as a name in a damaged file, may hold line ends and terminal controls.
 std::string one_line(std::string message) {
   if (std::ranges::none_of(message, is_control)) return message;
   std::string line;
@@ -27,7 +27,7 @@ Error::Error(std::string message, std::source_location where) : message_(one_lin
 
 void Error::add_context(std::string_view context) {
   const std::string prefix = one_line(std::string(context)) + ": ";
-  static std::mutex mutex;  // replicas may throw one object that the program keeps
+  static std::mutex mutex;  // several replicas may throw the same object, kept by the program
   const std::lock_guard lock(mutex);
   if (!message_.starts_with(prefix)) message_ = prefix + message_;
 }

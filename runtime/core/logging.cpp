@@ -11,11 +11,11 @@ namespace lockstep {
 namespace {
 
 std::shared_ptr<spdlog::logger> logger() {
-  static std::mutex mutex;  // two threads must not both register it
+  static std::mutex mutex;  // two threads must not both register the logger
   const std::lock_guard lock(mutex);
   if (auto registered = spdlog::get("lockstep")) return registered;
   auto made = spdlog::stderr_color_mt("lockstep");
-  // A progress bar may stand in the line; it is drawn anew.
+  // Erases a progress bar on the current line; the bar is redrawn later.
   if (isatty(STDERR_FILENO)) made->set_pattern("\r\033[K[%Y-%m-%d %H:%M:%S.%e] [%n] [%^%l%$] %v");
   return made;
 }

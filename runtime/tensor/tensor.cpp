@@ -24,7 +24,7 @@ bool dense_layout(const Shape& shape, const Shape& strides) {
   return true;
 }
 
-/// `shape` with its -1, if any, replaced by what makes the element count right.
+/// `shape` with its -1, if any, replaced by the size that makes `elements` elements.
 Shape resolve(Shape shape, std::int64_t elements) {
   int unknown = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -117,12 +117,12 @@ Tensor Tensor::in_place_of(const Tensor& other) const {
 
 namespace {
 
-/// Keeps a tensor's memory, and its origin beside it.
+/// A deleter that keeps a tensor's memory and its origin alive.
 struct KeepsOrigin {
   std::shared_ptr<Buffer> memory;
   std::string op;
   Tensor origin;
-  std::uint64_t id;  ///< of the tensor that has the origin
+  std::uint64_t id;  ///< id of the tensor that has the origin
   void operator()(Buffer*) const {}
 };
 
