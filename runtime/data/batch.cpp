@@ -10,7 +10,7 @@ namespace {
 
 class BatchStage final : public Stage {
  public:
-  /// Without a window: all rows.
+  /// Without a window, the batches hold all their rows.
   BatchStage(StagePtr input, std::int64_t rows, bool drop_remainder, RowWindow window = nullptr)
       : input_(std::move(input)), rows_(rows), drop_remainder_(drop_remainder), window_(std::move(window)) {}
 
@@ -27,7 +27,7 @@ class BatchStage final : public Stage {
     return part ? make_batch(part, rows_, drop_remainder_) : nullptr;
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {
-    // Where a window lies in the last batch depends on how many rows that has.
+    // The window in the last batch depends on that batch's size.
     if (!input_->extent().exact) return nullptr;
     return std::make_shared<BatchStage>(input_, rows_, drop_remainder_, window);
   }
@@ -74,7 +74,7 @@ class BatchCursor : public Cursor {
   std::unique_ptr<Cursor> input_;
 };
 
-/// Makes the rows of a window, and passes over those before and after them.
+/// Reads the window's rows of each batch and skips the rows around them.
 class WindowCursor final : public BatchCursor {
  public:
   using BatchCursor::BatchCursor;
@@ -97,7 +97,7 @@ class WindowCursor final : public BatchCursor {
 
  private:
   std::int64_t batches_ = stage_.extent().most;
-  std::int64_t number_ = 0;  ///< of the next batch
+  std::int64_t number_ = 0;  ///< index of the next batch
 };
 
 std::unique_ptr<Cursor> BatchStage::open(std::uint64_t epoch) const {
@@ -109,7 +109,7 @@ std::unique_ptr<Cursor> BatchStage::open(std::uint64_t epoch) const {
 
 std::optional<Batch> Cursor::next_batch(std::int64_t rows) {
   std::vector<Example> examples;
-  examples.reserve(static_cast<std::size_t>(std::min<std::int64_t>(rows, 1024)));  // `rows` may exceed what is left
+  examples.reserve(static_cast<std::size_t>(std::min<std::int64_t>(rows, 1024)));  // fewer rows may be left
   while (static_cast<std::int64_t>(examples.size()) < rows) {
     std::optional<Example> element = next();
     if (!element) break;

@@ -35,7 +35,7 @@ class Pass {
 
  private:
   std::shared_ptr<const detail::Stage> stage_;
-  std::unique_ptr<detail::Cursor> cursor_;  ///< goes before the stages that it reads from
+  std::unique_ptr<detail::Cursor> cursor_;  ///< destroyed before stage_, which it reads from
 };
 
 }  // namespace

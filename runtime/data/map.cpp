@@ -12,8 +12,8 @@ namespace {
 
 using Transform = std::function<Example(const Example&, const ElementId&)>;
 
-/// Reads one element for each thread of the caller, or those of a batch, transforms them side by side, and gives them
-/// away in order.
+/// Reads one element per thread of the caller, or all elements of a batch, transforms them in parallel and returns them
+/// in order.
 class MapCursor final : public Cursor {
  public:
   MapCursor(std::unique_ptr<Cursor> input, const Transform& transform, std::uint64_t epoch)
@@ -25,7 +25,7 @@ class MapCursor final : public Cursor {
     return take_ready();
   }
 
-  /// All rows side by side, and no element after them, which may be one that is passed over.
+  /// Transforms all rows of the batch in parallel and reads no element after them, as the caller may skip it.
   std::optional<Batch> next_batch(std::int64_t rows) override {
     const std::int64_t missing = rows - static_cast<std::int64_t>(ready_.size());
     if (missing > 0) read_and_transform(missing);
@@ -44,7 +44,7 @@ class MapCursor final : public Cursor {
  private:
   struct Result {
     Example example{};
-    std::exception_ptr error{};  ///< thrown when its turn comes, after the elements before it
+    std::exception_ptr error{};  ///< thrown when this element is taken, after those before it
   };
 
   Example take_ready() {

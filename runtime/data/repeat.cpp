@@ -9,7 +9,7 @@ namespace {
 
 class RepeatCursor final : public Cursor {
  public:
-  /// Epochs [first, first + count) of `input`; without a count, from `first` on.
+  /// Reads epochs [first, first + count) of `input`, or all epochs from `first` on if there is no count.
   RepeatCursor(const Stage& input, std::uint64_t first, std::optional<std::int64_t> count)
       : input_(input), epoch_(first), left_(count), pass_(input.open(first)) {}
 
@@ -47,11 +47,11 @@ class RepeatCursor final : public Cursor {
   }
 
  private:
-  /// False after the last one.
+  /// Returns false if there is no next pass.
   bool start_next_pass() {
-    if (left_ == 1 || pass_is_empty_) return false;  // an empty set has no end to wait for
+    if (left_ == 1 || pass_is_empty_) return false;  // an empty set would be repeated forever
     if (left_) --*left_;
-    pass_ = nullptr;  // before its successor starts, so that they do not add up
+    pass_ = nullptr;  // before the next pass starts, so that their memory does not add up
     pass_ = input_.open(++epoch_);
     pass_is_empty_ = true;
     return true;
@@ -69,7 +69,7 @@ class Repeat final : public Stage {
   Repeat(StagePtr input, std::optional<std::int64_t> count) : input_(std::move(input)), count_(count) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
-    // Endless repetitions of different epochs start far from each other.
+    // Endless repetitions start 2^32 epochs apart, so that they do not overlap.
     const std::uint64_t first = count_ ? epoch * static_cast<std::uint64_t>(*count_) : epoch << 32;
     return std::make_unique<RepeatCursor>(*input_, first, count_);
   }

@@ -15,7 +15,7 @@ std::int64_t row_bytes(const Tensor& rows) {
   return rows.elements() / rows.dim(0) * static_cast<std::int64_t>(size_of(rows.dtype()));
 }
 
-/// Reads what is asked for and, where that is little, some megabytes ahead.
+/// Reads the requested rows and, if they are few, some megabytes of rows ahead.
 class RowCursor final : public Cursor {
  public:
   RowCursor(const ReadRows& read, std::int64_t rows) : read_(read), rows_(rows) {}
@@ -31,7 +31,7 @@ class RowCursor final : public Cursor {
     const std::int64_t wanted = std::min(rows, rows_ - position_);
     if (wanted == 0) return std::nullopt;
     if (position_ >= end_) read_block(wanted);
-    if (position_ + wanted > end_) return Cursor::next_batch(wanted);  // it begins in this block and ends in another
+    if (position_ + wanted > end_) return Cursor::next_batch(wanted);  // the batch spans two blocks
     const std::int64_t first = position_ - begin_;
     position_ += wanted;
     return block_.each([&](const Tensor& tensor) { return tensor.slice_view(0, first, first + wanted); });
@@ -46,7 +46,7 @@ class RowCursor final : public Cursor {
  private:
   void read_block(std::int64_t wanted) {
     constexpr std::int64_t block_bytes = 1 << 22;
-    // The size of a row is known when one has been read.
+    // The size of a row is known only after the first read.
     const std::int64_t at_once =
         block_.x().defined() ? block_bytes / std::max<std::int64_t>(1, row_bytes(block_.x())) : 1;
     begin_ = position_;
@@ -65,7 +65,7 @@ class RowCursor final : public Cursor {
   Batch block_{};  ///< rows [begin_, end_)
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;
-  std::int64_t position_ = 0;  ///< of the next row
+  std::int64_t position_ = 0;  ///< index of the next row
 };
 
 class RowSource final : public Stage {

@@ -7,7 +7,7 @@
 namespace lockstep::detail {
 namespace {
 
-/// Each element is drawn from a buffer that the next one of the input then fills up.
+/// Draws each element from a buffer; the input's next element then takes its place.
 class ShuffleCursor final : public Cursor {
  public:
   ShuffleCursor(std::unique_ptr<Cursor> input, std::int64_t buffer, ShuffleDraws draws)

@@ -9,7 +9,7 @@
 namespace lockstep::detail {
 namespace {
 
-/// A copy is split over threads only when each gets enough bytes to pay for being woken.
+/// The smallest share of a copy that pays for waking a thread.
 constexpr std::int64_t bytes_per_chunk = 1 << 18;
 
 Shape with_rows(std::int64_t rows, std::span<const std::int64_t> row_shape) {
@@ -50,12 +50,11 @@ void copy_elements(const Tensor& from, std::byte* to) {
 
 using TensorList = std::vector<Tensor> Example::*;
 
-/// Tensor `index` of that list of all of them as one tensor.
+/// Stacks tensor `index` of `list` of all examples.
 Tensor stack(std::span<const Example> examples, TensorList list, std::size_t index, const char* which) {
   const Tensor& first = (examples.front().*list)[index];
   for (const Example& example : examples) {
     const Tensor& tensor = (example.*list)[index];
-    // The texts are made only for a message: this runs for every example.
     if (tensor.defined() && tensor.shape() == first.shape() && tensor.dtype() == first.dtype()) continue;
     fail("the examples of a batch need {} of one shape and dtype, got {} and {}", which, first, tensor);
   }

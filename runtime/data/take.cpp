@@ -47,7 +47,7 @@ class Take final : public Stage {
   }
   std::int64_t dropped_rows() const override {
     const std::optional<std::int64_t> elements = input_->size();
-    return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // else it ends before the remainder
+    return elements && count_ >= *elements ? input_->dropped_rows() : 0;  // fewer elements end before the remainder
   }
   StagePtr rows_of_batches(const RowWindow& window) const override {
     const StagePtr rows = input_->rows_of_batches(window);

@@ -37,7 +37,7 @@ class InOrder final : public Cursor {
   std::int64_t position_ = 0;
 };
 
-/// Fisher-Yates on row numbers, each drawn when it is needed.
+/// Fisher-Yates shuffle of row numbers that draws each number when it is needed.
 class Shuffled final : public Cursor {
  public:
   Shuffled(const Example& set, ShuffleDraws draws)
@@ -81,7 +81,7 @@ class Shuffled final : public Cursor {
 
 class ShuffledTensorSource final : public Stage {
  public:
-  /// With fixed parts the set comes in the order that it is parted in.
+  /// If options.fixed_parts is set, `set` is already in the order in which take and skip split it.
   ShuffledTensorSource(const Example& set, const ShuffleOptions& options) : set_(set), options_(options) {}
 
   std::unique_ptr<Cursor> open(std::uint64_t epoch) const override {
