@@ -21,12 +21,12 @@ namespace {
 constexpr std::array<std::string_view, stream_kinds.size()> stream_names{"compute", "communication", "input"};
 std::size_t index(StreamKind stream) { return static_cast<std::size_t>(stream); }
 
-/// A stream's use of some memory.
+/// One use of a memory range by a stream.
 struct Noted {
   const std::byte* begin;
   const std::byte* end;
   StreamKind stream;
-  std::uint64_t number;  ///< among the stream's uses
+  std::uint64_t number;  ///< number of this use among the stream's uses, from 1
 
   bool overlaps(const std::byte* from, const std::byte* to) const { return begin < to && from < end; }
   bool is_before(const Clock& clock) const { return number <= clock[index(stream)]; }
@@ -36,12 +36,12 @@ struct Block {
   const void* allocator;
   LogicalDevice gpu;
   std::size_t bytes;
-  std::vector<Noted> uses{};  ///< but for those that a later one comes after and covers
+  std::vector<Noted> uses{};  ///< without those that a later use covers
 };
 
 struct Gpu {
-  std::array<Clock, stream_kinds.size()> clocks{};  ///< by stream: what comes before its next use
-  std::vector<Noted> left{};  ///< in blocks that are not live, by streams that compute does not wait for yet
+  std::array<Clock, stream_kinds.size()> clocks{};  ///< by stream: the uses that happen before its next one
+  std::vector<Noted> left{};  ///< uses of freed blocks that the compute stream does not yet wait for
 
   Clock& clock(StreamKind stream) { return clocks[index(stream)]; }
   Noted note(const std::byte* begin, const std::byte* end, StreamKind stream) {
@@ -74,7 +74,7 @@ class Ledger {
       fail<BrokenInvariant>("{}, not aligned to {}", place(), range.alignment);
     if (!(block.gpu == stream.gpu)) {
       if (owner == Owner::own_gpu) fail<BrokenInvariant>("{}, not its own", place());
-      return;  // in which order GPUs use each other's memory is not known here
+      return;  // the order in which GPUs use each other's memory is not tracked
     }
     if (const Noted* const other = unordered(block, begin, end, stream.kind))
       fail<BrokenInvariant>("{}, in its {} stream, which waits for no event after the use by its {} stream", place(),
@@ -127,7 +127,7 @@ class Ledger {
     return address < before->first + before->second.bytes ? before : blocks_.end();
   }
 
-  /// The first use of this memory that no event orders before the next one of `stream`; null if there is none.
+  /// The first use of [begin, end) that no event orders before the next use by `stream`; null if there is none.
   const Noted* unordered(const Block& block, const std::byte* begin, const std::byte* end, StreamKind stream) {
     const Clock& clock = gpus_[block.gpu.index].clock(stream);
     const auto found = std::ranges::find_if(
@@ -135,7 +135,7 @@ class Ledger {
     return found == block.uses.end() ? nullptr : &*found;
   }
 
-  /// Precondition: nothing there is unordered.
+  /// Precondition: `unordered` returns null for this use.
   void note(Block& block, const std::byte* begin, const std::byte* end, StreamKind stream) {
     std::erase_if(block.uses, [&](const Noted& noted) { return noted.begin >= begin && noted.end <= end; });
     block.uses.push_back(gpus_[block.gpu.index].note(begin, end, stream));
@@ -146,13 +146,13 @@ class Ledger {
     std::erase_if(gpu.left, [&](const Noted& noted) { return noted.is_before(computed); });
   }
 
-  std::mutex mutex_;  ///< of what follows
-  Blocks blocks_;     ///< the live ones, by address
+  std::mutex mutex_;  ///< guards the members below
+  Blocks blocks_;     ///< live blocks by address
   std::map<int, Gpu> gpus_;
 };
 
 Ledger& ledger() {
-  static auto& ledger = *new Ledger;  // tensors in static storage give their memory back until the program's end
+  static auto& ledger = *new Ledger;  // never destroyed: tensors in static storage free memory until the end
   return ledger;
 }
 
@@ -178,7 +178,7 @@ void begin_block(const void* allocator, const LogicalDevice& gpu, const void* bl
 void end_block(const void* allocator, const void* block) noexcept {
   try {
     ledger().end_block(allocator, block);
-  } catch (const std::bad_alloc&) {  // NOLINT: what another stream still does there is then forgotten
+  } catch (const std::bad_alloc&) {  // NOLINT: unfinished uses of the block by other streams are forgotten
   }
 }
 

@@ -8,7 +8,7 @@ namespace lockstep {
 
 DynamicLibrary::DynamicLibrary(const char* name, const char* remedy)
     : name_(name), handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-  // dlerror is asked only after a failure: it gives each message once.
+  // dlerror() is called only after a failure: it returns each message once.
   if (handle_ == nullptr) fail<Unsupported>("{} cannot be loaded: {}; {}", name, dlerror(), remedy);
 }
 

@@ -28,7 +28,7 @@ GpuCapture::~GpuCapture() {
   if (!noting_) return;
   try {
     gpu_platform().end_capture(gpu_);
-  } catch (const Error&) {  // NOLINT: the graph is discarded, or its error was thrown before
+  } catch (const Error&) {  // NOLINT: the graph is discarded, or its error has already been thrown
   }
 }
 

@@ -24,7 +24,7 @@ std::string cpu_model() {
   return "CPU";
 }
 
-/// Of as many pages as the system says.
+/// The size of the pages that sysconf(what) counts.
 std::size_t bytes_of_pages(int what) {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) * static_cast<std::size_t>(sysconf(what));
 }
@@ -36,7 +36,7 @@ Device describe_cpu() {
   return cpu;
 }
 
-/// The bytes of "64MiB".
+/// Parses a limit such as "64MiB" of `device` into bytes.
 std::size_t parse_memory_limit(std::string_view text, std::string_view device) {
   std::size_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -47,7 +47,7 @@ std::size_t parse_memory_limit(std::string_view text, std::string_view device) {
   return count << shift;
 }
 
-/// "CPU:1" out of any of the accepted spellings.
+/// Parses any accepted spelling of a device, such as "/device:CPU:1@64MiB".
 LogicalDevice parse_device(std::string_view text) {
   const std::size_t at = std::min(text.find('@'), text.size());
   const std::size_t limit = at < text.size() ? parse_memory_limit(text.substr(at + 1), text) : 0;
@@ -126,7 +126,7 @@ std::vector<LogicalDevice> logical_gpus(int count) {
           max_logical_gpus, count);
   std::vector<LogicalDevice> devices;
   for (int index = 0; index < count; ++index) devices.push_back({DeviceKind::gpu, index});
-  physical_gpu(devices.front());  // throws where there is none
+  physical_gpu(devices.front());  // throws if there is no GPU
   return devices;
 }
 

@@ -16,19 +16,20 @@
 namespace lockstep {
 namespace {
 
-/// Blocks begin where vector instructions and GPUs like it, and seldom leave pieces too small for anything.
+/// Alignment and unit of block sizes, bytes: suits vector instructions and GPUs, and seldom leaves pieces too small to
+/// use.
 constexpr std::size_t granularity = 512;
-/// What `reserved` bytes of memory are extended by at least, so that a step whose blocks lie a little differently needs
-/// no more of it: an eighth, up to a huge page.
+/// The least number of bytes by which `reserved` bytes are extended, so that a later step whose blocks are placed a
+/// little differently needs no further extension: an eighth, but at most a huge page.
 std::size_t growth(std::size_t reserved) {
   return std::clamp<std::size_t>(reserved / 8 / granularity * granularity, 1 << 16, 1 << 21);
 }
 
-/// Memory that has been handed out this many times over without growing is what steps use again and again: two or three
-/// of a network's.
+/// Memory has settled, i.e. steps reuse it without growing it, once its size has been handed out this many times: after
+/// two or three steps of a network.
 constexpr std::size_t uses_until_settled = 4;
 
-/// On a GPU nothing is poisoned.
+/// The size of a block for `bytes`, including the poisoned margin of host memory.
 std::size_t rounded(std::size_t bytes, DeviceKind kind) {
   const std::size_t padded = bytes + (kind == DeviceKind::cpu ? poison::margin : 0);
   return std::max<std::size_t>(1, (padded + granularity - 1) / granularity) * granularity;
@@ -178,8 +179,8 @@ void CachingAllocator::set_memory_limit(std::size_t bytes) {
 
 namespace {
 
-/// The allocators of all devices, made by their first use. Those of usual numbers are found without a lock, since every
-/// tensor asks.
+/// The allocators of all devices, made on first use. Those with a usual device index are found without a lock, as every
+/// tensor looks one up.
 class Allocators {
  public:
   CachingAllocator& of(const LogicalDevice& device) {
@@ -196,7 +197,7 @@ class Allocators {
 
  private:
   std::array<std::array<std::atomic<CachingAllocator*>, 64>, 2> quick_{};  ///< by kind and index
-  std::mutex mutex_;                                                       ///< of what follows
+  std::mutex mutex_;                                                       ///< guards all_
   std::map<std::pair<DeviceKind, int>, std::shared_ptr<CachingAllocator>> all_;
 };
 
@@ -204,7 +205,7 @@ class Allocators {
 
 CachingAllocator& allocator(const LogicalDevice& device) {
   if (CachingAllocator* const of_pool = MemoryPoolScope::allocator_of(device)) return *of_pool;
-  // Never destroyed: at the program's end a GPU's driver may be gone before the memory.
+  // Never destroyed: at the program's end a GPU's driver may be unloaded before its memory could be freed.
   static auto& allocators = *new Allocators;
   CachingAllocator& found = allocators.of(device);
   if (device.memory_limit > 0) found.set_memory_limit(device.memory_limit);

@@ -31,7 +31,7 @@ std::optional<BlockList::Position> BlockList::take(std::size_t bytes, Excess exc
   if (excess == Excess::keep && rest > bytes / 8) return std::nullopt;
   if (excess == Excess::cut && rest > 0) {
     const Position behind = add(std::next(block), block->data + bytes, rest, false);
-    block->place = free_.extract(smallest);  // before its length, by which it is found there, changes
+    block->place = free_.extract(smallest);  // before its size, the key of free_, changes
     block->bytes = bytes;
     make_free(behind);
   } else {

@@ -6,7 +6,7 @@
 namespace lockstep {
 
 MemoryResource& memory_resource(const LogicalDevice& device) {
-  // Never destroyed: tensors in static storage give their memory back until the very end of the program.
+  // Never destroyed: tensors in static storage free their memory until the very end of the program.
   static auto& host = *new HostMemory;
   if (device.kind == DeviceKind::gpu) return gpu_platform().memory(device);
   return host;

@@ -23,7 +23,7 @@ constexpr std::size_t most_addresses = std::size_t{1} << 36;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Null when there are not that many left. Aligned to huge pages: what lies before and behind is given back.
+/// Reserves `size` bytes of addresses, aligned to huge pages; returns null if not that many are left.
 std::byte* reserve(std::size_t size) {
   void* const memory = mmap(nullptr, size + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -39,7 +39,8 @@ struct Unmap {
   void operator()(std::byte* begin) const { munmap(begin, size); }
 };
 
-/// With the whole of the huge pages that it begins: the kernel gives small ones where not all of a huge one is usable.
+/// Makes every huge page that contains part of the range usable as a whole: otherwise the kernel would use small pages
+/// there.
 bool make_usable(void* begin, std::size_t bytes) {
   const std::size_t within = reinterpret_cast<std::uintptr_t>(begin) % huge_page;
   const std::size_t size = rounded_up(within + bytes, huge_page);
@@ -55,10 +56,9 @@ bool kernel_gives_huge_pages() {
   return length > 0 && std::string_view(modes.data(), length).find("[never]") == std::string_view::npos;
 }
 
-/// What is there stays. A kernel that refuses only costs speed: one before 6.1 turns pages into huge ones in its own
-/// time.
+/// Keeps the contents. If the kernel refuses, only speed is lost: kernels before 6.1 form huge pages in the background.
 void make_huge(std::byte* begin, const std::byte* end) {
-  static const bool given = kernel_gives_huge_pages();  // MADV_COLLAPSE would not ask
+  static const bool given = kernel_gives_huge_pages();  // MADV_COLLAPSE ignores this setting
   if (!given) return;
   const std::size_t size = rounded_up(end - begin, huge_page);
   madvise(begin, size, MADV_HUGEPAGE);

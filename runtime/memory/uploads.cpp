@@ -14,14 +14,14 @@
 namespace lockstep {
 namespace {
 
-/// Copies begin where GPUs read fastest.
+/// Alignment of each copy in staging memory, at which GPUs read fastest.
 constexpr std::size_t alignment = 512;
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// As many as pay for waking a thread.
+/// The smallest share of a copy that pays for waking a thread.
 constexpr std::int64_t bytes_per_thread = 1 << 20;
 
-/// On the calling thread's share of the cores: one core alone copies more slowly than GPUs read.
+/// Copies on the calling thread's share of the cores: one core alone copies more slowly than GPUs read.
 void fill(std::byte* staging, const Upload& copy) {
   parallel_for(static_cast<std::int64_t>(copy.bytes), bytes_per_thread, [&](std::int64_t begin, std::int64_t end) {
     std::memcpy(staging + begin, static_cast<const std::byte*>(copy.from) + begin,
@@ -37,7 +37,7 @@ Uploads::~Uploads() {
   for (const Staging& staging : stagings_) {
     try {
       if (staging.read) staging.read->synchronize();
-    } catch (const Error& error) {  // of a GPU that does nothing any more
+    } catch (const Error& error) {  // the GPU has failed
       log_warning("copies to {} are given up: {}", gpu_.name(), error.what());
     }
     if (staging.memory != nullptr) gpu_platform().pinned_memory().release(staging.memory, staging.bytes);
@@ -72,7 +72,7 @@ Uploads::Staging& Uploads::next_staging(std::size_t bytes) {
     MemoryResource& pinned = gpu_platform().pinned_memory();
     if (staging.memory != nullptr)
       pinned.release(std::exchange(staging.memory, nullptr), std::exchange(staging.bytes, 0));
-    // A power of two, so that batches that grow seldom come here: the driver may wait for GPUs, and GPUs for each
+    // A power of two, so that growing batches seldom allocate: the driver may then wait for GPUs that wait for each
     // other.
     const std::size_t more = std::bit_ceil(bytes);
     staging.memory = static_cast<std::byte*>(pinned.allocate(more));
@@ -88,7 +88,7 @@ std::shared_ptr<Event> Uploads::take_event() {
     const std::lock_guard lock(spare_mutex_);
     if (spare_.empty()) {
       event = std::make_unique<Event>(gpu_);
-      spare_.reserve(++events_);  // giving back needs no memory
+      spare_.reserve(++events_);  // so that giving an event back needs no allocation
     } else {
       event = std::move(spare_.back());
       spare_.pop_back();
@@ -101,7 +101,7 @@ std::shared_ptr<Event> Uploads::take_event() {
 }
 
 Uploads& uploads(const LogicalDevice& gpu) {
-  // Never destroyed: batches in static storage give their events back until the very end of the program.
+  // Never destroyed: batches in static storage return their events until the very end of the program.
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::map<int, std::unique_ptr<Uploads>>;
   const std::lock_guard lock(mutex);

@@ -13,10 +13,10 @@
 namespace lockstep {
 namespace {
 
-/// Is destroyed when nothing of it is under way.
+/// The destructor waits until no launch of the graph is running.
 class CudaGraph final : public GpuGraph {
  public:
-  /// Takes `graph` over.
+  /// Takes ownership of `graph`.
   CudaGraph(const Gpu& gpu, cudaGraph_t graph) : gpu_(gpu) {
     const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
     cudaGraphDestroy(graph);
@@ -39,9 +39,9 @@ class CudaGraph final : public GpuGraph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// `from` is pageable, and CUDA has read it when the call returns ("API synchronization behavior" of its manual). That
-/// does not hold for cudaMemcpyBatchAsync with cudaMemcpySrcAccessOrderDuringApiCall: behind other work of the stream
-/// it reads more than 64 KiB later (driver 580.159).
+/// `from` is pageable, so CUDA has read it when the call returns ("API synchronization behavior" in CUDA's manual).
+/// cudaMemcpyBatchAsync with cudaMemcpySrcAccessOrderDuringApiCall does not ensure this: if other work precedes it in
+/// the stream, it reads copies of more than 64 KiB after the call (driver 580.159).
 void copy_from_host(void* to, const Gpu& gpu, const void* from, std::size_t bytes) {
   refuse_capture("a copy from the host");
   gpu.make_current();
@@ -63,7 +63,7 @@ void copy_between(void* to, const Gpu& destination, const void* from, const Gpu&
           ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, destination.stream())
           : cudaMemcpyPeerAsync(to, destination.ordinal(), from, source.ordinal(), bytes, destination.stream());
   check_cuda(status, "a copy between GPUs", destination.device());
-  source.wait_for(destination);  // before it writes to `from` again
+  source.wait_for(destination);  // before `source` writes to `from` again
 }
 
 class PinnedMemory final : public MemoryResource {
@@ -140,7 +140,7 @@ class CudaPlatform final : public GpuPlatform {
 }  // namespace
 
 GpuPlatform& gpu_platform() {
-  static auto& cuda = *new CudaPlatform;  // tensors in static storage give memory back until the very end
+  static auto& cuda = *new CudaPlatform;  // never destroyed: tensors in static storage free memory until the end
   return cuda;
 }
 

@@ -11,10 +11,11 @@
 namespace lockstep {
 namespace {
 
-/// A stream of the calling thread to capture in: work of other threads stays in the compute stream.
+/// The stream in which a thread captures, so that the capture does not include other threads' work in the compute
+/// stream.
 class CaptureStream {
  public:
-  /// On the current GPU.
+  /// Creates the stream on the current GPU.
   CaptureStream() {
     int lowest = 0;
     int highest = 0;
@@ -30,7 +31,7 @@ class CaptureStream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What the calling thread captures.
+/// The capture of the calling thread; `gpu` is null if there is none.
 struct Capture {
   const Gpu* gpu = nullptr;
   cudaStream_t stream = nullptr;
@@ -44,7 +45,7 @@ constexpr const char* an_event = "an event between streams";
 void check_cuda(cudaError_t status, const char* call, const LogicalDevice& gpu) {
   if (status == cudaSuccess) [[likely]]
     return;
-  static_cast<void>(cudaGetLastError());  // it is not an error of the calls that come after
+  static_cast<void>(cudaGetLastError());  // clears the error, which later calls would return
   require<OutOfMemory>(status != cudaErrorMemoryAllocation, "{} failed on {}: {}", call, gpu.name(),
                        cudaGetErrorString(status));
   fail<DeviceError>("{} failed on {}: {} ({})", call, gpu.name(), cudaGetErrorString(status), cudaGetErrorName(status));
@@ -57,7 +58,7 @@ Gpu::Gpu(const LogicalDevice& device) : device_(device), ordinal_(physical_gpu(d
   int lowest = 0;
   int highest = 0;
   check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange", device_);
-  // All GPUs wait for the one whose part of an exchange has to queue up behind what it computes.
+  // Communication has priority: all GPUs would wait for one whose part of an exchange is queued behind its computation.
   for (const StreamKind kind : stream_kinds)
     check_cuda(cudaStreamCreateWithPriority(&streams_[static_cast<std::size_t>(kind)], cudaStreamNonBlocking,
                                             kind == StreamKind::communication ? highest : lowest),
@@ -73,10 +74,10 @@ cudaStream_t Gpu::stream(StreamKind kind) const {
 }
 
 void Gpu::begin_capture() const {
-  thread_local std::map<int, CaptureStream> streams;  // by index; libraries may remember them
+  thread_local std::map<int, CaptureStream> streams;  // by index; kept, as libraries may remember the handles
   make_current();
   cudaStream_t const stream = streams[device_.index].get();
-  // What other threads do meanwhile is theirs, memory that they ask for included.
+  // In thread-local mode other threads may make any CUDA call meanwhile, also allocate memory.
   check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture", device_);
   capture = {.gpu = this, .stream = stream};
 }
@@ -134,14 +135,14 @@ void Gpu::throw_errors() {
 
 void Gpu::wait_for(const Gpu& other) const {
   if (&other == this) return;
-  CudaEvent reached(other);  // CUDA keeps it for as long as it is waited for
+  CudaEvent reached(other);  // CUDA keeps a destroyed event until no stream waits for it
   reached.record({other.device()});
   reached.make_wait({device_});
 }
 
 CudaEvent::CudaEvent(const Gpu& gpu) : gpu_(gpu) {
   gpu.make_current();
-  // Who waits on the host sleeps: the cores belong to the replicas.
+  // With blocking synchronization a waiting thread sleeps and leaves its core to the replicas.
   check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync),
              "cudaEventCreateWithFlags", gpu.device());
 }
@@ -167,10 +168,10 @@ void CudaEvent::synchronize() const {
 }
 
 Gpu& gpu(const LogicalDevice& device) {
-  thread_local Gpu* last = nullptr;  // most threads work on one
+  thread_local Gpu* last = nullptr;  // most threads use only one GPU
   if (last != nullptr && last->device() == device) return *last;
   static std::mutex mutex;
-  static auto& gpus = *new std::map<int, std::unique_ptr<Gpu>>;  // streams outlive tensors in static storage
+  static auto& gpus = *new std::map<int, std::unique_ptr<Gpu>>;  // never destroyed: tensors in static storage use it
   const std::lock_guard lock(mutex);
   std::unique_ptr<Gpu>& found = gpus[device.index];
   if (!found) found = std::make_unique<Gpu>(device);

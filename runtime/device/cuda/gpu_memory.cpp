@@ -11,7 +11,7 @@
 namespace lockstep {
 namespace {
 
-/// Lets every GPU that can reach `ordinal` use what comes from its pool.
+/// Lets every GPU that can access `ordinal` use memory of its pool.
 void share_with_peers(cudaMemPool_t pool, int ordinal) {
   const int count = count_gpus();
   for (int peer = 0; peer < count; ++peer) {
@@ -44,7 +44,7 @@ void* GpuMemory::allocate(std::size_t bytes) {
   void* memory = nullptr;
   cudaError_t status = cudaMallocAsync(&memory, bytes, gpu_.stream());
   if (status == cudaErrorMemoryAllocation) {
-    // What has been given back counts as used until the work before it is done, and what the pool keeps as well.
+    // Freed memory counts as used until the work enqueued before the free is done, as does memory that the pool keeps.
     static_cast<void>(cudaGetLastError());
     check_cuda(cudaStreamSynchronize(gpu_.stream()), "cudaStreamSynchronize", gpu_.device());
     check_cuda(cudaMemPoolTrimTo(pool_, 0), "cudaMemPoolTrimTo", gpu_.device());
@@ -56,7 +56,7 @@ void* GpuMemory::allocate(std::size_t bytes) {
 }
 
 void GpuMemory::fail_for(std::size_t bytes) const {
-  static_cast<void>(cudaGetLastError());  // it is not an error of the calls that come after
+  static_cast<void>(cudaGetLastError());  // clears the error, which later calls would return
   std::size_t left = 0;
   std::size_t total = 0;
   check_cuda(cudaMemGetInfo(&left, &total), "cudaMemGetInfo", gpu_.device());

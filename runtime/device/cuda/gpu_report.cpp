@@ -8,13 +8,13 @@
 namespace lockstep {
 namespace {
 
-/// Restores the calling thread's current device, which cudaMemGetInfo needs changed.
+/// Restores the calling thread's current device, which has to change for cudaMemGetInfo.
 class CurrentDeviceGuard {
  public:
   CurrentDeviceGuard() { cudaGetDevice(&previous_); }
   ~CurrentDeviceGuard() {
     cudaSetDevice(previous_);
-    cudaGetLastError();  // what failed here is none of the next kernel's
+    cudaGetLastError();  // clears an error of this scope, which the next check of a kernel would report
   }
   CurrentDeviceGuard(const CurrentDeviceGuard&) = delete;
   CurrentDeviceGuard& operator=(const CurrentDeviceGuard&) = delete;
