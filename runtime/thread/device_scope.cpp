@@ -18,7 +18,7 @@ ExecutionContext placed_on(const LogicalDevice& device) {
 }  // namespace
 
 DeviceScope::DeviceScope(const LogicalDevice& device) : context_(placed_on(device)) {
-  // Never more threads than the caller has: a replica's share of the cores is not left.
+  // Never more threads than the caller has: a replica keeps to its share of the cores.
   if (device.cores < compute_threads()) threads_.emplace(device.cores);
 }
 

@@ -15,13 +15,13 @@
 namespace lockstep {
 namespace {
 
-// About what falling asleep and being woken costs, on a virtual machine whose core has gone idle at worst: who looks
-// that long loses at most as much again.
+// How long a thread polls before it sleeps: about the worst cost of falling asleep and being woken, that of a virtual
+// machine whose core has gone idle. Polling this long at most doubles the cost.
 constexpr std::chrono::microseconds look_time(50);
-// Where cores are shared, to look is to let another thread of the group run, for a microsecond or a few. But where
-// another program has work for the core, it may keep it for its time slice, milliseconds: since Linux 6.18 a thread
-// that yields gives up as much. So that looking costs no more than a thirty-second part of the time then, a yield as
-// long as this keeps everyone from looking for 32 times its length.
+// If threads share cores, each poll yields to another thread of the group, for a few microseconds. But if another
+// program has work for the core, it may keep the core for its time slice, milliseconds: since Linux 6.18 a thread that
+// yields gives up as much. A yield of at least this length therefore stops all threads from polling for 32 times its
+// length, so that polling costs at most 1/32 of the time.
 constexpr std::chrono::microseconds long_yield(200);
 constexpr int rest_per_long_yield = 32;
 
@@ -55,7 +55,7 @@ bool Futex::wait_while(std::uint32_t old, Clock::time_point deadline) {
   return true;
 }
 
-/// Whether it has changed.
+/// Polls the number for look_time; returns whether it is no longer `old`.
 bool Futex::look_while(std::uint32_t old) {
   Clock::time_point now = Clock::now();
   if (!each_has_a_core_ && now < next_look_.load(std::memory_order_relaxed)) return load() != old;
@@ -69,9 +69,9 @@ bool Futex::look_while(std::uint32_t old) {
   return load() != old;
 }
 
-// std::atomic waits without a limit only, hence the system's call under it. In the one order of sequentially consistent
-// operations either the sleeper is counted before the waker looks at sleepers_, or the new value is there before the
-// system compares it with `old`.
+// std::atomic::wait has no time limit, hence the futex system call. No wake-up is lost: in the single order of
+// sequentially consistent operations, either the sleeper increments sleepers_ before the waker reads it, or the waker
+// changes the number before the kernel compares it with `old`.
 
 void Futex::wake() {
   if (sleepers_ > 0) ::syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
@@ -84,7 +84,7 @@ void Futex::sleep_while(std::uint32_t old, Clock::duration longest) {
   const std::chrono::nanoseconds rest = (longest - whole) % seconds(1);
   const std::timespec limit{.tv_sec = whole.count(), .tv_nsec = rest.count()};
   ++sleepers_;
-  ::syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, old, &limit);  // also ends for no reason: the caller looks again
+  ::syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, old, &limit);  // may return without cause: the caller checks again
   --sleepers_;
 }
 

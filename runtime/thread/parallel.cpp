@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-/// The threads that one thread's parallel loops run on.
+/// The threads that run one thread's parallel loops.
 class ComputeArena {
  public:
   explicit ComputeArena(int threads) : arena_(threads) {}
@@ -28,7 +28,7 @@ class ComputeArena {
 
 namespace {
 
-thread_local int threads_of_this_thread = 0;  // 0: not yet asked
+thread_local int threads_of_this_thread = 0;  // 0: not yet known
 thread_local std::shared_ptr<ComputeArena> arena_of_this_thread;
 
 }  // namespace
@@ -57,8 +57,8 @@ ComputeThreadsScope::~ComputeThreadsScope() {
 #endif
 
 #ifdef LOCKSTEP_THREAD_SANITIZER
-// oneTBB is not built for the thread sanitizer, which takes every hand-over within it for a race. Plain threads stand
-// in.
+// Plain threads replace oneTBB, which is not built with the thread sanitizer: the sanitizer would report every
+// hand-over between its threads as a race.
 void detail::run_chunks(int chunks, void (*call)(const void* body, int chunk), const void* body) {
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(chunks));
   const auto run = [&](int chunk) {

@@ -19,7 +19,7 @@ bool is_same_round(std::uint32_t a, std::uint32_t b) { return (a | released_bit)
 
 double seconds(std::chrono::steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// Every rendezvous that lives.
+/// All existing Rendezvous objects.
 struct Registry {
   std::mutex mutex;
   std::vector<const Rendezvous*> all;
@@ -84,20 +84,21 @@ void Rendezvous::arrive_and_wait(int member, const char* place, std::chrono::mil
     own.since = timer.start();
     own.place = place;
   }
-  const struct Leave {  // also by an exception
+  const struct Leave {  // also if an exception is thrown
     Member& member;
     ~Leave() { member.enter(State::running); }
   } leave{own};
   check_place(member, place);
   if (++count_ == members()) return complete(round);
   if (finished_ > 0) release_for_finished(round);
-  constexpr std::chrono::milliseconds longest = std::chrono::years(1);  // beyond it clocks overflow
+  constexpr std::chrono::milliseconds longest = std::chrono::years(1);  // a longer limit could overflow the clock
   if (!round_.wait_while(round, timer.start() + std::min(timeout, longest))) time_out(place, round, timeout);
   if (is_same_round(round_.load(), round)) throw_released();
 }
 
-/// The first member's place is read without its lock: it wrote it before it became the first, and writes it again only
-/// after this member has been counted, too, or after a reset.
+/// Throws if this member has arrived at another place than the round's first member. Reads the first member's `place`
+/// without its mutex: that member wrote it before it set first_, and writes it again only after this member has been
+/// counted, too, or after a reset.
 void Rendezvous::check_place(int member, const char* place) {
   int first = -1;
   if (first_.compare_exchange_strong(first, member)) return;
@@ -120,7 +121,7 @@ void Rendezvous::complete(std::uint32_t round) {
   if (!round_.exchange(round, round + one_round)) throw_released();
 }
 
-/// Does nothing when the round has been completed or released meanwhile.
+/// Throws Timeout, unless the round has been completed or released in the meantime.
 void Rendezvous::time_out(const char* place, std::uint32_t round, std::chrono::milliseconds timeout) {
   const std::lock_guard lock(mutex_);
   std::string reason =
@@ -140,15 +141,16 @@ void Rendezvous::abort(int member, std::string reason) {
   round_.set_bits(released_bit);
 }
 
-// Both it and arrive_and_wait first count themselves and then look at the other's count: one of them sees the other.
+// finish and arrive_and_wait both first count themselves and then read the other's count, so that at least one of them
+// sees the other.
 void Rendezvous::finish(int member) {
   at(member).enter(State::ended);
-  const std::uint32_t round = round_.load();  // nobody completes it without this member
+  const std::uint32_t round = round_.load();  // no round completes without this member
   ++finished_;
   if (count_ > 0) release_for_finished(round);
 }
 
-/// Does nothing when the round has been completed or released meanwhile: who finished may have been in it.
+/// Does nothing if the round has been completed or released in the meantime: the finished member may have been in it.
 void Rendezvous::release_for_finished(std::uint32_t round) {
   const std::lock_guard lock(mutex_);
   if (is_released(round) || !round_.exchange(round, round | released_bit)) return;

@@ -7,13 +7,13 @@
 namespace lockstep {
 
 ThreadTeam::ThreadTeam(const std::vector<ExecutionContext>& contexts)
-    : begun_(static_cast<int>(contexts.size()) + 1),  // and the one who calls `run`
+    : begun_(static_cast<int>(contexts.size()) + 1),  // the members and the caller of `run`
       ended_(static_cast<int>(contexts.size()) + 1),
       errors_(contexts.size()) {
   try {
     for (const ExecutionContext& context : contexts)
       threads_.emplace_back([this, member = static_cast<int>(threads_.size()), context] { loop(member, context); });
-  } catch (...) {  // no more threads: those that run must not outlive this
+  } catch (...) {  // no more threads can be started: the running ones must not outlive this object
     stop();
     throw;
   }
@@ -42,7 +42,7 @@ void ThreadTeam::run(const std::function<void(int)>& job) {
 void ThreadTeam::loop(int member, const ExecutionContext& context) {
   const ContextScope context_scope(context);
   const ComputeThreadsScope threads(context.device.cores);
-  for (std::uint32_t round = 0;; ++round) {  // a thread sees every round: the next begins when all have ended this one
+  for (std::uint32_t round = 0;; ++round) {  // no round is missed: the next begins after all members ended this one
     begun_.wait_while(round);
     if (job_ == nullptr) return;
     try {

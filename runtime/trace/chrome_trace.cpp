@@ -6,7 +6,7 @@
 namespace lockstep {
 namespace {
 
-/// With quotes; what is no UTF-8 becomes U+FFFD.
+/// `text` as a JSON string with quotes; bytes that are not UTF-8 become U+FFFD.
 std::string quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -13,7 +13,7 @@
 namespace lockstep {
 namespace {
 
-/// A name without the prefix of mangled ones, such as "f" or "i", would be taken for a type.
+/// Demangles only names with the prefix of mangled names: the demangler reads others, such as "f" or "i", as types.
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
   int status = 0;
@@ -24,7 +24,7 @@ std::string demangled(const std::string& name) {
 
 /// The kernels of one GPU.
 struct Kernels {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> times{};
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> times{};  ///< begin and end of each, ns
 
   std::string summary() {
     std::ranges::sort(times);

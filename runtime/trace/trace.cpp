@@ -62,7 +62,7 @@ TraceSpan::~TraceSpan() {
   const Clock::time_point end = Clock::now();
   Recorded& all = recorded();
   const std::lock_guard lock(all.mutex);
-  // The recording may have ended since, and another one begun.
+  // The recording may have ended in the meantime, and another one may have begun.
   if (!recording || start_ < all.start || all.events.size() >= all.capacity) return;
   try {
     all.events.push_back({.name = std::string(before_).append(name_),
@@ -70,7 +70,7 @@ TraceSpan::~TraceSpan() {
                           .start_us = microseconds(start_ - all.start),
                           .duration_us = microseconds(end - start_)});
   } catch (const std::bad_alloc&) {
-    all.capacity = all.events.size();  // what has been recorded is worth more than the step's failure
+    all.capacity = all.events.size();  // end the recording rather than fail the step
   }
 }
 

@@ -18,7 +18,7 @@ const char* name_of_copy(std::uint8_t kind) {
   }
 }
 
-/// What records of all kinds call alike.
+/// Copies the fields that records of all kinds have.
 template <class Record>
 GpuWork work_of(const Record& record, std::string_view name) {
   return {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array recorded_kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                     CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
-/// CUPTI's functions. The library is loaded here: programs that record nothing do not need it.
+/// CUPTI's functions. The library is loaded on first use: programs that record nothing do not need it.
 struct Cupti {
   DynamicLibrary library{fmt::format("libcupti.so.{}", CUDA_VERSION / 1000).c_str(),
                          "it comes with the CUDA toolkit, in extras/CUPTI/lib64, and with PyTorch; add its folder to "
@@ -47,14 +47,14 @@ void check(CUptiResult status, const char* call) {
   fail<Unsupported>("what GPUs do cannot be recorded: {} failed: {}", call, text == nullptr ? "no reason given" : text);
 }
 
-/// What CUPTI's threads add to.
+/// The recording that CUPTI's threads add to.
 struct Recorded {
   std::mutex mutex;
   std::unique_ptr<GpuTimeline> timeline{};  ///< null while nothing is recorded
 };
 
 Recorded& recorded() {
-  static auto& instance = *new Recorded;  // CUPTI's threads may come until the very end of the program
+  static auto& instance = *new Recorded;  // CUPTI's threads may use it until the very end of the program
   return instance;
 }
 
@@ -67,7 +67,7 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t
   constexpr std::size_t size = std::size_t{1} << 22;
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(4096, size));
   *bytes = *buffer == nullptr ? 0 : size;
-  *most_records = 0;  // as many as it holds
+  *most_records = 0;  // no limit but the buffer's size
 }
 
 void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
@@ -80,7 +80,7 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
   while (cupti().cuptiActivityGetNextRecord(buffer, used, &record) == CUPTI_SUCCESS) {
     try {
       add_activity(*record, *all.timeline);
-    } catch (const std::bad_alloc&) {  // what has been recorded is worth more than the program's failure
+    } catch (const std::bad_alloc&) {  // leave the record out rather than fail the program
       all.timeline->leave_out(1);
     }
   }
@@ -94,7 +94,7 @@ bool is_recording() {
   return recorded().timeline != nullptr;
 }
 
-/// Null when nothing is recorded.
+/// Ends the recording and returns its timeline; null if there is no recording.
 std::unique_ptr<GpuTimeline> stop() noexcept {
   if (!is_recording()) return nullptr;
   for (const CUpti_ActivityKind kind : recorded_kinds) cupti().cuptiActivityDisable(kind);
