@@ -17,7 +17,7 @@ std::vector<float*> advanced(std::span<float* const> pointers, std::int64_t offs
 }  // namespace
 
 FlatRange shard_of(const FlatRange& range, int share, int shares) {
-  constexpr std::int64_t line = 32;  // of the smallest elements in a cache line: two replicas never write to one line
+  constexpr std::int64_t line = 32;  // a cache line of the smallest elements: two replicas never write to one line
   const std::int64_t lines = (range.end - range.begin + line - 1) / line;
   const auto border = [&](int i) { return std::min(range.end, range.begin + lines * i / shares * line); };
   return {border(share), border(share + 1)};

@@ -15,14 +15,15 @@ namespace {
 
 constexpr std::int64_t is_dense = -1;
 
-/// The kinds of all replicas' values: a row for each replica, with the number of a sparse value's rows or `is_dense`.
+/// The kinds of all replicas' values: a row for each replica with, for each value, the rows of a sparse value's dense
+/// shape or `is_dense`.
 class Kinds {
  public:
   Kinds(Communicator& communicator, int replica, std::span<const DenseOrSparse> values)
       : values_(values.size()), rows_(exchange(communicator, replica, values)) {}
 
   std::int64_t replicas() const { return static_cast<std::int64_t>(rows_.size() / values_); }
-  /// Whether value i is sparse on every replica. Throws InvalidArgument when the whole tensors differ in size.
+  /// Whether value i is sparse on every replica. Throws InvalidArgument if their dense shapes differ in rows.
   bool all_sparse(std::size_t i) const {
     std::vector<std::int64_t> of_value;
     for (std::size_t at = i; at < rows_.size(); at += values_) of_value.push_back(rows_[at]);
@@ -50,7 +51,7 @@ class Kinds {
   std::vector<std::int64_t> rows_;
 };
 
-/// value / replicas, rounded as a mean of dense values is.
+/// value / replicas, rounded like a mean of dense values.
 Tensor divided(const Tensor& value, std::int64_t replicas) {
   const Tensor dense = make_dense(value);
   const Tensor result = Tensor::empty(value.shape(), value.dtype());
@@ -81,7 +82,7 @@ std::vector<DenseOrSparse> all_reduce(Communicator& communicator, int replica, R
   std::vector<std::size_t> dense_places;
   std::vector<Tensor> dense;
   std::vector<std::size_t> sparse_places;
-  std::vector<Tensor> sparse;  // values and indices in turn
+  std::vector<Tensor> sparse;  // values and indices alternate
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!kinds.all_sparse(i)) {
       dense_places.push_back(i);

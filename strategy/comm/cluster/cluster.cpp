@@ -6,10 +6,10 @@
 namespace lockstep {
 namespace {
 
-/// What is broadcast in one message to each worker rather than in parts that they pass on.
+/// The most bytes that the chief broadcasts in one message to each worker, not in parts that the workers pass on.
 constexpr std::size_t one_message = 4096;
 
-/// No bytes for any worker.
+/// An empty span for each worker.
 template <class Byte>
 std::vector<std::span<Byte>> nothing(int workers) {
   return std::vector<std::span<Byte>>(static_cast<std::size_t>(workers));
@@ -33,7 +33,7 @@ std::pair<std::size_t, std::size_t> part_of_bytes(std::size_t bytes, int index, 
 }
 
 void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {
-  // Large ones in two steps, so that the chief sends each byte once: a part to each worker, which passes it on.
+  // Two steps for many bytes, so that the chief sends each byte once: a part to each worker, which passes it on.
   const bool in_parts = bytes.size() > one_message;
   const auto part = [&](int worker) {
     if (!in_parts) return bytes;
@@ -50,7 +50,7 @@ void Cluster::broadcast(std::string_view place, std::span<std::byte> bytes) {
   if (!in_parts) return;
   to = nothing<const std::byte>(size());
   from = nothing<std::byte>(size());
-  for (int worker = 1; worker < size(); ++worker) {  // the chief has everything, and what it passes on is its own part
+  for (int worker = 1; worker < size(); ++worker) {  // the chief has all bytes and passes on only its own part
     if (is_chief()) to[static_cast<std::size_t>(worker)] = part(0);
     if (!is_chief()) to[static_cast<std::size_t>(worker)] = part(rank());
     if (!is_chief()) from[static_cast<std::size_t>(worker)] = part(worker);

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// The number that the first of these variables has that is set.
+/// The value of the first of these environment variables that is set.
 std::optional<int> number_of(std::initializer_list<const char*> variables) {
   for (const char* const variable : variables)
     if (const char* const value = std::getenv(variable)) return std::atoi(value);
@@ -21,7 +21,8 @@ std::optional<int> number_of(std::initializer_list<const char*> variables) {
 
 }  // namespace
 
-// Open MPI's mpirun; srun, whose PMIx or PMI plug-in MPI asks for the rest; MPICH's and Intel's launchers.
+// In this order, the variables of Open MPI's mpirun, of srun (MPI asks its PMIx or PMI plug-in for the rest), and of
+// MPICH's and Intel's launchers.
 
 bool launched_with_others() {
   return number_of({"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE"}).value_or(1) > 1;
@@ -29,7 +30,7 @@ bool launched_with_others() {
 
 LocalProcesses local_processes() {
   const auto rank = number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID"});
-  // Slurm says how many a machine has as "4(x2)", of which the beginning is the number.
+  // Slurm lists the tasks of each machine as "4(x2)"; the number at the beginning is read.
   const auto count = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE", "MPI_LOCALNRANKS"});
   if (!rank || !count || *rank < 0 || *rank >= *count) return {};
   return {.rank = *rank, .count = *count};

@@ -20,7 +20,7 @@ std::span<std::byte> bytes_of(const Tensor& tensor) {
           static_cast<std::size_t>(tensor.elements()) * size_of(tensor.dtype())};
 }
 
-/// The part of each range that worker `worker` adds up, one after the other.
+/// Splits each range into one part per worker; each worker adds up its parts.
 class Parts {
  public:
   Parts(std::span<const WorkerRange> ranges, std::size_t element, int workers)
@@ -49,7 +49,7 @@ void add_part(ReduceOp op, std::span<std::byte> own, const std::vector<std::span
   if (count > 0) launch(kernels::Reduce{op, ReduceViews<T>{in, std::span(&out, 1), count, terms}});
 }
 
-/// A tensor's form as a message, and read back.
+/// A tensor's dtype, the axis and the tensor's shape as a message; Form reads it.
 std::string form_text(const Tensor& tensor, int axis) {
   std::vector<std::int64_t> numbers{static_cast<std::int64_t>(tensor.dtype()), axis};
   for (const std::int64_t size : tensor.shape()) numbers.push_back(size);
@@ -77,7 +77,7 @@ bool joinable(const Form& a, const Form& b) {
   return a.shape == shape;
 }
 
-/// A dense copy, or the tensor itself, where MPI can read it.
+/// The tensor, or a dense copy of it, in host memory, where MPI can read it.
 Tensor for_sending(const Tensor& tensor) { return make_dense(tensor.on_host()); }
 
 }  // namespace

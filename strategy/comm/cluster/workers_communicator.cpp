@@ -26,7 +26,7 @@ void WorkersCommunicator::combine(int replica, ReduceOp op, std::span<const Pack
         in.push_back(value);
         continue;
       }
-      in.push_back(Tensor::empty(value.shape()));  // bf16 is added in f32 from end to end
+      in.push_back(Tensor::empty(value.shape()));  // bf16 is summed in f32 over all replicas and workers
       launch(kernels::Convert{value, in.back()});
     }
     reduce_range(op == ReduceOp::mean ? ReduceOp::sum : op, in, std::span(&sums_[pack], 1), share);

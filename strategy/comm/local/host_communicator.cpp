@@ -23,7 +23,7 @@ bool all_defined(std::span<const Tensor> values) {
   return std::all_of(values.begin(), values.end(), [](const Tensor& value) { return value.defined(); });
 }
 
-/// The values where this replica's kernels can read them.
+/// The values, or copies of them that this replica's kernels can read.
 std::vector<Tensor> reachable_here(std::span<const Tensor> values) {
   std::vector<Tensor> here;
   for (const Tensor& value : values)
@@ -31,7 +31,7 @@ std::vector<Tensor> reachable_here(std::span<const Tensor> values) {
   return here;
 }
 
-/// Which of several tensors an error is about.
+/// The part of an error message that names one of several tensors.
 std::string place_text(std::size_t i, std::size_t number) {
   return number == 1 ? std::string() : fmt::format(" as tensor {} of {}", i + 1, number);
 }

@@ -17,9 +17,9 @@
 namespace lockstep {
 namespace {
 
-/// What NCCL is asked for. All parts are gathered and combined here for the largest and the smallest, which are not NaN
-/// where a part is in NCCL's own. NCCL's mean divides before it adds: it has the bits of a sum that is divided, as a
-/// mean is defined, where division by the number of replicas is exact.
+/// The operation that NCCL does for `op`. For max and min, it gathers all parts, which are combined here: NCCL's own
+/// max and min are not NaN if a part is. NCCL's mean divides before it adds; the result has the bits of a divided sum,
+/// the definition of mean, only if division by the number of replicas is exact.
 GpuPart::Kind kind_of(ReduceOp op, int replicas) {
   switch (op) {
     case ReduceOp::max:
@@ -35,12 +35,11 @@ GpuPart::Kind kind_of(ReduceOp op, int replicas) {
   fail<BrokenInvariant>("unknown reduction {}", static_cast<int>(op));
 }
 
-/// One replica's part of a pack on its way. bf16 is widened: NCCL would round after each addition.
+/// One replica's part of a pack for NCCL. bf16 is widened to f32: NCCL would round after each addition.
 struct Transfer {
   GpuPart::Kind kind;
   Tensor in;
-  Tensor
-      out;  ///< the pack's result itself where it is of in's dtype; of all replicas, one after the other, if gathered
+  Tensor out;  ///< the pack's result, or `in` itself if widened; (replicas, elements) if gathered
 };
 
 Transfer transfer_of(ReduceOp op, const Tensor& value, int replicas, const Tensor& result) {
@@ -60,7 +59,7 @@ GpuPart part_of(const Transfer& transfer) {
           .elements = static_cast<std::size_t>(transfer.in.elements())};
 }
 
-/// What NCCL has brought, into `result`: combined, divided or rounded as is left to do.
+/// Completes `result` from NCCL's output: combines gathered parts, divides a mean's sum, rounds to bf16.
 void finish(ReduceOp op, const Transfer& transfer, int replicas, const Tensor& result) {
   Tensor combined = transfer.out;
   if (transfer.kind == GpuPart::Kind::gather) {
@@ -113,7 +112,7 @@ void NcclCommunicator::agree(int replica, ReduceOp op, std::span<const PackViews
   if (replica == 0) {
     std::vector<std::string> texts;
     for (const PackViews& pack : packs) texts.push_back(fmt::format("{} of {}", name(op), pack.in.front()));
-    // Within backward, ranges of gradients may have been submitted before: that has to be so on all workers.
+    // Backward may have submitted ranges of gradients before this call: their number must be the same on all workers.
     cluster_->agree(all_reduce_name, "the value to combine is",
                     fmt::format("{} after {} collectives", fmt::join(texts, ", "), collectives_->submitted()));
   }

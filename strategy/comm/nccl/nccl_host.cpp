@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
-/// What NCCL takes of /dev/shm for a pair of GPUs that have no direct link, with room to spare.
+/// The bytes of /dev/shm that NCCL needs for a pair of GPUs without a direct link, with room to spare.
 constexpr std::uint64_t shared_memory_per_gpu = 64 * mib;
 
 std::optional<std::uint64_t> free_bytes(const char* folder) {
@@ -32,7 +32,7 @@ bool has_iommu() {
   return !error && units != fs::directory_iterator();
 }
 
-/// The control register of access control services in a device's PCIe configuration; 0 where it has none.
+/// The control register of access control services in a device's PCIe configuration; 0 if it has none.
 unsigned access_control(const fs::path& device) {
   constexpr std::size_t size = 4096;
   constexpr std::size_t first_extended = 0x100;
@@ -41,7 +41,7 @@ unsigned access_control(const fs::path& device) {
   std::ifstream file(device / "config", std::ios::binary);
   file.read(reinterpret_cast<char*>(bytes.data()), size);
   const auto word = [&](std::size_t at) { return bytes[at] | unsigned{bytes[at + 1]} << 8; };
-  // Each capability says where the next one is; a loop among damaged ones ends.
+  // Each capability holds the address of the next one; `seen` ends a cycle of damaged ones.
   std::size_t at = first_extended;
   for (std::size_t seen = 0; at >= first_extended && at + 8 <= size && seen < size / 8; ++seen) {
     if (word(at) == acs) return word(at + 6);
@@ -53,7 +53,7 @@ unsigned access_control(const fs::path& device) {
 }  // namespace
 
 bool redirects_copies(const fs::path& devices) {
-  constexpr unsigned redirects = 0b1100;  // of requests, of completions
+  constexpr unsigned redirects = 0b1100;  // bits for requests and completions
   std::error_code error;
   for (const fs::directory_entry& device : fs::directory_iterator(devices, error)) {
     std::string kind;

@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-/// The command that starts the workers that TF_CONFIG names.
+/// The command that starts the workers named in TF_CONFIG.
 std::string command_for(const ClusterSpec& spec) {
   std::vector<std::string> hosts;
   for (const std::string& address : spec.addresses) hosts.push_back(address.substr(0, address.find(':')));

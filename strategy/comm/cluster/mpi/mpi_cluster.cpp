@@ -11,19 +11,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The tags of messages that no operation waits for; operations' tags are larger.
+// Tags of messages that no operation waits for; the tags of operations are larger.
 constexpr int notice_tag = 1;
 constexpr int alive_tag = 2;
 
-// A notice's first letter: the sender ends, or something has failed, and the rest says what.
+// The first letter of a notice: the sender leaves, or a failure, whose message follows.
 constexpr char left_mark = 'L';
 constexpr char failed_mark = 'F';
 
-/// So long may a worker that lives say nothing, on a busy machine.
+/// How long a live worker on a busy machine may send nothing.
 constexpr auto short_silence = 500ms;
-/// How long a worker that fails waits until the others know.
+/// How long a failed worker waits at most until its notices have been sent.
 constexpr auto farewell = 2s;
-/// How long one waits for others to end when something has failed.
+/// How long a worker waits at most for the others to leave after a failure.
 constexpr auto end_after_failure = 5s;
 
 }  // namespace
@@ -112,7 +112,7 @@ void MpiCluster::fail_all(std::string_view why) noexcept {
     const std::string message = fmt::format("{} failed: {}", name_of(peers_.rank), why);
     {
       const std::lock_guard lock(mutex_);
-      if (failure_) return;  // all know of another one
+      if (failure_) return;  // an earlier failure has been reported
     }
     fail_here(message);
     std::unique_lock lock(mutex_);
@@ -127,7 +127,7 @@ std::string MpiCluster::failure() const {
   return failure_ ? failure_->message : std::string();
 }
 
-/// From here on the cluster is unusable, and all workers are notified.
+/// Records the first failure, which makes the cluster unusable, and has all other workers notified.
 void MpiCluster::fail_here(const std::string& message, bool timeout) {
   const std::lock_guard lock(mutex_);
   if (failure_) return;
@@ -179,7 +179,7 @@ bool MpiCluster::has_work() const {
   return !unsent_.empty() || std::ranges::any_of(queues_, [](const auto& queue) { return !queue.empty(); });
 }
 
-/// Hands an operation back that has ended, or that a failure has.
+/// Returns a finished operation to its caller; after a failure, cancels and returns any operation.
 void MpiCluster::finish(MpiOperation& operation) {
   bool failed = false;
   {
@@ -198,7 +198,7 @@ void MpiCluster::finish(MpiOperation& operation) {
 
 void MpiCluster::take_turn(std::span<MpiOperation* const> operations) {
   const Clock::time_point now = Clock::now();
-  // This process was stopped, by a debugger say: what the others said meanwhile is yet to be heard.
+  // If this process was stopped, e.g. by a debugger, messages that arrived in the meantime are still unread.
   if (now - last_turn_ > short_silence) std::ranges::fill(heard_, now);
   last_turn_ = now;
   hear();
@@ -303,7 +303,7 @@ void MpiCluster::check_waits(const MpiOperation& operation) {
   const std::vector<int> awaited = operation.awaited();
   for (const int worker : awaited) {
     const Clock::duration silence = now - heard_[static_cast<std::size_t>(worker)];
-    // Its goodbye may have overtaken what it sent before.
+    // The notice that it leaves may have overtaken earlier messages.
     if (left_[static_cast<std::size_t>(worker)] && silence > short_silence) gone.push_back(worker);
     if (silence > limit) silent.push_back(worker);
   }
@@ -321,7 +321,7 @@ void MpiCluster::check_waits(const MpiOperation& operation) {
               true);
 }
 
-/// "; worker 1 (host b) has said nothing for 2.9 s", for those that are silent for long.
+/// A text such as "; worker 1 (host b) has said nothing for 2.9 s" for each worker that has been silent for long.
 std::string MpiCluster::last_words(const std::vector<int>& workers, Clock::time_point now) const {
   std::string text;
   for (const int worker : workers) {
@@ -333,7 +333,7 @@ std::string MpiCluster::last_words(const std::vector<int>& workers, Clock::time_
   return text;
 }
 
-/// Leaves the processor to others: for a moment while pieces come and go, longer when nothing does.
+/// Leaves the core to other threads: for a moment while an operation makes progress, longer otherwise.
 void MpiCluster::rest(bool busy) {
   if (busy) {
     if (++turns_without_rest_ < 500) return std::this_thread::yield();
@@ -349,7 +349,7 @@ bool MpiCluster::all_left() const {
   return true;
 }
 
-/// Whether the thread may end, `since` when it says that it ends.
+/// Whether the thread may end. `since`: when this worker began to leave.
 bool MpiCluster::may_end(Clock::time_point since) {
   bool failed = false;
   {
@@ -360,7 +360,7 @@ bool MpiCluster::may_end(Clock::time_point since) {
   }
   const auto limit = failed ? std::chrono::milliseconds(end_after_failure) : options_.timeout;
   if (Clock::now() - since > limit) return true;
-  // After a failure this process does not wait for silent workers: it has a notice to send.
+  // After a failure this process waits only for workers that were heard within a second.
   const auto silence = failed ? std::chrono::milliseconds(2 * short_silence) : options_.silence_limit;
   for (int worker = 0; worker < peers_.size; ++worker) {
     const auto of = static_cast<std::size_t>(worker);

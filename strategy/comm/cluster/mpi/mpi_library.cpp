@@ -16,7 +16,7 @@ void check_mpi(int status, const char* call) {
 }
 
 std::shared_ptr<MpiLibrary> MpiLibrary::instance() {
-  // Clusters that outlive this, in other static objects, have a share of it.
+  // Shared with clusters in other static objects, which may outlive this variable.
   static const std::shared_ptr<MpiLibrary> library(new MpiLibrary());
   return library;
 }
@@ -28,8 +28,8 @@ MpiLibrary::MpiLibrary() {
   if (initialized) {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
   } else {
-    // When a worker on another machine dies, Open MPI's TCP explains that with help texts that it asks mpirun for,
-    // which has other things to do: the thread would hang, and this worker never say which one died.
+    // When a worker on another machine dies, Open MPI's TCP transport asks mpirun for help texts, which mpirun is too
+    // busy to send: the thread would hang, and this worker would never report which one died.
     ::setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
     finish_ = true;
@@ -46,11 +46,11 @@ MPI_Comm MpiLibrary::communicator(int key, std::chrono::milliseconds timeout) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const std::lock_guard lock(mutex_);
-    // Blocks, but as MPI_Init did just before: nothing else needs MPI yet.
+    // Blocks, as MPI_Init did just before: nothing else needs MPI yet.
     if (ordered_ == MPI_COMM_NULL) check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &ordered_), "MPI_Comm_split");
     check_mpi(MPI_Comm_idup(ordered_, &copy, &request), "MPI_Comm_idup");
   }
-  // Other clusters continue while this waits for all processes.
+  // The mutex is free between polls, so that other clusters make progress while this one waits for all processes.
   const auto end = std::chrono::steady_clock::now() + timeout;
   for (int done = 0; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     {

@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-/// Throws DeviceError unless `status` is success or, of a communicator that does not block, in progress.
+/// Throws DeviceError unless `status` is success or, with a non-blocking communicator, in progress.
 void check_nccl(ncclResult_t status, const char* call) {
   if (status == ncclSuccess || status == ncclInProgress) [[likely]]
     return;
@@ -21,11 +21,11 @@ void check_nccl(ncclResult_t status, const char* call) {
 
 constexpr std::chrono::milliseconds polling_interval{200};
 constexpr std::chrono::hours longest_timeout{24 * 365};  // a time point that much later can still be represented
-constexpr std::chrono::seconds revocation_limit{5};      // of what takes milliseconds
+constexpr std::chrono::seconds revocation_limit{5};      // a revocation usually takes milliseconds
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
-/// Collectives between its construction and `end` are enqueued as one.
+/// An NCCL group: enqueues the collectives between construction and `end` as one.
 class NcclGroup {
  public:
   NcclGroup() { check_nccl(ncclGroupStart(), "ncclGroupStart"); }
@@ -80,14 +80,14 @@ void enqueue_part(const GpuPart& part, int ranks, ncclComm_t communicator, cudaS
       "ncclAllReduce");
 }
 
-/// Asks for the end of all that the communicator has under way on its GPU, without waiting.
+/// Asks NCCL to stop all running operations of the communicator, without waiting.
 void revoke([[maybe_unused]] ncclComm_t communicator) {
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
   ncclCommRevoke(communicator, NCCL_REVOKE_DEFAULT);
 #endif
 }
 
-/// Waits for that end, or for an error, up to a limit.
+/// Waits until the revocation ends or fails, at most revocation_limit.
 void await_revocation(ncclComm_t communicator) {
   const auto end = std::chrono::steady_clock::now() + revocation_limit;
   ncclResult_t state = ncclInProgress;
@@ -99,7 +99,7 @@ void await_revocation(ncclComm_t communicator) {
 
 }  // namespace
 
-/// While it lives, a member's communicator is the calling thread's; the watchdog knows since when.
+/// Gives the calling thread exclusive use of a member's communicator and records the start for the watchdog.
 class NcclComms::Call {
  public:
   explicit Call(Member& member) : lock_(member.mutex), since_(member.called_since) {
@@ -118,7 +118,7 @@ class NcclComms::Call {
 NcclComms::NcclComms(const std::vector<LogicalDevice>& gpus, std::chrono::milliseconds timeout, Cluster* cluster)
     : timeout_(std::min<std::chrono::milliseconds>(timeout, longest_timeout)), cluster_(cluster) {
   for (const LogicalDevice& device : gpus) members_.push_back(std::make_unique<Member>(gpu(device)));
-  // Errors of an earlier strategy's communicators are not this one's, even if no thread has received them.
+  // Discards errors of an earlier strategy's communicators that no thread has received.
   for (const auto& member : members_) member->gpu.set_error({});
   try {
     make_all();
@@ -143,7 +143,7 @@ void NcclComms::make_all() {
   ranks_ = cluster_ ? own * cluster_->size() : own;
   const int first = cluster_ ? own * cluster_->rank() : 0;
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;  // nobody is held by a call that cannot end
+  config.blocking = 0;  // a call that cannot end must not block its thread
   NcclGroup group;
   for (int replica = 0; replica < own; ++replica) {
     Member& member = *members_[static_cast<std::size_t>(replica)];
@@ -171,7 +171,7 @@ void NcclComms::settle(const Member& member, const char* what) const {
 void NcclComms::enqueue(const char* what, std::span<const std::vector<GpuPart>> parts) {
   std::deque<Call> calls;
   for (const auto& member : members_) calls.emplace_back(*member);
-  NcclGroup group;  // one thread may give parts to several GPUs only as one group
+  NcclGroup group;  // NCCL requires a group if one thread enqueues for several GPUs
   for (std::size_t replica = 0; replica < members_.size(); ++replica) {
     const Member& member = *members_[replica];
     member.gpu.make_current();
@@ -209,12 +209,12 @@ void NcclComms::watch_all(const std::stop_token& stop) {
 std::string NcclComms::trouble_of(Member& member) const {
   const std::string where = member.gpu.device().name();
   const std::unique_lock lock(member.mutex, std::try_to_lock);
-  if (!lock) {  // a call holds it, perhaps one that never ends
+  if (!lock) {  // held by a call, perhaps one that never ends
     const Clock::rep since = member.called_since;
     if (since == 0 || Clock::now() - Clock::time_point(Clock::duration(since)) < timeout_) return {};
     return fmt::format("a call of NCCL's for {} did not end within {} s", where, seconds(timeout_));
   }
-  if (member.communicator == nullptr) return {};  // aborted, by a step that failed
+  if (member.communicator == nullptr) return {};  // already aborted
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = ncclCommGetAsyncError(member.communicator, &state);
   if (asked != ncclSuccess) state = asked;
@@ -235,8 +235,8 @@ std::string NcclComms::trouble_of(Member& member) const {
 
 void NcclComms::abort_all(const std::string& reason, bool results_lost) {
   aborting_ = true;
-  // An abort waits for the GPU's stream, whose collective may wait for that of a GPU that has not been aborted yet; all
-  // are therefore stopped first.
+  // ncclCommAbort waits for the GPU's stream, whose collective may wait for that of a GPU that has not been aborted
+  // yet; all communicators are therefore revoked first.
   for (const auto& member : members_) {
     const std::lock_guard lock(member->mutex);
     member->aborted = reason;
