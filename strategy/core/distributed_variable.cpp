@@ -22,7 +22,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 std::string assignment_of(const std::string& variable) { return "the assignment of variable '" + variable + "'"; }
 
-/// The value that all replicas assign to a variable without an aggregation.
+/// The value that all replicas assign to a variable without an aggregation. Throws if the replicas' values differ.
 Tensor common_value(Cluster* workers, const std::string& variable, const PerReplica<Tensor>& values) {
   for (int replica = 1; replica < values.size(); ++replica)
     require(same_bits(values[0], values[replica]),
@@ -56,7 +56,7 @@ Tensor aggregated(Cluster* workers, const VariableSpec& spec, const PerReplica<T
   fail<BrokenInvariant>("variable '{}' has an unknown aggregation", spec.name);
 }
 
-/// `variable` is written once for all replicas, when all of them are here.
+/// Writes `variable` once for all replicas, after all of them have made this call.
 void write_together(VariableState& variable, AssignOp op, const Tensor& value, bool literal) {
   const auto write = [&](const Strategy& strategy, const PerReplica<Tensor>& values) {
     variable.write(op, literal ? values[0] : aggregated(strategy.state()->cluster(), variable.spec(), values));
@@ -71,7 +71,7 @@ void check_literal(const VariableSpec& spec) {
           spec.name);
 }
 
-/// The rows of all replicas, as a variable of this aggregation takes them.
+/// Combines the slices of all replicas by the variable's aggregation.
 IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerReplica<IndexedSlices>& slices) {
   const std::string place = "the scattering into variable '" + spec.name + "'";
   const PerReplica<Tensor> values = slices.transform([](const IndexedSlices& own) { return own.values; });
@@ -87,8 +87,8 @@ IndexedSlices aggregated(Cluster* workers, const VariableSpec& spec, const PerRe
   return combine(workers, place, op, slices.local_results());
 }
 
-/// The mean of the copies of all workers by their weights. No element lies outside those of the copies: where they are
-/// equal it is theirs, which a sum in f32 divided by a number may not give.
+/// The weighted mean of the copies of all workers. Clamped to the range of the copies' elements, so that equal copies
+/// give exactly their value, which a sum in f32 divided by a number may not do.
 Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Tensor>& copies,
                const std::vector<double>& weights) {
   const Tensor mean = weighted_mean(workers, place, copies, weights);
@@ -100,7 +100,7 @@ Tensor mean_of(Cluster* workers, const std::string& place, const std::vector<Ten
   return combine(ReduceOp::min, std::array{most, combine(ReduceOp::max, std::array{least, mean})});
 }
 
-/// `value` in equal parts; the first part keeps what integers leave over.
+/// Splits `value` into equal parts; the first part also gets the remainder of integers.
 PerReplica<Tensor> shares_of(const Tensor& value, int parts) {
   std::vector<Tensor> shares;
   visit_dtype(value.dtype(), [&]<class T>() {

@@ -5,7 +5,7 @@
 namespace lockstep {
 
 InlineStrategy::InlineStrategy(const LogicalDevice& device)
-    : devices_{device}, coordination_{.group{1, std::chrono::hours(1)}} {  // nobody is ever waited for
+    : devices_{device}, coordination_{.group{1, std::chrono::hours(1)}} {  // one replica never waits
   memory_resource(device);
   coordination_.connections = connect(coordination_.group, devices_);
 }

@@ -12,7 +12,7 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
   posts_[static_cast<std::size_t>(replica)] = std::move(post);
   group_.barrier(replica, place.c_str());
   if (replica == 0) {
-    const WaitTimer for_all;  // the merge is no part of the replica's own work
+    const WaitTimer for_all;  // the merge does not count as the replica's own work
     ExecutionContext cross_replica = current_context();
     cross_replica.replica = -1;
     cross_replica.replicas = 1;
@@ -24,7 +24,7 @@ std::shared_ptr<const void> MergePoint::merge(int replica, const std::string& pl
   const std::string end = "the end of " + place;
   group_.barrier(replica, end.c_str());
   posts_[static_cast<std::size_t>(replica)] = nullptr;
-  return result_;  // nobody writes it before all are at the next merge
+  return result_;  // not written before all replicas have reached the next merge
 }
 
 void MergePoint::abandon_step() {

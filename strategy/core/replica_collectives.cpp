@@ -5,8 +5,6 @@
 #include <lockstep/runtime/core/logging.h>
 #include <lockstep/strategy/core/replica_context.h>
 
-// The collectives of a replica, and their gradients.
-
 namespace lockstep {
 namespace {
 
@@ -21,8 +19,8 @@ std::vector<OutputForm> forms_of(const std::vector<Tensor>& outputs) {
   return forms;
 }
 
-/// The gradients of the outputs that can have one, and which these are. Zeros stand in for outputs that nothing depends
-/// on here: on other replicas something may.
+/// The gradients of the floating-point outputs, and the outputs' indices. An output without a gradient on this replica
+/// gets zeros, as it may have a gradient on another one.
 struct OutputGradients {
   OutputGradients(const BackwardContext& backward, const std::vector<OutputForm>& outputs) {
     for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
@@ -37,7 +35,7 @@ struct OutputGradients {
   std::vector<Tensor> values;
 };
 
-/// Most likely the program wants replicas' values combined.
+/// Warns once: the program most likely wants to combine replicas' values.
 void warn_outside_strategies(const char* function) {
   static std::atomic<bool> warned = false;
   if (!has_strategy() && !warned.exchange(true))
@@ -87,7 +85,7 @@ Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
 std::vector<Tensor> ReplicaContext::all_gather(const std::vector<Tensor>& values, int axis) const {
   warn_outside_strategies("all_gather");
   std::vector<Tensor> results;
-  std::vector<std::int64_t> begins;  // of the own parts
+  std::vector<std::int64_t> begins;  // of this replica's parts
   std::vector<std::int64_t> ends;
   for (const Gathered& gathered : communicator().all_gather(replica_, values, axis)) {
     begins.push_back(gathered.offset);

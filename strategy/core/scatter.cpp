@@ -20,7 +20,7 @@ T scaled(ScatterOp op, T element, T by) {
   return by == -1 ? static_cast<T>(-static_cast<Bits>(element)) : element / by;
 }
 
-/// Products and quotients of integers, which no device has a kernel for.
+/// Multiplies or divides integers, for which no device has a kernel.
 template <class T>
 void scale_integers(ScatterOp op, const Tensor& value, const Tensor& row) {
   std::vector<T> elements = row.to_vector<T>();

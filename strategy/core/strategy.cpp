@@ -11,26 +11,26 @@ namespace lockstep {
 
 /// A thread's scopes, all of one strategy.
 struct OpenScopes {
-  std::shared_ptr<StrategyState> strategy;  ///< what the thread works under
+  std::shared_ptr<StrategyState> strategy;  ///< the thread's current strategy
   int count = 0;                            ///< open scopes
-  std::shared_ptr<StrategyState> before;    ///< what the thread worked under before the first of them
+  std::shared_ptr<StrategyState> before;    ///< the thread's strategy before the first of the open scopes
 };
 
 namespace {
 
-/// The strategy that `set_strategy` gave this thread, while that is what it works under.
+/// The strategy that `set_strategy` last gave this thread.
 std::shared_ptr<StrategyState>& lasting_strategy() {
   thread_local std::shared_ptr<StrategyState> strategy;
   return strategy;
 }
 
-/// This thread's; null until it opens the first one.
+/// This thread's scopes; null until it opens its first one.
 std::shared_ptr<OpenScopes>& open_scopes() {
   thread_local std::shared_ptr<OpenScopes> scopes;
   return scopes;
 }
 
-/// Throws unless this thread may work under `next`.
+/// Throws LogicError if this thread has a strategy other than `next`.
 void check_no_other(const std::shared_ptr<StrategyState>& next, const char* function) {
   const auto& open = thread_strategy();
   require<LogicError>(!open || open == next,

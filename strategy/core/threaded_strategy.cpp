@@ -15,30 +15,30 @@
 
 namespace lockstep {
 
-/// The replicas' threads and their coordination. A run inside a merge, while the threads of the run around it wait,
-/// has threads of its own.
+/// The replicas' threads and their coordination. A run inside a merge has threads of its own, as those of the outer run
+/// wait.
 class ThreadedStrategy::ReplicaThreads {
  public:
-  /// `gpus`: those of the run in whose merges this one runs, if there is one.
+  /// `gpus`: the collectives of the outer run, if this one runs inside its merges.
   ReplicaThreads(const std::vector<LogicalDevice>& devices, const CoordinationOptions& options,
                  std::shared_ptr<GpuCollectives> gpus = {});
 
   void run(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job);
   Coordination& coordination() { return coordination_; }
-  /// The threads for runs in this one's merges, made when it is first needed.
+  /// The threads for runs inside this one's merges, made on first use.
   ReplicaThreads& inner();
 
-  /// Those that the calling thread belongs to while it runs a replica; null elsewhere.
+  /// The object that the calling thread belongs to while it runs a replica; null otherwise.
   static ReplicaThreads*& of_this_thread();
 
  private:
-  /// What a step is to one replica: the job, inside the name scopes of the caller. Throws nothing, and where there is
-  /// no memory even to report an error, all replicas are released all the same.
+  /// Runs the job of one replica's step, inside the name scopes of the caller. Throws nothing: keeps the error and
+  /// releases all replicas, even if there is no memory for the error's text.
   void run_replica(const std::shared_ptr<StrategyState>& strategy, const std::function<void(int)>& job, int replica,
                    const std::string& callers_names);
-  /// Waits for what a failed step has given GPUs to do: it may be at work on memory that the next step takes again.
+  /// Waits for a failed step's work on GPUs, which may still use memory that the next step reuses.
   void let_gpus_end() const;
-  /// Keeps the exception in hand, if it is the first, and releases the other replicas.
+  /// Stores the current exception in `first` if that is empty, and releases the other replicas.
   void keep(std::exception_ptr& first, int replica, const char* what);
 
   std::vector<LogicalDevice> devices_;
@@ -47,9 +47,9 @@ class ThreadedStrategy::ReplicaThreads {
   std::mutex run_mutex_;  ///< one step at a time
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
-  std::exception_ptr released_;            ///< of a replica that another one's error ended
-  std::unique_ptr<ReplicaThreads> inner_;  ///< made by the one thread that merges
-  ThreadTeam threads_;                     ///< last: they end before what they use
+  std::exception_ptr released_;            ///< Aborted of a replica that another replica's error ended
+  std::unique_ptr<ReplicaThreads> inner_;  ///< made by the only thread that merges
+  ThreadTeam threads_;                     ///< last: the threads end before the members they use
 };
 
 namespace {
@@ -76,7 +76,7 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-/// Does what makes a message better, unless the memory for it is lacking.
+/// Calls `improve`, which completes an error message; does nothing if there is no memory for it.
 template <class Improve>
 void without_memory_leave_it(const Improve& improve) {
   try {
@@ -85,7 +85,7 @@ void without_memory_leave_it(const Improve& improve) {
   }
 }
 
-/// The name scopes in which a replica's step begins, from those of its caller.
+/// The name scopes of a replica's step, inside those of its caller.
 std::string names_of_replica(const std::string& caller, int replica) {
   if (replica == 0) return caller;
   return fmt::format("{}{}replica_{}", caller, caller.empty() ? "" : "/", replica);
@@ -129,8 +129,8 @@ void ThreadedStrategy::ReplicaThreads::run(const std::shared_ptr<StrategyState>&
   if (first_error_ || released_) {
     const bool all_failed_alike = cluster && cluster->failures_together() != failures_together;
     if (cluster && first_error_ && !all_failed_alike) cluster->fail_all(text_of(first_error_));
-    coordination_.connections.update
-        ->abandon_step();  // first: other workers may not contribute their part of what is under way
+    // First, as other workers may not contribute their part of the running collectives.
+    coordination_.connections.update->abandon_step();
     coordination_.merge_point.abandon_step();
     let_gpus_end();
   }
@@ -160,7 +160,7 @@ void ThreadedStrategy::ReplicaThreads::run_replica(const std::shared_ptr<Strateg
     if (!names.empty()) name_scope.emplace(names);
     coordination_.group.run_timed(replica, job);
     coordination_.group.rendezvous().finish(replica);
-  } catch (Aborted& error) {  // what caused it is kept by another replica, perhaps later than this
+  } catch (Aborted& error) {  // another replica keeps the cause, perhaps later than this
     keep(released_, replica, error.what());
   } catch (Error& error) {
     without_memory_leave_it([&] {

@@ -11,7 +11,7 @@
 #include <lockstep/strategy/comm/combine.h>
 #include <lockstep/strategy/core/strategy.h>
 
-// How one thread reads the values of all replicas.
+// The functions of Strategy that read the values of all replicas outside of replicas.
 
 namespace lockstep {
 
@@ -26,20 +26,20 @@ void check_values(const Strategy& strategy, const char* function, const PerRepli
           replicas);
 }
 
-/// The sum of all workers' numbers; `own` where there is one.
+/// The sum of all workers' numbers; `own` if there is no other worker.
 double over_workers(const Strategy& strategy, const char* place, double own) {
   Cluster* const workers = strategy.state()->cluster();
   return workers ? sum_over(*workers, place, own) : own;
 }
 
-/// sum(value, axes) of whole numbers, which the op does not take; modulo 2^bits.
+/// sum(value, axes) of integers, which the op does not take; modulo 2^bits.
 Tensor sum_of_integers(const Tensor& value, const std::vector<int>& axes) {
   std::array<bool, Shape::max_rank> summed{};
   for (const int axis : axes) summed[static_cast<std::size_t>(value.shape().normalize_axis(axis))] = true;
   Shape kept;
   for (int axis = 0; axis < value.rank(); ++axis)
     if (!summed[static_cast<std::size_t>(axis)]) kept.push_back(value.dim(axis));
-  Shape strides = value.shape();  // of the result, in which a step along a summed axis leads nowhere
+  Shape strides = value.shape();  // of the result; 0 along summed axes
   const Shape dense = kept.dense_strides();
   for (int axis = 0, at = 0; axis < value.rank(); ++axis)
     strides[axis] = summed[static_cast<std::size_t>(axis)] ? 0 : dense[at++];
@@ -95,7 +95,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
   });
   const Tensor total = combine(state_->cluster(), "reduce", ReduceOp::sum, sums.local_results());
   if (op == ReduceOp::sum) return total;
-  double count = 0;  // elements behind each element of the result
+  double count = 0;  // of the elements that each element of the result sums
   for (const Tensor& value : values.local_results()) {
     double own = 1;
     for (const int axis : axes) own *= static_cast<double>(value.dim(axis));

@@ -20,7 +20,7 @@ Variable make_by_strategy(VariableSpec spec) {
 Variable make_variable(VariableSpec spec) {
   const std::shared_ptr<const VariableCreators> creators = thread_creators();
   if (!creators) return make_by_strategy(std::move(spec));
-  struct Around {  // what makes variables while the creator works
+  struct Around {  // the outer creators apply while this creator runs
     explicit Around(const VariableCreators& all) { thread_creators() = all.outer; }
     ~Around() { thread_creators() = before; }
     std::shared_ptr<const VariableCreators> before = thread_creators();
@@ -127,7 +127,7 @@ void VariableState::move_copy(int index, const Tensor& memory) {
   const Tensor before = copies_.at(index);
   copy(before, memory);
   copies_[index] = memory.in_place_of(before);
-  // Tapes hold on to it, which should not keep its memory. Later memory may be others', too.
+  // Tapes may hold the old copy, which must not keep its memory alive. Only the first memory belongs to it alone.
   if (!std::exchange(moved_[index], 1)) before.move_into(memory);
 }
 

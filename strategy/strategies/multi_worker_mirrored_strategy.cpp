@@ -13,10 +13,11 @@
 namespace lockstep {
 namespace {
 
-/// How far the first values of two processors of different kinds may be apart, which round otherwise.
+/// How far initial values may differ, relatively or if small absolutely: different kinds of processors round
+/// differently.
 constexpr float same_start = 1e-5F;
 
-/// "'dense/kernel' f32 (784, 10), trainable".
+/// A text such as "'dense/kernel' f32 (784, 10), trainable, auto, aggregation none".
 std::string text_of(const VariableSpec& spec) {
   return fmt::format(
       "'{}' {} {}, {}, {}, aggregation {}", spec.name, name(spec.dtype), spec.shape,
@@ -24,7 +25,7 @@ std::string text_of(const VariableSpec& spec) {
       name(spec.synchronization), name(spec.aggregation));
 }
 
-/// Where this worker's first values are others than the chief's; empty where they are the same.
+/// Describes the first initial value that differs from the chief's; empty if there is none.
 std::string difference(const Tensor& own, const Tensor& chiefs) {
   if (own.dtype() != DType::f32) return "";
   const std::span<const float> a = own.span<float>();
@@ -75,7 +76,7 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
     const bool on_gpus = !devices.empty() && devices.front().kind == DeviceKind::gpu;
     cluster->agree("the start", "replicas are on", on_gpus ? "GPUs" : "CPUs");
   }
-  // Replicas wait longer for one that waits for other workers, so that the workers' error is the first.
+  // Replicas wait longer for each other than workers do, so that the error of the workers comes first.
   const auto timeout = cluster ? 2 * options.timeout : options.timeout;
   return std::make_shared<MultiWorkerState>(
       devices, CoordinationOptions{.timeout = timeout,
@@ -84,7 +85,7 @@ std::shared_ptr<StrategyState> make_state(const std::vector<LogicalDevice>& devi
                                                      .cluster = cluster}});
 }
 
-/// That share this worker's cores.
+/// Logical CPUs that share this worker's cores.
 std::vector<LogicalDevice> worker_cpus(int replicas) {
   const std::size_t count = logical_cpus(replicas).size();  // throws for a wrong number
   return logical_cpus_with_cores(std::vector<int>(count, std::max(1, cores_of_process() / replicas)));

@@ -17,7 +17,7 @@ class OneDeviceState final : public InlineStrategy, public std::enable_shared_fr
 
   void run_on_replicas(const std::function<void(int)>& job) override {
     const std::lock_guard one_at_a_time(run_mutex_);
-    const Scope scope(shared_from_this());  // before the replica's context, in which no scope is opened
+    const Scope scope(shared_from_this());  // before the replica's context, in which no scope may be opened
     const ContextScope context({.device = devices().front(), .replica = 0, .replicas = 1});
     const ComputeThreadsScope threads(devices().front().cores);
     try {

@@ -20,13 +20,12 @@ void compare(const Variable& variable, int replica, const Tensor& of_first, cons
                         variable.name(), i, first[i], other[i], replica);
 }
 
-/// "'dense/kernel' (8, 16)".
+/// The variable at `position` as a text such as "'dense/kernel' (8, 16)".
 std::string text_at(const std::vector<Variable>& variables, std::size_t position) {
   if (position >= variables.size()) return fmt::format("nothing after {} variable(s)", variables.size());
   return fmt::format("'{}' {}", variables[position].name(), variables[position].shape());
 }
 
-/// A number that differs, as good as certainly, where the values do.
 std::uint64_t hash_of(const Tensor& values) {
   const std::span<const float> all = values.span<float>();
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(all.data()), all.size_bytes()});
