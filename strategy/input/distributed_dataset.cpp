@@ -80,7 +80,7 @@ DistributedIterator::DistributedIterator(std::shared_ptr<const DistributedDatase
 }
 
 void DistributedIterator::begin_epoch(std::uint64_t number) {
-  pass_ = {};  // the old pass makes room for the new one
+  pass_ = {};  // frees the old pass before the new one is opened
   if (cache_ && cache_->complete) {
     pass_ = [cache = cache_, next = std::size_t{0}]() mutable -> std::optional<DistributedBatch> {
       if (next == cache->batches.size()) return std::nullopt;
@@ -104,7 +104,7 @@ void DistributedIterator::begin_epoch(std::uint64_t number) {
 DistributedBatches DistributedIterator::open(std::uint64_t number) const {
   ExecutionContext context = current_context();
   context.ahead_threads = input_threads(spec_->devices, cores_of_process());
-  const ContextScope here(context);  // for the pass and for what the data set prefetches
+  const ContextScope here(context);  // applies to the pass and to the data set's prefetching
   DistributedBatches pass = [batches = spec_->open(number), spec = spec_.shared()]() mutable {
     std::optional<DistributedBatch> batch = batches.next();
     if (batch) batch->move_to(spec->devices);
@@ -140,12 +140,12 @@ std::optional<DistributedBatch> DistributedIterator::next_here(Cluster* others) 
   try {
     batch = pass_.next();
   } catch (const std::exception& error) {
-    if (others) others->fail_all(error.what());  // which have their batches and wait for this worker's step
+    if (others) others->fail_all(error.what());  // they wait for this worker's step
     throw;
   }
   if (!batch) return std::nullopt;
   if (const auto& measurement = spec_->measurement) {
-    // Not earlier: prefetched batches would keep the old shares.
+    // Splits by the measured shares only now: prefetched batches would keep the old shares.
     if (!measurement->shares().empty()) {
       batch = DistributedBatch(batch->global(), static_cast<int>(spec_->devices.size()), measurement->shares());
       batch->move_to(spec_->devices);
@@ -163,7 +163,7 @@ LocalReplicas local_replicas(const Strategy& strategy) {
           .count = strategy.num_local_replicas()};
 }
 
-/// The size of the longest of the workers' passes; nothing when one is endless. A collective.
+/// The size of the longest of the workers' passes; nothing if one is endless. A collective.
 std::optional<std::int64_t> longest_of(Cluster* workers, std::optional<std::int64_t> own) {
   if (!workers) return own;
   constexpr std::int64_t endless = -1;

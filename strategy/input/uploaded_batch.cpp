@@ -31,7 +31,7 @@ UploadedBatch::UploadedBatch(const Batch& host, const LogicalDevice& gpu) : gpu_
 UploadedBatch::~UploadedBatch() {
   try {
     await();
-  } catch (const Error& error) {  // of a failed GPU
+  } catch (const Error& error) {  // the GPU has failed
     log_warning("a batch is given up: {}", error.what());
   }
 }

@@ -38,7 +38,7 @@ void check_reachable(const std::vector<LogicalDevice>& gpus, CrossDeviceOps ops)
     }
 }
 
-/// What `automatic` stands for.
+/// Replaces `automatic` by the algorithm for these devices.
 CrossDeviceOps chosen(CrossDeviceOps ops, const std::vector<LogicalDevice>& devices, bool sequential) {
   if (ops != CrossDeviceOps::automatic) return ops;
   if (sequential) return CrossDeviceOps::shared_memory;

@@ -10,12 +10,12 @@
 namespace lockstep {
 namespace {
 
-/// From a device whose memory kernels of this one reach.
+/// Copies from memory, maybe another device's, that kernels of the current device can read.
 void copy_floats(const float* from, std::int64_t count, float* to) {
   launch(kernels::Reduce{ReduceOp::sum, ReduceViews<float>{std::span(&from, 1), std::span(&to, 1), count}});
 }
 
-/// One step on a range of the first replica's parameters, with all replicas' gradients brought to it.
+/// Updates a range of the first replica's parameters, after copying all replicas' gradients to its device.
 void step_on_one_device(const FlatViews& views, const FlatRange& range, const UpdateFn& update) {
   const std::int64_t elements = range.end - range.begin;
   std::vector<Tensor> brought;
