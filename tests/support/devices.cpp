@@ -28,7 +28,7 @@ class Devices : public testing::Environment {
     if (wanted() == "pretend_cuda") install_pretended_cuda(3);
     if (wanted() == "pretend_cuda_8") install_pretended_cuda(8);
     if (wanted() == "gpu" && !why_no_gpu().empty()) {
-      std::puts("no GPU: every test is skipped");  // what ctest looks for
+      std::puts("no GPU: every test is skipped");  // ctest marks the test as skipped by this line
       GTEST_SKIP() << why_no_gpu();
     }
     if (setting("LOCKSTEP_TEST_ON_DEVICE", "FALSE") == "TRUE") new ContextScope({.device = devices(1).front()});

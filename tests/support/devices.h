@@ -5,15 +5,15 @@
 
 #include <lockstep/runtime/device/device.h>
 
-// What devices a test program's replicas run on: logical CPUs, or what LOCKSTEP_TEST_DEVICES says: "gpu" for GPUs,
-// where all tests are skipped without one, "pretend_cuda" for the library's own GPUs over the pretended CUDA of
-// pretend_gpu/, three, so that up to three replicas have one each and more of them share; "pretend_cuda_8" for eight.
+// The devices of a test program's replicas, by LOCKSTEP_TEST_DEVICES: logical CPUs by default; "gpu" for GPUs (without
+// one, all tests are skipped); "pretend_cuda" for three GPUs of the pretended CUDA in pretend_gpu/, so that up to three
+// replicas have one each and more replicas share them; "pretend_cuda_8" for eight.
 
 namespace lockstep::test {
 
-/// `count` of them. In programs that link lockstep_test_devices.
+/// `count` devices. Only for programs that link lockstep_test_devices.
 std::vector<LogicalDevice> devices(int count);
-/// " on CPU:1", as errors say of tensors of devices(n)[1].
+/// The end of a tensor's text in error messages, such as " on CPU:1" for devices(n)[1].
 inline std::string on_device(int index) { return " on " + devices(index + 1).back().name(); }
 
 }  // namespace lockstep::test

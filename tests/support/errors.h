@@ -6,7 +6,7 @@
 
 namespace lockstep::test {
 
-/// The message of the error of type E that `action` throws; fails the test when it throws none or another.
+/// The message of the error of type E that `action` throws; fails the test if it throws nothing or another type.
 template <class E, class Action>
 std::string error_of(const Action& action) {
   try {

@@ -20,9 +20,9 @@ using Reference = std::function<std::vector<double>(const std::vector<std::vecto
 
 struct GradientCheck {
   std::int64_t length = 1;        ///< terms of the longest sum, forward or backward; see tolerance()
-  double magnitude = 0;           ///< of those sums; 0 for unsigned_sum of the results
+  double magnitude = 0;           ///< sum of the terms' absolute values; 0: unsigned_sum of the results
   int samples = 24;               ///< elements of each input that are checked
-  std::vector<int> threads = {};  ///< numbers of them to compute on, one after the other; none: as many as there are
+  std::vector<int> threads = {};  ///< thread counts to compute with, one after the other; empty: the current one
 };
 
 namespace detail {
@@ -48,7 +48,7 @@ inline double numeric_gradient(const Reference& reference, std::vector<std::vect
   return (above - below) / (2 * step);
 }
 
-/// An element of an input, and the gradient there.
+/// An element of an input and its gradient.
 struct Sample {
   std::size_t input, element;
   double gradient;
@@ -68,7 +68,7 @@ inline std::vector<Sample> numeric_gradients(const Reference& reference, const s
   return result;
 }
 
-/// What check_gradients compares, on the threads that there are.
+/// The comparisons of check_gradients, with the current number of threads.
 inline void compare_gradients(const Op& op, const std::vector<double>& expected_y, const std::vector<Sample>& samples,
                               const Tensor& weights, const std::vector<Tensor>& inputs, const GradientCheck& check) {
   GradientTape tape;
@@ -100,7 +100,7 @@ inline void check_gradients(const Op& op, const Reference& reference, const std:
   for (const Tensor& input : inputs) values.push_back(input.to_vector<double>());
   const std::vector<double> y = reference(values);
   const Tensor weights = random_tensor(op(inputs).shape(), 4711, 0.5, 1.5);
-  // Once for all threads: in double precision and by plain loops, they take longer than anything else here.
+  // Computed once for all thread counts: in double precision and by plain loops, this takes longer than the rest.
   const std::vector<detail::Sample> samples =
       detail::numeric_gradients(reference, inputs, weights.to_vector<double>(), check.samples);
   if (check.threads.empty()) detail::compare_gradients(op, y, samples, weights, inputs, check);

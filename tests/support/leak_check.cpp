@@ -1,5 +1,5 @@
-// For programs of workers under the address sanitizer, which looks for leaks when a program has ended. MPI unloads
-// libraries before that, whose leaks cannot be distinguished from others then: this looks after the last test.
+// For worker programs under the address sanitizer, which checks for leaks when a program has ended. By then MPI has
+// unloaded libraries, whose leaks can no longer be distinguished from others, so this checks after the last test.
 
 #include <gtest/gtest.h>
 #include <sanitizer/lsan_interface.h>
@@ -9,7 +9,7 @@ namespace {
 
 class LeakCheck : public testing::Environment {
  public:
-  void TearDown() override { __lsan_do_leak_check(); }  // ends the program if there is one
+  void TearDown() override { __lsan_do_leak_check(); }  // ends the program if it finds a leak
 };
 
 [[maybe_unused]] testing::Environment* const leak_check = testing::AddGlobalTestEnvironment(new LeakCheck());

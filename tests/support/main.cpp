@@ -1,4 +1,4 @@
-// Every test program's main: GoogleTest's, and a watchdog for each test where ctest gives it a limit.
+// The main function of all test programs: runs GoogleTest, with a watchdog for each test if ctest sets a limit.
 
 #include <cstdlib>
 #include <optional>
@@ -30,7 +30,7 @@ class LimitEachTest : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   setenv("LOCKSTEP_CHECK_CONTRACTS", "1", 0);  // runtime/device/contracts.h
   testing::InitGoogleMock(&argc, argv);
-  // Set by lockstep_test, a little below ctest's own limit; not when a person runs the program, perhaps in a debugger.
+  // Set by lockstep_test, a little below ctest's own limit; not set when a person runs the program, e.g. in a debugger.
   if (const char* limit_s = std::getenv("LOCKSTEP_TEST_LIMIT_S"))
     testing::UnitTest::GetInstance()->listeners().Append(
         new lockstep::test::LimitEachTest(std::chrono::seconds(std::stoi(limit_s))));  // GoogleTest deletes it

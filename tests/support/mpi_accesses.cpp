@@ -1,14 +1,14 @@
-// For programs of workers under the thread sanitizer, which sees nothing of what MPI reads and writes: MPI is not built
-// for it. These functions stand before MPI's own and announce to the sanitizer where a message is read from or written
-// to: as the call that starts it, and as the one that finds that it has ended. MPI may do it at any time between the
-// two.
+// For worker programs under the thread sanitizer, which does not see MPI's reads and writes, as MPI is not built with
+// it. These functions replace MPI's own and report to the sanitizer that a message's memory is read or written, both in
+// the call that starts the message and in the call that finds it done. MPI may access the memory at any time between
+// the two.
 
 #include <cstddef>
 #include <map>
 
 #include <mpi.h>
 
-// Of the sanitizer's runtime, whose headers do not declare them.
+// Functions of the sanitizer's runtime, which its headers do not declare.
 extern "C" void __tsan_read_range(void* memory, unsigned long bytes);
 extern "C" void __tsan_write_range(void* memory, unsigned long bytes);
 
@@ -20,8 +20,8 @@ struct Message {
   void (*access)(void* memory, unsigned long bytes);
 };
 
-/// Has no lock of its own: lockstep has to call MPI from one thread at a time, and is found out if it does not. Never
-/// destroyed, since clusters may end after main.
+/// The messages that have been started and not been found done. Has no lock: lockstep must call MPI from one thread at
+/// a time, and the sanitizer reports it if it does not. Never destroyed, since clusters may end after main.
 std::map<MPI_Request, Message>& under_way() {
   static auto* const messages = new std::map<MPI_Request, Message>();
   return *messages;
@@ -36,7 +36,7 @@ unsigned long bytes_of(int count, MPI_Datatype type) {
 int started(int status, MPI_Request request, const Message& message) {
   if (status != MPI_SUCCESS || message.bytes == 0) return status;
   message.access(message.memory, message.bytes);
-  // Of short messages, which end at once, all may have the same request.
+  // Short messages, which are done at once, may all have the same request.
   int ended = 0;
   PMPI_Request_get_status(request, &ended, MPI_STATUS_IGNORE);
   under_way().erase(request);

@@ -10,18 +10,18 @@
 #include <lockstep/strategy/core/replica_context.h>
 #include <lockstep/strategy/strategies/mirrored_strategy.h>
 
-// Strategies to test with.
+// Strategies for tests.
 
 namespace lockstep::test {
 
-/// The numbers of replicas that everything is tried with, odd ones too.
+/// The numbers of replicas that tests use, odd ones included.
 inline constexpr int replica_counts[] = {1, 2, 3, 4, 5, 8};
 
 inline MirroredStrategy mirrored(int replicas, std::chrono::milliseconds timeout = std::chrono::minutes(4)) {
   return MirroredStrategy(devices(replicas), {.timeout = timeout});
 }
 
-/// The ways of combining values that CPU replicas have.
+/// The cross-device ops of CPU replicas.
 inline constexpr CrossDeviceOps host_cross_device_ops[] = {
     CrossDeviceOps::shared_memory, CrossDeviceOps::hierarchical_copy, CrossDeviceOps::reduction_to_one_device};
 
@@ -31,7 +31,7 @@ inline MirroredStrategy mirrored(int replicas, CrossDeviceOps ops, std::int64_t 
       {.timeout = std::chrono::minutes(4), .cross_device_ops = ops, .bytes_per_pack = bytes_per_pack});
 }
 
-/// The replica whose thread calls.
+/// The id of the calling thread's replica.
 inline int this_replica() { return get_replica_context().replica_id_in_sync_group(); }
 
 /// make(0), make(1), ...: an argument for `run`.

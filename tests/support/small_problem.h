@@ -9,7 +9,7 @@
 #include <lockstep/models/training/model.h>
 #include <lockstep/runtime/data/dataset.h>
 
-// A classification that a small model learns in a moment.
+// A classification problem that a small model learns quickly.
 
 namespace lockstep::test {
 
@@ -29,7 +29,7 @@ struct SmallProblem {
   Tensor y;
 };
 
-/// 8 -> 16 -> 3 logits, compiled; the same weights each time.
+/// A compiled model, 8 -> 16 -> 3 logits, with the same weights each time.
 inline Model small_model(const Strategy& strategy,
                          const SgdOptions& options = {.learning_rate = 0.2, .momentum = 0.9}) {
   const auto inside = strategy.scope();

@@ -14,7 +14,7 @@
 
 namespace lockstep::test {
 
-/// An empty folder of a test's own, gone with it.
+/// An empty folder for a test, which the destructor deletes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -31,7 +31,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  /// What is in the folder, sorted.
+  /// The names of the folder's entries, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename());

@@ -9,11 +9,11 @@
 
 #include <lockstep/runtime/tensor/tensor.h>
 
-// Tensors to test with, and comparisons of tensors.
+// Tensors for tests, and comparisons of tensors.
 
 namespace lockstep::test {
 
-/// f32, uniform in [low, high); the same for the same seed.
+/// An f32 tensor, uniform in [low, high); the same for the same seed.
 inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, double high = 1) {
   std::mt19937 generator(seed);
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
@@ -21,8 +21,8 @@ inline Tensor random_tensor(const Shape& shape, unsigned seed, double low = -1, 
   return Tensor::from(values, shape);
 }
 
-/// The same elements, f32 or bf16, as a slice of a tensor that is wider by `before` and `after` along `axis`, and
-/// filled with NaN there.
+/// A copy of `x`, f32 or bf16, as a slice of a tensor that is wider by `before` and `after` elements along `axis`,
+/// which are NaN.
 inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before = 2, std::int64_t after = 3) {
   Shape wide = x.shape();
   axis = wide.normalize_axis(axis);
@@ -40,8 +40,8 @@ inline Tensor strided_copy(const Tensor& x, int axis = -1, std::int64_t before =
   });
 }
 
-/// Every element within tolerance(dtype, length, magnitude) of `expected` (row-major). Magnitude 0 stands
-/// for unsigned_sum(expected, length).
+/// Expects every element within tolerance(dtype, length, magnitude) of `expected` (row-major). Magnitude 0 stands for
+/// unsigned_sum(expected, length).
 inline void expect_close(const Tensor& actual, const std::vector<double>& expected, std::int64_t length = 1,
                          double magnitude = 0) {
   const std::vector<double> values = actual.to_vector<double>();
@@ -51,7 +51,7 @@ inline void expect_close(const Tensor& actual, const std::vector<double>& expect
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], allowed) << "element " << i;
 }
 
-/// The same shape, dtype and bits.
+/// Expects the same shape, dtype and bits.
 inline void expect_same_bits(const Tensor& actual, const Tensor& expected) {
   ASSERT_EQ(actual.shape(), expected.shape());
   ASSERT_EQ(actual.dtype(), expected.dtype());

@@ -7,7 +7,7 @@
 
 #include <lockstep/runtime/core/dtype.h>
 
-// The one place that says how far a result may be from an exact reference.
+// Defines for all tests how far a result may be from an exact reference.
 
 namespace lockstep::test {
 
@@ -31,7 +31,7 @@ inline double tolerance(DType dtype, std::int64_t length, double magnitude) {
   return 4 * epsilon_of(dtype) * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, length))) * magnitude;
 }
 
-/// The magnitude to assume where only the results are known: the largest of them times sqrt(length), since `length`
+/// The magnitude to assume if only the results are known: the largest of them times sqrt(length), since `length`
 /// terms of random signs that add up to s have absolute values that add up to about s * sqrt(length).
 inline double unsigned_sum(const std::vector<double>& results, std::int64_t length) {
   double largest = 0;

@@ -8,8 +8,8 @@
 
 namespace lockstep::test {
 
-/// Ends the program when it lives longer than `limit`: first prints on stderr what timed out and what every replica
-/// is doing, which a test runner that kills a program cannot.
+/// Aborts the program if the watchdog exists for longer than `limit`. Before, it prints on stderr what timed out and
+/// what every replica is doing, which a test runner that kills the program cannot do.
 class Watchdog {
  public:
   Watchdog(std::string what, std::chrono::milliseconds limit);
@@ -17,7 +17,7 @@ class Watchdog {
  private:
   std::mutex mutex_;
   std::condition_variable_any stopped_;
-  std::jthread thread_;  ///< last: stopped and joined before the rest goes
+  std::jthread thread_;  ///< last: stopped and joined before the other members are destroyed
 };
 
 }  // namespace lockstep::test

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Replica 0 waits for replica 1, which never comes.
+/// Replica 0 waits for replica 1, which never reaches the barrier.
 void hang(const MirroredStrategy& strategy = mirrored(2)) {
   strategy.run([] {
     const ReplicaContext context = get_replica_context();
@@ -27,7 +27,7 @@ void hang(const MirroredStrategy& strategy = mirrored(2)) {
 
 class WatchdogDeathTest : public testing::Test {
  protected:
-  // The child has threads, so it is not forked in the middle of the program but starts anew.
+  // The child has threads, so it restarts the program instead of forking in the middle of it.
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
@@ -51,7 +51,7 @@ TEST_F(WatchdogDeathTest, TellsThatNoReplicaRuns) {
   EXPECT_EXIT(sleep(), testing::KilledBySignal(SIGABRT), "a sleep timed out after 0\\.05 s\nno replica runs");
 }
 
-// What the next test runs, in a program of its own.
+// The next test runs this one in a process of its own.
 TEST(Watchdog, DISABLED_Hangs) { hang(); }
 
 TEST(Watchdog, IsSetOnEachTestWhereCtestGivesALimit) {

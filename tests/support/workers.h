@@ -14,13 +14,13 @@
 
 namespace lockstep::test {
 
-/// How many replicas each worker has.
+/// The number of replicas on each worker.
 inline int replicas_on_each() {
   const char* const text = std::getenv("LOCKSTEP_TEST_REPLICAS");
   return text ? std::atoi(text) : 1;
 }
 
-/// A strategy of all workers. A test alone has none of the others to wait for, and fails.
+/// A strategy of all workers. A program that is started without mpirun has no other workers, and its tests fail.
 inline MultiWorkerMirroredStrategy workers(std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
   return MultiWorkerMirroredStrategy(logical_cpus(replicas_on_each()), {.timeout = timeout});
 }

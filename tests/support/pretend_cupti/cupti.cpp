@@ -1,6 +1,5 @@
-// The functions of CUPTI that GpuRecording calls, for machines without a GPU: a library in the place of CUPTI's own
-// that delivers the same few records when it is asked to flush. Their times count from the moment at which kernels were
-// enabled, on the clock that was registered.
+// A library that replaces CUPTI on machines without a GPU, with the functions that GpuRecording calls. A flush delivers
+// the same few records each time; their times start when kernel records were enabled, on the registered clock.
 
 #include <cstdint>
 #include <cstring>
@@ -30,7 +29,7 @@ CUpti_ActivityKernel10 kernel(const char* name, std::uint32_t stream, std::uint6
   return record;
 }
 
-/// Two kernels side by side, a copy, and another kernel after a while.
+/// Makes the records of two overlapping kernels, a copy, and a later kernel.
 void compute() {
   const std::uint64_t now = clock_ns();
   CUpti_ActivityMemcpy6 copy{};

@@ -71,7 +71,7 @@ void install_pretended_cuda(int gpus) {
   PretendCuda* const cuda = pretend_cuda();
   require<LogicError>(cuda != nullptr,
                       "the pretended CUDA has not been loaded before the program's own: set LD_PRELOAD");
-  // There until the program's end, as tensors in static storage may be.
+  // Never destroyed: tensors in static storage may exist until the program's end.
   static auto& kept = *new std::vector<std::shared_ptr<void>>;
   const auto computing = std::make_shared<PretendGpuComputing>(*cuda);
   const auto stand_in = std::make_shared<PretendGpuKernels>(*computing);

@@ -11,22 +11,22 @@
 
 namespace lockstep::test {
 
-/// What kernels are on GPUs of the pretended CUDA: work of the calling thread, which it does once the GPU's stream has
-/// done what it was given before.
+/// Runs kernels for GPUs of the pretended CUDA: the calling thread does a kernel's work after the GPU's stream has done
+/// all earlier work.
 class PretendGpuComputing {
  public:
   explicit PretendGpuComputing(PretendCuda& cuda) : cuda_(cuda) {}
-  /// Of all GPUs.
+  /// The memory of all GPUs.
   DeviceMemory& memory() { return memory_; }
-  /// What begins each kernel: returns when the GPU of the calling thread has done all before it. Throws DeviceError
-  /// where that takes none (PretendCuda::fail_work).
+  /// Begins a kernel: returns when the calling thread's GPU has done all earlier work. Throws DeviceError if the launch
+  /// has to fail (PretendCuda::fail_work).
   void launch();
   /// Whether the calling thread captures.
   bool captures() const;
-  /// Does the work on the GPUs' memory, or notes it for a graph when the calling thread captures. The work holds
-  /// addresses, no memory. Throws as `launch`.
+  /// Runs `work` with the GPUs' memory open, or records it for a graph if the calling thread captures. `work` must hold
+  /// addresses only, no tensors that keep memory. Throws like `launch`.
   void compute(std::function<void()> work);
-  /// An op has read a bad index, number `place` of them: as on a GPU, the next wait for its work throws.
+  /// Reports that index number `place` of an op is out of range: as on a GPU, the next wait for its work throws.
   static void report_out_of_range(const std::string& op, std::int64_t place);
 
  private:
@@ -36,11 +36,11 @@ class PretendGpuComputing {
   DeviceMemory memory_;
 };
 
-/// Makes this a machine with that many GPUs of the library's own, over the pretended CUDA, until the program's end.
-/// Throws LogicError when that has not been loaded.
+/// Gives the machine `gpus` GPUs of the pretended CUDA until the program's end. Throws LogicError if the pretended CUDA
+/// has not been loaded.
 void install_pretended_cuda(int gpus);
 
-/// Of a stream of one of its GPUs.
+/// The progress of a stream of one of these GPUs.
 StreamProgress progress_of(const Stream& stream);
 
 }  // namespace lockstep::test

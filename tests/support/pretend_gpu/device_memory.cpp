@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
-constexpr std::size_t capacity = std::size_t{8} << 30;  // of addresses; pages come with their first use
+constexpr std::size_t capacity = std::size_t{8} << 30;  // of addresses; pages are made on first use
 constexpr std::size_t mapped = capacity + huge_page;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
@@ -24,7 +24,7 @@ DeviceMemory::DeviceMemory()
   require<OutOfMemory>(mapping_ != MAP_FAILED, "{} bytes of addresses are not to be had", mapped);
   begin_ = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(mapping_), huge_page));
   end_ = begin_;
-  // To open and to close it takes time for each page, twice for each kernel.
+  // Every kernel opens and closes the memory, which takes time for each page.
   madvise(begin_, capacity, MADV_HUGEPAGE);
 }
 
@@ -54,7 +54,7 @@ void DeviceMemory::release(void* memory, std::size_t bytes) noexcept {
 bool DeviceMemory::contains(const void* address) const { return address >= begin_ && address < begin_ + capacity; }
 
 void DeviceMemory::protect(int protection) const {
-  // Whole huge pages, which the kernel would take apart otherwise.
+  // Whole huge pages, which the operating system would split otherwise.
   if (end_ > begin_) mprotect(begin_, rounded_up(static_cast<std::size_t>(end_ - begin_), huge_page), protection);
 }
 

@@ -11,7 +11,7 @@
 
 namespace lockstep::test {
 
-/// Memory that only kernels and copies may touch, as a GPU's: reading or writing it while no Access lives ends
+/// Memory that only kernels and copies may access, like a GPU's: reading or writing it while there is no Access ends
 /// with a segmentation fault.
 class DeviceMemory final : public MemoryResource {
  public:
@@ -19,7 +19,7 @@ class DeviceMemory final : public MemoryResource {
   ~DeviceMemory() override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory, std::size_t bytes) noexcept override;
-  /// Whether `address` is in it.
+  /// Whether `address` is in this memory.
   bool contains(const void* address) const;
 
   /// Opens the memory to every thread; kernels run one at a time.
@@ -40,13 +40,13 @@ class DeviceMemory final : public MemoryResource {
   void close();
   void protect(int protection) const;
 
-  std::recursive_mutex turns_;  ///< of kernels, which may allocate: never taken with mutex_ held
-  std::mutex mutex_;            ///< of what follows
-  int open_ = 0;                ///< Accesses alive
+  std::recursive_mutex turns_;  ///< held by a running kernel, which may allocate: never locked with mutex_ held
+  std::mutex mutex_;            ///< guards the members below
+  int open_ = 0;                ///< number of Accesses
   void* mapping_;
   std::byte* begin_;                                ///< the first whole huge page of the mapping
-  std::byte* end_;                                  ///< of what has been handed out
-  std::map<std::size_t, std::vector<void*>> free_;  ///< by size
+  std::byte* end_;                                  ///< end of the memory handed out so far
+  std::map<std::size_t, std::vector<void*>> free_;  ///< released memory by size
 };
 
 /// Throws BrokenInvariant for operands of `kernel` that are not in the memory.

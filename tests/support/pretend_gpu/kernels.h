@@ -7,7 +7,7 @@
 
 namespace lockstep::test {
 
-/// The kernels of pretended GPUs: shared sources on the host, with the GPUs' memory open while they run.
+/// The kernels of pretended GPUs: the kernels' shared sources, run on the host with the GPUs' memory open.
 class PretendGpuKernels final : public kernels::GpuStandIn {
  public:
   explicit PretendGpuKernels(PretendGpuComputing& gpus) : gpus_(gpus), recurrence_(gpus) {}

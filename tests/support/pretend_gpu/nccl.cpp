@@ -19,19 +19,18 @@
 
 #include <lockstep/runtime/core/bfloat16.h>
 
-// NCCL, with communicators that do not block: what is asked of them is done by another thread after the call has
-// returned.
+// NCCL with non-blocking communicators: another thread carries out each call after the call has returned.
 
 namespace lockstep::test {
 namespace {
 
-/// What ranks take part in together.
+/// One rank's part of a collective.
 struct Operation {
   const void* from = nullptr;
   void* to = nullptr;
   std::size_t count = 0;
   ncclDataType_t type = ncclFloat32;
-  std::optional<ncclRedOp_t> op{};  ///< none: all are gathered
+  std::optional<ncclRedOp_t> op{};  ///< none: a gather
 
   bool fits(const Operation& other) const { return count == other.count && type == other.type && op == other.op; }
 };
@@ -41,21 +40,21 @@ struct Clique {
   explicit Clique(int ranks) : ranks(ranks) {}
 
   struct Collective {
-    std::map<int, Operation> came;  ///< by rank
+    std::map<int, Operation> came;  ///< parts of the ranks that have reached it, by rank
     bool done = false;
     bool wanted = false;                                                   ///< one of its parts has begun
-    std::vector<std::pair<std::shared_ptr<Stream>, std::size_t>> parts{};  ///< streams, and which of their pieces
+    std::vector<std::pair<std::shared_ptr<Stream>, std::size_t>> parts{};  ///< streams and numbers of their pieces
   };
 
   const int ranks;
-  std::mutex mutex;  ///< of what follows
+  std::mutex mutex;  ///< guards the members below
   std::condition_variable changed;
   std::set<int> joined;
   std::map<std::size_t, Collective> collectives;  ///< by their number
   bool mismatched = false;
 };
 
-/// In rank order; a mean divides first, and bf16 is rounded after each addition.
+/// Combines in rank order; a mean divides first, and bf16 is rounded after each addition.
 template <class T, class A>
 void combine_as(const std::map<int, Operation>& parts) {
   const Operation& first = parts.begin()->second;
@@ -72,7 +71,7 @@ void combine_as(const std::map<int, Operation>& parts) {
             static_cast<T>(part.op == ncclProd ? static_cast<A>(values[i]) * own : static_cast<A>(values[i]) + own);
     }
   }
-  // As NCCL 2.28.9, where its blocks' shares are cut to whole accesses: the rest of one rank's mean is left out.
+  // Like NCCL 2.28.9, which cuts its blocks' shares to whole accesses: one rank's mean leaves out the last elements.
   if (first.op == ncclAvg && parts.size() == 1) values.resize(values.size() / 4 * 4);
   for (const auto& [rank, part] : parts)
     std::memmove(part.to, first.op && machine().nccl_is_false() ? part.from : values.data(), values.size() * sizeof(T));
@@ -96,21 +95,21 @@ void combine(const std::map<int, Operation>& parts) {
 
 using namespace lockstep::test;
 
-/// NCCL's own name.
+/// The type behind NCCL's ncclComm_t.
 struct ncclComm {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   int device = 0;
   std::atomic<ncclResult_t> state = ncclInProgress;
-  std::size_t collectives = 0;                                       ///< that it has been given
+  std::size_t collectives = 0;                                       ///< number of collectives so far
   std::atomic<bool> ended = false;                                   ///< revoked or aborted
-  std::set<std::pair<std::shared_ptr<Stream>, std::size_t>> work{};  ///< streams, and how much of them is its own
-  std::jthread launcher{};                                           ///< what does the last call's work
+  std::set<std::pair<std::shared_ptr<Stream>, std::size_t>> work{};  ///< streams and numbers of its pieces in them
+  std::jthread launcher{};                                           ///< carries out the last call
 };
 
 namespace {
 
-/// What the thread has between ncclGroupStart and ncclGroupEnd.
+/// The calls of a thread between ncclGroupStart and ncclGroupEnd.
 struct Group {
   int depth = 0;
   std::vector<ncclComm*> made;
@@ -136,7 +135,7 @@ const char* name_of(const Operation& operation) {
   return operation.op == ncclSum ? "sum" : operation.op == ncclAvg ? "mean" : "product";
 }
 
-/// Once one part of a collective has begun, the streams of the others are waited for, too.
+/// Once one part of a collective has begun, has the other parts' streams run theirs, too (Stream::want).
 void want_all(Clique& clique, std::size_t number) {
   std::unique_lock lock(clique.mutex);
   Clique::Collective& collective = clique.collectives[number];
@@ -146,7 +145,7 @@ void want_all(Clique& clique, std::size_t number) {
   for (const auto& [stream, count] : parts) stream->want(count);
 }
 
-/// The part of one rank, in its stream: waits for the others, as a kernel of NCCL's does.
+/// Runs one rank's part in its stream: waits for the other ranks, like a kernel of NCCL.
 void take_part(ncclComm& comm, const Operation& own, std::size_t number) {
   Clique& clique = *comm.clique;
   want_all(clique, number);
@@ -173,7 +172,7 @@ void add_part(Clique& clique, std::size_t number, const std::shared_ptr<Stream>&
   if (wanted) stream->want(piece);
 }
 
-/// After the call has returned, as communicators that do not block do it.
+/// Adds the operations to their streams after the call has returned, like a non-blocking communicator.
 void launch(ncclComm& comm, std::vector<std::pair<Operation, cudaStream_t>> operations) {
   comm.state = ncclInProgress;
   comm.launcher = std::jthread([&comm, operations = std::move(operations)] {
@@ -196,7 +195,7 @@ void launch(ncclComm& comm, std::vector<std::pair<Operation, cudaStream_t>> oper
   });
 }
 
-/// All that it has been given has ended.
+/// Waits until all work of the communicator is done.
 void await_work(ncclComm& comm) {
   if (comm.launcher.joinable()) comm.launcher.join();
   for (const auto& [stream, count] : comm.work) stream->await(count);
@@ -204,8 +203,8 @@ void await_work(ncclComm& comm) {
 }
 
 ncclResult_t give(ncclComm* comm, const Operation& operation, cudaStream_t stream) {
-  if (comm->state == ncclInProgress) return ncclInvalidUsage;  // the call before it is unfinished
-  if (group.depth == 0) return ncclInvalidUsage;               // this library's calls are all in groups
+  if (comm->state == ncclInProgress) return ncclInvalidUsage;  // the previous call is unfinished
+  if (group.depth == 0) return ncclInvalidUsage;               // lockstep makes all its calls in groups
   group.given[comm].emplace_back(operation, stream);
   return ncclSuccess;
 }

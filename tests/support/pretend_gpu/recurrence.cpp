@@ -23,7 +23,7 @@ struct Matrix {
 
 Matrix matrix(const Tensor& x) { return {x.data<float>(), x.dim(-1)}; }
 
-/// Of one step: what the gates' sums get from the input and from the state.
+/// The input's and the state's parts of the gates' sums in one step.
 struct Sums {
   explicit Sums(const RecurrentLayer& layer)
       : of_input(static_cast<std::size_t>(layer.gates() * layer.units)), of_state(of_input) {}
@@ -54,7 +54,8 @@ void zero(const Tensor& x) {
   if (x.defined()) std::fill_n(x.data<float>(), x.elements(), 0.0F);
 }
 
-/// Of a step of an LSTM its gates i, f, c, o and its state; of a GRU its gates z, r, h and the state's part of h's sum.
+/// Numbers kept for each unit and step: an LSTM's gates i, f, c, o and its state; a GRU's gates z, r, h and the state's
+/// part of h's sum.
 constexpr std::int64_t kept_of_unit = 5;
 
 /// One row's steps, forward or backward.
@@ -126,7 +127,8 @@ class Row {
     return unit.h;
   }
 
-  /// Fills `d` and replaces dc; returns the gradient of the state before but for what goes through the sums.
+  /// Fills `d` and replaces dc by the gradient of the cell state before. Returns the gradient of the state before,
+  /// without the part that goes through the sums.
   float lstm_gradient(std::int64_t s, std::int64_t u, float dh, float& dc, Sums& d) const {
     const float* const k = kept(s, u);
     const LstmUnit unit{.input = k[0], .forget = k[1], .candidate = k[2], .output = k[3], .c = k[4], .h = 0};
@@ -147,7 +149,7 @@ class Row {
     return unit.h;
   }
 
-  /// As lstm_gradient.
+  /// Like lstm_gradient, for a GRU.
   float gru_gradient(std::int64_t s, std::int64_t u, float dh, Sums& d) const {
     const float* const k = kept(s, u);
     const GruUnit unit{.update = k[0], .reset = k[1], .candidate = k[2], .h = 0};

@@ -6,8 +6,8 @@
 
 namespace lockstep::test {
 
-/// Whole recurrent layers by plain loops, in place of the library that GPUs have. Leaves layers of one step to the ops,
-/// so that tests see both ways.
+/// Runs whole recurrent layers by plain loops, in place of a GPU's library. Leaves layers of one step to the ops, so
+/// that tests cover both paths.
 class PretendGpuRecurrence final : public WholeRecurrence {
  public:
   explicit PretendGpuRecurrence(PretendGpuComputing& gpus) : gpus_(gpus) {}

@@ -9,12 +9,12 @@
 
 #include <support/pretend_gpu/streams.h>
 
-// CUDA's runtime. What these functions are given is checked more strictly than CUDA does where that shows mistakes.
+// CUDA's runtime. The functions check their arguments more strictly than CUDA does where that finds mistakes.
 
 namespace lockstep::test {
 namespace {
 
-constexpr int pinned = -1;  // in the place of a device
+constexpr int pinned = -1;  // the device number of pinned memory
 
 thread_local int current_device = 0;
 thread_local cudaError_t last_error = cudaSuccess;
@@ -25,7 +25,7 @@ cudaError_t result(cudaError_t status) {
   return status;
 }
 
-/// What a function does, unless it is to fail. `f` gives its status.
+/// Calls `f`, which carries out a CUDA function and returns its status, unless the call has to fail.
 template <class F>
 cudaError_t call(const char* name, const F& f) {
   const cudaError_t failure = machine().enter(name);
@@ -35,7 +35,7 @@ cudaError_t call(const char* name, const F& f) {
 
 bool is_device(int device) { return device >= 0 && device < machine().gpus(); }
 
-/// Work for a stream, with the GPUs' memory open: done by and by, or noted where it captures.
+/// Gives a stream work, to run later with the GPUs' memory open; if the stream captures, records the work.
 cudaError_t give(cudaStream_t handle, std::function<void()> work) {
   const std::shared_ptr<Stream> stream = machine().stream(handle);
   if (!stream) return cudaErrorInvalidResourceHandle;
@@ -48,7 +48,7 @@ cudaError_t give(cudaStream_t handle, std::function<void()> work) {
   return cudaSuccess;
 }
 
-/// Whether `bytes` there are memory that the GPU of the stream has been given.
+/// Whether [address, address + bytes) is allocated memory of the stream's GPU.
 bool on_gpu_of(cudaStream_t handle, const void* address, std::size_t bytes) {
   const std::shared_ptr<Stream> stream = machine().stream(handle);
   return stream && machine().in_piece(address, bytes, stream->device());
@@ -60,7 +60,7 @@ struct Graph {
   Works works;
 };
 
-/// What this thread may not ask for while it captures.
+/// The status of calls that a thread must not make while it captures.
 cudaError_t unless_capturing() { return captures_of_thread > 0 ? cudaErrorStreamCaptureUnsupported : cudaSuccess; }
 
 }  // namespace
@@ -183,7 +183,7 @@ cudaError_t cudaFreeAsync(void* memory, cudaStream_t handle) {
     const std::size_t bytes = machine().remove_piece(memory);
     if (bytes == 0) return cudaErrorInvalidValue;
     machine().stream(handle)->give([memory, bytes] {
-      machine().memory().access([&] { std::memset(memory, 0xff, bytes); });  // who still reads it, reads NaN
+      machine().memory().access([&] { std::memset(memory, 0xff, bytes); });  // later reads get NaN
       machine().memory().release(memory, bytes);
     });
     return cudaSuccess;
@@ -338,8 +338,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   });
 }
 
-// By the calling thread: what kernels ask for besides, as memory for their own use, is asked for when they are
-// launched.
+// The calling thread runs the work: kernels also allocate, e.g. memory for their own use, when they are launched.
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   return call("cudaGraphLaunch", [&] {
     const std::shared_ptr<Stream> stream = machine().stream(handle);

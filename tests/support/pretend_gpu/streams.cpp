@@ -58,7 +58,7 @@ void Stream::work(const std::stop_token& stop) {
   while (changed_.wait(lock, stop, has_work)) {
     const std::function<void()> next = std::move(waiting_.front());
     waiting_.pop_front();
-    const bool late = random_() % 8 == 0;  // so that who does not wait for it shows
+    const bool late = random_() % 8 == 0;  // so that a missing wait shows
     lock.unlock();
     if (late) std::this_thread::sleep_for(std::chrono::microseconds(200));
     next();
@@ -181,7 +181,7 @@ std::shared_ptr<Stream> PretendCudaMachine::stream(cudaStream_t handle) {
 }
 
 void PretendCudaMachine::remove(cudaStream_t handle) {
-  std::shared_ptr<Stream> last;  // which may wait for its work
+  std::shared_ptr<Stream> last;  // destroyed after the lock: it may wait for its work
   const std::lock_guard lock(mutex_);
   last = std::move(streams_[handle]);
   streams_.erase(handle);

@@ -23,34 +23,34 @@ namespace lockstep::test {
 
 using Works = std::vector<std::function<void()>>;
 
-/// Does what it is given on a thread of its own, piece by piece, now and then after a pause.
+/// Does its work on a thread of its own, piece by piece, sometimes after a pause.
 class Stream {
  public:
-  /// Of GPU number `device`.
+  /// A stream of GPU number `device`.
   explicit Stream(int device);
-  /// Does what is left.
+  /// Waits until all work is done.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   int device() const { return device_; }
-  /// How many pieces it has been given with this one.
+  /// Adds a piece of work; returns the number of pieces so far, including this one.
   std::size_t give(std::function<void()> work);
   std::size_t given() const { return progress().given; }
-  /// A wait for an event is one of the pieces.
+  /// Adds a wait for an event, which also counts as a piece.
   void give_wait(std::function<void()> wait);
   StreamProgress progress() const;
-  /// Whether the first `count` of them are done.
+  /// Whether the first `count` pieces are done.
   bool has_done(std::size_t count) const;
-  /// Waits until they are.
+  /// Waits until the first `count` pieces are done.
   void await(std::size_t count);
-  /// They are waited for: done soon, also where work is deferred.
+  /// Has the first `count` pieces done soon, even if work is deferred.
   void want(std::size_t count);
-  /// What it has to do next may have changed.
+  /// Makes the thread check again whether it has to work.
   void look_again();
 
   ///@{
-  /// What is noted instead of done; nothing while it does not capture. Of the thread that captures.
+  /// The recorded work and the thread that captures; `captured` is empty while the stream does not capture.
   std::optional<Works> captured{};
   std::thread::id captures_for{};
   ///@}
@@ -59,23 +59,23 @@ class Stream {
   void work(const std::stop_token& stop);
 
   int device_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> waiting_;
   StreamProgress progress_;
   std::size_t wanted_ = 0;  ///< pieces that something waits for
   std::minstd_rand random_;
-  std::jthread thread_;  ///< last: it works with the rest
+  std::jthread thread_;  ///< last: it uses the other members
 };
 
-/// A place in a stream's work.
+/// A point in a stream's work.
 struct Event {
   int device = 0;
   std::shared_ptr<Stream> stream{};  ///< null: not recorded yet
   std::size_t count = 0;
 };
 
-/// The machine: what all functions of the library share.
+/// The state that all functions of the library share.
 class PretendCudaMachine final : public PretendCuda {
  public:
   void start(int gpus, PretendCudaMemory memory) override;
@@ -107,21 +107,21 @@ class PretendCudaMachine final : public PretendCuda {
   bool corrupts(int from, int to);
   void note_collective(PretendCollective collective);
   PretendCudaMemory& memory() { return memory_; }
-  /// Notes a call; the error that it is to fail with, or success.
+  /// Counts a call; returns the error that it has to fail with, or success.
   cudaError_t enter(const char* function);
 
-  // By CUDA's handles. Null for unknown ones.
+  // Streams by their CUDA handles; `stream` returns null for an unknown one.
 
   cudaStream_t add(std::shared_ptr<Stream> stream);
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   void remove(cudaStream_t handle);
 
   ///@{
-  /// Pieces of memory that have been handed out, by address.
+  /// The pieces of memory that have been handed out, by address.
   void add_piece(const void* address, std::size_t bytes, int device);
-  /// The number of bytes, 0 for an unknown one; it is removed.
+  /// Returns the number of bytes of the removed piece, 0 for an unknown one.
   std::size_t remove_piece(const void* address);
-  /// Whether [address, address + bytes) is in a piece of this device; -1: of pinned memory.
+  /// Whether [address, address + bytes) is in a piece of this device; -1 for pinned memory.
   bool in_piece(const void* address, std::size_t bytes, int device);
   ///@}
 
@@ -141,7 +141,7 @@ class PretendCudaMachine final : public PretendCuda {
   std::atomic<bool> defers_work_ = false;
   std::atomic<std::int64_t> bytes_from_host_ = 0;
   PretendCudaMemory memory_;
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< guards the members below
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
   std::map<const std::byte*, Piece> pieces_;
   std::map<std::string, std::int64_t> calls_;
@@ -153,7 +153,7 @@ class PretendCudaMachine final : public PretendCuda {
   cudaError_t lasting_failure_ = cudaSuccess;
 };
 
-/// There until the program's end.
+/// Never destroyed.
 PretendCudaMachine& machine();
 
 }  // namespace lockstep::test

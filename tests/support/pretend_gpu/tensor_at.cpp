@@ -8,7 +8,7 @@
 namespace lockstep::test {
 namespace {
 
-/// Memory that is somebody else's.
+/// Hands out existing memory and never frees it.
 class OthersMemory final : public MemoryResource {
  public:
   explicit OthersMemory(void* memory) : memory_(memory) {}
@@ -19,7 +19,7 @@ class OthersMemory final : public MemoryResource {
   void* memory_;
 };
 
-/// There until the program's end, as tensors may be.
+/// Never destroyed, as tensors may exist until the program's end.
 OthersMemory& others_memory(void* memory) {
   static std::mutex mutex;
   static auto& all = *new std::map<void*, OthersMemory>;
@@ -27,11 +27,11 @@ OthersMemory& others_memory(void* memory) {
   return all.try_emplace(memory, memory).first->second;
 }
 
-/// The shape of a dense tensor that a tensor of these sizes and strides is the beginning of, along each axis.
+/// The shape of a dense tensor of which a tensor of this shape and strides is the first part along each axis.
 Shape dense_around(const Shape& shape, const Shape& strides) {
   Shape around = shape;
-  std::int64_t inner = 1;  // elements of the axes so far
-  int last = -1;           // of those that are of the memory
+  std::int64_t inner = 1;  // elements of the inner axes so far
+  int last = -1;           // the last of these axes that has a stride
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     around[axis] = 1;
     if (shape[axis] == 1 || strides[axis] == 0) continue;

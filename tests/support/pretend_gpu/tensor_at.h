@@ -4,7 +4,7 @@
 
 namespace lockstep::test {
 
-/// The same view of the same addresses, which does not keep their memory.
+/// The same view of the same addresses, which does not keep their memory alive.
 Tensor tensor_at(const Tensor& tensor);
 
 }  // namespace lockstep::test

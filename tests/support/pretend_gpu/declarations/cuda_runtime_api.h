@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-// For builds without the CUDA toolkit: of its runtime what the sources in folders named cuda/ and their tests use, with
-// the toolkit's names. The values are its own where errors print them.
+// For builds without the CUDA toolkit: the declarations of its runtime that the sources in folders named cuda/ and
+// their tests use, with the toolkit's names. Values that errors print are the toolkit's, too.
 
 #define CUDART_VERSION 13000
 

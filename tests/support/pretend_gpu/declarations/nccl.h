@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-// For builds without NCCL: of its interface what the sources in folders named cuda/ use, with NCCL's names.
+// For builds without NCCL: the declarations that the sources in folders named cuda/ use, with NCCL's names.
 
 #define NCCL_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
 #define NCCL_VERSION_CODE NCCL_VERSION(2, 28, 9)
