@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -117,16 +119,45 @@ __global__ void __launch_bounds__(block_threads) teams_kernel(Index count, F f) 
     f(team, group);
 }
 
+/// One value per thread of a block in shared memory. Word w of all values lies side by side, so that the threads of a
+/// warp access all banks: values that lie side by side as a whole would occupy the same few banks.
+template <class Value>
+class SharedValues {
+ public:
+  static constexpr int words = sizeof(Value) / sizeof(std::uint32_t);
+  static constexpr int bytes = block_threads * sizeof(Value);
+
+  LOCKSTEP_HOST_DEVICE explicit SharedValues(void* memory) : memory_(static_cast<std::uint32_t*>(memory)) {}
+
+  LOCKSTEP_HOST_DEVICE void set(int thread, const Value& value) const {
+    std::uint32_t of[words];
+    std::memcpy(of, &value, sizeof value);
+    for (int w = 0; w < words; ++w) memory_[w * block_threads + thread] = of[w];
+  }
+  LOCKSTEP_HOST_DEVICE Value get(int thread) const {
+    std::uint32_t of[words];
+    for (int w = 0; w < words; ++w) of[w] = memory_[w * block_threads + thread];
+    Value value;
+    std::memcpy(&value, of, sizeof value);
+    return value;
+  }
+
+ private:
+  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(std::uint32_t) == 0);
+  static_assert(sizeof(Value) <= kernels::most_column_bytes);
+  std::uint32_t* memory_;
+};
+
 /// Each block processes `width` = kernels::column_width(inner) neighbors along `inner`.
 template <class F>
 __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Index n, Index inner, int width, F f) {
   using Value = typename F::Value;
-  static_assert(sizeof(Value) <= kernels::most_column_bytes);
-  alignas(kernels::most_value_bytes) __shared__ unsigned char shared[block_threads * sizeof(Value)];
+  alignas(kernels::most_value_bytes) __shared__ unsigned char shared[SharedValues<Value>::bytes];
+  const SharedValues<Value> values(shared);
   const int depth = block_threads / width;
-  const int column = static_cast<int>(threadIdx.x) % width;
-  const int row = static_cast<int>(threadIdx.x) / width;
-  auto* const values = reinterpret_cast<Value*>(shared) + column;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int column = thread % width;
+  const int row = thread / width;
   const Index tiles = (inner + width - 1) / width;
   for (Index block = blockIdx.x; block < outer * tiles; block += gridDim.x) {
     const Index o = block / tiles;
@@ -134,22 +165,30 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
     Value value = f.start();
     if (k < inner)
       for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
-    // No barrier: after the previous iteration only row 0's slots are still read, by the threads that overwrite them
-    // here.
-    values[row * width] = value;
+    values.set(thread, value);
     block_barrier();
     for (int half = depth / 2; half > 0; half /= 2) {
-      if (row < half) values[row * width] = f.combine(values[row * width], values[(row + half) * width]);
+      if (row < half) {
+        value = f.combine(value, values.get(thread + half * width));
+        values.set(thread, value);
+      }
       block_barrier();
     }
-    if (row == 0 && k < inner) f.finish(o, k, values[0]);
+    if (row == 0 && k < inner) f.finish(o, k, value);
   }
 }
 
-/// Like columns_kernel, but with `along` blocks for each tile. A thread processes every `stride`th row of one column,
-/// two rows at a time, to have more loads in flight.
+/// Minimum number of blocks of rows_kernel that a multiprocessor runs concurrently, which bounds their registers.
+constexpr int rows_blocks = 3;
+
+/// Like columns_kernel, but with `along` blocks for each tile. A thread processes every `stride`th row of one column, several
+/// at a time to have enough loads in flight.
 template <class F>
-__global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inner, int width, Index along, F f) {
+__global__ void __launch_bounds__(block_threads, rows_blocks)
+    rows_kernel(Index n, Index inner, int width, Index along, F f) {
+  using Loaded = decltype(f.load(0, 0));
+  constexpr int bytes_in_flight = 64;
+  constexpr int at_a_time = sizeof(Loaded) * 4 <= bytes_in_flight ? 4 : 2;
   const int depth = block_threads / width;
   const Index tiles = (inner + width - 1) / width;
   const Index stride = along * depth;
@@ -158,15 +197,12 @@ __global__ void __launch_bounds__(block_threads) rows_kernel(Index n, Index inne
     const Index k = (block - line * tiles) * width + static_cast<int>(threadIdx.x) % width;
     if (k >= inner) continue;
     const auto kept = f.keep(k);
-    for (Index i = line * depth + static_cast<int>(threadIdx.x) / width; i < n; i += 2 * stride) {
-      const auto first = f.load(i, k);
-      if (i + stride < n) {
-        const auto second = f.load(i + stride, k);
-        f.store(kept, first, i, k);
-        f.store(kept, second, i + stride, k);
-      } else {
-        f.store(kept, first, i, k);
-      }
+    for (Index i = line * depth + static_cast<int>(threadIdx.x) / width; i < n; i += at_a_time * stride) {
+      Loaded loaded[at_a_time];
+      for (int l = 0; l < at_a_time; ++l)
+        if (i + l * stride < n) loaded[l] = f.load(i + l * stride, k);
+      for (int l = 0; l < at_a_time; ++l)
+        if (i + l * stride < n) f.store(kept, loaded[l], i + l * stride, k);
     }
   }
 }
@@ -212,8 +248,9 @@ class CudaExecutor {
   template <class F>
   void rows(Index n, Index inner, const F& f) {
     if (n * inner == 0) return;
-    // Only a few more blocks than a GPU runs at once, so that a thread uses f.keep(k) for as many rows as possible.
-    constexpr Index most_blocks = 1024;
+    // Not more blocks than the GPU runs at once: a thread uses f.keep(k) for as many rows as possible, and no block has
+    // to wait for others to end. The count of the first GPU serves for all.
+    static const Index most_blocks = resident_blocks(gpu_, rows_kernel<F>);
     const Index tiles = kernels::column_tiles(inner);
     const Index depth = kernels::column_depth(inner);
     const Index along = std::min((n + depth - 1) / depth, std::max<Index>(1, most_blocks / tiles));

@@ -19,6 +19,18 @@ void launch(const Gpu& gpu, void (*kernel)(Parameters...), unsigned blocks, cons
   check_cuda(cudaGetLastError(), "a kernel's launch");
 }
 
+/// Number of blocks of `kernel` that run on the GPU concurrently. Throws DeviceError.
+template <class... Parameters>
+int resident_blocks(const Gpu& gpu, void (*kernel)(Parameters...)) {
+  int multiprocessors = 0;
+  int blocks = 0;
+  check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu.ordinal()),
+             "cudaDeviceGetAttribute");
+  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, 0),
+             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return blocks * multiprocessors;
+}
+
 // These functions do nothing on the host, for which LOCKSTEP_HOST_DEVICE functions are also compiled.
 
 /// Waits for all threads of the block, and makes their earlier writes visible to each other.

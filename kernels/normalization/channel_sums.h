@@ -60,20 +60,20 @@ struct PartsOfChannelSums {
   }
 };
 
-/// Adds the parts' sums, with one team per channel.
+/// Adds the parts' sums.
 template <class F>
 struct JoinedChannelSums {
+  using Value = TwoSums;
   F f;
-  Index channels, parts;
+  Index channels;
   const TwoSums* partial;
 
-  template <class Team>
-  LOCKSTEP_HOST_DEVICE void operator()(Team& team, Index channel) const {
-    const TwoSums sums = team.reduce(
-        parts, TwoSums{}, [&](Index part) { return partial[part * channels + channel]; },
-        [](const TwoSums& a, const TwoSums& b) { return a + b; });
-    team.once([&] { f.finish(channel, sums); });
+  LOCKSTEP_HOST_DEVICE TwoSums start() const { return {}; }
+  LOCKSTEP_HOST_DEVICE TwoSums combine(const TwoSums& a, const TwoSums& b) const { return a + b; }
+  LOCKSTEP_HOST_DEVICE TwoSums load(Index, Index part, Index channel) const {
+    return partial[part * channels + channel];
   }
+  LOCKSTEP_HOST_DEVICE void finish(Index, Index channel, const TwoSums& sums) const { f.finish(channel, sums); }
 };
 
 }  // namespace detail
@@ -93,7 +93,7 @@ void sum_channels(Executor& on, Index rows, Index channels, const F& f) {
   if (parts > 1) scratch = Tensor::empty({parts * channels * static_cast<Index>(sizeof(TwoSums))}, DType::u8);
   auto* const partial = parts > 1 ? static_cast<TwoSums*>(scratch.raw_data()) : nullptr;
   on.columns(parts, runs_of_part, packs, detail::PartsOfChannelSums<F>{f, rows, channels, runs_of_part, partial});
-  if (parts > 1) on.teams(channels, parts, detail::JoinedChannelSums<F>{f, channels, parts, partial});
+  if (parts > 1) on.columns(1, parts, channels, detail::JoinedChannelSums<F>{f, channels, partial});
 }
 
 }  // namespace lockstep::kernels

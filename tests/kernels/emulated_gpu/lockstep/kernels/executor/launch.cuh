@@ -8,7 +8,7 @@
 // Replaces kernels/executor/launch.cuh: launches run on the calling host thread, with memory that it can access.
 
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 /// Static, since only one block runs at a time.
 #define __shared__ static
 
@@ -45,6 +45,11 @@ void run_grid(unsigned blocks, const std::function<void()>& thread);
 template <class... Parameters, class... Arguments>
 void launch(const Gpu&, void (*kernel)(Parameters...), unsigned blocks, const Arguments&... arguments) {
   run_grid(blocks, [&] { kernel(arguments...); });
+}
+
+template <class... Parameters>
+int resident_blocks(const Gpu&, void (*)(Parameters...)) {
+  return 24;
 }
 
 inline void block_barrier() { test::Block::current().wait_for_block(); }
