@@ -3,6 +3,8 @@
 // images' dtype. Channels are not padded to multiples of 8: algorithms on tensor cores take any number, and pad in
 // their workspace (README.md of kernels/).
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include <lockstep/kernels/cuda/plan_timer.h>
 #include <lockstep/kernels/cuda/tuned_plan.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/kernels/matmul/matmul_kernels.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 #include <lockstep/kernels/write.h>
@@ -77,6 +80,14 @@ void run(const Convolution& convolution, const ConvolutionPlan::Operands& operan
   plan.run(handle, operands, workspace.raw_data());
 }
 
+/// Whether the convolution is the product of rows of pixels with the kernel.
+bool is_matrix_product(const Window2d& window, const Tensor& kernel, std::int64_t channels) {
+  const std::array one{window.height, window.width, window.stride_h, window.stride_w};
+  const std::array none{window.pad_top, window.pad_bottom, window.pad_left, window.pad_right};
+  const auto is = [](std::int64_t wanted) { return [wanted](std::int64_t value) { return value == wanted; }; };
+  return kernel.dim(2) == channels && std::ranges::all_of(one, is(1)) && std::ranges::all_of(none, is(0));
+}
+
 }  // namespace
 
 void kernels::Conv2d::on_gpu() const {
@@ -98,6 +109,12 @@ void kernels::Conv2d::on_gpu() const {
 
 void kernels::Conv2dGradientX::on_gpu() const {
   if (dx.elements() == 0) return;
+  if (write == Write::add && is_matrix_product(window, kernel, dx.dim(3))) {  // cuBLASLt adds in the same pass
+    const std::int64_t channels = dx.dim(3);
+    const std::int64_t filters = dy.dim(3);
+    const Tensor weights = in_dtype(dx.dtype(), kernel).view({channels, filters});
+    return kernels::DenseGradientX{dy.view({-1, filters}), weights, write, dx.view({-1, channels})}.on_gpu();
+  }
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
     kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_gpu();
