@@ -15,50 +15,74 @@ void check_vector(const char* op, const char* what, const Tensor& value, const T
           "{}: {} for x {} must be dense f32 ({}), got {}", op, what, x.shape(), x.dim(-1), value);
 }
 
-void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& out) {
+void check_operands(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                    const BatchNormOptions& options) {
+  const Tensor& residual = options.residual;
+  const Tensor& out = options.out;
   require(x.defined() && x.rank() >= 1 && is_real(x.dtype()), "{}: x must be f32 or bf16 (..., channels), got {}", op,
           x);
   check_vector(op, "gamma", gamma, x);
   check_vector(op, "beta", beta, x);
+  require(!residual.defined() || (residual.shape() == x.shape() && residual.dtype() == x.dtype()),
+          "{}: the residual must be {} {}, got {}", op, name(x.dtype()), x.shape(), residual);
   require(!out.defined() || (out.shape() == x.shape() && out.dtype() == x.dtype() && is_rows(out)),
           "{}: the output must be {} {}, dense or a channel slice, got {}", op, name(x.dtype()), x.shape(), out);
 }
 
+/// x if its layout is "rows", else a dense copy, on the current device; undefined for an undefined x.
+Tensor as_rows(const Tensor& x) { return !x.defined() || is_rows(x) ? to_current_device(x) : dense_copy(x); }
+
 /// What the gradient needs.
 struct Saved {
-  Tensor x, gamma, beta, mean, variance;
+  Tensor x, gamma, beta, mean, variance, residual;
   float epsilon;
   bool relu;
-  std::int64_t count;  ///< rows that the statistics are of; 0 when they were given
+  std::int64_t count;  ///< number of rows that the statistics were computed from; 0 if they were given
   GatherRows gather;
+  Tensor y{};  ///< the result, if a ReLU follows the addition of a residual
 
-  void normalize(const Tensor& y) const {
-    launch(kernels::BatchNorm{x, gamma, beta, mean, variance, epsilon, relu, y});
+  void normalize(const Tensor& to) const {
+    launch(kernels::BatchNorm{x, gamma, beta, mean, variance, epsilon, relu, to, residual});
   }
 
   void contribute_gradients(BackwardContext& c) const {
     const Tensor dy = make_rows(c.gradient(0));
-    const std::int64_t channels = gamma.elements();
-    const Tensor sums = Tensor::empty({2 * channels});
-    const Tensor dgamma = sums.slice_view(0, 0, channels);
-    const Tensor dbeta = sums.slice_view(0, channels, 2 * channels);
-    if (count > 0 || c.needs(1) || c.needs(2))
-      launch(kernels::BatchNormGradientSums{x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta});
+    // With respect to the sum of the residual and the normalized x; written by the kernel of the sums.
+    const Tensor dsum = y.defined() ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
+    const Tensor dgamma = c.needs(1) ? memory_for(c, 1, gamma.shape()) : Tensor::empty(gamma.shape());
+    const Tensor dbeta = c.needs(2) ? memory_for(c, 2, beta.shape()) : Tensor::empty(beta.shape());
+    if (count > 0 || c.needs(1) || c.needs(2) || dsum.defined())
+      launch(kernels::BatchNormGradientSums{x, gamma, beta, mean, variance, epsilon, relu, dy, dgamma, dbeta, y, dsum});
     if (c.needs(0)) {
-      contribute_gradient_of_x(c, dy, count > 0 && gather ? sums_of_all(sums) : sums);
+      const Tensor& upper = dsum.defined() ? dsum : dy;
+      if (count > 0 && gather)
+        contribute_gradient_of_x(c, upper, sums_of_all(dgamma, dbeta));
+      else
+        contribute_gradient_of_x(c, upper, {dgamma, dbeta});
       if (count > 0 && !gather) c.set_rows_sum_to_zero(0);  // adding to a channel changes its mean, and no result
     }
-    contribute(c, 1, gamma.shape(), [&](const Tensor& out) { copy(dgamma, out); });
-    contribute(c, 2, beta.shape(), [&](const Tensor& out) { copy(dbeta, out); });
+    if (c.needs(1)) hand_over(c, 1, dgamma);
+    if (c.needs(2)) hand_over(c, 2, dbeta);
+    contribute_gradient_of_residual(c, dsum);
   }
 
  private:
-  void contribute_gradient_of_x(BackwardContext& c, const Tensor& dy, const Tensor& sums) const {
-    const std::int64_t channels = gamma.elements();
+  struct Sums {
+    Tensor dgamma, dbeta;
+  };
+
+  void contribute_gradient_of_residual(BackwardContext& c, const Tensor& dsum) const {
+    if (!c.needs(3)) return;
+    if (dsum.defined() && !c.contributed(3).defined())
+      set_first(c, 3, dsum);
+    else
+      pass_on(c, 3, dsum.defined() ? dsum : c.gradient(0));
+  }
+
+  void contribute_gradient_of_x(BackwardContext& c, const Tensor& dy, const Sums& sums) const {
     const auto compute = [&](const Tensor& dx) {
-      launch(kernels::BatchNormGradientX{x, gamma, beta, mean, variance, epsilon, relu, dy,
-                                         sums.slice_view(0, 0, channels), sums.slice_view(0, channels, 2 * channels),
-                                         count, dx});
+      launch(kernels::BatchNormGradientX{x, gamma, beta, mean, variance, epsilon, relu && !y.defined(), dy, sums.dgamma,
+                                         sums.dbeta, count, dx});
     };
     if (!x_is_free(c)) return contribute(c, 0, x.shape(), compute, x.dtype());
     compute(x);
@@ -66,12 +90,15 @@ struct Saved {
   }
 
   /// Over all parts of the batch.
-  Tensor sums_of_all(const Tensor& own) const {
-    const std::int64_t n = own.elements();
-    const Tensor parts = gather(own.view({1, n}));
-    const Tensor total = Tensor::empty({n});
-    launch(kernels::SumMiddle{parts.view({1, parts.dim(0), n}), total.view({1, n})});
-    return total;
+  Sums sums_of_all(const Tensor& dgamma, const Tensor& dbeta) const {
+    const std::int64_t channels = gamma.elements();
+    const Tensor own = Tensor::empty({2 * channels});
+    copy(dgamma, own.slice_view(0, 0, channels));
+    copy(dbeta, own.slice_view(0, channels, 2 * channels));
+    const Tensor parts = gather(own.view({1, 2 * channels}));
+    const Tensor total = Tensor::empty({2 * channels});
+    launch(kernels::SumMiddle{parts.view({1, parts.dim(0), 2 * channels}), total.view({1, 2 * channels})});
+    return {total.slice_view(0, 0, channels), total.slice_view(0, channels, 2 * channels)};
   }
 
   /// Whether x's gradient may be written over x: nobody else will read it, and it is the first contribution. That saves
@@ -94,14 +121,18 @@ void moments_of_all(Saved& saved) {
     saved.count += static_cast<std::int64_t>(rows);
 }
 
-Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
+/// Computes y, and records the op.
+Tensor normalize(const char* op, Saved saved, const Tensor& out) {
   const Tensor y = out.defined() ? out : Tensor::empty(saved.x.shape(), saved.x.dtype());
   saved.normalize(y);
-  if (recording({saved.x, saved.gamma, saved.beta})) {
-    record(op, {saved.x, saved.gamma, saved.beta}, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
-    // Statistics that were given may be variables, which move until then.
-    if (saved.count > 0) record_recompute(y, [saved](const Tensor& again) { saved.normalize(again); });
-  }
+  const std::initializer_list<Tensor> inputs{saved.x, saved.gamma, saved.beta, saved.residual};
+  if (!recording(inputs)) return y;
+  const bool adds = saved.residual.defined();
+  if (adds && saved.relu) saved.y = y;
+  saved.residual = {};  // its gradient does not depend on it
+  record(op, inputs, y, [saved](BackwardContext& c) { saved.contribute_gradients(c); });
+  // Given statistics may be variables that change before the backward pass.
+  if (saved.count > 0 && !adds) record_recompute(y, [saved](const Tensor& again) { saved.normalize(again); });
   return y;
 }
 
@@ -109,12 +140,13 @@ Tensor normalize(const char* op, const Saved& saved, const Tensor& out) {
 
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options) try {
-  check_operands("batch_norm", x, gamma, beta, options.out);
-  Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
+  check_operands("batch_norm", x, gamma, beta, options);
+  Saved saved{.x = as_rows(x),
               .gamma = to_current_device(gamma),
               .beta = to_current_device(beta),
               .mean = Tensor::empty(gamma.shape()),
               .variance = Tensor::empty(gamma.shape()),
+              .residual = as_rows(options.residual),
               .epsilon = options.epsilon,
               .relu = options.relu,
               .count = x.dim(-1) == 0 ? 0 : x.elements() / x.dim(-1),
@@ -130,14 +162,15 @@ BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& b
 
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options) try {
-  check_operands("batch_norm_inference", x, gamma, beta, options.out);
+  check_operands("batch_norm_inference", x, gamma, beta, options);
   check_vector("batch_norm_inference", "the mean", mean, x);
   check_vector("batch_norm_inference", "the variance", variance, x);
-  const Saved saved{.x = is_rows(x) ? to_current_device(x) : dense_copy(x),
+  const Saved saved{.x = as_rows(x),
                     .gamma = to_current_device(gamma),
                     .beta = to_current_device(beta),
                     .mean = to_current_device(mean),
                     .variance = to_current_device(variance),
+                    .residual = as_rows(options.residual),
                     .epsilon = options.epsilon,
                     .relu = options.relu,
                     .count = 0,

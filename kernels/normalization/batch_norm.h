@@ -15,6 +15,8 @@ using GatherRows = std::function<Tensor(const Tensor& own)>;
 struct BatchNormOptions {
   float epsilon = 1e-3F;  ///< added to the variance
   bool relu = false;      ///< applies max(0, .) to the result in the same pass
+  /// If defined, is added to the result, before the ReLU, in the same pass: x's shape and dtype.
+  Tensor residual{};
   /// If defined, the result is written here: x's shape and dtype; may be a channel slice of a wider tensor.
   Tensor out{};
   /// If given, x is one of several parts of a batch, of any sizes, and the statistics are those of the whole batch.
@@ -33,12 +35,12 @@ struct BatchNormResult {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and variance of each channel (last axis) over
 /// the batch (Ioffe and Szegedy 2015): x (..., c), gamma and beta (c). x and y are f32 or bf16; all else is dense f32.
-/// x may have zero rows: then the statistics are 0. Differentiable in x, gamma and beta. Throws InvalidArgument naming
-/// the shapes.
+/// x may have zero rows: then the statistics are 0. Differentiable in x, gamma, beta and the residual. Throws
+/// InvalidArgument naming the shapes.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const BatchNormOptions& options = {});
 
-/// The same with given mean and variance (c), as in evaluation. Differentiable in x, gamma and beta.
+/// The same with given mean and variance (c), as in evaluation. Differentiable in x, gamma, beta and the residual.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                             const Tensor& variance, const BatchNormOptions& options = {});
 

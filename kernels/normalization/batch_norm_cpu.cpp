@@ -3,6 +3,7 @@
 // rows.
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -134,29 +135,34 @@ struct Coefficients {
     const float* const gammas = gamma.data<float>();
     for (Index k = 0; k < gamma.elements(); ++k) {
       inverse.push_back(inverse_deviation(variances[k], epsilon));
-      scale.push_back(channel_scale(gammas[k], inverse.back()));
+      scale.push_back(gammas[k] * inverse.back());
     }
   }
 
   const float* mean;
   const float* beta;
-  std::vector<double> inverse;  ///< 1 / sqrt(variance + epsilon)
+  std::vector<float> inverse;  ///< 1 / sqrt(variance + epsilon)
   std::vector<float> scale;
 };
 
-template <bool relu, class T>
-void normalize(const Rows<T>& x, const Rows<T>& y, Index begin, Index end, Index channels,
+/// `residual` is not read unless `adds`.
+template <bool relu, bool adds, class T>
+void normalize(const Rows<T>& x, const Rows<T>& residual, const Rows<T>& y, Index begin, Index end, Index channels,
                const Coefficients& coefficients) {
   const float* const mean = coefficients.mean;
   const float* const scale = coefficients.scale.data();
   const float* const beta = coefficients.beta;
   by_fours(begin, end, [&]<int rows>(Index row) {
     const T* from = x.row(row);
+    const T* added = residual.row(row);
     T* to = y.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k)
-      for (int r = 0; r < rows; ++r)
-        store(to[r * y.stride + k], normalized<relu>(value_of(from[r * x.stride + k]) - mean[k], scale[k], beta[k]));
+      for (int r = 0; r < rows; ++r) {
+        float z = normalized<false>(value_of(from[r * x.stride + k]) - mean[k], scale[k], beta[k]);
+        if constexpr (adds) z += value_of(added[r * residual.stride + k]);
+        store(to[r * y.stride + k], rectified<relu>(z));
+      }
   });
 }
 
@@ -174,27 +180,42 @@ struct GradientSums {
   }
 };
 
+/// What the gradient of a row is computed from, and where the gradient before the ReLU is written if a residual was
+/// added: then `y` is the ReLU's result.
+template <class T>
+struct GradientRows {
+  Rows<T> x, dy;
+  std::optional<Rows<T>> y{}, dsum{};
+};
+
+/// The sums of a tile's rows.
+struct TileSums {
+  explicit TileSums(Index channels) : g(channels), g_deviation(channels) {}
+  void clear() {
+    std::fill(g.begin(), g.end(), 0.0F);
+    std::fill(g_deviation.begin(), g_deviation.end(), 0.0F);
+  }
+  std::vector<float> g, g_deviation;
+};
+
 template <bool relu, class T>
-void add_tile(const Rows<T>& x, const Rows<T>& dy, Index begin, Index end, const Coefficients& coefficients,
-              std::vector<float>& tile_g, std::vector<float>& tile_g_deviation, GradientSums& sums) {
-  const Index channels = static_cast<Index>(tile_g.size());
-  std::fill(tile_g.begin(), tile_g.end(), 0.0F);
-  std::fill(tile_g_deviation.begin(), tile_g_deviation.end(), 0.0F);
+void add_tile(const GradientRows<T>& from, Index begin, Index end, const Coefficients& coefficients, TileSums& tile) {
+  const Index channels = static_cast<Index>(tile.g.size());
   const float* const mean = coefficients.mean;
   const float* const scale = coefficients.scale.data();
   const float* const beta = coefficients.beta;
-  float* const sum_g = tile_g.data();
-  float* const sum_g_deviation = tile_g_deviation.data();
+  float* const sum_g = tile.g.data();
+  float* const sum_g_deviation = tile.g_deviation.data();
   by_fours(begin, end, [&]<int rows>(Index row) {
-    const T* from = x.row(row);
-    const T* gradient = dy.row(row);
+    const T* const x = from.x.row(row);
+    const T* const dy = from.dy.row(row);
 #pragma omp simd
     for (Index k = 0; k < channels; ++k) {
       float total = 0;
       float total_deviation = 0;
       for (int r = 0; r < rows; ++r) {
-        const float deviation = value_of(from[r * x.stride + k]) - mean[k];
-        const float g = active<relu>(deviation, scale[k], beta[k], value_of(gradient[r * dy.stride + k]));
+        const float deviation = value_of(x[r * from.x.stride + k]) - mean[k];
+        const float g = active<relu>(deviation, scale[k], beta[k], value_of(dy[r * from.dy.stride + k]));
         total += g;
         total_deviation += g * deviation;
       }
@@ -202,18 +223,50 @@ void add_tile(const Rows<T>& x, const Rows<T>& dy, Index begin, Index end, const
       sum_g_deviation[k] += total_deviation;
     }
   });
-  sums.add(tile_g, tile_g_deviation);
+}
+
+template <class T>
+void add_tile_of_residual(const GradientRows<T>& from, Index begin, Index end, const Coefficients& coefficients,
+                          TileSums& tile) {
+  const Index channels = static_cast<Index>(tile.g.size());
+  const float* const mean = coefficients.mean;
+  float* const sum_g = tile.g.data();
+  float* const sum_g_deviation = tile.g_deviation.data();
+  by_fours(begin, end, [&]<int rows>(Index row) {
+    const T* const x = from.x.row(row);
+    const T* const dy = from.dy.row(row);
+    const T* const y = from.y->row(row);
+    T* const dsum = from.dsum->row(row);
+#pragma omp simd
+    for (Index k = 0; k < channels; ++k) {
+      float total = 0;
+      float total_deviation = 0;
+      for (int r = 0; r < rows; ++r) {
+        const float g = active_by_result(value_of(y[r * from.y->stride + k]), value_of(dy[r * from.dy.stride + k]));
+        store(dsum[r * from.dsum->stride + k], g);
+        total += g;
+        total_deviation += g * (value_of(x[r * from.x.stride + k]) - mean[k]);
+      }
+      sum_g[k] += total;
+      sum_g_deviation[k] += total_deviation;
+    }
+  });
 }
 
 template <bool relu, class T>
-GradientSums gradient_sums(const Rows<T>& x, const Rows<T>& dy, const Extent& extent,
-                           const Coefficients& coefficients) {
+GradientSums gradient_sums(const GradientRows<T>& from, const Extent& extent, const Coefficients& coefficients) {
   std::vector<GradientSums> partial(extent.parts(), GradientSums(extent.channels));
   for_each_part(extent, [&](Index part, Index begin, Index end) {
-    std::vector<float> tile_g(extent.channels), tile_g_deviation(extent.channels);
-    for (Index row = begin; row < end; row += extent.tile_rows())
-      add_tile<relu>(x, dy, row, std::min(end, row + extent.tile_rows()), coefficients, tile_g, tile_g_deviation,
-                     partial[part]);
+    TileSums tile(extent.channels);
+    for (Index row = begin; row < end; row += extent.tile_rows()) {
+      tile.clear();
+      const Index tile_end = std::min(end, row + extent.tile_rows());
+      if (from.dsum)
+        add_tile_of_residual(from, row, tile_end, coefficients, tile);
+      else
+        add_tile<relu>(from, row, tile_end, coefficients, tile);
+      partial[part].add(tile.g, tile.g_deviation);
+    }
   });
   GradientSums total(extent.channels);
   for (const GradientSums& sums : partial) total.add(sums.g, sums.g_deviation);
@@ -282,9 +335,12 @@ void kernels::BatchNorm::on_cpu() const {
   const Extent extent = extent_of(x);
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
   visit_real(x.dtype(), [&]<class T>() {
-    const auto pass = relu ? normalize<true, T> : normalize<false, T>;
+    const bool adds = residual.defined();
+    const auto pass = relu ? (adds ? normalize<true, true, T> : normalize<true, false, T>)
+                           : (adds ? normalize<false, true, T> : normalize<false, false, T>);
+    const Rows<T> added(adds ? residual : x);
     parallel_for(extent.rows, extent.grain(), [&](Index begin, Index end) {
-      pass(Rows<T>(x), Rows<T>(y), begin, end, extent.channels, coefficients);
+      pass(Rows<T>(x), added, Rows<T>(y), begin, end, extent.channels, coefficients);
     });
   });
 }
@@ -292,11 +348,16 @@ void kernels::BatchNorm::on_cpu() const {
 void kernels::BatchNormGradientSums::on_cpu() const {
   const Coefficients coefficients(gamma, beta, mean, variance, epsilon);
   const GradientSums sums = visit_real(x.dtype(), [&]<class T>() {
+    GradientRows<T> from{Rows<T>(x), Rows<T>(dy)};
+    if (dsum.defined()) {
+      from.y.emplace(y);
+      from.dsum.emplace(dsum);
+    }
     const auto pass = relu ? gradient_sums<true, T> : gradient_sums<false, T>;
-    return pass(Rows<T>(x), Rows<T>(dy), extent_of(x), coefficients);
+    return pass(from, extent_of(x), coefficients);
   });
   std::transform(sums.g_deviation.begin(), sums.g_deviation.end(), coefficients.inverse.begin(), dgamma.data<float>(),
-                 [](double sum, double inverse) { return static_cast<float>(sum * inverse); });
+                 [](double sum, float inverse) { return static_cast<float>(sum * inverse); });
   std::transform(sums.g.begin(), sums.g.end(), dbeta.data<float>(), [](double sum) { return static_cast<float>(sum); });
 }
 

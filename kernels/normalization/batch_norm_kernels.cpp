@@ -27,7 +27,7 @@ struct ChannelStatistics {
         variance(variance_of.data<float>()),
         epsilon(epsilon_of) {}
 
-  LOCKSTEP_HOST_DEVICE double inverse(Index k) const { return inverse_deviation(variance[k], epsilon); }
+  LOCKSTEP_HOST_DEVICE float inverse(Index k) const { return inverse_deviation(variance[k], epsilon); }
 };
 
 /// What normalizes a pack of channels.
@@ -38,16 +38,23 @@ struct NormalizingTerms {
   LOCKSTEP_HOST_DEVICE NormalizingTerms(const ChannelStatistics& of, Index k) {
     for (int c = 0; c < pack; ++c) {
       mean[c] = of.mean[k + c];
-      scale[c] = channel_scale(of.gamma[k + c], of.inverse(k + c));
+      scale[c] = of.gamma[k + c] * of.inverse(k + c);
       beta[c] = of.beta[k + c];
     }
   }
 };
 
-/// Elements of neighboring channels of a row, in f32.
-template <int pack>
+/// Elements of neighboring channels of a row. Unconverted, they take fewer registers until they are used.
+template <class T, int pack>
 struct Pack {
-  float of[pack];
+  T of[pack];
+
+  LOCKSTEP_HOST_DEVICE static Pack at(const Rows<T>& x, Index row, Index k) {
+    Pack loaded;
+    load_elements(x.at(row, k * pack), loaded.of);
+    return loaded;
+  }
+  LOCKSTEP_HOST_DEVICE float operator[](int c) const { return static_cast<float>(of[c]); }
 };
 
 template <class T, bool relu, int pack>
@@ -56,15 +63,34 @@ struct Normalize {
   Rows<T> x, y;
 
   LOCKSTEP_HOST_DEVICE NormalizingTerms<pack> keep(Index k) const { return {statistics, k * pack}; }
-  LOCKSTEP_HOST_DEVICE Pack<pack> load(Index row, Index k) const {
-    Pack<pack> values;
-    load_pack(x.at(row, k * pack), values.of);
-    return values;
+  LOCKSTEP_HOST_DEVICE Pack<T, pack> load(Index row, Index k) const { return Pack<T, pack>::at(x, row, k); }
+  LOCKSTEP_HOST_DEVICE void store(const NormalizingTerms<pack>& terms, const Pack<T, pack>& from, Index row,
+                                  Index k) const {
+    float values[pack];
+    for (int c = 0; c < pack; ++c) values[c] = normalized<relu>(from[c] - terms.mean[c], terms.scale[c], terms.beta[c]);
+    store_pack(values, y.at(row, k * pack));
   }
-  LOCKSTEP_HOST_DEVICE void store(const NormalizingTerms<pack>& terms, Pack<pack> values, Index row, Index k) const {
-    for (int c = 0; c < pack; ++c)
-      values.of[c] = normalized<relu>(values.of[c] - terms.mean[c], terms.scale[c], terms.beta[c]);
-    store_pack(values.of, y.at(row, k * pack));
+};
+
+template <class T, bool relu, int pack>
+struct NormalizeAndAdd {
+  struct Loaded {
+    Pack<T, pack> x, residual;
+  };
+  ChannelStatistics statistics;
+  Rows<T> x, residual, y;
+
+  LOCKSTEP_HOST_DEVICE NormalizingTerms<pack> keep(Index k) const { return {statistics, k * pack}; }
+  LOCKSTEP_HOST_DEVICE Loaded load(Index row, Index k) const {
+    return {Pack<T, pack>::at(x, row, k), Pack<T, pack>::at(residual, row, k)};
+  }
+  LOCKSTEP_HOST_DEVICE void store(const NormalizingTerms<pack>& terms, const Loaded& from, Index row, Index k) const {
+    float values[pack];
+    for (int c = 0; c < pack; ++c) {
+      const float z = normalized<false>(from.x[c] - terms.mean[c], terms.scale[c], terms.beta[c]);
+      values[c] = rectified<relu>(z + from.residual[c]);
+    }
+    store_pack(values, y.at(row, k * pack));
   }
 };
 
@@ -97,6 +123,29 @@ struct GradientSums {
   }
 };
 
+/// The same for a ReLU after the addition of a residual: writes g.
+template <class T, int pack>
+struct GradientSumsOfResidual : GradientSums<T, false, pack> {
+  using Base = GradientSums<T, false, pack>;
+  Rows<T> y, dsum;
+
+  LOCKSTEP_HOST_DEVICE void add(const NormalizingTerms<pack>& terms, Index row, Index k, float (&first)[pack],
+                                float (&second)[pack]) const {
+    float from[pack];
+    float upper[pack];
+    float result[pack];
+    load_pack(Base::x.at(row, k), from);
+    load_pack(Base::dy.at(row, k), upper);
+    load_pack(y.at(row, k), result);
+    for (int c = 0; c < pack; ++c) {
+      upper[c] = active_by_result(result[c], upper[c]);
+      first[c] += upper[c];
+      second[c] += upper[c] * (from[c] - terms.mean[c]);
+    }
+    store_pack(upper, dsum.at(row, k));
+  }
+};
+
 template <int pack>
 struct GradientTerms {
   NormalizingTerms<pack> normalizing;
@@ -106,7 +155,7 @@ struct GradientTerms {
 template <class T, bool relu, int pack>
 struct GradientX {
   struct Loaded {
-    float x[pack], dy[pack];
+    Pack<T, pack> x, dy;
   };
   ChannelStatistics statistics;
   Rows<T> x, dy, dx;
@@ -126,19 +175,17 @@ struct GradientX {
     return terms;
   }
   LOCKSTEP_HOST_DEVICE Loaded load(Index row, Index k) const {
-    Loaded values;
-    load_pack(x.at(row, k * pack), values.x);
-    load_pack(dy.at(row, k * pack), values.dy);
-    return values;
+    return {Pack<T, pack>::at(x, row, k), Pack<T, pack>::at(dy, row, k)};
   }
-  LOCKSTEP_HOST_DEVICE void store(const GradientTerms<pack>& terms, Loaded values, Index row, Index k) const {
+  LOCKSTEP_HOST_DEVICE void store(const GradientTerms<pack>& terms, const Loaded& from, Index row, Index k) const {
+    float values[pack];
     for (int c = 0; c < pack; ++c) {
       const float scale = terms.normalizing.scale[c];
-      const float deviation = values.x[c] - terms.normalizing.mean[c];
-      const float g = active<relu>(deviation, scale, terms.normalizing.beta[c], values.dy[c]);
-      values.x[c] = MomentsGradient(terms.offset[c], terms.slope[c])(scale, g, deviation);
+      const float deviation = from.x[c] - terms.normalizing.mean[c];
+      const float g = active<relu>(deviation, scale, terms.normalizing.beta[c], from.dy[c]);
+      values[c] = MomentsGradient(terms.offset[c], terms.slope[c])(scale, g, deviation);
     }
-    store_pack(values.x, dx.at(row, k * pack));
+    store_pack(values, dx.at(row, k * pack));
   }
 };
 
@@ -155,17 +202,23 @@ template <class Executor>
 void BatchNorm::run(Executor& on) const {
   const Index channels = gamma.elements();
   detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
+    const detail::ChannelStatistics statistics(gamma, beta, mean, variance, epsilon);
     const detail::Rows<T> from(x);
+    const detail::Rows<T> added(residual.defined() ? residual : x);
     const detail::Rows<T> to(y);
-    visit_packs<T>(channels, {from, to}, [&]<int pack>() {
-      const detail::Normalize<T, with_relu, pack> f{{gamma, beta, mean, variance, epsilon}, from, to};
-      on.rows(detail::row_count(x), channels / pack, f);
+    visit_packs<T>(channels, {from, added, to}, [&]<int pack>() {
+      const Index rows = detail::row_count(x);
+      if (residual.defined())
+        on.rows(rows, channels / pack, detail::NormalizeAndAdd<T, with_relu, pack>{statistics, from, added, to});
+      else
+        on.rows(rows, channels / pack, detail::Normalize<T, with_relu, pack>{statistics, from, to});
     });
   });
 }
 
 template <class Executor>
 void BatchNormGradientSums::run(Executor& on) const {
+  if (dsum.defined()) return run_with_residual(on);
   const Index channels = gamma.elements();
   detail::visit_activated(x, relu, [&]<class T, bool with_relu>() {
     const detail::Rows<T> from(x);
@@ -173,6 +226,22 @@ void BatchNormGradientSums::run(Executor& on) const {
     visit_packs<T>(channels, {from, upper}, [&]<int pack>() {
       const detail::GradientSums<T, with_relu, pack> f{
           {gamma, beta, mean, variance, epsilon}, from, upper, dgamma.data<float>(), dbeta.data<float>()};
+      sum_channels(on, detail::row_count(x), channels, f);
+    });
+  });
+}
+
+template <class Executor>
+void BatchNormGradientSums::run_with_residual(Executor& on) const {
+  const Index channels = gamma.elements();
+  visit_real(x.dtype(), [&]<class T>() {
+    const detail::Rows<T> from(x);
+    const detail::Rows<T> upper(dy);
+    const detail::Rows<T> result(y);
+    const detail::Rows<T> to(dsum);
+    visit_packs<T>(channels, {from, upper, result, to}, [&]<int pack>() {
+      const detail::GradientSumsOfResidual<T, pack> f{
+          {{gamma, beta, mean, variance, epsilon}, from, upper, dgamma.data<float>(), dbeta.data<float>()}, result, to};
       sum_channels(on, detail::row_count(x), channels, f);
     });
   });

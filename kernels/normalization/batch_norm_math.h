@@ -26,20 +26,24 @@ struct MomentsMerge {
   double share, weight;
 };
 
-/// 1 / sqrt(variance + epsilon).
-LOCKSTEP_HOST_DEVICE inline double inverse_deviation(float variance, float epsilon) {
-  return 1.0 / std::sqrt(static_cast<double>(variance) + epsilon);
-}
-
-LOCKSTEP_HOST_DEVICE inline float channel_scale(float gamma, double inverse) {
-  return static_cast<float>(gamma * inverse);
+/// 1 / sqrt(variance + epsilon). In f32: on a GPU every thread computes it for its channels, which in f64 would take
+/// longer than a small image's rows.
+LOCKSTEP_HOST_DEVICE inline float inverse_deviation(float variance, float epsilon) {
+  return 1.0F / std::sqrt(variance + epsilon);
 }
 
 /// z, or with `relu` max(0, z), which keeps NaN.
 template <bool relu>
-LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) {
-  const float z = deviation * scale + beta;
+LOCKSTEP_HOST_DEVICE float rectified(float z) {
   return relu && z <= 0 ? 0 : z;
+}
+
+/// dy where the result y of a ReLU shows that it was active, else 0.
+LOCKSTEP_HOST_DEVICE inline float active_by_result(float y, float dy) { return y <= 0 ? 0 : dy; }
+
+template <bool relu>
+LOCKSTEP_HOST_DEVICE float normalized(float deviation, float scale, float beta) {
+  return rectified<relu>(deviation * scale + beta);
 }
 
 /// dy where the ReLU was active, else 0. Evaluates the same expression as `normalized`, so that both agree.
@@ -52,11 +56,11 @@ LOCKSTEP_HOST_DEVICE float active(float deviation, float scale, float beta, floa
 /// The terms in parentheses come from the dependence of mean and variance on x.
 struct MomentsGradient {
   /// `count`: number of elements that mean and variance were computed from; 0 when they do not depend on x.
-  LOCKSTEP_HOST_DEVICE MomentsGradient(float scale, double inverse, float dgamma, float dbeta, std::int64_t count) {
+  LOCKSTEP_HOST_DEVICE MomentsGradient(float scale, float inverse, float dgamma, float dbeta, std::int64_t count) {
     if (count == 0) return;
-    const double share = scale / static_cast<double>(count);
-    offset = static_cast<float>(dbeta * share);
-    slope = static_cast<float>(dgamma * inverse * share);
+    const float share = scale / static_cast<float>(count);
+    offset = dbeta * share;
+    slope = dgamma * inverse * share;
   }
   LOCKSTEP_HOST_DEVICE MomentsGradient(float offset_of, float slope_of) : offset(offset_of), slope(slope_of) {}
 

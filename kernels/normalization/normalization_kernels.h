@@ -19,7 +19,8 @@ struct ChannelMoments {
   void on_gpu() const;
 };
 
-/// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta).
+/// y (rows) = [relu](gamma * (x - mean) / sqrt(variance + epsilon) + beta [+ residual]), with the residual (rows) if it
+/// is defined.
 struct BatchNorm {
   Tensor x;
   Tensor gamma;
@@ -29,9 +30,10 @@ struct BatchNorm {
   float epsilon;
   bool relu;
   Tensor y;
+  Tensor residual{};
 
   static constexpr const char* name = "batch_norm";
-  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, y); }
+  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, y, residual); }
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
@@ -55,7 +57,9 @@ struct MergeMoments {
   void on_gpu() const;
 };
 
-/// dgamma and dbeta from dy (rows).
+/// dgamma and dbeta from dy (rows). With a ReLU after the addition of a residual, `y` (rows) is the result of the ReLU,
+/// and the gradient with respect to the sum before it, dy or 0, is written to `dsum` (rows) and used instead of dy;
+/// else both are undefined.
 struct BatchNormGradientSums {
   Tensor x;
   Tensor gamma;
@@ -67,14 +71,20 @@ struct BatchNormGradientSums {
   Tensor dy;
   Tensor dgamma;
   Tensor dbeta;
+  Tensor y{};
+  Tensor dsum{};
 
   static constexpr const char* name = "batch_norm_gradient_sums";
-  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, dy, dgamma, dbeta); }
+  auto operands() const { return kernels::operands(x, gamma, beta, mean, variance, dy, dgamma, dbeta, y, dsum); }
   template <class Executor>
   void run(Executor& on) const;
   void on_host() const;
   void on_cpu() const;
   void on_gpu() const;
+
+ private:
+  template <class Executor>
+  void run_with_residual(Executor& on) const;
 };
 
 /// dx from dy (rows); dx may be x itself. `count`: number of rows that mean, variance, dgamma and dbeta were computed

@@ -31,21 +31,32 @@ inline void set_first(BackwardContext& c, int input, const Tensor& gradient) {
   c.set(input, first, true);
 }
 
+/// Memory for a contribution to input `input`: dense, on the device of the op's result. It is the caller's destination
+/// if this is the first contribution and the destination is reachable from this device.
+inline Tensor memory_for(BackwardContext& c, int input, const Shape& shape, DType dtype = DType::f32) {
+  const Tensor destination = c.contributed(input).defined() ? Tensor() : c.destination(input);
+  const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
+  return in_place ? destination : Tensor::empty(shape, dtype);
+}
+
+/// Contributes `gradient`, which memory_for has given and an op has written, to input `input`.
+inline void hand_over(BackwardContext& c, int input, const Tensor& gradient) {
+  const Tensor so_far = c.contributed(input);
+  if (!so_far.defined()) return set_first(c, input, gradient);
+  if (c.owns_contributed(input)) return accumulate(gradient, so_far);
+  accumulate(so_far, gradient);
+  c.set(input, gradient, true);
+}
+
 /// Contributes a gradient of `shape` and `dtype` to input `input`: compute(out) writes it to the dense tensor `out`, on
 /// the device of the op's result, and is not called when the gradient is not needed. The first contribution goes
 /// directly to the caller's destination if that exists and is reachable from this device.
 template <class Compute>
 void contribute(BackwardContext& c, int input, const Shape& shape, Compute compute, DType dtype = DType::f32) {
   if (!c.needs(input)) return;
-  const Tensor so_far = c.contributed(input);
-  const Tensor destination = so_far.defined() ? Tensor() : c.destination(input);
-  const bool in_place = destination.defined() && is_reachable(destination, current_context().device);
-  const Tensor gradient = in_place ? destination : Tensor::empty(shape, dtype);
+  const Tensor gradient = memory_for(c, input, shape, dtype);
   compute(gradient);
-  if (!so_far.defined()) return set_first(c, input, gradient);
-  if (c.owns_contributed(input)) return accumulate(gradient, so_far);
-  accumulate(so_far, gradient);
-  c.set(input, gradient, true);
+  hand_over(c, input, gradient);
 }
 
 /// The same for a compute(write, out) that can also add to `out`: adding to the contributions of other ops then needs

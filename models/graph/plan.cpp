@@ -1,6 +1,7 @@
 #include "lockstep/models/graph/plan.h"
 
 #include <algorithm>
+#include <set>
 
 namespace lockstep {
 namespace {
@@ -22,30 +23,87 @@ bool agree(const LayerImpl& layer, const LayerImpl& reader) {
   return layer.compute_dtype() == dtype && reader.call_dtype() == dtype && reader.compute_dtype() == dtype;
 }
 
-/// The calls as steps, without the ReLUs that an earlier step can do.
-Plan fuse_relus(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
-                const std::vector<int>& outputs) {
-  const std::vector<int> readers = count_readers(calls, outputs);
-  std::vector<PlanStep> steps;
-  std::vector<int> step_of(calls.size());
-  for (const int number : order) {
-    const GraphCall& call = calls[number];
-    const int source = call.inputs[0];
-    const LayerImpl& layer = layers[call.layer].impl();
-    if (layer.traits().is_relu && source >= 0 && readers[source] == 1 &&
-        layers[calls[source].layer].impl().traits().can_fuse_relu && calls[source].device == call.device &&
-        agree(layers[calls[source].layer].impl(), layer)) {
-      steps[step_of[source]].fused_relu = true;
-      step_of[number] = step_of[source];
-      continue;
+/// Fuses calls into the steps of the calls before them.
+class Fusion {
+ public:
+  Fusion(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
+         const std::vector<int>& outputs)
+      : calls_(calls),
+        layers_(layers),
+        readers_(count_readers(calls, outputs)),
+        step_of_(calls.size(), -1),
+        fused_term_(calls.size(), -1) {
+    choose_terms(order);
+    for (const int number : order) add(number);
+  }
+
+  std::vector<PlanStep> steps{};
+  int step_of(int call) const { return step_of_[call]; }
+
+ private:
+  const LayerImpl& layer_of(int call) const { return layers_[calls_[call].layer].impl(); }
+  const LayerTraits& traits_of(int call) const { return layer_of(call).traits(); }
+
+  /// Whether `reader` alone reads the result of `call`, and computes on the same device and in the same dtype.
+  bool may_fuse(int call, int reader) const {
+    return call >= 0 && readers_[call] == 1 && calls_[call].device == calls_[reader].device &&
+           agree(layer_of(call), layer_of(reader));
+  }
+
+  /// Chooses for each Add of two terms the one that its step computes, too: the later one, next to whose step it is. A
+  /// layer that is called several times keeps the order of its calls, and so that of its updates.
+  void choose_terms(const std::vector<int>& order) {
+    std::vector<int> calls_of_layer(layers_.size(), 0);
+    for (const GraphCall& call : calls_) ++calls_of_layer[call.layer];
+    std::vector<int> place(calls_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int>(i);
+    for (const int number : order) {
+      if (!traits_of(number).is_add || calls_[number].inputs.size() != 2) continue;
+      int& chosen = fused_term_[number];
+      for (const int term : calls_[number].inputs)
+        if (may_fuse(term, number) && traits_of(term).can_fuse_add && calls_of_layer[calls_[term].layer] == 1 &&
+            (chosen < 0 || place[term] > place[chosen]))
+          chosen = term;
+      if (chosen >= 0) is_fused_.insert(chosen);
     }
-    PlanStep step{.layer = call.layer, .inputs = {}, .shape = call.shape, .device = call.device, .mode = call.mode};
-    for (const int input : call.inputs) step.inputs.push_back(input < 0 ? input : step_of[input]);
-    step_of[number] = static_cast<int>(steps.size());
+  }
+
+  void add(int number) {
+    const GraphCall& call = calls_[number];
+    const int source = call.inputs[0];
+    if (is_fused_.contains(number)) return;
+    if (traits_of(number).is_relu && may_fuse(source, number) &&
+        layers_[steps[step_of_[source]].layer].impl().traits().can_fuse_relu && !traits_of(source).is_relu) {
+      steps[step_of_[source]].fused_relu = true;
+      step_of_[number] = step_of_[source];
+      return;
+    }
+    const int term = fused_term_[number];
+    const GraphCall& computed = term < 0 ? call : calls_[term];
+    PlanStep step{
+        .layer = computed.layer, .inputs = {}, .shape = call.shape, .device = call.device, .mode = computed.mode};
+    for (const int input : computed.inputs) step.inputs.push_back(step_or_input(input));
+    if (term >= 0) step.inputs.push_back(step_or_input(call.inputs[call.inputs[0] == term ? 1 : 0]));
+    step_of_[number] = static_cast<int>(steps.size());
     steps.push_back(std::move(step));
   }
-  Plan plan{.steps = std::move(steps)};
-  for (const int output : outputs) plan.outputs.push_back(step_of[output]);
+
+  int step_or_input(int input) const { return input < 0 ? input : step_of_[input]; }
+
+  const std::vector<GraphCall>& calls_;
+  const std::vector<Layer>& layers_;
+  std::vector<int> readers_;
+  std::vector<int> step_of_;
+  std::vector<int> fused_term_;  ///< of each call of an Add: the term that its step computes, too; -1 for none
+  std::set<int> is_fused_;       ///< calls that have no step of their own for this reason
+};
+
+/// The calls as steps, without those that another step computes, too.
+Plan fuse(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
+          const std::vector<int>& outputs) {
+  Fusion fusion(calls, order, layers, outputs);
+  Plan plan{.steps = std::move(fusion.steps)};
+  for (const int output : outputs) plan.outputs.push_back(fusion.step_of(output));
   const auto may_return_input = [&](int step) {
     return layers[plan.steps[step].layer].impl().traits().may_return_input;
   };
@@ -94,7 +152,7 @@ void note_last_reads(Plan& plan) {
 
 Plan plan_steps(const std::vector<GraphCall>& calls, const std::vector<int>& order, const std::vector<Layer>& layers,
                 const std::vector<int>& outputs) {
-  Plan plan = fuse_relus(calls, order, layers, outputs);
+  Plan plan = fuse(calls, order, layers, outputs);
   write_into_concatenations(plan, layers);
   note_last_reads(plan);
   return plan;

@@ -39,7 +39,8 @@ struct PlanStep {
   Shape shape;
   std::optional<LogicalDevice> device{};  ///< as GraphCall::device
   std::optional<Mode> mode{};             ///< as GraphCall::mode
-  /// The step also applies the ReLU that follows the layer.
+  /// The step also applies the ReLU that follows the layer. (An Add that follows it is fused if the step has one input
+  /// more than the layer: the other term.)
   bool fused_relu = false;
   int concat = -1;                ///< index of the concatenation that this step writes a slice of; -1 for none
   std::int64_t concat_begin = 0;  ///< where the slice begins in the last axis
@@ -57,6 +58,9 @@ struct Plan {
 
 /// Plans the execution of `calls` in the order `order`, a list of their indices; `outputs` are the indices of the calls
 /// that give the network's outputs. Optimizations:
+/// - an Add of two terms is fused into the layer that computes one of them, if that supports it, is called once, and
+/// has
+///   no other reader; on the same device and in the same dtype;
 /// - a ReLU that is the only reader of a layer's result is fused into a layer that supports it, on the same device and
 ///   in the same dtype;
 /// - the inputs of a concatenation are written in place if all of them come from layers that can write into a slice, on

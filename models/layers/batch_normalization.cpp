@@ -83,6 +83,7 @@ class BatchNormalizationImpl final : public LayerImpl {
  public:
   explicit BatchNormalizationImpl(const BatchNormalizationOptions& options)
       : LayerImpl(options.name, {.can_fuse_relu = true,
+                                 .can_fuse_add = true,
                                  .can_write_to = true,
                                  .can_compute_in_bf16 = true,
                                  .can_be_captured = !options.synchronized}),
@@ -107,6 +108,7 @@ class BatchNormalizationImpl final : public LayerImpl {
   Tensor call(std::span<const Tensor> inputs, const LayerCall& call) override {
     const Tensor& x = inputs[0];
     BatchNormOptions options{.epsilon = epsilon_, .relu = call.fused_relu, .out = call.out};
+    if (inputs.size() > 1) options.residual = inputs[1];
     if (call.mode == Mode::inference || !trainable())
       return batch_norm_inference(x, gamma_.value(), beta_.value(), moving_mean_.value(), moving_variance_.value(),
                                   options);

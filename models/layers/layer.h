@@ -44,6 +44,7 @@ struct LayerSeed {
 /// Properties of a class of layers that the network and training use.
 struct LayerTraits {
   bool can_fuse_relu = false;  ///< `call` supports LayerCall::fused_relu
+  bool can_fuse_add = false;   ///< `call` takes a second input of the result's shape and adds it, before a fused ReLU
   bool can_write_to = false;   ///< `call` supports LayerCall::out
   /// `call` accepts bf16 inputs with f32 weights, and then returns bf16. The network casts to f32 for other layers.
   bool can_compute_in_bf16 = false;
@@ -51,6 +52,7 @@ struct LayerTraits {
   /// every batch of one shape, so that it can be captured in a CUDA graph (FitOptions::cuda_graphs).
   bool can_be_captured = false;
   bool is_relu = false;           ///< applies max(0, .) and nothing else; the layer before it may fuse it
+  bool is_add = false;            ///< adds its inputs and does nothing else; the layer before it may fuse it
   bool may_return_input = false;  ///< `call` may return its input itself, as dropout at inference does
   bool joins_last_axis = false;   ///< concatenates its inputs along the last axis; they may be written in place
   /// Looks up rows of a weight (embedding_lookup). The first training step then finds out which gradients are rows;

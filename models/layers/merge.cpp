@@ -59,7 +59,7 @@ class ConcatenateImpl final : public LayerImpl {
 class AddImpl final : public LayerImpl {
  public:
   explicit AddImpl(std::string name)
-      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true}) {}
+      : LayerImpl(std::move(name), {.can_compute_in_bf16 = true, .can_be_captured = true, .is_add = true}) {}
 
   std::string_view class_name() const override { return "Add"; }
 

@@ -26,14 +26,15 @@ Statistics statistics_of_columns(const std::vector<double>& x, std::size_t colum
   return result;
 }
 
-/// Normalizes input 0 with gamma and beta from inputs 1 and 2.
+/// Normalizes input 0 with gamma and beta from inputs 1 and 2, and adds input 3, the residual, if there is one.
 std::vector<double> normalized(const Values& in, const Statistics& s, bool relu) {
   const std::size_t channels = in[1].size();
   std::vector<double> y;
   for (std::size_t i = 0; i < in[0].size(); ++i) {
     const std::size_t k = i % channels;
     const double scale = in[1][k] / std::sqrt(s.variance[k] + static_cast<double>(epsilon));
-    const double z = scale * (in[0][i] - s.mean[k]) + in[2][k];
+    double z = scale * (in[0][i] - s.mean[k]) + in[2][k];
+    if (in.size() > 3) z += in[3][i];
     y.push_back(relu ? std::max(0.0, z) : z);
   }
   return y;
@@ -68,6 +69,22 @@ OpCase batch_norm_case(const Shape& shape, bool relu) {
       .check = {.length = shape.elements() / shape.dim(-1), .samples = shape.elements() > 10'000 ? 3 : 24},
       .bf16 = Bf16::data,
       .is_large = shape.elements() > 10'000};
+}
+
+/// The residual is input 1.
+OpCase batch_norm_and_add_case(const Shape& shape, bool relu) {
+  OpCase result = batch_norm_case(shape, relu);
+  result.name = fmt::format("batch_norm and add of {}{}", shape, relu ? " with relu" : "");
+  result.inputs.insert(result.inputs.begin() + 1, random_tensor(shape, 4, -1, 1));
+  result.data = 2;
+  result.optional_data = 1;
+  result.run = [=](In in) {
+    return batch_norm(in[0], in[2], in[3], {.epsilon = epsilon, .relu = relu, .residual = in[1]}).y;
+  };
+  result.reference = [=](const Values& in) {
+    return normalized({in[0], in[2], in[3], in[1]}, statistics_of_columns(in[0], in[2].size()), relu);
+  };
+  return result;
 }
 
 /// The batch's other part has the same statistics.
@@ -118,6 +135,9 @@ std::vector<OpCase> normalization_cases() {
     for (const Shape& shape : {Shape{2, 3, 3, 1}, Shape{2, 3, 4, 3}, Shape{5, 5}, Shape{3, 2, 2, 17}, Shape{6, 1, 1, 8},
                                Shape{4, 2, 2, 16}, Shape{2, 5, 5, 40}, Shape{40, 20, 20, 2}, Shape{5, 31, 33, 7}})
       cases.push_back(batch_norm_case(shape, relu));
+  for (const bool relu : {false, true})
+    for (const Shape& shape : {Shape{2, 3, 4, 3}, Shape{4, 2, 2, 16}, Shape{5, 31, 33, 7}})
+      cases.push_back(batch_norm_and_add_case(shape, relu));
   for (const Shape& shape : {Shape{7}, Shape{3, 1}, Shape{5, 17}, Shape{2, 3, 4, 9}, Shape{700, 40}})
     cases.push_back(layer_norm_case(shape));
   return cases;

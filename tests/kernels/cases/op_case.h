@@ -35,8 +35,9 @@ struct OpCase {
   Bf16 bf16 = Bf16::all;
   std::string calls_first{};  ///< another function that `run` calls first
   bool takes_integers = false;
-  bool nan_spreads = true;   ///< if all data are NaN, all results are NaN
-  std::size_t optional = 0;  ///< how many of the last inputs may be undefined
+  bool nan_spreads = true;        ///< if all data are NaN, all results are NaN
+  std::size_t optional = 0;       ///< how many of the last inputs may be undefined
+  std::size_t optional_data = 0;  ///< how many of the last data may be undefined
   bool same_bits_on_any_threads = true;
   bool is_view = false;   ///< the result shares memory with the first input
   bool is_large = false;  ///< large enough for several threads and blocks; only op_test.cpp runs it

@@ -134,6 +134,34 @@ TEST_P(GridBatchNormOf, Gradients) {
     }
 }
 
+TEST_P(GridBatchNormOf, NormalizationAndAResidual) {
+  for (const Case& c : cases(dtype_))
+    for (const bool relu : {false, true}) {
+      SCOPED_TRACE(c.x.text());
+      const Tensor residual = numbers(c.shape, 4);
+      expect_same_results(dtype_, {c.shape}, [&](const Runner& run, const Results& out) {
+        run(kernels::BatchNorm{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, relu, out[0], residual});
+      });
+    }
+}
+
+TEST_P(GridBatchNormOf, GradientSumsOfAResidual) {
+  for (const Case& c : cases(dtype_)) {
+    SCOPED_TRACE(c.x.text());
+    const Tensor dy = numbers(c.shape, 4);
+    const Tensor y = numbers(c.shape, 5);  // of both signs, as no ReLU's result is
+    expect_same_results(dtype_, {c.shape}, [&](const Runner& run, const Results& out) {
+      const Tensor sums = Tensor::empty({2, c.channels});
+      run(kernels::BatchNormGradientSums{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, true, dy,
+                                         sums.slice_view(0, 0, 1), sums.slice_view(0, 1, 2), y, out[0]});
+    });
+    expect_near({{c.channels}, {c.channels}}, c.row_count(), [&](const Runner& run, const Results& out) {
+      run(kernels::BatchNormGradientSums{c.x, c.gamma, c.beta, c.mean, c.variance, epsilon, true, dy, out[0], out[1], y,
+                                         Tensor::empty(c.shape, dtype_)});
+    });
+  }
+}
+
 TEST_P(GridBatchNormOf, GradientSumsMissNoRow) {
   for (const Shape& shape :
        {Shape{1, 3}, Shape{255, 33}, Shape{257, 5}, Shape{2001, 1}, Shape{9001, 1}, Shape{1001, 40}})

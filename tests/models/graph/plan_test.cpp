@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-enum LayerNumber { norm, relu, sigmoid, conv, pool, join };
+enum LayerNumber { norm, relu, sigmoid, conv, pool, join, add, other_norm };
 
 std::vector<Layer> layers() {
   return {BatchNormalization(),
@@ -25,7 +25,9 @@ std::vector<Layer> layers() {
           ActivationLayer(Activation::sigmoid),
           Conv2D({.filters = 2, .kernel_size = {1, 1}}),
           MaxPooling2D(),
-          Concatenate()};
+          Concatenate(),
+          Add(),
+          BatchNormalization()};
 }
 
 GraphCall call(LayerNumber layer, std::vector<int> inputs, std::int64_t channels = 3) {
@@ -62,6 +64,38 @@ TEST(Plan, AReluIsAStepWhereItCannotBeFused) {
   EXPECT_EQ(steps_of({call(conv, {-1}), call(relu, {0})}, layers()).size(), 2U);
   EXPECT_EQ(steps_of({call(norm, {-1}), call(sigmoid, {0})}, layers()).size(), 2U);
   EXPECT_EQ(steps_of({call(relu, {-1})}, layers()).size(), 1U);
+}
+
+TEST(Plan, ABatchNormAddsTheOtherTermOfASumAndDoesItsRelu) {
+  // As in a residual block: the shortcut is added to the batch norm's result.
+  const std::vector<PlanStep> steps = steps_of(
+      {call(conv, {-1}), call(conv, {0}), call(norm, {1}), call(add, {0, 2}), call(relu, {3}), call(pool, {4})},
+      layers());
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[2].layer, norm);
+  EXPECT_THAT(steps[2].inputs, ElementsAre(1, 0));
+  EXPECT_TRUE(steps[2].fused_relu);
+  EXPECT_THAT(steps[2].last_reads, UnorderedElementsAre(0, 1));
+  EXPECT_THAT(steps[3].inputs, ElementsAre(2));
+}
+
+TEST(Plan, TheLaterOfTwoBatchNormsAddsTheOther) {
+  const std::vector<PlanStep> steps = steps_of({call(norm, {-1}), call(other_norm, {-1}), call(add, {1, 0})}, layers());
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[1].layer, other_norm);
+  EXPECT_THAT(steps[1].inputs, ElementsAre(-1, 0));
+  EXPECT_FALSE(steps[1].fused_relu);
+}
+
+TEST(Plan, ASumIsAStepWhereItCannotBeFused) {
+  const auto count = [](const std::vector<GraphCall>& calls) { return steps_of(calls, layers()).size(); };
+  EXPECT_EQ(count({call(conv, {-1}), call(add, {0, -1})}), 2U) << "a convolution cannot add";
+  EXPECT_EQ(count({call(norm, {-1}), call(add, {0, -1, -2})}), 2U) << "three terms";
+  EXPECT_EQ(count({call(norm, {-1}), call(add, {0, 0})}), 2U) << "one result twice";
+  EXPECT_EQ(count({call(norm, {-1}), call(add, {0, -1}), call(join, {0, 1}, 6)}), 3U) << "a result read elsewhere, too";
+  EXPECT_EQ(count({call(norm, {-1}), call(relu, {0}), call(add, {1, -1})}), 2U) << "a ReLU before the sum";
+  EXPECT_EQ(count({call(norm, {-1}), call(norm, {-2}), call(add, {0, -1}), call(add, {1, 2})}), 4U)
+      << "a layer that is called twice updates its statistics in the order of its calls";
 }
 
 TEST(Plan, ConcatenatedResultsAreWrittenInPlace) {
