@@ -5,6 +5,7 @@
 #include <lockstep/kernels/array/array.h>
 #include <lockstep/kernels/array/fused_activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/filters_first.h>
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
 #include <lockstep/kernels/op/kept_input.h>
@@ -29,6 +30,12 @@ void check_operands(const Tensor& x, const Tensor& kernel, const Tensor& bias, s
           "conv2d: the bias for kernel {} must be f32 ({}), got {}", kernel.shape(), kernel.dim(3), bias);
 }
 
+/// The kernel as GPUs' library takes it, converted once for both passes; undefined on CPUs.
+Tensor filters_for_library(const Tensor& kernel, DType dtype) {
+  if (current_context().device.kind == DeviceKind::cpu) return {};
+  return filters_first(kernel, dtype);
+}
+
 /// Sum of dy over all but the last axis.
 void sum_rows(const Tensor& dy, const Tensor& sum) {
   const std::int64_t channels = dy.dim(-1);
@@ -38,7 +45,7 @@ void sum_rows(const Tensor& dy, const Tensor& sum) {
 /// dy: with respect to the sums before the activation; `cancels`: the bias has no effect, as before a batch
 /// normalization.
 void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& kernel, const Window2d& window,
-                          const Tensor& dy, bool cancels) {
+                          const Tensor& dy, const Tensor& filters, bool cancels) {
   const Shape bias_shape{kernel.dim(3)};
   Tensor dbias;
   if (c.needs(1) && c.needs(2) && !cancels) dbias = Tensor::empty(bias_shape);  // comes with the kernel's gradient
@@ -56,7 +63,7 @@ void contribute_gradients(BackwardContext& c, const KeptInput& x, const Tensor& 
   contribute_or_add(
       c, 0, x.shape(),
       [&](Write write, const Tensor& out) {
-        launch(kernels::Conv2dGradientX{dy, kernel, window, write, out});
+        launch(kernels::Conv2dGradientX{dy, kernel, window, write, out, filters});
       },
       dy.dtype());
 }
@@ -76,13 +83,14 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const C
   const Tensor weights = dense_copy(kernel);
   const Tensor shift = bias.defined() ? dense_copy(bias) : bias;
   const Tensor y = Tensor::empty({x.dim(0), size.height, size.width, kernel.dim(3)}, x.dtype());
-  launch(kernels::Conv2d{input, weights, shift, window, options.activation, y});
+  const Tensor filters = filters_for_library(weights, x.dtype());
+  launch(kernels::Conv2d{input, weights, shift, window, options.activation, y, filters});
   if (recording({input, weights, shift})) {
     const Activation activation = options.activation;
     const Tensor kept = activation == Activation::linear ? Tensor() : y;
     record("conv2d", {input, weights, shift}, y,
-           [x = KeptInput(input), weights, window = window, activation, kept](BackwardContext& c) {
-             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)),
+           [x = KeptInput(input), weights, filters, window = window, activation, kept](BackwardContext& c) {
+             contribute_gradients(c, x, weights, window, before_activation(activation, kept, c.gradient(0)), filters,
                                   activation == Activation::linear && c.rows_sum_to_zero(0));
            });
   }

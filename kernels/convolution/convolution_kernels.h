@@ -10,7 +10,8 @@ namespace lockstep::kernels {
 ///@{
 /// Convolution, real, in c_in / (size of the kernel's third axis) groups: y from x (n, h, w, c_in), dx from dy, dkernel
 /// and dbias from both. bias and dbias may be undefined; the activation is fusable (fused_activation.h). `write`:
-/// whether dx is replaced or added to.
+/// whether dx is replaced or added to. `filters`: on GPUs the result of filters_first for the kernel and x's dtype;
+/// not read on CPUs.
 struct Conv2d {
   Tensor x;
   Tensor kernel;
@@ -18,9 +19,10 @@ struct Conv2d {
   Window2d window;
   Activation activation;
   Tensor y;
+  Tensor filters{};
 
   static constexpr const char* name = "conv2d";
-  auto operands() const { return kernels::operands(x, kernel, bias, y); }
+  auto operands() const { return kernels::operands(x, kernel, bias, y, filters); }
   void on_cpu() const;
   void on_gpu() const;
 };
@@ -31,9 +33,10 @@ struct Conv2dGradientX {
   Window2d window;
   Write write;
   Tensor dx;
+  Tensor filters{};
 
   static constexpr const char* name = "conv2d_gradient_x";
-  auto operands() const { return kernels::operands(dy, kernel, dx); }
+  auto operands() const { return kernels::operands(dy, kernel, dx, filters); }
   void on_cpu() const;
   void on_gpu() const;
 };

@@ -1,7 +1,6 @@
-// Convolutions on cuDNN. Images stay in plain NHWC; kernels are transposed between plain HWIO and filter by filter on
-// each call, since that is the order that all of cuDNN's algorithms for NHWC take, and in the same pass brought to the
-// images' dtype. Channels are not padded to multiples of 8: algorithms on tensor cores take any number, and pad in
-// their workspace (README.md of kernels/).
+// Convolutions on cuDNN. Images stay in plain NHWC. Kernels are filters first (filters_first.h), the order that all of
+// cuDNN's algorithms for NHWC take, and have the images' dtype. Channels are not padded to multiples of 8: algorithms
+// on tensor cores take any number, and pad in their workspace (README.md of kernels/).
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/filters_first.h>
 #include <lockstep/kernels/cuda/convolution_plan.h>
 #include <lockstep/kernels/cuda/cudnn_handle.h>
 #include <lockstep/kernels/cuda/known_plans.h>
@@ -97,7 +97,6 @@ void kernels::Conv2d::on_gpu() const {
   // Without a bias, cuDNN has a relu only in kernels that it compiles while the program runs.
   convolution.relu = bias.defined() && activation == Activation::relu && cudnn::takes_relu(x.dtype());
   const Tensor images = aligned(x);
-  const Tensor filters = cudnn::filters_first(kernel, x.dtype());
   const Tensor shift = bias.defined() ? aligned(in_dtype(x.dtype(), bias)) : bias;
   const LibraryResult result(y, convolution.relu ? Activation::linear : activation);
   run(convolution, {.x = images.raw_data(),
@@ -117,13 +116,12 @@ void kernels::Conv2dGradientX::on_gpu() const {
   }
   if (write == Write::add) {
     const Tensor apart = Tensor::empty(dx.shape(), dx.dtype());
-    kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart}.on_gpu();
+    kernels::Conv2dGradientX{dy, kernel, window, Write::replace, apart, filters}.on_gpu();
     return kernels::Accumulate{apart, 1, dx}.on_gpu();
   }
   const Convolution convolution(ConvolutionPass::gradient_x, dx.dtype(), dx.shape(), kernel.shape(), dy.shape(),
                                 window);
   const Tensor gradient = aligned(dy);
-  const Tensor filters = cudnn::filters_first(kernel, dx.dtype());
   const Tensor written = is_aligned(dx) ? dx : Tensor::empty(dx.shape(), dx.dtype());
   run(convolution, {.x = written.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
   if (written.raw_data() != dx.raw_data()) kernels::Convert{written, dx}.on_gpu();
@@ -139,9 +137,9 @@ void kernels::Conv2dGradientKernel::on_gpu() const {
                                 window);
   const Tensor images = aligned(x);
   const Tensor gradient = aligned(dy);
-  const Tensor filters = cudnn::empty_filters_first(dkernel.shape(), x.dtype());
+  const Tensor filters = empty_filters_first(dkernel.shape(), x.dtype());
   run(convolution, {.x = images.raw_data(), .kernel = filters.raw_data(), .y = gradient.raw_data()});
-  cudnn::filters_last(filters, dkernel);
+  filters_last(filters, dkernel);
   if (dbias.defined()) kernels::SumMiddle{dy.view({1, -1, dy.dim(3)}), dbias.view({1, -1})}.on_gpu();
 }
 

@@ -52,18 +52,4 @@ std::string Convolution::text() const {
                      pair(pads_before), pair(pads_after), pair(dilation), bias ? ", bias" : "", relu ? ", relu" : "");
 }
 
-Tensor empty_filters_first(const Shape& kernel, DType dtype) {
-  return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]}, dtype);
-}
-
-Tensor filters_first(const Tensor& kernel, DType dtype) {
-  const Tensor filters = empty_filters_first(kernel.shape(), dtype);
-  launch(kernels::Convert{kernel.view({-1, kernel.dim(3)}).transposed_view(), filters});
-  return filters;
-}
-
-void filters_last(const Tensor& filters, const Tensor& kernel) {
-  launch(kernels::Convert{filters.transposed_view(), kernel.view({-1, kernel.dim(3)})});
-}
-
 }  // namespace lockstep::cudnn

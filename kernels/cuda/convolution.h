@@ -75,11 +75,4 @@ struct Convolution {
   friend auto operator<=>(const Convolution&, const Convolution&) = default;
 };
 
-/// An HWIO kernel, converted to the memory order of Convolution::kernel() (the transpose, as a matrix) and to `dtype`.
-Tensor filters_first(const Tensor& kernel, DType dtype);
-/// Uninitialized memory for the result of filters_first for a kernel of this shape.
-Tensor empty_filters_first(const Shape& kernel, DType dtype);
-/// The inverse of filters_first: writes a dense HWIO kernel of any dtype.
-void filters_last(const Tensor& filters, const Tensor& kernel);
-
 }  // namespace lockstep::cudnn

@@ -5,6 +5,7 @@
 
 #include <lockstep/kernels/activation.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/filters_first.h>
 #include <lockstep/kernels/op/layout.h>
 #include <lockstep/kernels/window/window.h>
 #include <lockstep/kernels/write.h>
@@ -113,13 +114,13 @@ TEST_P(ConvolutionMapping, GivesTheCpusResult) {
   const Tensor x = numbers(c_.x, 1);
   const Tensor kernel = random_tensor(c_.kernel, 2);
   const auto images = x.to_vector<double>();
-  const auto filters = cudnn::filters_first(kernel, dtype_).to_vector<double>();
+  const auto filters = filters_first(kernel, dtype_).to_vector<double>();
   std::vector<double> expected(static_cast<std::size_t>(result_shape(c_).elements()));
   for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
     expected[at_y] += images[at_x] * filters[at_kernel];
   });
   const Tensor y = Tensor::empty(result_shape(c_), dtype_);
-  launch(kernels::Conv2d{x, kernel, {}, sliding(c_).window, Activation::linear, y});
+  launch(kernels::Conv2d{x, kernel, {}, sliding(c_).window, Activation::linear, y, filters_first(kernel, dtype_)});
   expect_sums(c, y, expected);
 }
 
@@ -128,13 +129,13 @@ TEST_P(ConvolutionMapping, GivesTheCpusGradientOfX) {
   const Tensor dy = numbers(result_shape(c_), 1);
   const Tensor kernel = random_tensor(c_.kernel, 2);
   const auto gradient = dy.to_vector<double>();
-  const auto filters = cudnn::filters_first(kernel, dtype_).to_vector<double>();
+  const auto filters = filters_first(kernel, dtype_).to_vector<double>();
   std::vector<double> expected(static_cast<std::size_t>(c_.x.elements()));
   for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
     expected[at_x] += gradient[at_y] * filters[at_kernel];
   });
   const Tensor dx = Tensor::empty(c_.x, dtype_);
-  launch(kernels::Conv2dGradientX{dy, kernel, sliding(c_).window, Write::replace, dx});
+  launch(kernels::Conv2dGradientX{dy, kernel, sliding(c_).window, Write::replace, dx, filters_first(kernel, dtype_)});
   expect_sums(c, dx, expected);
 }
 
@@ -148,10 +149,10 @@ TEST_P(ConvolutionMapping, GivesTheCpusGradientOfTheKernel) {
   for_each_product(c, [&](std::size_t at_x, std::size_t at_kernel, std::size_t at_y) {
     sums[at_kernel] += gradient[at_y] * images[at_x];
   });
-  const Tensor filters = cudnn::empty_filters_first(c_.kernel, dtype_);
+  const Tensor filters = empty_filters_first(c_.kernel, dtype_);
   copy(in_dtype(dtype_, Tensor::from(std::vector<float>(sums.begin(), sums.end()), filters.shape())), filters);
   const Tensor expected = Tensor::empty(c_.kernel);
-  cudnn::filters_last(filters, expected);
+  filters_last(filters, expected);
   const Tensor dkernel = Tensor::empty(c_.kernel);
   launch(kernels::Conv2dGradientKernel{x, dy, sliding(c_).window, dkernel, {}});
   expect_sums(c, dkernel, expected.to_vector<double>());
@@ -164,11 +165,11 @@ INSTANTIATE_TEST_SUITE_P(Small, ConvolutionMapping,
 TEST(FiltersFirst, IsTheKernelFilterByFilter) {
   const Tensor kernel = Tensor::from(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {1, 2, 2, 3});
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    const Tensor filters = cudnn::filters_first(kernel, dtype);
+    const Tensor filters = filters_first(kernel, dtype);
     EXPECT_EQ(filters.dtype(), dtype);
     EXPECT_THAT(filters.to_vector<float>(), ::testing::ElementsAre(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11));
     const Tensor back = Tensor::empty(kernel.shape());
-    cudnn::filters_last(filters, back);
+    filters_last(filters, back);
     expect_same_bits(back, kernel);
   }
 }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <lockstep/kernels/elementwise/elementwise_kernels.h>
+#include <lockstep/runtime/tensor/tensor.h>
+
+// The memory order of convolution kernels on GPUs, "filters first": filter by filter, channels innermost. As a matrix
+// (filters, height * width * channels) it is the transpose of the HWIO kernel.
+
+namespace lockstep {
+
+/// Uninitialized memory for the result of filters_first for a kernel of this shape.
+inline Tensor empty_filters_first(const Shape& kernel, DType dtype) {
+  return Tensor::empty({kernel[3], kernel[0] * kernel[1] * kernel[2]}, dtype);
+}
+
+/// A dense HWIO kernel, converted to this order and to `dtype`.
+inline Tensor filters_first(const Tensor& kernel, DType dtype) {
+  Tensor filters = empty_filters_first(kernel.shape(), dtype);
+  launch(kernels::Convert{kernel.view({-1, kernel.dim(3)}).transposed_view(), filters});
+  return filters;
+}
+
+/// The inverse of filters_first: writes a dense HWIO kernel of any dtype.
+inline void filters_last(const Tensor& filters, const Tensor& kernel) {
+  launch(kernels::Convert{filters.transposed_view(), kernel.view({-1, kernel.dim(3)})});
+}
+
+}  // namespace lockstep
