@@ -51,7 +51,7 @@ cudnnStatus_t RecurrencePlan::describe(cudnnRNNAlgo_t algorithm) const {
   return cudnnSetRNNDescriptor_v8(rnn_.get(), algorithm, layer_.cell == RecurrentCell::lstm ? CUDNN_LSTM : CUDNN_GRU,
                                   CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT,
                                   CUDNN_DATA_FLOAT, CUDNN_FMA_MATH, narrow(layer_.features), narrow(layer_.units),
-                                  narrow(layer_.units), 1, dropout_.get(), CUDNN_RNN_PADDED_IO_ENABLED);
+                                  narrow(layer_.units), 1, dropout_.get(), CUDNN_RNN_PADDED_IO_DISABLED);
 }
 
 bool RecurrencePlan::takes_whole_layers(cudnnHandle_t handle) const {
@@ -68,7 +68,7 @@ bool RecurrencePlan::takes_whole_layers(cudnnHandle_t handle) const {
 SequenceDescriptor RecurrencePlan::sequences(std::int64_t vector_size) const {
   auto result = made<SequenceDescriptor>(cudnnCreateRNNDataDescriptor, "cudnnCreateRNNDataDescriptor");
   const std::vector<int> lengths(static_cast<std::size_t>(layer_.n), narrow(layer_.time));
-  check(cudnnSetRNNDataDescriptor(result.get(), CUDNN_DATA_FLOAT, CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED,
+  check(cudnnSetRNNDataDescriptor(result.get(), CUDNN_DATA_FLOAT, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED,
                                   narrow(layer_.time), narrow(layer_.n), narrow(vector_size), lengths.data(), nullptr),
         "cudnnSetRNNDataDescriptor");
   return result;

@@ -37,6 +37,14 @@ Tensor packed(const RecurrencePlan& plan, const RecurrentLayer& layer, const Rec
   return space;
 }
 
+/// A reserve space that cuDNN may modify: that of the forward pass, unless another tape has recorded the layer, too.
+Tensor own_reserve(const Tensor& kept) {
+  if (kept.unique()) return kept;
+  Tensor reserve = bytes(kept.elements());
+  copy(kept, reserve);
+  return reserve;
+}
+
 class CudnnRecurrence final : public WholeRecurrence {
  public:
   bool runs(const RecurrentLayer& layer) const override;
@@ -80,9 +88,7 @@ void CudnnRecurrence::backward(const ForwardRecord& record, const Tensor& dy, co
   const cudnnHandle_t handle = cudnn::handle_of(gpu);
   const Tensor space = packed(plan, record.layer, record.weights);
   const Tensor work = bytes(plan.work_bytes(CUDNN_FWD_MODE_TRAINING));
-  // cuDNN modifies the reserve space, but another tape may have recorded the same layer.
-  const Tensor reserve = bytes(plan.reserve_bytes());
-  copy(record.kept, reserve);
+  const Tensor reserve = own_reserve(record.kept);
   const Tensor x = aligned(record.x);
   const Tensor y = aligned(record.y);
   const Tensor gradient = aligned(dy);

@@ -4,18 +4,6 @@
 #include <lockstep/kernels/reduction/reduction_kernels.h>
 
 namespace lockstep::recurrence {
-namespace {
-
-/// Calls visit(a step of `by_time` (time, n, k), the same step of `by_row` (n, time, k)) for each step, both (n, 1, k).
-template <class Visit>
-void for_each_step(const Tensor& by_time, const Tensor& by_row, const Visit& visit) {
-  const Shape step{by_row.dim(0), 1, by_row.dim(2)};
-  for (std::int64_t s = 0; s < by_row.dim(1); ++s)
-    visit(by_time.slice_view(0, s, s + 1).view(step), by_row.slice_view(1, s, s + 1));
-}
-
-}  // namespace
-
 void check_operands(const char* op, int gates, const Tensor& x, const Tensor& kernel, const Tensor& recurrent) {
   require(x.defined() && x.rank() == 3 && x.dtype() == DType::f32 && x.dim(1) >= 1 && x.dim(2) >= 1,
           "{}: x must be f32 (n, time, features), got {}", op, x);
@@ -33,13 +21,11 @@ Tensor as_matrix(const Tensor& x) { return x.view({x.dim(0) * x.dim(1), x.dim(2)
 
 Tensor time_first(const Tensor& x) {
   const Tensor result = Tensor::empty({x.dim(1), x.dim(0), x.dim(2)});
-  for_each_step(result, x, [](const Tensor& to, const Tensor& from) { launch(kernels::Convert{from, to}); });
+  launch(kernels::Convert{x.transposed_view(), result});
   return result;
 }
 
-void write_rows_first(const Tensor& x, const Tensor& out) {
-  for_each_step(x, out, [](const Tensor& from, const Tensor& to) { launch(kernels::Convert{from, to}); });
-}
+void write_rows_first(const Tensor& x, const Tensor& out) { launch(kernels::Convert{x.transposed_view(), out}); }
 
 Tensor states(std::int64_t steps, std::int64_t n, std::int64_t units) {
   const Tensor result = Tensor::empty({steps, n, units});

@@ -2,6 +2,7 @@
 
 #include <lockstep/kernels/elementwise/elementwise_kernels.h>
 #include <lockstep/kernels/op/gradient.h>
+#include <lockstep/kernels/recurrence/recurrence.h>
 #include <lockstep/kernels/recurrence/whole_recurrence.h>
 
 namespace lockstep::recurrence {
@@ -9,23 +10,24 @@ namespace {
 
 using ForwardRecord = WholeRecurrence::ForwardRecord;
 
-/// The last step of (n, time, units) as (n, 1, units).
-Tensor last_step(const Tensor& y) { return y.slice_view(1, y.dim(1) - 1, y.dim(1)); }
-
-Tensor result_of(const Tensor& y, bool return_sequences) {
-  if (return_sequences) return y;
-  const Tensor last = Tensor::empty({y.dim(0), y.dim(2)});
-  launch(kernels::Convert{last_step(y), last.view({y.dim(0), 1, y.dim(2)})});
-  return last;
+/// The op's result from y (time, n, units).
+Tensor result_of_steps(const Tensor& y, bool return_sequences) {
+  const Tensor result =
+      Tensor::empty(return_sequences ? Shape{y.dim(1), y.dim(0), y.dim(2)} : Shape{y.dim(1), y.dim(2)});
+  if (return_sequences)
+    write_rows_first(y, result);
+  else
+    copy(step_of(y, y.dim(0) - 1), result);
+  return result;
 }
 
-/// The gradient of every step's h, from the gradient (n, time, units) of all steps or (n, units) of the last step.
+/// The gradient (time, n, units) of every step's h, from the result's gradient (n, time, units), or (n, units) if the
+/// result is the last step.
 Tensor gradient_of_steps(const Tensor& of_result, const Tensor& y) {
-  const Tensor dense = make_dense(of_result);
-  if (dense.rank() == 3) return dense;
+  if (of_result.rank() == 3) return time_first(of_result);
   const Tensor dy = Tensor::empty(y.shape());
   launch(kernels::Fill{dy, 0});
-  launch(kernels::Convert{dense.view({y.dim(0), 1, y.dim(2)}), last_step(dy)});
+  launch(kernels::Convert{of_result, step_of(dy, y.dim(0) - 1)});
   return dy;
 }
 
@@ -36,11 +38,10 @@ void contribute_gradients(BackwardContext& c, const ForwardRecord& forward) {
   const RecurrentWeights d{wanted(1, forward.weights.kernel), wanted(2, forward.weights.recurrent_kernel),
                            wanted(3, forward.weights.bias)};
   const Tensor dy = gradient_of_steps(c.gradient(0), forward.y);
-  const auto run = [&](const Tensor& dx) { whole_recurrence()->gradient(forward, dy, dx, d); };
-  if (c.needs(0))  // the weights' gradients are computed together with that of x
-    contribute(c, 0, forward.x.shape(), run);
-  else
-    run({});
+  const Tensor dx = wanted(0, forward.x);
+  whole_recurrence()->gradient(forward, dy, dx, d);
+  const RecurrentLayer& layer = forward.layer;
+  contribute(c, 0, {layer.n, layer.time, layer.features}, [&](const Tensor& out) { write_rows_first(dx, out); });
   contribute(c, 1, forward.weights.kernel.shape(), [&](const Tensor& out) { copy(d.kernel, out); });
   contribute(c, 2, forward.weights.recurrent_kernel.shape(), [&](const Tensor& out) { copy(d.recurrent_kernel, out); });
   contribute(c, 3, forward.weights.bias.shape(), [&](const Tensor& out) { copy(d.bias, out); });
@@ -55,11 +56,12 @@ Tensor run_whole(const char* op, RecurrentCell cell, const Tensor& x, const Recu
   if (device == nullptr || !device->runs(layer)) return {};
   const auto inputs = {x, weights.kernel, weights.recurrent_kernel, weights.bias};
   const bool keep = recording(inputs);
-  const Tensor y = Tensor::empty({layer.n, layer.time, layer.units});
-  const Tensor kept = device->run(layer, x, weights, keep, y);
-  const Tensor result = result_of(y, return_sequences);
+  const Tensor steps = time_first(x);
+  const Tensor y = Tensor::empty({layer.time, layer.n, layer.units});
+  const Tensor kept = device->run(layer, steps, weights, keep, y);
+  const Tensor result = result_of_steps(y, return_sequences);
   if (keep)
-    record(op, inputs, result, [forward = ForwardRecord{layer, x, weights, y, kept}](BackwardContext& c) {
+    record(op, inputs, result, [forward = ForwardRecord{layer, steps, weights, y, kept}](BackwardContext& c) {
       contribute_gradients(c, forward);
     });
   return result;

@@ -12,7 +12,7 @@ namespace lockstep {
 /// The kinds of recurrent layers, as lstm.h and gru.h say.
 enum class RecurrentCell { lstm, gru };
 
-/// The sizes of a recurrent layer and of its input x (n, time, features).
+/// The sizes of a recurrent layer and of its input.
 struct RecurrentLayer {
   RecurrentCell cell;  ///< the formula
   ///@{
@@ -34,7 +34,8 @@ struct RecurrentWeights {
   ///@}
 };
 
-/// Runs recurrent layers as a whole. Tensors are dense f32 unless noted.
+/// Runs recurrent layers as a whole. Tensors are dense f32 unless noted. Time is the first axis, as in recurrence.h:
+/// libraries would otherwise rearrange x, y and their gradients on each call.
 class WholeRecurrence {
  public:
   virtual ~WholeRecurrence() = default;
@@ -42,19 +43,20 @@ class WholeRecurrence {
   /// Operands and results of a forward pass, for `gradient`.
   struct ForwardRecord {
     RecurrentLayer layer;      ///< the layer
-    Tensor x;                  ///< its input
+    Tensor x;                  ///< its input (time, n, features)
     RecurrentWeights weights;  ///< its weights
     Tensor y;                  ///< its result
-    Tensor kept;               ///< what `run` returned; not modified
+    /// What `run` returned. `gradient` modifies it if no other tensor shares its memory.
+    Tensor kept;
   };
 
   /// Whether it supports this layer; the ops compute other layers step by step.
   virtual bool runs(const RecurrentLayer& layer) const = 0;
   ///@{
-  /// y (n, time, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`. Where contracts
+  /// y (time, n, units) = h after each step. Returns what `gradient` needs, undefined unless `keep`. Where contracts
   /// are checked, both functions check all operands first, as kernels do (kernel.h).
   Tensor run(const RecurrentLayer& layer, const Tensor& x, const RecurrentWeights& weights, bool keep, const Tensor& y);
-  /// dx and dweights from dy (n, time, units); undefined ones are not written.
+  /// dx (time, n, features) and dweights from dy (time, n, units); undefined ones are not written.
   void gradient(const ForwardRecord& record, const Tensor& dy, const Tensor& dx, const RecurrentWeights& dweights);
   ///@}
 

@@ -162,9 +162,14 @@ Tensor Tensor::slice_view(int axis, std::int64_t begin, std::int64_t end) const 
   return {buffer_, offset_ + begin * strides_[axis], shape, strides_, dtype_};
 }
 
-Tensor Tensor::transposed_view() const {
-  require(rank() == 2, "transposed_view needs a matrix, got {}", *this);
-  return {buffer_, offset_, {shape_[1], shape_[0]}, {strides_[1], strides_[0]}, dtype_};
+Tensor Tensor::transposed_view(int first, int second) const {
+  first = shape_.normalize_axis(first);
+  second = shape_.normalize_axis(second);
+  Shape shape = shape_;
+  Shape strides = strides_;
+  std::swap(shape[first], shape[second]);
+  std::swap(strides[first], strides[second]);
+  return {buffer_, offset_, shape, strides, dtype_};
 }
 
 Tensor Tensor::broadcast_view(const Shape& shape) const {

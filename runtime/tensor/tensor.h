@@ -112,8 +112,8 @@ class Tensor {
   Tensor view(const Shape& shape) const;
   /// Elements [begin, end) along `axis`; a negative axis counts from the end. Throws InvalidArgument when out of range.
   Tensor slice_view(int axis, std::int64_t begin, std::int64_t end) const;
-  /// A matrix with its axes swapped. Throws InvalidArgument unless the rank is 2.
-  Tensor transposed_view() const;
+  /// The elements with two axes exchanged; negative axes count from the end. Throws InvalidArgument when out of range.
+  Tensor transposed_view(int first = 0, int second = 1) const;
   /// The elements broadcast to `shape` by NumPy's rules, with stride 0 along repeated axes; read-only. Throws
   /// InvalidArgument when the shapes do not broadcast.
   Tensor broadcast_view(const Shape& shape) const;

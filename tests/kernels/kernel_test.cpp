@@ -123,8 +123,8 @@ TEST_F(CheckedOps, ARecurrentLayersWeightsOfAnotherGpu) {
   const RecurrentLayer layer{.cell = RecurrentCell::lstm, .n = 2, .time = 3, .features = 4, .units = 5};
   ASSERT_TRUE(layers.runs(layer));
   RecurrentWeights weights{Tensor::zeros({4, 20}), Tensor::zeros({5, 20}), Tensor::zeros({20})};
-  const Tensor x = Tensor::zeros({2, 3, 4});
-  const Tensor y = Tensor::empty({2, 3, 5});
+  const Tensor x = Tensor::zeros({3, 2, 4});
+  const Tensor y = Tensor::empty({3, 2, 5});
   EXPECT_NO_THROW(layers.run(layer, x, weights, false, y));
   weights.bias = to_device(weights.bias, other_gpu_);
   EXPECT_THAT(error_of<BrokenInvariant>([&] { layers.run(layer, x, weights, false, y); }),

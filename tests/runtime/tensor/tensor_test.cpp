@@ -137,7 +137,7 @@ TEST(TensorView, RejectsAnotherShapeOfAStridedTensor) {
       ThrowsMessage<InvalidArgument>(HasSubstr("strided")));
 }
 
-TEST(TensorTransposedView, ExchangesTheAxesOfAMatrix) {
+TEST(TensorTransposedView, ExchangesTwoAxes) {
   const Tensor tensor = counting({2, 3});
   const Tensor transposed = tensor.transposed_view();
   EXPECT_EQ(transposed.shape(), (Shape{3, 2}));
@@ -145,7 +145,10 @@ TEST(TensorTransposedView, ExchangesTheAxesOfAMatrix) {
   EXPECT_EQ(transposed.raw_data(), tensor.raw_data());
   EXPECT_THAT(transposed.to_vector<float>(), ElementsAre(0, 3, 1, 4, 2, 5));
   EXPECT_THAT(tensor.slice_view(1, 1, 3).transposed_view().to_vector<float>(), ElementsAre(1, 4, 2, 5));
-  EXPECT_THROW((void)counting({2, 3, 1}).transposed_view(), InvalidArgument);
+  const Tensor exchanged = counting({2, 3, 2}).transposed_view(-1, 0);
+  EXPECT_EQ(exchanged.shape(), (Shape{2, 3, 2}));
+  EXPECT_THAT(exchanged.to_vector<float>(), ElementsAre(0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11));
+  EXPECT_THROW((void)counting({3}).transposed_view(), InvalidArgument);
 }
 
 TEST(TensorSlice, TakesARangeOfAnyAxis) {

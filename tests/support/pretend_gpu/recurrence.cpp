@@ -98,7 +98,7 @@ class Row {
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   bool is_lstm() const { return record_.layer.cell == RecurrentCell::lstm; }
   std::size_t sum(std::int64_t gate, std::int64_t u) const { return index(gate * record_.layer.units + u); }
-  std::int64_t at(std::int64_t s) const { return row_ * record_.layer.time + s; }
+  std::int64_t at(std::int64_t s) const { return s * record_.layer.n + row_; }
   const float* x(std::int64_t s) const { return record_.x.data<float>() + at(s) * record_.layer.features; }
   const float* h_before(std::int64_t s) const { return s == 0 ? none_.data() : matrix(record_.y).row(at(s - 1)); }
   float* kept(std::int64_t s, std::int64_t u) const {

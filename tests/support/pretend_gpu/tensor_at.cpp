@@ -48,7 +48,8 @@ Shape dense_around(const Shape& shape, const Shape& strides) {
 }  // namespace
 
 Tensor tensor_at(const Tensor& tensor) {
-  if (tensor.rank() == 2 && tensor.strides()[0] == 1 && tensor.strides()[1] > 1)
+  const auto moves = [&](int axis) { return tensor.shape()[axis] > 1 && tensor.strides()[axis] > 0; };
+  if (tensor.rank() >= 2 && moves(0) && moves(1) && tensor.strides()[0] < tensor.strides()[1])
     return tensor_at(tensor.transposed_view()).transposed_view();
   const Shape around = dense_around(tensor.shape(), tensor.strides());
   const MemoryPool pool(tensor.device(), others_memory(tensor.raw_data()));
