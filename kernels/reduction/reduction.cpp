@@ -35,10 +35,10 @@ std::int64_t summed_count(const Shape& shape, AxisSet axes) {
   return count;
 }
 
-/// y = x / count; y may be x. The divisor is filled on the device, since a copy from the host would prevent the capture
-/// of a step.
+/// y = x / count, f32; y may be x. The divisor is filled on the device, since a copy from the host would prevent the
+/// capture of a step.
 void divide(const Tensor& x, std::int64_t count, const Tensor& y) {
-  const Tensor divisor = Tensor::empty({}, x.dtype());
+  const Tensor divisor = Tensor::empty({});
   launch(kernels::Fill{divisor, static_cast<float>(count)});
   launch(kernels::Binary{BinaryOp::divide, x, divisor.broadcast_view(x.shape()), y});
 }
@@ -49,10 +49,13 @@ Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* cho
   require_real(op, operand);
   const AxisSet axes = chosen != nullptr ? axis_set(operand.shape(), *chosen) : all_axes(operand.shape());
   const Tensor x = to_current_device(operand);
-  const Tensor y = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), x.dtype());
   const std::int64_t count = summed_count(x.shape(), axes);
-  sum_axes(x, axes, y);
-  if (mean) divide(y, count, y);
+  // A bf16 sum would be rounded before the division, and the count with it.
+  const Tensor terms = mean ? in_dtype(DType::f32, x) : x;
+  const Tensor total = Tensor::empty(reduced_shape(x.shape(), axes, keepdims), terms.dtype());
+  sum_axes(terms, axes, total);
+  if (mean) divide(total, count, total);
+  const Tensor y = in_dtype(x.dtype(), total);
   if (recording({x})) {
     const Shape kept = reduced_shape(x.shape(), axes, true);
     record(op, {x}, y, [shape = x.shape(), kept, count, mean](BackwardContext& c) {
@@ -62,8 +65,8 @@ Tensor reduce(const char* op, const Tensor& operand, const std::vector<int>* cho
           [&](const Tensor& out) {
             Tensor dy = make_dense(c.gradient(0)).view(kept);
             if (mean) {
-              const Tensor quotient = Tensor::empty(kept, dtype);
-              divide(dy, count, quotient);
+              const Tensor quotient = Tensor::empty(kept);
+              divide(in_dtype(DType::f32, dy), count, quotient);
               dy = quotient;
             }
             launch(kernels::Convert{dy.broadcast_view(shape), out});

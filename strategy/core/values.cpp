@@ -20,8 +20,9 @@ namespace {
 template <class T>
 void check_values(const Strategy& strategy, const char* function, const PerReplica<T>& values) {
   const int replicas = strategy.num_local_replicas();
-  require<LogicError>(!current_context().in_replica(), "{}() was called inside a replica; use all_{} there", function,
-                      function);
+  const std::string_view inside = std::string_view(function) == "gather" ? "all_gather" : "all_reduce";
+  require<LogicError>(!current_context().in_replica(), "{}() was called inside a replica; use {} there", function,
+                      inside);
   require(values.size() == replicas, "{}() got values of {} replicas, the strategy has {}", function, values.size(),
           replicas);
 }
@@ -105,7 +106,7 @@ Tensor Strategy::reduce(ReduceOpOrName op, const PerReplica<Tensor>& values, con
 }
 
 Tensor Strategy::weighted_mean(const PerReplica<Tensor>& values, const PerReplica<double>& counts) const {
-  check_values(*this, "reduce", values);
+  check_values(*this, "weighted_mean", values);
   require(counts.size() == values.size(), "weighted_mean() got {} values and {} counts", values.size(), counts.size());
   for (int replica = 0; replica < counts.size(); ++replica)
     require(counts[replica] >= 0, "weighted_mean() needs counts of at least 0, replica {} has {}", replica,

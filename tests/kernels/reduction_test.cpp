@@ -6,6 +6,7 @@
 
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/reduction/reduction.h>
+#include <lockstep/runtime/autograd/tape.h>
 
 namespace lockstep::test {
 namespace {
@@ -28,6 +29,19 @@ TEST(Sum, OfManyElementsIsRoundedOnce) {
     for (std::size_t i = 0; i < 70'001; ++i) exact += values[row * 70'001 + i];
     EXPECT_EQ(sum(x, {1}).to_vector<float>()[row], static_cast<float>(exact));
   }
+}
+
+TEST(Mean, OfBfloat16IsRoundedOnce) {
+  // 257 is not a bf16: as a divisor of that dtype it was 256.
+  std::vector<float> values(257, 1);
+  values.back() = 0;
+  const Tensor x = cast(Tensor::from(values, {257}), DType::bf16);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = mean(x);
+  EXPECT_EQ(y.item<float>(), 0.99609375F);  // nearest to 256 / 257
+  const Tensor gradient = tape.gradient(y, std::span(&x, 1)).front();
+  EXPECT_EQ(gradient.to_vector<float>().front(), cast(Tensor::full({}, 1.0 / 257), DType::bf16).item<float>());
 }
 
 TEST(Mean, OfNothingIsNan) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -19,6 +20,23 @@ std::optional<int> number_of(std::initializer_list<const char*> variables) {
   return std::nullopt;
 }
 
+/// The number of tasks of machine `machine` in Slurm's list, where "4(x2),3" means 4, 4 and 3; none if the list has no
+/// such machine or is not valid.
+std::optional<int> tasks_of_machine(const char* list, int machine) {
+  for (char* end = nullptr;; list = end + 1) {
+    const long tasks = std::strtol(list, &end, 10);
+    if (end == list) return std::nullopt;
+    long machines = 1;
+    if (std::string_view(end).starts_with("(x")) {
+      machines = std::strtol(end + 2, &end, 10);
+      if (*end++ != ')') return std::nullopt;
+    }
+    if (machine < machines) return static_cast<int>(tasks);
+    machine -= static_cast<int>(machines);
+    if (*end != ',') return std::nullopt;
+  }
+}
+
 }  // namespace
 
 // In this order, the variables of Open MPI's mpirun, of srun (MPI asks its PMIx or PMI plug-in for the rest), and of
@@ -30,8 +48,9 @@ bool launched_with_others() {
 
 LocalProcesses local_processes() {
   const auto rank = number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID"});
-  // Slurm lists the tasks of each machine as "4(x2)"; the number at the beginning is read.
-  const auto count = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE", "MPI_LOCALNRANKS"});
+  auto count = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+  if (const char* const tasks = std::getenv("SLURM_STEP_TASKS_PER_NODE"); tasks && !count)
+    count = tasks_of_machine(tasks, number_of({"SLURM_NODEID"}).value_or(0));
   if (!rank || !count || *rank < 0 || *rank >= *count) return {};
   return {.rank = *rank, .count = *count};
 }

@@ -15,8 +15,16 @@ namespace {
 class Launched : public testing::Test {
  protected:
   ~Launched() override {
-    ::unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
-    ::unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_LOCALID",
+                                 "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID"})
+      ::unsetenv(variable);
+  }
+  /// By Slurm, with these numbers of tasks on the machines.
+  static int tasks_of_slurm(const char* tasks, const char* machine) {
+    ::setenv("SLURM_LOCALID", "0", 1);
+    ::setenv("SLURM_STEP_TASKS_PER_NODE", tasks, 1);
+    ::setenv("SLURM_NODEID", machine, 1);
+    return local_processes().count;
   }
   static void among(const char* rank, const char* count) {
     ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", rank, 1);
@@ -31,6 +39,14 @@ TEST_F(Launched, KnowsThoseOfItsMachine) {
   EXPECT_EQ(local_processes().count, 4);
   among("4", "4");  // 4 is not a rank of 4 processes
   EXPECT_EQ(local_processes().count, 1);
+}
+
+TEST_F(Launched, ReadsItsMachinesTasksFromSlurmsList) {
+  EXPECT_EQ(tasks_of_slurm("4", "0"), 4);
+  EXPECT_EQ(tasks_of_slurm("4(x2),3", "1"), 4);
+  EXPECT_EQ(tasks_of_slurm("4(x2),3", "2"), 3);
+  EXPECT_EQ(tasks_of_slurm("2,5(x3)", "3"), 5);
+  for (const char* invalid : {"", "x", "4(x2", "4;3"}) EXPECT_EQ(tasks_of_slurm(invalid, "2"), 1) << invalid;
 }
 
 TEST_F(Launched, SharesTheMachinesCores) {
