@@ -108,7 +108,8 @@ void kernels::Conv2d::on_gpu() const {
 
 void kernels::Conv2dGradientX::on_gpu() const {
   if (dx.elements() == 0) return;
-  if (write == Write::add && is_matrix_product(window, kernel, dx.dim(3))) {  // cuBLASLt adds in the same pass
+  // cuBLASLt adds in the same pass. Not in f32, whose bits shall not depend on whether there is a gradient to add to.
+  if (write == Write::add && dx.dtype() == DType::bf16 && is_matrix_product(window, kernel, dx.dim(3))) {
     const std::int64_t channels = dx.dim(3);
     const std::int64_t filters = dy.dim(3);
     const Tensor weights = in_dtype(dx.dtype(), kernel).view({channels, filters});

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 
 #include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/executor/launch.cuh>
+#include <lockstep/kernels/executor/shared_values.cuh>
 #include <lockstep/runtime/core/host_device.h>
 #include <lockstep/runtime/tensor/tensor.h>
 
@@ -119,35 +118,6 @@ __global__ void __launch_bounds__(block_threads) teams_kernel(Index count, F f) 
     f(team, group);
 }
 
-/// One value per thread of a block in shared memory. Word w of all values lies side by side, so that the threads of a
-/// warp access all banks: values that lie side by side as a whole would occupy the same few banks.
-template <class Value>
-class SharedValues {
- public:
-  static constexpr int words = sizeof(Value) / sizeof(std::uint32_t);
-  static constexpr int bytes = block_threads * sizeof(Value);
-
-  LOCKSTEP_HOST_DEVICE explicit SharedValues(void* memory) : memory_(static_cast<std::uint32_t*>(memory)) {}
-
-  LOCKSTEP_HOST_DEVICE void set(int thread, const Value& value) const {
-    std::uint32_t of[words];
-    std::memcpy(of, &value, sizeof value);
-    for (int w = 0; w < words; ++w) memory_[w * block_threads + thread] = of[w];
-  }
-  LOCKSTEP_HOST_DEVICE Value get(int thread) const {
-    std::uint32_t of[words];
-    for (int w = 0; w < words; ++w) of[w] = memory_[w * block_threads + thread];
-    Value value;
-    std::memcpy(&value, of, sizeof value);
-    return value;
-  }
-
- private:
-  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(std::uint32_t) == 0);
-  static_assert(sizeof(Value) <= kernels::most_column_bytes);
-  std::uint32_t* memory_;
-};
-
 /// Each block processes `width` = kernels::column_width(inner) neighbors along `inner`.
 template <class F>
 __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Index n, Index inner, int width, F f) {
@@ -163,8 +133,10 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
     const Index o = block / tiles;
     const Index k = (block - o * tiles) * width + column;
     Value value = f.start();
-    if (k < inner)
-      for (Index i = row; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
+#if defined(__CUDACC__)
+#pragma unroll(sizeof(Value) <= kernels::most_value_bytes ? 8 : 1)  // loads of small values overlap
+#endif
+    for (Index i = k < inner ? row : n; i < n; i += depth) value = f.combine(value, f.load(o, i, k));
     values.set(thread, value);
     block_barrier();
     for (int half = depth / 2; half > 0; half /= 2) {
@@ -181,14 +153,12 @@ __global__ void __launch_bounds__(block_threads) columns_kernel(Index outer, Ind
 /// Minimum number of blocks of rows_kernel that a multiprocessor runs concurrently, which bounds their registers.
 constexpr int rows_blocks = 3;
 
-/// Like columns_kernel, but with `along` blocks for each tile. A thread processes every `stride`th row of one column, several
-/// at a time to have enough loads in flight.
+/// Like columns_kernel, but with `along` blocks for each tile. A thread processes every `stride`th row of one column.
 template <class F>
 __global__ void __launch_bounds__(block_threads, rows_blocks)
     rows_kernel(Index n, Index inner, int width, Index along, F f) {
   using Loaded = decltype(f.load(0, 0));
-  constexpr int bytes_in_flight = 64;
-  constexpr int at_a_time = sizeof(Loaded) * 4 <= bytes_in_flight ? 4 : 2;
+  constexpr int at_a_time = sizeof(Loaded) <= 16 ? 4 : 2;  // to have 64 bytes in flight
   const int depth = block_threads / width;
   const Index tiles = (inner + width - 1) / width;
   const Index stride = along * depth;
@@ -248,8 +218,7 @@ class CudaExecutor {
   template <class F>
   void rows(Index n, Index inner, const F& f) {
     if (n * inner == 0) return;
-    // Not more blocks than the GPU runs at once: a thread uses f.keep(k) for as many rows as possible, and no block has
-    // to wait for others to end. The count of the first GPU serves for all.
+    // Not more blocks than a GPU (the first) runs at once, so that a thread uses f.keep(k) for many rows.
     static const Index most_blocks = resident_blocks(gpu_, rows_kernel<F>);
     const Index tiles = kernels::column_tiles(inner);
     const Index depth = kernels::column_depth(inner);

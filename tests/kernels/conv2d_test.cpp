@@ -15,6 +15,7 @@
 #include <lockstep/kernels/array/elementwise.h>
 #include <lockstep/kernels/convolution/conv2d.h>
 #include <lockstep/kernels/convolution/convolution_kernels.h>
+#include <lockstep/kernels/convolution/filters_first.h>
 #include <lockstep/kernels/reduction/reduction.h>
 #include <lockstep/kernels/window/window2d.h>
 #include <lockstep/runtime/autograd/tape.h>
@@ -128,12 +129,13 @@ TEST(Conv2d, GradientOfXReplacesOrIsAddedToWhatIsThere) {
       const auto [window, size] = slide_window("test", c.x, {c.kernel[0], c.kernel[1]}, c.options.strides,
                                                c.options.padding, c.options.dilation);
       const Tensor kernel = random_tensor(c.kernel, 2);
+      const Tensor filters = filters_first(kernel, dtype);
       const Tensor dy = cast(random_tensor({c.x[0], size.height, size.width, c.kernel[3]}, 4), dtype);
       const Tensor alone = cast(Tensor::full(c.x, std::nanf("")), dtype);
-      launch(kernels::Conv2dGradientX{dy, kernel, window, Write::replace, alone});
+      launch(kernels::Conv2dGradientX{dy, kernel, window, Write::replace, alone, filters});
       const Tensor sum = cast(random_tensor(c.x, 5), dtype);
       std::vector<double> expected = sum.to_vector<double>();
-      launch(kernels::Conv2dGradientX{dy, kernel, window, Write::add, sum});
+      launch(kernels::Conv2dGradientX{dy, kernel, window, Write::add, sum, filters});
       std::ranges::transform(expected, alone.to_vector<double>(), expected.begin(), std::plus<>());
       expect_close(sum, expected, c.kernel[0] * c.kernel[1] * c.kernel[3]);
     }
