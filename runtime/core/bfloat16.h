@@ -19,8 +19,14 @@ struct bfloat16 {
   LOCKSTEP_HOST_DEVICE static std::uint16_t rounded(float value) {
     std::uint32_t u;
     std::memcpy(&u, &value, sizeof u);
+#if defined(__CUDA_ARCH__)
+    const bool is_nan = value != value;
+    std::uint16_t nearest;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+#else
     const bool is_nan = (u & 0x7fffffffu) > 0x7f800000u;
     const std::uint32_t nearest = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+#endif
     return static_cast<std::uint16_t>(is_nan ? (u >> 16) | 0x40u : nearest);
   }
   /// Converts exactly.
