@@ -25,6 +25,7 @@ constexpr Index chunk_elements = 16384;  ///< least number of elements that just
 struct Geometry {
   Index images, height, width, channels, out_height, out_width;
   Window2d window;
+  WindowAxis<Index> rows, columns;
 
   Geometry(const Tensor& x, const Window2d& w, const Tensor& y)
       : images(x.dim(0)),
@@ -33,11 +34,11 @@ struct Geometry {
         channels(x.dim(3)),
         out_height(y.dim(1)),
         out_width(y.dim(2)),
-        window(w) {}
+        window(w),
+        rows(height, out_height, w.height, w.stride_h, w.pad_top),
+        columns(width, out_width, w.width, w.stride_w, w.pad_left) {}
 
   Index image_elements() const { return height * width * channels; }
-  WindowAxis rows() const { return {height, out_height, window.height, window.stride_h, window.pad_top}; }
-  WindowAxis columns() const { return {width, out_width, window.width, window.stride_w, window.pad_left}; }
   /// The least number of output rows that justifies a thread.
   Index line_grain() const {
     return std::max<Index>(1, chunk_elements / std::max<Index>(1, out_width * channels * window.height * window.width));
@@ -50,8 +51,8 @@ struct Taps {
   Index top, bottom, left, right;
 
   Taps(const Geometry& g, Index out_row, Index out_column) {
-    const IndexRange covered_rows = g.rows().covered(out_row);
-    const IndexRange covered_columns = g.columns().covered(out_column);
+    const IndexRange<Index> covered_rows = g.rows.covered(out_row);
+    const IndexRange<Index> covered_columns = g.columns.covered(out_column);
     top = covered_rows.begin;
     bottom = covered_rows.end;
     left = covered_columns.begin;

@@ -1,6 +1,10 @@
 #include "lockstep/kernels/pooling/pooling_kernels.h"
 
+#include <cstdint>
+#include <limits>
+
 #include <lockstep/kernels/executor/channels.h>
+#include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/kernels/executor/executor.h>
 #include <lockstep/kernels/executor/packs.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
@@ -9,86 +13,100 @@
 #include <lockstep/kernels/window/window_range.h>
 #include <lockstep/runtime/core/host_device.h>
 
-// Pooling of NHWC images: one thread for each pack of channels of each pixel. In the forward pass the pixels are those
-// of the output; in the gradients those of the input, which gather from the windows that contain them.
+// Pooling over NHWC images: a thread for each pack of channels of each pixel of the result. In the gradients a thread
+// gathers, for pixels of the images, from the windows that cover them.
 
 namespace lockstep::kernels {
 
 namespace detail {
 
-/// Position of the first channel of a pack.
+/// The first of neighboring channels of one pixel.
+template <class Int>
 struct PixelChannel {
-  Index image, row, column, channel;
-
-  /// The position of pack `i` in images whose pixels have `packs` packs of `pack` channels each.
-  LOCKSTEP_HOST_DEVICE static PixelChannel of(Index i, Index height, Index width, Index packs, int pack) {
-    const Index pixel = i / packs;
-    const Index line = pixel / width;
-    return {line / height, line % height, pixel - line * width, (i - pixel * packs) * pack};
-  }
+  Int image, row, column, channel;
 };
 
-template <int pack>
+/// The images x and y of a pooling, whose indices Int holds, and the threads that process one of them.
+template <class Int, int pack>
 struct PoolGeometry {
-  WindowAxis rows, columns;
-  Index channels;
-  Index y_stride;  ///< elements from one output pixel to the next
+  WindowAxis<Int> rows, columns;
+  Int channels;
+  Int y_stride;                  ///< of a pixel of y
+  Divisor height, width, packs;  ///< numbers of threads
 
-  PoolGeometry(const Tensor& x, const Window2d& w, const Tensor& y)
-      : rows{x.dim(1), y.dim(1), w.height, w.stride_h, w.pad_top},
-        columns{x.dim(2), y.dim(2), w.width, w.stride_w, w.pad_left},
-        channels(x.dim(3)),
-        y_stride(row_stride(y)) {}
+  /// A thread for each pack of channels of `pixels` neighbors in a row of `processed`, which is x or y.
+  PoolGeometry(const Tensor& x, const Window2d& w, const Tensor& y, const Tensor& processed, int pixels = 1)
+      : rows(x.dim(1), y.dim(1), w.height, w.stride_h, w.pad_top),
+        columns(x.dim(2), y.dim(2), w.width, w.stride_w, w.pad_left),
+        channels(static_cast<Int>(x.dim(3))),
+        y_stride(static_cast<Int>(row_stride(y))),
+        height(processed.dim(1)),
+        width((processed.dim(2) + pixels - 1) / pixels),
+        packs(x.dim(3) / pack) {}
 
-  LOCKSTEP_HOST_DEVICE Index x_at(Index image, Index row, Index column, Index channel) const {
+  Index threads_of_image() const { return height.value() * width.value() * packs.value(); }
+  /// Where thread `i` starts: `column` counts groups of `pixels`.
+  LOCKSTEP_HOST_DEVICE PixelChannel<Int> of(Int i) const {
+    const Int pixel = i / packs;
+    const Int line = pixel / width;
+    const Int image = line / height;
+    return {image, line - image * static_cast<Int>(height.value()), pixel - line * static_cast<Int>(width.value()),
+            (i - pixel * static_cast<Int>(packs.value())) * pack};
+  }
+  LOCKSTEP_HOST_DEVICE Int x_at(Int image, Int row, Int column, Int channel) const {
     return ((image * rows.in + row) * columns.in + column) * channels + channel;
   }
-  LOCKSTEP_HOST_DEVICE Index y_at(Index image, Index row, Index column, Index channel) const {
-    return ((image * rows.out + row) * columns.out + column) * y_stride + channel;
+  /// The number of a pixel of y.
+  LOCKSTEP_HOST_DEVICE Int window(Int image, Int row, Int column) const {
+    return (image * rows.out + row) * columns.out + column;
   }
-  LOCKSTEP_HOST_DEVICE PixelChannel of_x(Index i) const {
-    return PixelChannel::of(i, rows.in, columns.in, channels / pack, pack);
-  }
-  LOCKSTEP_HOST_DEVICE PixelChannel of_y(Index i) const {
-    return PixelChannel::of(i, rows.out, columns.out, channels / pack, pack);
+  LOCKSTEP_HOST_DEVICE Int y_at(Int image, Int row, Int column, Int channel) const {
+    return window(image, row, column) * y_stride + channel;
   }
 };
 
 /// For each channel the first of the largest elements of a window, or the window's first element if that is NaN.
-template <int pack>
+template <class Int, int pack>
 struct LargestOfWindow {
-  float values[pack];
+  float values[pack] = {};
   int indices[pack] = {};  ///< counted over the elements inside the image, in row-major order
 
   template <class T>
-  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry<pack>& g, const T* x, const PixelChannel& at) {
-    const IndexRange rows = g.rows.covered(at.row);
-    const IndexRange columns = g.columns.covered(at.column);
-    load_pack(x + g.x_at(at.image, rows.begin, columns.begin, at.channel), values);
-    int next = 0;
-    for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c, ++next) {
-        float candidates[pack];
-        load_pack(x + g.x_at(at.image, r, c, at.channel), candidates);
-        for (int l = 0; l < pack; ++l) {
-          const bool larger = values[l] < candidates[l];
-          values[l] = larger ? candidates[l] : values[l];
-          indices[l] = larger ? next : indices[l];
+  LOCKSTEP_HOST_DEVICE LargestOfWindow(const PoolGeometry<Int, pack>& g, const T* x, const PixelChannel<Int>& at) {
+    constexpr int together = 3;  // number of loads in flight
+    const IndexRange<Int> rows = g.rows.covered(at.row);
+    const IndexRange<Int> columns = g.columns.covered(at.column);
+    const Int width = columns.end - columns.begin;
+    Int first = 0;
+    for (Int r = rows.begin; r < rows.end; ++r, first += width)
+      for (Int c = 0; c < width; c += together) {
+        T taps[together][pack];
+        for (int k = 0; k < together; ++k) {
+          const Int column = c + k < width ? c + k : width - 1;  // the last repeated is not larger than itself
+          load_elements(x + g.x_at(at.image, r, columns.begin + column, at.channel), taps[k]);
         }
+        for (int k = 0; k < together; ++k)
+          for (int l = 0; l < pack; ++l) {
+            const auto candidate = static_cast<float>(taps[k][l]);
+            const bool larger = values[l] < candidate || (k == 0 && first + c == 0);
+            values[l] = larger ? candidate : values[l];
+            indices[l] = larger ? static_cast<int>(first + c) + k : indices[l];
+          }
       }
   }
 };
 
-template <class T, class IndexType, int pack>
+template <class T, class IndexType, class Int, int pack>
 struct MaxPool {
-  PoolGeometry<pack> g;
+  PoolGeometry<Int, pack> g;
   const T* x;
   T* y;
   IndexType* indices;  ///< null: not stored
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const PixelChannel at = g.of_y(i);
-    const LargestOfWindow<pack> largest(g, x, at);
+  LOCKSTEP_HOST_DEVICE void operator()(Index number) const {
+    const auto i = static_cast<Int>(number);
+    const PixelChannel<Int> at = g.of(i);
+    const LargestOfWindow<Int, pack> largest(g, x, at);
     store_pack(largest.values, y + g.y_at(at.image, at.row, at.column, at.channel));
     if (!indices) return;
     IndexType found[pack];
@@ -97,49 +115,57 @@ struct MaxPool {
   }
 };
 
-/// Each window's gradient goes to the window's largest element.
-template <class T, class IndexType, int pack>
+/// Each window's gradient goes to its largest element. A thread gathers for neighboring pixels, which share windows.
+template <class T, class IndexType, class Int, int pack>
 struct MaxPoolGradient {
-  PoolGeometry<pack> g;
+  static constexpr int pixels = 2;
+
+  PoolGeometry<Int, pack> g;
   const IndexType* indices;
   const T* dy;
   T* dx;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const PixelChannel at = g.of_x(i);
-    const IndexRange rows = g.rows.covering(at.row);
-    const IndexRange columns = g.columns.covering(at.column);
-    float sums[pack] = {};
-    for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c) {
-        const IndexRange tap_rows = g.rows.covered(r);
-        const IndexRange tap_columns = g.columns.covered(c);
-        const auto index = static_cast<IndexType>((at.row - tap_rows.begin) * (tap_columns.end - tap_columns.begin) +
-                                                  at.column - tap_columns.begin);
-        const Index window = (at.image * g.rows.out + r) * g.columns.out + c;
+    const PixelChannel<Int> at = g.of(static_cast<Int>(i));
+    const Int column = at.column * pixels;
+    const IndexRange<Int> rows = g.rows.covering(at.row);
+    const Int begin = g.columns.covering(column).begin;
+    const Int end = g.columns.covering(column + pixels - 1).end;
+    float sums[pixels][pack] = {};
+    for (Int r = rows.begin; r < rows.end; ++r) {
+      const Int row_in_window = at.row - g.rows.covered(r).begin;
+      for (Int c = begin; c < end; ++c) {
         IndexType found[pack];
-        load_elements(indices + window * g.channels + at.channel, found);
+        load_elements(indices + (g.window(at.image, r, c) * g.channels + at.channel), found);
         float upper[pack];
-        load_pack(dy + window * g.y_stride + at.channel, upper);
-        for (int l = 0; l < pack; ++l) sums[l] += found[l] == index ? upper[l] : 0.0F;
+        load_pack(dy + g.y_at(at.image, r, c, at.channel), upper);
+        const IndexRange<Int> taps = g.columns.covered(c);
+        for (int p = 0; p < pixels; ++p) {
+          if (column + p < taps.begin || column + p >= taps.end) continue;
+          const auto index = static_cast<int>(row_in_window * (taps.end - taps.begin) + column + p - taps.begin);
+          for (int l = 0; l < pack; ++l)
+            if (static_cast<int>(found[l]) == index) sums[p][l] += upper[l];
+        }
       }
-    store_pack(sums, dx + i * pack);
+    }
+    for (int p = 0; p < pixels; ++p)
+      if (column + p < g.columns.in) store_pack(sums[p], dx + g.x_at(at.image, at.row, column + p, at.channel));
   }
 };
 
-template <class T, int pack>
+template <class T, class Int, int pack>
 struct AveragePool {
-  PoolGeometry<pack> g;
+  PoolGeometry<Int, pack> g;
   const T* x;
   T* y;
 
   LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const PixelChannel at = g.of_y(i);
-    const IndexRange rows = g.rows.covered(at.row);
-    const IndexRange columns = g.columns.covered(at.column);
+    const PixelChannel<Int> at = g.of(static_cast<Int>(i));
+    const IndexRange<Int> rows = g.rows.covered(at.row);
+    const IndexRange<Int> columns = g.columns.covered(at.column);
     float sums[pack] = {};
-    for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c) {
+    for (Int r = rows.begin; r < rows.end; ++r)
+      for (Int c = columns.begin; c < columns.end; ++c) {
         float values[pack];
         load_pack(x + g.x_at(at.image, r, c, at.channel), values);
         for (int l = 0; l < pack; ++l) sums[l] += values[l];
@@ -150,21 +176,22 @@ struct AveragePool {
   }
 };
 
-template <class T, int pack>
+template <class T, class Int, int pack>
 struct AveragePoolGradient {
-  PoolGeometry<pack> g;
+  PoolGeometry<Int, pack> g;
   const T* dy;
   T* dx;
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const {
-    const PixelChannel at = g.of_x(i);
-    const IndexRange rows = g.rows.covering(at.row);
-    const IndexRange columns = g.columns.covering(at.column);
+  LOCKSTEP_HOST_DEVICE void operator()(Index number) const {
+    const auto i = static_cast<Int>(number);
+    const PixelChannel<Int> at = g.of(i);
+    const IndexRange<Int> rows = g.rows.covering(at.row);
+    const IndexRange<Int> columns = g.columns.covering(at.column);
     float sums[pack] = {};
-    for (Index r = rows.begin; r < rows.end; ++r)
-      for (Index c = columns.begin; c < columns.end; ++c) {
-        const IndexRange tap_rows = g.rows.covered(r);
-        const IndexRange tap_columns = g.columns.covered(c);
+    for (Int r = rows.begin; r < rows.end; ++r)
+      for (Int c = columns.begin; c < columns.end; ++c) {
+        const IndexRange<Int> tap_rows = g.rows.covered(r);
+        const IndexRange<Int> tap_columns = g.columns.covered(c);
         const auto count = static_cast<float>((tap_rows.end - tap_rows.begin) * (tap_columns.end - tap_columns.begin));
         float upper[pack];
         load_pack(dy + g.y_at(at.image, r, c, at.channel), upper);
@@ -174,11 +201,21 @@ struct AveragePoolGradient {
   }
 };
 
-/// Calls run.operator()<T, pack>() for the images' dtype.
+/// Whether 32 bits hold all indices of a pooling. GPUs compute several times faster in these than in 64.
+inline bool is_narrow(const Tensor& x, const Window2d& w, const Tensor& y) {
+  constexpr Index most = std::numeric_limits<std::int32_t>::max();
+  return x.elements() <= most && row_count(y) * row_stride(y) <= most && x.dim(1) + 2 * w.height + w.stride_h <= most &&
+         x.dim(2) + 2 * w.width + w.stride_w <= most;
+}
+
+/// Calls run.operator()<T, Int, pack>() for the images' dtype.
 template <class Run>
-void visit_pooled(const Tensor& x, const Tensor& y, const Run& run) {
+void visit_pooled(const Tensor& x, const Window2d& window, const Tensor& y, const Run& run) {
   visit_real(x.dtype(), [&]<class T>() {
-    visit_packs<T>(x.dim(3), {Rows<T>(x), Rows<T>(y)}, [&]<int pack>() { run.template operator()<T, pack>(); });
+    visit_packs<T>(x.dim(3), {Rows<T>(x), Rows<T>(y)}, [&]<int pack>() {
+      is_narrow(x, window, y) ? run.template operator()<T, std::int32_t, pack>()
+                              : run.template operator()<T, Index, pack>();
+    });
   });
 }
 
@@ -186,10 +223,10 @@ void visit_pooled(const Tensor& x, const Tensor& y, const Run& run) {
 
 template <class Executor>
 void MaxPool2d::run(Executor& on) const {
-  detail::visit_pooled(x, y, [&]<class T, int pack>() {
+  detail::visit_pooled(x, window, y, [&]<class T, class Int, int pack>() {
     const auto run = [&]<class IndexType>(IndexType* to) {
       on.for_each(y.elements() / pack,
-                  detail::MaxPool<T, IndexType, pack>{{x, window, y}, x.data<T>(), y.data<T>(), to});
+                  detail::MaxPool<T, IndexType, Int, pack>{{x, window, y, y}, x.data<T>(), y.data<T>(), to});
     };
     if (!indices.defined()) return run(static_cast<std::uint8_t*>(nullptr));
     indices.dtype() == DType::u8 ? run(indices.data<std::uint8_t>()) : run(indices.data<std::int32_t>());
@@ -198,10 +235,11 @@ void MaxPool2d::run(Executor& on) const {
 
 template <class Executor>
 void MaxPool2dGradient::run(Executor& on) const {
-  detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
+  detail::visit_pooled(dx, window, dy, [&]<class T, class Int, int pack>() {
     const auto run = [&]<class IndexType>(const IndexType* from) {
-      on.for_each(dx.elements() / pack,
-                  detail::MaxPoolGradient<T, IndexType, pack>{{dx, window, dy}, from, dy.data<T>(), dx.data<T>()});
+      using Kernel = detail::MaxPoolGradient<T, IndexType, Int, pack>;
+      const detail::PoolGeometry<Int, pack> g(dx, window, dy, dx, Kernel::pixels);
+      on.for_each(dx.dim(0) * g.threads_of_image(), Kernel{g, from, dy.data<T>(), dx.data<T>()});
     };
     indices.dtype() == DType::u8 ? run(indices.data<std::uint8_t>()) : run(indices.data<std::int32_t>());
   });
@@ -209,16 +247,16 @@ void MaxPool2dGradient::run(Executor& on) const {
 
 template <class Executor>
 void AveragePool2d::run(Executor& on) const {
-  detail::visit_pooled(x, y, [&]<class T, int pack>() {
-    on.for_each(y.elements() / pack, detail::AveragePool<T, pack>{{x, window, y}, x.data<T>(), y.data<T>()});
+  detail::visit_pooled(x, window, y, [&]<class T, class Int, int pack>() {
+    on.for_each(y.elements() / pack, detail::AveragePool<T, Int, pack>{{x, window, y, y}, x.data<T>(), y.data<T>()});
   });
 }
 
 template <class Executor>
 void AveragePool2dGradient::run(Executor& on) const {
-  detail::visit_pooled(dx, dy, [&]<class T, int pack>() {
+  detail::visit_pooled(dx, window, dy, [&]<class T, class Int, int pack>() {
     on.for_each(dx.elements() / pack,
-                detail::AveragePoolGradient<T, pack>{{dx, window, dy}, dy.data<T>(), dx.data<T>()});
+                detail::AveragePoolGradient<T, Int, pack>{{dx, window, dy, dx}, dy.data<T>(), dx.data<T>()});
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <lockstep/kernels/executor/divisor.h>
 #include <lockstep/runtime/core/host_device.h>
 
 // Which elements a sliding window covers, along one axis.
@@ -9,25 +10,39 @@
 namespace lockstep {
 
 /// Indices [begin, end); none where begin >= end.
+template <class Int>
 struct IndexRange {
-  std::int64_t begin, end;
+  Int begin, end;
 };
 
-/// A window of `size` elements that slides along an axis of `in` elements to `out` positions.
+/// A window that slides along an axis. Int must hold the sum of all members.
+template <class Int>
 struct WindowAxis {
-  std::int64_t in, out, size, stride, pad;
+  Int in;    ///< elements of the axis
+  Int out;   ///< positions of the window
+  Int size;  ///< elements of the window
+  Int pad;   ///< elements of padding before the axis
+  kernels::Divisor stride;
+
+  WindowAxis(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride, std::int64_t pad)
+      : in(static_cast<Int>(in)),
+        out(static_cast<Int>(out)),
+        size(static_cast<Int>(size)),
+        pad(static_cast<Int>(pad)),
+        stride(stride) {}
 
   /// The elements under the window at position `at`.
-  LOCKSTEP_HOST_DEVICE IndexRange covered(std::int64_t at) const {
-    const std::int64_t first = at * stride - pad;
-    const std::int64_t end = first + size;
+  LOCKSTEP_HOST_DEVICE IndexRange<Int> covered(Int at) const {
+    const Int first = at * static_cast<Int>(stride.value()) - pad;
+    const Int end = first + size;
     return {first < 0 ? 0 : first, end > in ? in : end};
   }
   /// The positions at which the window covers element i.
-  LOCKSTEP_HOST_DEVICE IndexRange covering(std::int64_t i) const {
-    const std::int64_t before = i + pad - size + 1;  // lower bound of the window's start
-    const std::int64_t last = (i + pad) / stride;
-    return {before <= 0 ? 0 : (before + stride - 1) / stride, last + 1 > out ? out : last + 1};
+  LOCKSTEP_HOST_DEVICE IndexRange<Int> covering(Int i) const {
+    // The first window that ends after i starts at i + pad - size + 1 or, by less than a stride, later.
+    const Int first = i + pad - size + static_cast<Int>(stride.value());
+    const Int last = (i + pad) / stride;
+    return {first < 0 ? 0 : first / stride, last + 1 > out ? out : last + 1};
   }
 };
 

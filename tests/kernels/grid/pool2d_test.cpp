@@ -17,8 +17,10 @@ struct Case {
   Shape y() const { return {2, out_height, out_width, channels}; }
 };
 
-// Windows that overlap, that tile, that leave gaps and remainders, that reach into the padding, that cover the whole
-// image.
+constexpr std::int64_t beyond_32_bits = std::int64_t{1} << 33;
+
+// Windows that overlap, that tile, that leave gaps and elements over, that reach into padding, that cover all; packs of
+// channels; indices of 64 bits.
 const std::vector<Case> cases{
     {1, 1, 1, 1, 1, {}},
     {6, 8, 3, 3, 4, {.height = 2, .width = 2, .stride_h = 2, .stride_w = 2}},
@@ -28,15 +30,17 @@ const std::vector<Case> cases{
     {7, 5, 1, 4, 2, {.height = 2, .width = 4, .stride_h = 2, .stride_w = 3, .pad_bottom = 1, .pad_right = 2}},
     {4, 4, 5, 1, 1, {.height = 4, .width = 4}},
     {17, 17, 2, 1, 1, {.height = 17, .width = 17}},
+    {9, 9, 8, 4, 4, {.height = 3, .width = 3, .stride_h = 2, .stride_w = 2}},
+    {4, 5, 3, 1, 1, {.height = 2, .width = 2, .stride_h = beyond_32_bits, .stride_w = beyond_32_bits}},
 };
 
 TEST(GridPool2d, WindowsThatCoverAnElement) {
   for (const Case& c : cases) {
-    const WindowAxis axis{c.height, c.out_height, c.window.height, c.window.stride_h, c.window.pad_top};
+    const WindowAxis<std::int64_t> axis(c.height, c.out_height, c.window.height, c.window.stride_h, c.window.pad_top);
     for (std::int64_t i = 0; i < axis.in; ++i) {
-      const IndexRange found = axis.covering(i);
+      const IndexRange<std::int64_t> found = axis.covering(i);
       for (std::int64_t at = 0; at < axis.out; ++at) {
-        const IndexRange covered = axis.covered(at);
+        const IndexRange<std::int64_t> covered = axis.covered(at);
         EXPECT_EQ(at >= found.begin && at < found.end, i >= covered.begin && i < covered.end) << i << " " << at;
       }
     }
