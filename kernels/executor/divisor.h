@@ -16,6 +16,8 @@ namespace lockstep::kernels {
 /// m = ceil(2^(31 + s) / d) and 0 <= n < 2^31: n / d = floor(n m / 2^(31 + s)).
 class Divisor {
  public:
+  /// 0.
+  Divisor() = default;
   /// Precondition: value >= 0. 0, as sizes of empty tensors are, divides nothing.
   explicit Divisor(Index value) : value_(value) {
     if (value == 0 || value > most_narrow) return;  // n / value is 0 for all n of 32 bits
@@ -40,7 +42,7 @@ class Divisor {
  private:
   static constexpr Index most_narrow = std::numeric_limits<std::int32_t>::max();
 
-  Index value_;
+  Index value_ = 0;
   std::uint32_t factor_ = 0;
   int shift_ = 0;
 };

@@ -35,8 +35,9 @@
 //   team.once(body)                       body(), by one thread.
 //
 // The order in which values are combined depends on the sizes alone. Functions given to an executor are copied to the
-// device: they hold plain values and pointers and are LOCKSTEP_HOST_DEVICE. Index arithmetic uses 64 bits; the compiler
-// divides in 32 bits where the values allow.
+// device: they hold plain values and pointers and are LOCKSTEP_HOST_DEVICE. Indices have 64 bits, in which GPUs
+// multiply and divide slowly: functions that compute several indices do so in 32 bits where these hold them
+// (divisor.h).
 
 namespace lockstep::kernels {
 
