@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <lockstep/kernels/executor/executor.h>
+#include <lockstep/kernels/executor/packs.h>
 #include <lockstep/kernels/executor/shared_kernel.h>
 #include <lockstep/kernels/reduction/reduce_functions.h>
 #include <lockstep/kernels/update/optimizer_rules.h>
@@ -38,6 +39,12 @@ Pointers<T> take(std::span<T* const>& list) {
   const auto taken = list.first(std::min<std::size_t>(list.size(), most_pointers));
   list = list.subspan(taken.size());
   return Pointers<T>(taken);
+}
+
+/// Whether all pointers are aligned to the widest access.
+template <class T>
+bool in_packs(std::span<T* const> pointers) {
+  return std::ranges::all_of(pointers, [](T* pointer) { return kernels::in_packs<pack_of<T>, T>({pointer}); });
 }
 
 /// The replicas' values of element i, combined in order; after start[i] unless `start` is null.
@@ -92,28 +99,55 @@ void copy_to_rest(Executor& on, const T* from, std::span<T* const> rest, Index c
   while (!rest.empty()) on.for_each(count, Copied<T>{from, take(rest)});
 }
 
+/// Updates a pack of neighboring elements at a time.
 template <class Rule>
 struct Update {
+  static constexpr int pack = pack_of<float>;
+
   Rule rule;
   OptimizerStep step;
   Pointers<const float> gradients;
   Pointers<float> parameters;
   float* state[Rule::slots + 1];  ///< the average comes last
   bool averages, overwrites;
+  Index n;
+  bool packed;
 
-  LOCKSTEP_HOST_DEVICE void operator()(Index i) const { run(i, std::make_index_sequence<Rule::slots>()); }
+  /// Number of items of the grid.
+  Index items() const { return packed ? (n + pack - 1) / pack : n; }
 
-  template <std::size_t... Slot>
-  LOCKSTEP_HOST_DEVICE void run(Index i, std::index_sequence<Slot...>) const {
-    const float sum = combined<float>(SumOfReplicas{}, gradients, nullptr, i);
-    float w = decayed(step, parameters.of[0][i]);
-    w = rule(w, scaled_and_clipped(step, sum), state[Slot][i]...);
-    if (averages) {
-      float& average = state[Rule::slots][i];
-      average = averaged(step, average, w);
-      if (overwrites) w = average;
+  LOCKSTEP_HOST_DEVICE void operator()(Index item) const {
+    constexpr auto slots = std::make_index_sequence<Rule::slots>();
+    if (!packed) return run<1>(item, slots);
+    const Index first = item * pack;
+    if (first + pack <= n) return run<pack>(first, slots);
+    for (Index i = first; i < n; ++i) run<1>(i, slots);
+  }
+
+  /// Updates the elements from `first` on.
+  template <int elements, std::size_t... Slot>
+  LOCKSTEP_HOST_DEVICE void run(Index first, std::index_sequence<Slot...>) const {
+    float gradient[elements], w[elements];
+    [[maybe_unused]] float kept[Rule::slots + 1][elements];
+    load_elements(gradients.of[0] + first, gradient);
+    load_elements(parameters.of[0] + first, w);
+    (load_elements(state[Slot] + first, kept[Slot]), ...);
+    for (int r = 1; r < gradients.count; ++r) {
+      float next[elements];
+      load_elements(gradients.of[r] + first, next);
+      for (int l = 0; l < elements; ++l) gradient[l] = SumOfReplicas{}.combine(gradient[l], next[l]);
     }
-    for (int k = 0; k < parameters.count; ++k) parameters.of[k][i] = w;
+    for (int l = 0; l < elements; ++l)
+      w[l] = rule(decayed(step, w[l]), scaled_and_clipped(step, gradient[l]), kept[Slot][l]...);
+    (store_elements(kept[Slot], state[Slot] + first), ...);
+    if (averages) {
+      float average[elements];
+      load_elements(state[Rule::slots] + first, average);
+      for (int l = 0; l < elements; ++l) average[l] = averaged(step, average[l], w[l]);
+      store_elements(average, state[Rule::slots] + first);
+      for (int l = 0; l < elements; ++l) w[l] = overwrites ? average[l] : w[l];
+    }
+    for (int k = 0; k < parameters.count; ++k) store_elements(w, parameters.of[k] + first);
   }
 };
 
@@ -166,9 +200,11 @@ void Update::run(Executor& on) const {
     std::span<float* const> parameters = views.parameters;
     const bool averages = step.average != OptimizerStep::Average::none;
     const bool overwrites = step.average == OptimizerStep::Average::overwrite;
-    detail::Update<Rule> f{rule, step, detail::take(gradients), detail::take(parameters), {}, averages, overwrites};
+    const bool packed = detail::in_packs(gradients) && detail::in_packs(parameters) && detail::in_packs(views.state);
+    detail::Update<Rule> f{
+        rule, step, detail::take(gradients), detail::take(parameters), {}, averages, overwrites, views.count, packed};
     std::copy(views.state.begin(), views.state.end(), f.state);
-    on.for_each(views.count, f);
+    on.for_each(f.items(), f);
     detail::copy_to_rest<float>(on, f.parameters.of[0], parameters, views.count);
   });
 }

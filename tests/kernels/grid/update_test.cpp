@@ -92,25 +92,34 @@ std::vector<OptimizerStep> steps() {
   return result;
 }
 
+/// Updates all but the first `skipped` of 37 elements.
+void check_update(const OptimizerStep& step, std::size_t replicas, std::int64_t skipped) {
+  SCOPED_TRACE(fmt::format("rule {} of {} replicas from element {}", step.rule.index(), replicas, skipped));
+  const std::int64_t n = 37;
+  const Results gradients = of_replicas(replicas, n, DType::f32, 1);
+  Results before(replicas, random_tensor({n}, 500));
+  // State as earlier steps would have left it: second moments are larger than the squared first moments.
+  for (int slot = 0; slot < state_slots(step); ++slot) before.push_back(random_tensor({n}, 600U + slot, 0.1, 0.2));
+  expect_same(before, [&](const Runner& run, const Results& out) {
+    auto in = pointers<float, const float*>(gradients);
+    auto all = pointers<float, float*>(out);
+    for (const float*& pointer : in) pointer += skipped;
+    for (float*& pointer : all) pointer += skipped;
+    const std::span<float* const> memory(all);
+    run(kernels::Update{step, UpdateViews{.gradients = in,
+                                          .parameters = memory.first(replicas),
+                                          .state = memory.subspan(replicas),
+                                          .count = n - skipped}});
+  });
+}
+
 TEST(GridUpdate, AppliesEveryRuleToEveryCopy) {
   for (const OptimizerStep& step : steps())
-    for (const std::size_t replicas : replica_counts) {
-      SCOPED_TRACE(fmt::format("rule {} of {} replicas", step.rule.index(), replicas));
-      const std::int64_t n = 37;
-      const Results gradients = of_replicas(replicas, n, DType::f32, 1);
-      Results before(replicas, random_tensor({n}, 500));
-      // State as earlier steps would have left it: second moments are larger than the squared first moments.
-      for (int slot = 0; slot < state_slots(step); ++slot) before.push_back(random_tensor({n}, 600U + slot, 0.1, 0.2));
-      expect_same(before, [&](const Runner& run, const Results& out) {
-        const auto in = pointers<float, const float*>(gradients);
-        const auto all = pointers<float, float*>(out);
-        const std::span<float* const> memory(all);
-        run(kernels::Update{
-            step,
-            UpdateViews{
-                .gradients = in, .parameters = memory.first(replicas), .state = memory.subspan(replicas), .count = n}});
-      });
-    }
+    for (const std::size_t replicas : replica_counts) check_update(step, replicas, 0);
+}
+
+TEST(GridUpdate, UpdatesMisalignedMemory) {
+  for (const OptimizerStep& step : steps()) check_update(step, 3, 1);
 }
 
 }  // namespace
