@@ -90,6 +90,7 @@ struct Exponential {
 /// 1 / (1 + e^-x).
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
+/// On GPUs accurate to 4 units in the last place, by CUDA's faster functions.
 [[gnu::always_inline]] LOCKSTEP_HOST_DEVICE inline float tanh_f32(float x) {
   const float size = std::fabs(x);
   const float z = x * x;
@@ -99,7 +100,11 @@ struct Exponential {
   p = detail::multiply_add(p, z, 1.33314422036e-1F);
   p = detail::multiply_add(p, z, -3.33332819422e-1F);
   const float small = detail::multiply_add(p * z, x, x);
+#if defined(__CUDA_ARCH__)
+  const float large = 1.0F - __fdividef(2.0F, __expf(2.0F * size) + 1.0F);
+#else
   const float large = 1.0F - 2.0F / (exp_f32(2.0F * size) + 1.0F);
+#endif
   return size < 0.625F ? small : std::copysign(large, x);
 }
 
